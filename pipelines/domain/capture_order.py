@@ -1,0 +1,70 @@
+"""The order in which the world is read: the safety argument in one place (design section 1, docs/safety.md)."""
+
+from collections.abc import Sequence
+
+from pipelines.domain.replication_queues import QueueId
+from pipelines.domain.snapshot import Snapshot, Step, format_instant
+
+CAPTURE_ORDER = (
+    "files",
+    "wal_directories",
+    "online",
+    "crashing",
+    "peers",
+    "queues-1",
+    "queues-2",
+    "online-2",
+    "crashing-2",
+)
+"""Each step's `finished_at` is at or before the next one's `started_at`, by one clock."""
+
+ZOOKEEPER_CAPTURE_ORDER = ("files", "queues-1", "queues-2")
+"""What `queue_storage: zookeeper` needs; the other steps may stand between."""
+
+
+def order_fault(steps: Sequence[Step]) -> str | None:
+    """Why these steps are not the capture order, or None when they are."""
+    names = tuple(step.step for step in steps)
+    missing = [name for name in CAPTURE_ORDER if name not in names]
+    if missing:
+        return f"step {missing[0]!r} is missing"
+    if names != CAPTURE_ORDER:
+        return f"the steps were taken in the order {', '.join(names)}; it must be {', '.join(CAPTURE_ORDER)}"
+    for step in steps:
+        if step.finished_at < step.started_at:
+            return f"step {step.step!r} finished before it started"
+    for before, after in zip(steps, steps[1:], strict=False):
+        if before.finished_at > after.started_at:
+            return (
+                f"step {after.step!r} started at {format_instant(after.started_at)}, before {before.step!r} had "
+                f"finished ({format_instant(before.finished_at)})"
+            )
+    return None
+
+
+def restlessness(snapshot: Snapshot, pass_1: frozenset[QueueId], pass_2: frozenset[QueueId]) -> str | None:
+    """Why the capture was not *quiet*, or None when it was.
+
+    A capture that was not quiet proves nothing about the missing queue of a fully dead server: a second claim may
+    have carried the row from behind one scan to before the next.
+
+    Args:
+        snapshot: both memberships are looked at.
+        pass_1: the queue rows of the first scan.
+        pass_2: the queue rows of the second scan.
+    """
+    first, second = snapshot.membership, snapshot.membership_2
+    if first is None or second is None:
+        return "the membership was not read twice"
+    left = sorted(first.online - second.online)
+    if left:
+        return f"server {left[0]} left while the cluster was read"
+    if first.crashing != second.crashing:
+        changed = sorted(first.crashing ^ second.crashing)
+        return f"the crash procedure of {changed[0]} started or ended while the cluster was read"
+    owned = sorted(str(queue) for queue in pass_1 | pass_2 if queue.owner in first.crashing)
+    if owned:
+        return f"queue {owned[0]} belongs to a server whose crash procedure is unfinished"
+    if pass_1 != pass_2:
+        return f"queue {min(str(queue) for queue in pass_1 ^ pass_2)} is in only one of the two passes"
+    return None

@@ -1,0 +1,1 @@
+"""The Great Expectations gate that stands before everything emitted."""

@@ -1,0 +1,1 @@
+"""Generated clusters for the demo, the tests and the benchmarks."""

@@ -1,0 +1,1 @@
+"""Writers: Delta tables, delete-safe lists, reports, metrics."""

@@ -1,0 +1,1 @@
+"""Readers, one file per technology. Nothing here can delete or rename."""

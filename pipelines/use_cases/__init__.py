@@ -1,0 +1,1 @@
+"""One module per job; they know ports, transforms and rules, and no technology."""

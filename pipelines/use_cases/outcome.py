@@ -1,0 +1,19 @@
+"""What a job hands back to its caller."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The answer of one job.
+
+    Attributes:
+        exit_code: process exit code (design section 2).
+        result: one JSON object, for `--output json` and `--result`.
+        text: the same for eyes, for `--output text`.
+    """
+
+    exit_code: int
+    result: Mapping[str, object]
+    text: str

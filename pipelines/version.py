@@ -1,0 +1,3 @@
+"""The version that stands in `runs.walsafe_version`."""
+
+VERSION = "0.1.0"

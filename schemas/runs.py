@@ -1,0 +1,46 @@
+"""`runs`: a STARTED row before work, a terminal row after."""
+
+from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType, StringType, StructType, TimestampType
+
+from schemas.table import Table, column, identity
+
+ACCEPTED = ArrayType(
+    StructType(
+        [
+            column("expectation", StringType(), "The expectation a person overruled."),
+            column("reason", StringType(), "That person's words."),
+        ]
+    )
+)
+
+RUNS = Table(
+    "runs",
+    "One STARTED and one terminal row for each attempt at a run; a STARTED row alone is a run that died.",
+    StructType(
+        [
+            *identity(),
+            column("job", StringType(), "The job, as typed: reconcile …"),
+            column("attempt", StringType(), "Random id that ties a STARTED row to its terminal row."),
+            column("status", StringType(), "STARTED, DONE, REFUSED or FAILED."),
+            column("mode", StringType(), "NIGHTLY, or REPLAY past not_after: tables, but no list."),
+            column("at", TimestampType(), "When the row was written (UTC)."),
+            column("reason", StringType(), "Why it was refused or failed, and the way out."),
+            column("exit_code", IntegerType(), "This cluster's own exit code; NULL while STARTED."),
+            column("files_started_at", TimestampType(), "Start of the capture's step `files`; ages count from it."),
+            column("not_after", TimestampType(), "After this no list is emitted and no list may be acted on."),
+            column("snapshot_uri", StringType(), "Where the snapshot was read."),
+            column("snapshot_sha256", StringType(), "SHA-256 of snapshot.json."),
+            column("config_sha256", StringType(), "SHA-256 of the effective configuration, secrets left out."),
+            column("walsafe_version", StringType(), "Version that decided."),
+            column("spark_app_id", StringType(), "Spark application id."),
+            column("run_by", StringType(), "User who ran it."),
+            column("quiet", BooleanType(), "No server left and no queue moved while the capture ran."),
+            column("accepted", ACCEPTED, "Expectations that a person overruled with --accept."),
+            column("files", LongType(), "Files under oldWALs."),
+            column("bytes", LongType(), "Their bytes."),
+            column("deletable_files", LongType(), "Files on the delete-safe list."),
+            column("deletable_bytes", LongType(), "Their bytes."),
+            column("list_uri", StringType(), "Directory of the delete-safe list; NULL without one."),
+        ]
+    ),
+)

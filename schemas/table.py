@@ -1,0 +1,37 @@
+"""What every table module declares."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql.types import DataType, DateType, StringType, StructField, StructType
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A Delta table of the lake: `<lake>/<name>`.
+
+    Attributes:
+        name: folder below the lake.
+        comment: one sentence for `DESCRIBE TABLE` and docs/tables.md.
+        schema: columns with comments; columns are only ever added.
+        partitioned_by: partition columns.
+    """
+
+    name: str
+    comment: str
+    schema: StructType
+    partitioned_by: Sequence[str] = ("run_date",)
+
+
+def column(name: str, kind: DataType, comment: str, *, nullable: bool = True) -> StructField:
+    """A column that explains itself."""
+    return StructField(name, kind, nullable, {"comment": comment})
+
+
+def identity() -> list[StructField]:
+    """The three columns that every table begins with."""
+    return [
+        column("cluster", StringType(), "Name of the HBase cluster, from snapshot.json.", nullable=False),
+        column("run_id", StringType(), "The run that wrote the row; rows are replaced whole per cluster and run_id."),
+        column("run_date", DateType(), "UTC date of the start of the capture's step `files`."),
+    ]

@@ -1,0 +1,21 @@
+"""`verdict_totals`: files and bytes by verdict and reason: the small table that reports over many nights read."""
+
+from pyspark.sql.types import LongType, StringType, StructType
+
+from schemas.table import Table, column, identity
+
+VERDICT_TOTALS = Table(
+    "verdict_totals",
+    "Files and bytes under oldWALs by verdict, reason and HBase's own verdict; one handful of rows a night.",
+    StructType(
+        [
+            *identity(),
+            column("verdict", StringType(), "DELETABLE or HELD."),
+            column("reason", StringType(), "Why; see docs/verdicts.md."),
+            column("hbase_verdict", StringType(), "DELETE, KEEP or THROWS."),
+            column("files", LongType(), "Files."),
+            column("bytes", LongType(), "Bytes."),
+            column("oldest_modification_age_ms", LongType(), "Longest time since archiving, ms."),
+        ]
+    ),
+)

@@ -1,0 +1,38 @@
+"""`wal_verdicts`: one row for each file under oldWALs and night (design section 4; a contract)."""
+
+from pyspark.sql.types import ArrayType, LongType, StringType, StructType, TimestampType
+
+from schemas.table import Table, column, identity
+
+BLOCKING = ArrayType(
+    StructType(
+        [
+            column("peer_id", StringType(), "The peer that may still need the file."),
+            column("owner", StringType(), "The server whose queue row it is; NULL when the queue is missing."),
+            column("source", StringType(), "The server that wrote the WAL."),
+            column("wal", StringType(), "The WAL of the row's offset, as read; NULL without an offset for the group."),
+            column("offset", LongType(), "Bytes into that WAL, as read; negative = that WAL is finished."),
+        ]
+    ),
+    containsNull=False,
+)
+
+WAL_VERDICTS = Table(
+    "wal_verdicts",
+    "The verdict on every file under oldWALs, with the reason and all holders of each held file.",
+    StructType(
+        [
+            *identity(),
+            column("path", StringType(), "Path relative to wal_root, as in the snapshot."),
+            column("server", StringType(), "host,port,startcode that wrote the WAL; NULL if the name has none."),
+            column("wal_group", StringType(), "Everything before the timestamp in the name, still URL-encoded."),
+            column("wal_timestamp", LongType(), "Timestamp in the name, ms; NULL when absent or over 64 bits."),
+            column("length", LongType(), "Bytes."),
+            column("modification_time", TimestampType(), "When HBase archived the file (UTC)."),
+            column("verdict", StringType(), "DELETABLE or HELD."),
+            column("reason", StringType(), "Why; see docs/verdicts.md."),
+            column("hbase_verdict", StringType(), "DELETE, KEEP or THROWS: HBase 3's own ReplicationLogCleaner."),
+            column("blocking", BLOCKING, "Each (peer, queue row) that needs the file; empty if none."),
+        ]
+    ),
+)
