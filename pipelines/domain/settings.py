@@ -1,0 +1,75 @@
+"""What the configuration can say about a decision; defaults are the safe values (docs/configuration.md)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Opt-ins that turn HELD into DELETABLE, each a person's decision.
+
+    Attributes:
+        replication_table_wals: free the WALs of `hbase:replication` itself, which HBase 3 never frees.
+        orphan_queues: believe a snapshot that has queue rows but no peer.
+        empty_wal_directories: ignore an empty directory below `WALs/` that is older than 24 h.
+    """
+
+    replication_table_wals: bool = False
+    orphan_queues: bool = False
+    empty_wal_directories: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """A known finding: it stays in the tables and never changes the exit code until `until`.
+
+    Attributes:
+        key: the finding's key.
+        reason: a person's words.
+        until: ms since the epoch; after it the finding counts again.
+    """
+
+    key: str
+    reason: str
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of reconcile.
+
+    Attributes:
+        release: opt-ins.
+        harmless_cleaners: further log-cleaner plugin classes known to need no file.
+        log_cleaner_plugins: what stands for the snapshot's list where that is unknown; None = stays unknown.
+        backup_enabled: the same for HBase backup: False states that it is off; None = stays unknown.
+        valid_for_ms: how long after the start of step `files` a list may be emitted and acted on.
+        max_deletable_share: largest share of all bytes under oldWALs that one run may list without --accept.
+        cleaner_interval_ms: `hbase.master.cleaner.interval`.
+        stalled_nights: nights without progress of a pending offset before QUEUE_STALLED.
+        growth_nights: nights of rising held bytes before GROWTH.
+        growth_min_bytes: growth below this over those nights is no finding.
+        acknowledged: known findings.
+    """
+
+    release: Release = field(default_factory=Release)
+    harmless_cleaners: tuple[str, ...] = ()
+    log_cleaner_plugins: tuple[str, ...] | None = None
+    backup_enabled: bool | None = None
+    valid_for_ms: int = DAY_MS
+    max_deletable_share: float = 0.95
+    cleaner_interval_ms: int = 600_000
+    stalled_nights: int = 3
+    growth_nights: int = 3
+    growth_min_bytes: int = 1 << 30
+    acknowledged: tuple[Acknowledgement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptances:
+    """`--accept EXPECTATION=REASON` of one run."""
+
+    reasons: Mapping[str, str] = field(default_factory=dict)
