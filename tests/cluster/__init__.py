@@ -1,0 +1,1 @@
+"""Real HDFS, HBase, ZooKeeper, Kerberos and Thrift for the tests, started and driven from Python."""
