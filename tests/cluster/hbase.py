@@ -1,0 +1,327 @@
+"""A real HBase on the HDFS of `tests.cluster.hdfs`, driven from Python."""
+
+import base64
+import string
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from tests.cluster.classpath import HBASE, compiled, resolve
+from tests.cluster.conf import merged, write_site
+from tests.cluster.hdfs import HdfsCluster
+from tests.cluster.jvm import JavaObject, Jvm
+
+FAMILY = "f"
+ROWS = tuple(string.ascii_lowercase)
+CrashStage = Literal["start", "missing-queues", "claim"]
+LoadStage = Literal["procedures", "initialized"]
+
+MULTIWAL = MappingProxyType({"hbase.wal.provider": "multiwal", "hbase.wal.regiongrouping.numgroups": "2"})
+SEPARATE_OLD_WALS = MappingProxyType({"hbase.separate.oldlogdir.by.regionserver": "true"})
+
+_DEFAULTS = MappingProxyType(
+    {
+        "hbase.unsafe.stream.capability.enforce": "false",
+        # the master must not delete what the tests look at
+        "hbase.master.logcleaner.ttl": "86400000",
+        "hbase.master.cleaner.interval": "86400000",
+        # production waits half a minute before a claim
+        "replication.sleep.before.failover": "500",
+        "replication.source.sleepforretries": "200",
+        "hbase.replication.source.maxretriesmultiplier": "5",
+        # a procedure held back by a test goes on soon after its release
+        "hbase.procedure.retry.sleep.interval.ms": "200",
+        "hbase.procedure.retry.max.sleep.time.ms": "500",
+        "hbase.regionserver.handler.count": "10",
+        "hbase.master.start.timeout.localHBaseCluster": "60000",
+        "zookeeper.session.timeout": "30000",
+    }
+)
+
+
+class Cell(NamedTuple):
+    """One cell of ``hbase:replication``."""
+
+    row: bytes
+    family: bytes
+    qualifier: bytes
+    value: bytes
+
+
+@dataclass(frozen=True, order=True)
+class WalFile:
+    """A file below the WAL root; the path is relative to it."""
+
+    path: str
+    length: int
+    modification_time: int
+
+
+def wait_until(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+    """Polls until a condition holds.
+
+    Raises:
+        TimeoutError: It did not, within the time.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {seconds:.0f} s in vain until {what}")
+        time.sleep(0.1)
+
+
+def start_hbase_jvm(work: Path, *, heap: str = "2g") -> Jvm:
+    """A JVM that can hold several HBase clusters."""
+    jars = resolve(HBASE)
+    return Jvm("hbase", [compiled(jars), *jars], work, heap=heap)
+
+
+class HBaseCluster:
+    """One HBase cluster inside an HBase JVM.
+
+    Args:
+        jvm: From `start_hbase_jvm`; may hold other clusters.
+        hdfs: Where its WALs and tables live.
+        name: The directory in HDFS and the parent node in ZooKeeper, both ``/<name>``.
+        servers: Number of region servers.
+        zookeeper_of: A cluster whose ZooKeeper is shared; otherwise one of its own is started.
+        properties: Further properties, such as `MULTIWAL` or `SEPARATE_OLD_WALS`.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        hdfs: HdfsCluster,
+        name: str = "hbase",
+        servers: int = 2,
+        *,
+        zookeeper_of: "HBaseCluster | None" = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self.jvm = jvm
+        root = f"{hdfs.uri}/{name}"
+        self.wal_root = root
+        self._own = merged(
+            hdfs.client_properties,
+            _DEFAULTS,
+            {"hbase.rootdir": root, "hbase.wal.dir": root, "zookeeper.znode.parent": f"/{name}"},
+            properties or {},
+        )
+        other = zookeeper_of.harness if zookeeper_of else None
+        self.harness: JavaObject = jvm.view.walsafe.cluster.Harness(self._own, other)
+        self.harness.start(servers)
+
+    # clients
+
+    def write_conf(self, directory: Path, extra: Mapping[str, str] | None = None) -> Path:
+        """Writes ``hbase-site.xml`` and ``core-site.xml`` for clients."""
+        zookeeper = {
+            name: self.harness.property(name)
+            for name in ("hbase.zookeeper.quorum", "hbase.zookeeper.property.clientPort")
+        }
+        properties = merged(self._own, zookeeper, extra or {})
+        write_site(directory / "hbase-site.xml", properties)
+        hadoop = {n: v for n, v in properties.items() if n.startswith(("fs.", "dfs.", "hadoop."))}
+        write_site(directory / "core-site.xml", hadoop)
+        return directory
+
+    @property
+    def cluster_key(self) -> str:
+        """What a peer cluster is called in ``add_peer``."""
+        return str(self.harness.clusterKey())
+
+    @property
+    def cluster_id(self) -> str:
+        """The content of ``hbase.id``."""
+        return str(self.harness.clusterId())
+
+    # servers
+
+    def live_servers(self) -> list[str]:
+        """Region servers that run, by HBase's own name of them."""
+        return list(self.harness.liveServers())
+
+    def online_servers(self) -> list[str]:
+        """Region servers that the active master counts as online."""
+        return list(self.harness.onlineServers())
+
+    def crashing(self) -> list[str]:
+        """Servers whose crash procedure is unfinished, as HBase's cleaner sees them."""
+        return list(self.harness.crashing())
+
+    def start_server(self) -> str:
+        """Adds a region server."""
+        return str(self.harness.startServer())
+
+    def stop_server(self, server: str) -> None:
+        """Shuts a region server down in good order."""
+        self.harness.stopServer(server)
+        wait_until(lambda: server not in self.online_servers(), f"{server} is offline")
+
+    def evacuate(self, server: str, *, system_only: bool = True) -> None:
+        """Moves regions off a server, to the first other one: a held crash must not take hbase:meta with it."""
+        target = next(other for other in self.online_servers() if other != server)
+        self.harness.evacuate(server, target, system_only)
+
+    def kill_server(self, server: str, *, wait: bool = True) -> None:
+        """Kills a region server.
+
+        Args:
+            server: Its name.
+            wait: Until its crash procedure has finished; otherwise only until it exists.
+        """
+        self.harness.killServer(server)
+        wait_until(lambda: server not in self.online_servers(), f"{server} is offline")
+        if wait:
+            time.sleep(0.5)  # the procedure is submitted a moment after the server has left the list
+            wait_until(lambda: server not in self.crashing(), f"the crash of {server} is processed")
+        else:
+            wait_until(lambda: server in self.crashing(), f"the crash of {server} is noticed")
+
+    def kill_and_hold(self, server: str, stage: CrashStage = "start") -> None:
+        """Kills a region server and keeps its crash procedure unfinished until `release`.
+
+        Args:
+            server: Its name; regions of system tables are moved away first.
+            stage: ``start``: the procedure does nothing at all, ``WALs/<server>`` stays. ``missing-queues``: WALs are
+                split and archived, queues of peers without one are not yet written. ``claim``: they are written, and
+                not yet claimed.
+        """
+        self.evacuate(server)
+        self.harness.holdCrash(server, stage)
+        self.kill_server(server, wait=False)
+        if stage != "start":
+            wait_until(lambda: bool(self.harness.crashMetStorage(server)), f"the crash of {server} reaches {stage}")
+
+    def release(self, server: str) -> None:
+        """Lets a held crash procedure go on, and waits for its end."""
+        self.harness.releaseCrash(server)
+        wait_until(lambda: server not in self.crashing(), f"the crash of {server} is processed")
+
+    # masters
+
+    def active_master(self) -> str:
+        """The active master, or an empty text while there is none."""
+        return str(self.harness.activeMaster())
+
+    def initialized(self) -> bool:
+        """Whether the active master is initialized."""
+        return bool(self.harness.masterInitialized())
+
+    def start_master(self) -> str:
+        """Adds a master, which waits as a stand-by."""
+        return str(self.harness.startMaster())
+
+    def fail_over_master(self, hold: LoadStage | None = None) -> str:
+        """Kills the active master; a new one takes over.
+
+        Args:
+            hold: Where the new master's initialization stops until `release_master`: ``procedures``: its procedures
+                are not loaded, it seems to have none. ``initialized``: all is loaded, but it is not initialized yet.
+
+        Returns:
+            The new active master.
+        """
+        gate = self.jvm.view.walsafe.cluster.GatedMaster
+        before = self.active_master()
+        self.start_master()
+        if hold is not None:
+            gate.close(hold)
+        self.harness.killActiveMaster()
+        if hold is None:
+            wait_until(lambda: self.active_master() not in {"", before} and self.initialized(), "a master took over")
+        elif not gate.awaitReached(60_000):
+            raise TimeoutError(f"no master reached the stage {hold}")
+        return self.active_master()
+
+    def release_master(self) -> None:
+        """Lets a held master go on, and waits until it is initialized."""
+        self.jvm.view.walsafe.cluster.GatedMaster.open()
+        wait_until(self.initialized, "the master is initialized")
+
+    # tables
+
+    def create_table(self, name: str, *, scope: int = 1, splits: Sequence[str] = ("i", "r")) -> None:
+        """Creates a table with one family; scope 1 is replicated."""
+        self.harness.createTable(name, FAMILY, scope, list(splits))
+
+    def put(self, table: str, rows: Sequence[str] = ROWS, value: str = "v") -> None:
+        """Writes rows, by default one a letter, so that every region gets some."""
+        self.harness.putRows(table, FAMILY, list(rows), value)
+
+    def count(self, table: str) -> int:
+        """Rows of a table."""
+        return int(self.harness.countRows(table))
+
+    def flush(self, table: str) -> None:
+        """Flushes a table, so that its WALs can be archived."""
+        self.harness.flush(table)
+
+    def roll_wals(self, *servers: str) -> None:
+        """Rolls the WALs of some servers, or of all."""
+        for server in servers or self.online_servers():
+            self.harness.rollWals(server)
+
+    def archive_wals(self, *tables: str) -> None:
+        """Makes WALs: a round of writes, flush and roll puts the files of the round before into ``oldWALs``."""
+        before = len(self.old_wals())
+        for _ in range(2):
+            for table in tables:
+                self.put(table)
+                self.flush(table)
+            for table in ("hbase:meta", "hbase:replication"):
+                if self.harness.tableExists(table):
+                    self.flush(table)
+            self.roll_wals()
+        wait_until(lambda: len(self.old_wals()) > before, "a WAL is archived")
+
+    # replication
+
+    def add_peer(self, peer_id: str, cluster_key: str, *, enabled: bool = True, serial: bool = False) -> None:
+        """Adds a replication peer."""
+        self.harness.addPeer(peer_id, cluster_key, enabled, serial)
+
+    def enable_peer(self, peer_id: str) -> None:
+        """Enables a peer."""
+        self.harness.setPeer(peer_id, True)
+
+    def disable_peer(self, peer_id: str) -> None:
+        """Disables a peer."""
+        self.harness.setPeer(peer_id, False)
+
+    def remove_peer(self, peer_id: str) -> None:
+        """Removes a peer, with its queues."""
+        self.harness.removePeer(peer_id)
+
+    def peers(self) -> dict[str, str]:
+        """Peer ids and their states."""
+        return dict(line.split("\t") for line in self.harness.peers())
+
+    def wait_replicated(self, table: str, peer: "HBaseCluster", rows: int, seconds: float = 60.0) -> None:
+        """Waits until the peer has so many rows of a table."""
+        wait_until(lambda: peer.count(table) >= rows, f"{rows} rows of {table} arrived at {peer.name}", seconds)
+
+    def queue_cells(self) -> list[Cell]:
+        """All cells of ``hbase:replication`` in scan order; none when there is no such table."""
+        if not self.harness.tableExists("hbase:replication"):
+            return []
+        return [Cell(*map(base64.b64decode, line.split("\t"))) for line in self.harness.queueCells()]
+
+    # files
+
+    def files(self, directory: str) -> list[WalFile]:
+        """All files below a directory of the WAL root."""
+        rows = (line.split("\t") for line in self.harness.files(directory))
+        return [WalFile(path, int(length), int(modified)) for path, length, modified in rows]
+
+    def old_wals(self) -> list[WalFile]:
+        """Archived WALs."""
+        return self.files("oldWALs")
+
+    def close(self) -> None:
+        """Shuts the cluster down in good order (closing the JVM alone is quicker)."""
+        self.harness.close()
