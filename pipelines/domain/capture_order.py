@@ -1,6 +1,7 @@
 """The order in which the world is read: the safety argument in one place (design section 1, docs/safety.md)."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pipelines.domain.replication_queues import QueueId
 from pipelines.domain.snapshot import Snapshot, Step, format_instant
@@ -33,7 +34,7 @@ def order_fault(steps: Sequence[Step]) -> str | None:
     for step in steps:
         if step.finished_at < step.started_at:
             return f"step {step.step!r} finished before it started"
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in pairwise(steps):
         if before.finished_at > after.started_at:
             return (
                 f"step {after.step!r} started at {format_instant(after.started_at)}, before {before.step!r} had "

@@ -5,9 +5,12 @@ A typing error in a key must never weaken a check, so unknown keys are refused b
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from pipelines.domain.errors import SnapshotError
+
+JsonValue: TypeAlias = Any
+"""Whatever `json.loads` gives; each accessor narrows it."""
 
 
 class Form:
@@ -126,11 +129,11 @@ class Form:
             raise self._wrong(key, "a list", value)
         return value
 
-    def _value(self, key: str) -> Any:
+    def _value(self, key: str) -> JsonValue:
         self._asked.add(key)
         return self._values.get(key)
 
-    def _required(self, key: str) -> Any:
+    def _required(self, key: str) -> JsonValue:
         self._asked.add(key)
         if key not in self._values:
             raise SnapshotError(f"{self._where}: key {key!r} is missing")

@@ -1,6 +1,6 @@
-"""Rows of `hbase:replication` (HBase `ReplicationQueueId`, `ReplicationGroupOffset`, `TableReplicationQueueStorage`;
+"""Rows of `hbase:replication`.
 
-facts sections 3.3 and 4, golden names.tsv).
+HBase's `ReplicationQueueId`, `ReplicationGroupOffset` and `TableReplicationQueueStorage` (golden names.tsv).
 """
 
 from collections.abc import Iterable

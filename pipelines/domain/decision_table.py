@@ -1,0 +1,150 @@
+"""The fast form: the whole rule for tracked WALs as one small table, computed once by the specification.
+
+For one (server, group) the answer of `decide_replication` changes only where the file's timestamp passes a row's
+need. So the driver asks the specification once for each stretch between two needs, and the per-file work is a lookup
+by (group, timestamp), then by server where the group has no row, then one answer for a server that is fully dead
+without any row (design section 3, "the fast form"; docs/adr/0002).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipelines.domain.cleaner_rule import HBaseVerdict, for_every_file, for_tracked_wal
+from pipelines.domain.cluster_view import ClusterView
+from pipelines.domain.replication_queues import NEEDS_ALL
+from pipelines.domain.server_names import MAX_LONG, ServerName
+from pipelines.domain.verdict import Decision, Reason, decide_replication, deletable, held
+from pipelines.domain.wal_names import encode_prefix, parse_wal_name
+
+OVERFLOW = -1
+"""What stands for a timestamp over 64 bits in the table; real ones are zero or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Our decision and HBase's for every file of one stretch; `bucket` numbers the stretch within the run."""
+
+    bucket: int
+    decision: Decision
+    hbase_verdict: HBaseVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStretch:
+    """Files of one group with `from_timestamp` <= timestamp <= `to_timestamp` (ms)."""
+
+    server: ServerName
+    group: str
+    from_timestamp: int
+    to_timestamp: int
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAnswers:
+    """Files of a server whose group has no row: the same for every timestamp.
+
+    Attributes:
+        encoded: the server as it stands at the start of a WAL name, lower-cased host.
+        plain: any group but the next.
+        replication_table: the group of `hbase:replication` itself.
+    """
+
+    server: ServerName
+    encoded: str
+    plain: Answer
+    replication_table: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionTable:
+    """The table of one cluster.
+
+    Attributes:
+        groups: stretches; together they cover every timestamp of each group that has a row.
+        servers: every server that is not fully dead or has a row.
+        unknown: any other server: fully dead, no row.
+        no_server: a valid WAL name in which HBase finds no server (reason POISON_NAME).
+    """
+
+    cluster: str
+    groups: tuple[GroupStretch, ...]
+    servers: tuple[ServerAnswers, ...]
+    unknown: Answer
+    no_server: Answer
+
+
+def decision_table(view: ClusterView, first_bucket: int = 0) -> DecisionTable:
+    """Ask the specification once per stretch.
+
+    Args:
+        view: the cluster.
+        first_bucket: buckets are numbered from here, so that they are unique across a fleet.
+    """
+    buckets = _Counter(first_bucket)
+    groups = tuple(_group_stretches(view, buckets))
+    servers = tuple(_server_answers(view, buckets))
+    nobody = ServerName("unknown.invalid", 0, 0)
+    return DecisionTable(
+        cluster=view.cluster,
+        groups=groups,
+        servers=servers,
+        unknown=_answer(view, nobody, "unknown", 0, buckets),
+        no_server=Answer(buckets.next(), held(Reason.POISON_NAME), for_every_file(view) or HBaseVerdict.THROWS),
+    )
+
+
+class _Counter:
+    def __init__(self, first: int) -> None:
+        self._next = first
+
+    def next(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+
+def _group_stretches(view: ClusterView, buckets: _Counter) -> Iterator[GroupStretch]:
+    for source, rows in sorted(view.rows_of_source.items()):
+        for group in sorted({group for row in rows for group in row.offsets}):
+            # a file's server and validity are what its own name says: such a row matches no file
+            wal = parse_wal_name(f"{group}.0")
+            if wal is None or wal.group != group or wal.server != source:
+                continue
+            needs = {row.need(group) for row in rows}
+            starts = sorted({0} | {need for need in needs if NEEDS_ALL < need <= MAX_LONG})
+            ends = [start - 1 for start in starts[1:]] + [MAX_LONG]
+            for start, end in zip(starts, ends, strict=True):
+                yield GroupStretch(source, group, start, end, _answer(view, source, group, start, buckets))
+            overflow = Answer(
+                buckets.next(),
+                held(Reason.POISON_NAME),
+                for_every_file(view) or for_tracked_wal(view, source, group, None),
+            )
+            yield GroupStretch(source, group, OVERFLOW, OVERFLOW, overflow)
+
+
+def _server_answers(view: ClusterView, buckets: _Counter) -> Iterator[ServerAnswers]:
+    for server in sorted(view.not_fully_dead | view.hbase_not_fully_dead | set(view.rows_of_source)):
+        encoded = encode_prefix(str(server))
+        plain = _unrecorded(encoded, view, server)
+        replication_table = _unrecorded(f"{encoded}.{encoded}.rep.", view, server)
+        yield ServerAnswers(
+            server,
+            encoded,
+            _answer(view, server, plain, 0, buckets),
+            _answer(view, server, replication_table, 0, buckets),
+        )
+
+
+def _unrecorded(prefix: str, view: ClusterView, server: ServerName) -> str:
+    """A group that begins with `prefix` and that no row has; it stands for all of them."""
+    group = prefix + "\n"
+    while any(group in row.offsets for row in view.rows_of_source.get(server, ())):
+        group += "\n"
+    return group
+
+
+def _answer(view: ClusterView, server: ServerName, group: str, timestamp: int, buckets: _Counter) -> Answer:
+    decision = decide_replication(view, server, group, timestamp) if view.peer_ids else deletable(Reason.NO_PEERS)
+    hbase = for_every_file(view) or for_tracked_wal(view, server, group, timestamp)
+    return Answer(buckets.next(), decision, hbase)

@@ -1,0 +1,87 @@
+"""Whether a snapshot can be believed at all (reason SNAPSHOT_UNTRUSTED, design section 3)."""
+
+from collections.abc import Sequence
+
+from pipelines.domain.capture_order import order_fault
+from pipelines.domain.replication_queues import QueueCell
+from pipelines.domain.settings import Release
+from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Flags, Snapshot
+
+ZOOKEEPER_NOT_BUILT = (
+    "queue_storage zookeeper (HBase 1.x and 2.x) is not built yet; only snapshots of hbase:replication can be decided"
+)
+
+
+def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
+    """Why nothing in this snapshot can be believed, with the way out; None = it can.
+
+    Args:
+        snapshot: checked in form.
+        passes: parsed cells of queues-1 and queues-2.
+        release: opt-ins of the configuration.
+    """
+    if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+        return ZOOKEEPER_NOT_BUILT
+    if snapshot.extras:
+        return (
+            f"extra {snapshot.extras[0]!r} is not known to this walsafe; use the version that the capture was made for"
+        )
+    order = order_fault(snapshot.steps)
+    if order is not None:
+        return f"not the capture order: {order}. Capture again with walsafe or with the export script it ships"
+    return _master(snapshot) or _flags(snapshot) or _rows(snapshot, passes, release)
+
+
+def _master(snapshot: Snapshot) -> str | None:
+    first, second = snapshot.membership, snapshot.membership_2
+    if first is None or second is None or first.active_master is None or second.active_master is None:
+        return (
+            "nothing proves that the active master was initialized while procedures were read (a loading master "
+            "answers with none). Capture again once the master is up"
+        )
+    if first.active_master != second.active_master:
+        return (
+            f"the active master changed from {first.active_master} to {second.active_master} during the capture. "
+            "Capture again"
+        )
+    return None
+
+
+def _flags(snapshot: Snapshot) -> str | None:
+    for flags in (snapshot.flags, snapshot.flags_2):
+        if flags is None:
+            return "the master's flags were not read twice. Capture again"
+        reason = _flag(flags, has_peers=bool(snapshot.peers))
+        if reason is not None:
+            return reason
+    return None
+
+
+def _flag(flags: Flags, *, has_peers: bool) -> str | None:
+    if flags.migration_pending is not False:
+        known = "is pending" if flags.migration_pending else "may be pending (unknown)"
+        return f"a migration of the replication queues from ZooKeeper {known}. Wait until it has finished"
+    if flags.zk_queue_data is not False:
+        known = "is still" if flags.zk_queue_data else "may still be (unknown)"
+        return f"replication queue data {known} in ZooKeeper: the migration has not finished. Wait, then capture again"
+    if has_peers and flags.queue_table_exists is not True:
+        known = "does not exist" if flags.queue_table_exists is False else "may not exist (unknown)"
+        return f"hbase:replication {known} although peers do; HBase's own cleaner would delete everything"
+    return None
+
+
+def _rows(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
+    rows = {cell.queue for cells in passes for cell in cells}
+    peers = {peer.peer_id for peer in snapshot.peers}
+    online = snapshot.membership.online if snapshot.membership else frozenset()
+    if peers and online and not any(row.peer_id in peers for row in rows):
+        return (
+            f"{len(peers)} peers and {len(online)} online servers, but no row of any of these peers: AddPeer writes "
+            "rows for every server, so the scan of hbase:replication missed them"
+        )
+    if rows and not peers and not release.orphan_queues:
+        return (
+            f"{len(rows)} queue rows but no peer: peers may have been read from the wrong place. If the peers really "
+            "were removed, say so with release.orphan_queues: true"
+        )
+    return None
