@@ -1,0 +1,71 @@
+"""What an exception means to the caller: an exit code and one sentence."""
+
+import re
+from dataclasses import dataclass
+
+from pipelines.domain.errors import EXIT_UNAVAILABLE, WalsafeError
+
+EXIT_BUG = 1
+EXIT_INTERRUPTED = 130
+
+_JVM_LIBRARIES = ("py4j", "pyspark")
+# Java's own words for "the other side did not answer" and "the disk said no"; a bug of ours never looks like this.
+_JAVA_UNAVAILABLE = re.compile(
+    r"(?:java\.io\.(?:\w*IO|FileNotFound|EOF|Interrupted\w*)Exception"
+    r"|java\.net\.\w+Exception"
+    r"|java\.nio\.(?:file\.\w+|channels\.\w+)Exception"
+    r"|org\.apache\.hadoop\.\w+(?:\.\w+)*\.\w*Exception"
+    r"|javax\.security\.\w+(?:\.\w+)*\.\w*Exception)"
+    r"(?::[ \t]*(?P<message>[^\n]*))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An exception, read.
+
+    Attributes:
+        exit_code: of the process.
+        kind: stable word for programs: the error's class.
+        message: for a person.
+        is_bug: nobody foresaw it, so the traceback belongs in the log.
+    """
+
+    exit_code: int
+    kind: str
+    message: str
+    is_bug: bool = False
+
+    def line(self, job: str) -> str:
+        """The one line on standard error."""
+        return f"walsafe {job}: {self.message}"
+
+
+def read(error: BaseException) -> Failure:
+    """Tells what an exception means.
+
+    WalsafeError carries its own code. An OSError, or a Java exception whose chain of causes holds an I/O, network,
+    Hadoop or login failure, is an unavailable source or sink (4). Anything else is a bug (1).
+    """
+    if isinstance(error, WalsafeError):
+        return Failure(error.exit_code, type(error).__name__, str(error))
+    if isinstance(error, KeyboardInterrupt):
+        return Failure(EXIT_INTERRUPTED, "Interrupted", "interrupted; the same command may be run again")
+    if isinstance(error, OSError):
+        return _unavailable(str(error))
+    if type(error).__module__.split(".")[0] in _JVM_LIBRARIES:
+        causes = list(_JAVA_UNAVAILABLE.finditer(str(error)))
+        if causes:
+            return _unavailable(causes[-1].group(0).strip())
+    return Failure(
+        EXIT_BUG, type(error).__name__, f"unexpected {type(error).__name__}: {_first_line(error)}", is_bug=True
+    )
+
+
+def _unavailable(cause: str) -> Failure:
+    message = f"a source or sink is unavailable: {cause}; put it right and run the same command again"
+    return Failure(EXIT_UNAVAILABLE, "UnavailableError", message)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "")

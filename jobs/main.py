@@ -1,0 +1,24 @@
+"""The application file that spark-submit starts: `spark-submit … jobs/main.py JOB [options]`."""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def _prepare_import_path() -> None:
+    """Makes `jobs`, `pipelines` and `schemas` importable.
+
+    Python puts this file's own folder first, where `config` or `session` would shadow any library of that name. The
+    archive that spark-submit ships comes next; started without it, the tree around this file serves.
+    """
+    here = Path(__file__).resolve().parent
+    sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != here]
+    if find_spec("jobs") is None:
+        sys.path.insert(0, str(here.parent))
+
+
+if __name__ == "__main__":
+    _prepare_import_path()
+    from jobs.entry import main
+
+    sys.exit(main())
