@@ -1,0 +1,195 @@
+"""The one configuration file of all jobs (docs/configuration.md), checked key by key.
+
+A typing error must never weaken a check, so an unknown key is an error that names its file and line.
+"""
+
+import hashlib
+import json
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
+
+from jobs.config_types import DurationMs, Section, SizeBytes, UntilMs
+from jobs.context import JobContext
+from jobs.yaml_lines import Document, parse_yaml
+from pipelines.domain.errors import UsageError
+from pipelines.domain.settings import DAY_MS, Acknowledgement, Release, Settings
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]
+Nights = Annotated[int, Field(ge=1, le=365)]
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class ReleaseSection(Section):
+    """Opt-ins that turn HELD into DELETABLE. Each is a person's decision; all are off by default."""
+
+    replication_table_wals: bool = Field(
+        default=False, description="free the WALs of `hbase:replication` itself, which HBase 3 never frees"
+    )
+    orphan_queues: bool = Field(
+        default=False, description="believe a snapshot that has queue rows but no replication peer"
+    )
+    empty_wal_directories: bool = Field(
+        default=False, description="ignore an empty directory below `WALs/` that is older than 24 h"
+    )
+
+
+class CleanersSection(Section):
+    """What else on the cluster may need a WAL."""
+
+    plugins: tuple[ClassName, ...] | None = Field(
+        default=None,
+        strict=False,
+        description="`hbase.master.logcleaner.plugins`, where the snapshot does not say; absent = unknown, which holds",
+    )
+    harmless: tuple[ClassName, ...] = Field(
+        default=(), strict=False, description="further log-cleaner plugin classes known to need no file"
+    )
+    interval: DurationMs = Field(default=600_000, description="`hbase.master.cleaner.interval`", examples=["10m"])
+
+
+class BackupSection(Section):
+    """HBase backup, where the snapshot does not say."""
+
+    enabled: Literal[False] | None = Field(
+        default=None, description="false states that it is off; absent = unknown, which holds every file"
+    )
+
+
+class ListSection(Section):
+    """The delete-safe list."""
+
+    valid_for: DurationMs = Field(
+        default=DAY_MS,
+        description="how long after the start of step `files` a list may be written and acted on",
+        examples=["24h"],
+    )
+
+
+class QualitySection(Section):
+    """Limits of the gate before anything is emitted."""
+
+    max_deletable_share: float = Field(
+        default=0.95,
+        ge=0,
+        le=1,
+        description="largest share of all bytes under oldWALs that one run may list without --accept",
+    )
+
+
+class AcknowledgedSection(Section):
+    """A known finding: it stays in the tables and reports, and does not change the exit code."""
+
+    key: Text = Field(description="the finding's key, as in the report")
+    reason: Text = Field(description="why it may wait, in a person's words")
+    until: UntilMs = Field(description="last UTC day (or instant) it is quiet", examples=["2027-01-31"])
+
+
+class FindingsSection(Section):
+    """When something is worth a person's look."""
+
+    stalled_nights: Nights = Field(
+        default=3, description="nights without progress of a pending offset before QUEUE_STALLED"
+    )
+    growth_nights: Nights = Field(default=3, description="nights of rising held bytes before GROWTH")
+    growth_min_bytes: SizeBytes = Field(
+        default=1 << 30, description="growth below this over those nights is no finding", examples=["1GiB"]
+    )
+    acknowledged: tuple[AcknowledgedSection, ...] = Field(
+        default=(), strict=False, description="findings a person has accepted"
+    )
+
+
+class Config(Section):
+    """The whole file. Every section may be left out."""
+
+    cleaners: CleanersSection = Field(default_factory=CleanersSection)
+    backup: BackupSection = Field(default_factory=BackupSection)
+    release: ReleaseSection = Field(default_factory=ReleaseSection)
+    list: ListSection = Field(default_factory=ListSection)
+    quality: QualitySection = Field(default_factory=QualitySection)
+    findings: FindingsSection = Field(default_factory=FindingsSection)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_section(cls, values: object) -> object:
+        """A section whose keys are all commented out is null in YAML and means its defaults."""
+        if not isinstance(values, dict):
+            return values
+        return {key: {} if value is None else value for key, value in values.items()}
+
+    def settings(self) -> Settings:
+        """What the decision needs of it."""
+        return Settings(
+            release=Release(**self.release.model_dump()),
+            harmless_cleaners=self.cleaners.harmless,
+            log_cleaner_plugins=self.cleaners.plugins,
+            backup_enabled=self.backup.enabled,
+            valid_for_ms=self.list.valid_for,
+            max_deletable_share=self.quality.max_deletable_share,
+            cleaner_interval_ms=self.cleaners.interval,
+            stalled_nights=self.findings.stalled_nights,
+            growth_nights=self.findings.growth_nights,
+            growth_min_bytes=self.findings.growth_min_bytes,
+            acknowledged=tuple(Acknowledgement(**entry.model_dump()) for entry in self.findings.acknowledged),
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of the effective configuration, defaults filled in; secrets count as a constant."""
+        document = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(document.encode()).hexdigest()
+
+
+def load_config(path: str | None, context: JobContext) -> Config:
+    """Reads the file given with `--config`; without one, everything has its default.
+
+    Raises:
+        UsageError: no such file, not YAML, or a value that is wrong; with file, line and key.
+    """
+    if path is None:
+        return Config()
+    file = context.local_file(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    return parse_config(text, path)
+
+
+def parse_config(text: str, name: str) -> Config:
+    """Reads a configuration from text.
+
+    Args:
+        text: YAML.
+        name: what to call it in messages.
+
+    Raises:
+        UsageError: not YAML, or a value that is wrong; with file, line and key.
+    """
+    document = parse_yaml(text, name)
+    return validated(Config, document)
+
+
+def validated(model: type[ModelT], document: Document) -> ModelT:
+    """Checks a YAML document against a model.
+
+    Raises:
+        UsageError: one line for each wrong value, with file, line and key.
+    """
+    try:
+        return model.model_validate(document.values)
+    except ValidationError as error:
+        problems = [_problem(document, problem["loc"], problem["type"], problem["msg"]) for problem in error.errors()]
+        raise UsageError("\n".join(problems)) from None
+
+
+def _problem(document: Document, location: tuple[str | int, ...], kind: str, message: str) -> str:
+    # Pydantic adds words of its own to the path of a union; the file does not know them
+    known = tuple(part for index, part in enumerate(location) if location[: index + 1] in document.lines) or location
+    where, key = document.place(location), ".".join(map(str, known))
+    if kind == "extra_forbidden":
+        return f"{where}: unknown key {key!r}; docs/configuration.md lists them all"
+    if kind == "missing":
+        return f"{where}: key {'.'.join(map(str, location))!r} is missing"
+    return f"{where}: {key!r}: {message.removeprefix('Value error, ')}"

@@ -1,0 +1,56 @@
+"""Units of the configuration file: durations, dates, sizes as people write them."""
+
+import re
+from datetime import date, datetime, time, timedelta, timezone
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+_DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)", re.ASCII)
+_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|TiB)", re.ASCII)
+_BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_LONGEST_MS = 100 * 365 * _MS["d"]
+
+
+class Section(BaseModel):
+    """A part of the configuration: immutable, and a key it does not know is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def _duration(value: object) -> int:
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("expected a duration with its unit, like 90s, 10m, 24h or 7d")
+    milliseconds = int(match.group(1)) * _MS[match.group(2)]
+    if not 0 < milliseconds <= _LONGEST_MS:
+        raise ValueError("expected a duration above zero and below a hundred years")
+    return milliseconds
+
+
+def _size(value: object) -> int:
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("expected a size with its unit, like 500MiB, 1GiB or 2TiB")
+    return int(match.group(1)) * _BYTES[match.group(2)]
+
+
+def _end_of(value: object) -> int:
+    """The last instant of a day, or an instant."""
+    if isinstance(value, datetime):  # YAML reads `2027-01-31T12:00:00Z` itself, dropping nothing but the zone's name
+        if value.tzinfo is None:
+            raise ValueError("expected a day like 2027-01-31, or an instant with its zone like 2027-01-31T12:00:00Z")
+        return int(value.timestamp() * 1000)
+    if isinstance(value, date):
+        following = datetime.combine(value + timedelta(days=1), time(), timezone.utc)
+        return int(following.timestamp() * 1000) - 1
+    raise ValueError("expected a day like 2027-01-31, or an instant with its zone like 2027-01-31T12:00:00Z")
+
+
+DurationMs = Annotated[int, BeforeValidator(_duration, json_schema_input_type=str)]
+"""Milliseconds, written `90s`, `10m`, `24h`, `7d`."""
+SizeBytes = Annotated[int, BeforeValidator(_size, json_schema_input_type=str)]
+"""Bytes, written `500MiB`, `1GiB`."""
+UntilMs = Annotated[int, BeforeValidator(_end_of, json_schema_input_type=str)]
+"""Ms since the epoch, written as a UTC day (its whole length counts) or an instant."""

@@ -1,0 +1,82 @@
+"""YAML that a person can put right: safe, no duplicate keys, and every value knows its line."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from pipelines.domain.errors import UsageError
+
+KeyPath = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed YAML file.
+
+    Attributes:
+        name: the file, for messages.
+        values: plain values; an empty file is an empty mapping.
+        lines: 1-based line of every key and list entry.
+    """
+
+    name: str
+    values: dict[str, object]
+    lines: dict[KeyPath, int]
+
+    def place(self, path: KeyPath) -> str:
+        """`file, line n`, of the value or of the nearest one around it that stands in the file."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return f"{self.name}, line {self.lines.get(path, 1)}"
+
+
+def parse_yaml(text: str, name: str) -> Document:
+    """Parses one YAML mapping.
+
+    Raises:
+        UsageError: not YAML, a tag that is not plain data, a duplicate key, or no mapping; with file and line.
+    """
+    try:
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return Document(name, {}, {})
+            if not isinstance(node, MappingNode):
+                kind = "list" if isinstance(node, SequenceNode) else "single value"
+                raise UsageError(f"{name}, line 1: expected `key: value` lines, found a {kind}")
+            lines = dict(_walk(node, (), name))
+            values = loader.construct_document(node)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f", line {mark.line + 1}" if mark else ""
+        raise UsageError(f"{name}{where}: not valid YAML: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"{name}: not valid YAML: {error}") from None
+    return Document(name, values, lines)
+
+
+def _walk(node: Node, path: KeyPath, name: str) -> Iterator[tuple[KeyPath, int]]:
+    """Every key and list entry with its line; refuses a key given twice, of which YAML would keep the last."""
+    if isinstance(node, MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, ScalarNode):
+                raise UsageError(f"{name}, line {line}: a key must be a plain word")
+            if key.value in seen:
+                dotted = ".".join(map(str, (*path, key.value)))
+                raise UsageError(
+                    f"{name}, line {line}: key {dotted!r} is given twice (first on line {seen[key.value]})"
+                )
+            seen[key.value] = line
+            yield (*path, key.value), line
+            yield from _walk(value, (*path, key.value), name)
+    elif isinstance(node, SequenceNode):
+        for index, value in enumerate(node.value):
+            yield (*path, index), value.start_mark.line + 1
+            yield from _walk(value, (*path, index), name)
