@@ -1,6 +1,7 @@
 """A real HBase on the HDFS of `tests.cluster.hdfs`, driven from Python."""
 
 import base64
+import json
 import string
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,8 @@ _DEFAULTS = MappingProxyType(
         "hbase.regionserver.handler.count": "10",
         "hbase.master.start.timeout.localHBaseCluster": "60000",
         "zookeeper.session.timeout": "30000",
+        # the default asks the masters of the start, of which none may be left after a failover
+        "hbase.client.registry.impl": "org.apache.hadoop.hbase.client.ZKConnectionRegistry",
     }
 )
 
@@ -205,8 +208,13 @@ class HBaseCluster:
     # masters
 
     def active_master(self) -> str:
-        """The active master, or an empty text while there is none."""
+        """The master that ZooKeeper names, initialized or not; an empty text while there is none."""
         return str(self.harness.activeMaster())
+
+    def procedures(self) -> list[dict[str, object]]:
+        """All procedures, as a client's ``list_procedures`` shows them."""
+        found: list[dict[str, object]] = json.loads(str(self.harness.procedures()) or "[]")
+        return found
 
     def initialized(self) -> bool:
         """Whether the active master is initialized."""

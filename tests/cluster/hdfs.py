@@ -108,9 +108,7 @@ class HdfsCluster:
         self._kdc.createPrincipal(self.jvm.view.java.io.File(str(keytab)), array)
         realm = self._kdc.getRealm()
         service, web = f"hdfs/{REALM_HOST}@{realm}", f"HTTP/{REALM_HOST}@{realm}"
-        self.kerberos = Kerberos(
-            Path(self._kdc.getKrb5conf().getAbsolutePath()), keytab, f"walsafe@{realm}", service
-        )
+        self.kerberos = Kerberos(Path(self._kdc.getKrb5conf().getAbsolutePath()), keytab, f"walsafe@{realm}", service)
         return {
             "hadoop.security.authentication": "kerberos",
             "hadoop.security.authorization": "true",

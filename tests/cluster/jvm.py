@@ -145,9 +145,7 @@ class Jvm:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         arguments = ("py4j.GatewayServer", "--enable-auth", "--die-on-broken-pipe", "0")
-        self._process = Process(
-            name, classpath, arguments, work, heap=heap, options=options, environment=environment
-        )
+        self._process = Process(name, classpath, arguments, work, heap=heap, options=options, environment=environment)
         self.work = work
         self.log = self._process.log
         try:

@@ -38,15 +38,14 @@ class ThriftGateway:
 
     def _wait(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
-        while True:
-            try:
-                socket.create_connection((self.host, self.port), 1).close()
-            except OSError:
-                if not self._process.running or time.monotonic() > deadline:
-                    raise RuntimeError(f"the Thrift gateway did not start:\n{self._process.tail()}") from None
-                time.sleep(0.1)
-            else:
-                return
+        while not self._listening():
+            if not self._process.running or time.monotonic() > deadline:
+                raise RuntimeError(f"the Thrift gateway did not start:\n{self._process.tail()}")
+            time.sleep(0.1)
+
+    def _listening(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex((self.host, self.port)) == 0
 
     def close(self) -> None:
         """Ends the gateway."""

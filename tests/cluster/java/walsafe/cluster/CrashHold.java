@@ -56,6 +56,8 @@ final class CrashHold {
     LockOwner owner = locks.remove(server);
     if (owner != null) {
       scheduler(master).wakeServerExclusiveLock(owner, server);
+      // no procedure waits for the lock itself, so nobody else wakes the idle workers (they poll once a minute)
+      scheduler(master).signalAll();
     }
   }
 

@@ -34,6 +34,7 @@ import org.apache.hadoop.hbase.replication.ReplicationPeerConfig;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.hadoop.hbase.util.JVMClusterUtil.MasterThread;
 import org.apache.hadoop.hbase.util.JVMClusterUtil.RegionServerThread;
+import org.apache.hadoop.hbase.zookeeper.MasterAddressTracker;
 
 /** One HBase cluster on an HDFS that runs elsewhere; plain strings in and out, so that Python needs no HBase types. */
 public final class Harness {
@@ -162,9 +163,15 @@ public final class Harness {
 
   // masters
 
-  public String activeMaster() {
-    HMaster master = master();
-    return master == null ? "" : master.getServerName().toString();
+  /** The master that ZooKeeper names, which a client would ask; it may be loading still. */
+  public String activeMaster() throws Exception {
+    ServerName master = MasterAddressTracker.getMasterAddress(util.getZooKeeperWatcher());
+    return master == null ? "" : master.toString();
+  }
+
+  /** All procedures as a client sees them, in JSON. */
+  public String procedures() throws IOException {
+    return admin().getProcedures();
   }
 
   public boolean masterInitialized() {
