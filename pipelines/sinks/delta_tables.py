@@ -1,0 +1,202 @@
+"""The Delta tables of the lake: created with their comments, written idempotently (design section 4, ADR on the lake).
+
+How a rerun replaces its rows and concurrent runs lose none:
+
+1. look whether the run's rows are there; 2a. none: append, which Delta never refuses for another run's append;
+2b. some: one atomic overwrite of just those rows. 3. After an append look back: if others committed since step 1 and
+rows of this run are among theirs (the same run started twice), do 2b. So the last writer's rows stand, once.
+"""
+
+import logging
+import random
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from typing import TypeVar
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
+
+from pipelines.domain.errors import UnavailableError
+from pipelines.domain.run_summary import RunKey
+from pipelines.lake_errors import is_conflict, lake_errors
+from pipelines.sinks.lake_schema import column_fault, lacks_columns, same_columns
+from schemas.registry import TABLES
+from schemas.table import Table
+
+_LOG = logging.getLogger(__name__)
+_ATTEMPTS = 12
+_THREADS = 3
+_LOOK_BACK = 100
+_RANDOM = random.SystemRandom()
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_T = TypeVar("_T")
+
+
+class DeltaTables:
+    """Writes the tables below one lake folder; any Hadoop URI, no metastore.
+
+    Every error of the lake is an `UnavailableError` (worth another try) or a `UsageError` (a person must act) that
+    names the path. Rows of a commit appear all or not at all.
+    """
+
+    def __init__(self, spark: SparkSession, lake_uri: str) -> None:
+        self._spark = spark
+        self.lake_uri = lake_uri.rstrip("/")
+
+    def location(self, table: Table) -> str:
+        """The folder of a table."""
+        return f"{self.lake_uri}/{table.name}"
+
+    def ensure(self, tables: Sequence[Table] = TABLES) -> None:
+        """Create what is missing and add columns that an older walsafe did not have; nothing is ever dropped.
+
+        A lake with more columns than this walsafe knows is left as it is: they stay NULL in new rows.
+
+        Raises:
+            UsageError: the folder holds something else, its log is corrupt, or a column has another type.
+            UnavailableError: the lake cannot be read or written.
+        """
+        first, *rest = tables  # alone, so that the others find the classes loaded and the lake's folder made
+        self._ensure(first)
+        self._in_parallel(self._ensure, rest)
+
+    def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey]) -> None:
+        """Make the frames the whole of what the tables hold of these runs; tables commit side by side.
+
+        Args:
+            writes: table name to its rows: exactly the table's columns and types, identity columns filled from `runs`.
+            runs: the clusters and runs that the frames speak of, those without any row included.
+
+        Raises:
+            UnavailableError: the lake cannot be written, or others kept it busy for minutes.
+        """
+        known = {table.name: table for table in TABLES}
+        for name, frame in writes.items():
+            same_columns(frame.schema, known[name])
+        if runs:
+            self._in_parallel(lambda name: self._replace(known[name], writes[name], runs), list(writes))
+
+    def append_rows(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append a few rows of the driver in one commit, e.g. STARTED and terminal rows of `runs`.
+
+        Args:
+            table: the table.
+            rows: by column name; columns left out are NULL; timestamps as ms since the epoch.
+        """
+        frame = self.frame(table, rows)
+        self._retrying(table, lambda: self._append(table, frame, str(uuid.uuid4())))
+
+    def frame(self, table: Table, rows: Sequence[Mapping[str, object]]) -> DataFrame:
+        """Rows of the driver as a DataFrame of the table's columns; see `append_rows`."""
+        unknown = {name for row in rows for name in row} - set(table.schema.names)
+        if unknown:
+            raise ValueError(f"{table.name} has no column {', '.join(sorted(unknown))}")
+        instants = {field.name for field in table.schema if isinstance(field.dataType, TimestampType)}
+        values = [
+            tuple(_instant(row.get(name)) if name in instants else row.get(name) for name in table.schema.names)
+            for row in rows
+        ]
+        return self._spark.createDataFrame(values, table.schema).coalesce(1)
+
+    def _ensure(self, table: Table) -> None:
+        self._retrying(table, lambda: self._create_or_widen(table))
+
+    def _create_or_widen(self, table: Table) -> None:
+        location = self.location(table)
+        builder = DeltaTable.createIfNotExists(self._spark).location(location).comment(table.comment)
+        builder.addColumns(table.schema).partitionedBy(*table.partitioned_by).execute()
+        there = self._spark.read.format("delta").load(location).schema
+        fault = column_fault(there, table, location)
+        if fault is not None:
+            raise fault
+        if lacks_columns(there, table.schema):
+            _LOG.info("adding the new columns of %s to %s", table.name, location)
+            nothing = self._spark.createDataFrame([], table.schema)
+            nothing.write.format("delta").mode("append").option("mergeSchema", "true").save(location)
+
+    def _replace(self, table: Table, frame: DataFrame, runs: Collection[RunKey]) -> None:
+        self._retrying(table, lambda: self._replace_once(table, frame, runs))
+
+    def _replace_once(self, table: Table, frame: DataFrame, runs: Collection[RunKey]) -> None:
+        before, token, of_runs = self._version(table), str(uuid.uuid4()), _rows_of(runs)
+        if not self._any_row(table, of_runs, before):
+            self._append(table, frame, token)
+            mine = self._version(table, token)
+            if mine == before + 1 or not self._any_row(table, of_runs, mine - 1):
+                return
+            _LOG.warning("%s: this run was written by another process at the same time", table.name)
+        self._writer(table, frame, token).mode("overwrite").option("replaceWhere", of_runs).save(self.location(table))
+
+    def _append(self, table: Table, frame: DataFrame, token: str) -> None:
+        self._writer(table, frame, token).mode("append").save(self.location(table))
+
+    def _writer(self, table: Table, frame: DataFrame, token: str) -> DataFrameWriter:
+        return frame.select(*table.schema.names).write.format("delta").option("userMetadata", token)
+
+    def _version(self, table: Table, token: str | None = None) -> int:
+        """The table's newest version, or the one whose commit carries the token."""
+        history = DeltaTable.forPath(self._spark, self.location(table)).history(1 if token is None else _LOOK_BACK)
+        commits = history if token is None else history.where(F.col("userMetadata") == token)
+        found = commits.select("version").head()
+        if found is None:
+            raise UnavailableError(f"Delta table {self.location(table)}: {_LOOK_BACK} commits came between; try again")
+        return int(found.version)
+
+    def _any_row(self, table: Table, condition: str, version: int) -> bool:
+        then = self._spark.read.format("delta").option("versionAsOf", version).load(self.location(table))
+        return then.where(condition).select("run_id").head() is not None
+
+    def _retrying(self, table: Table, commit: Callable[[], None]) -> None:
+        for attempt in range(1, _ATTEMPTS + 1):
+            conflict = self._conflict_of(table, commit)
+            if conflict is None:
+                return
+            pause = _RANDOM.uniform(0.1, min(15.0, 0.25 * 2**attempt))
+            _LOG.info("%s: another run committed first, attempt %d, waiting %.1f s", table.name, attempt, pause)
+            time.sleep(pause)
+        raise UnavailableError(
+            f"Delta table {self.location(table)}: other runs kept committing for {_ATTEMPTS} attempts; "
+            "try again when they have ended"
+        ) from conflict
+
+    def _conflict_of(self, table: Table, commit: Callable[[], None]) -> Exception | None:
+        """Commit; the exception if another run came first, in which case nothing was written."""
+        try:
+            with lake_errors(self.location(table)):
+                commit()
+        except Exception as error:
+            if is_conflict(error):
+                return error
+            raise
+        return None
+
+    def _in_parallel(self, work: Callable[[_T], None], items: Sequence[_T]) -> None:
+        """Commit side by side: a commit is mostly waiting of the driver. All end before the first error is raised."""
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="lake") as pool:
+            futures = [pool.submit(work, item) for item in items]
+        for future in futures:
+            future.result()
+
+
+def _instant(value: object) -> object:
+    return _EPOCH + timedelta(milliseconds=value) if isinstance(value, int) else value
+
+
+def _rows_of(runs: Collection[RunKey]) -> str:
+    """SQL condition on the rows of these runs; names are safe to quote (RunKey checks them)."""
+    dates = ", ".join(sorted({f"DATE'{run.run_date.isoformat()}'" for run in runs}))
+    ids = sorted({run.run_id for run in runs})
+    clusters = sorted({run.cluster for run in runs})
+    condition = f"run_date IN ({dates}) AND run_id IN ({_texts(ids)}) AND cluster IN ({_texts(clusters)})"
+    if len(ids) > 1:  # run ids differ between the clusters of a fleet: the pairs count, the rest lets files be skipped
+        condition += f" AND concat(cluster, '/', run_id) IN ({_texts(sorted(f'{r.cluster}/{r.run_id}' for r in runs))})"
+    return condition
+
+
+def _texts(values: Collection[str]) -> str:
+    return ", ".join(f"'{value}'" for value in values)
