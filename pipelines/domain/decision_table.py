@@ -18,13 +18,23 @@ from pipelines.domain.wal_names import encode_prefix, parse_wal_name
 
 OVERFLOW = -1
 """What stands for a timestamp over 64 bits in the table; real ones are zero or more."""
+UNKNOWN_SERVER = ServerName("unknown.invalid", 0, 0)
+"""Stands for every server that is fully dead and has no row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Our decision and HBase's for every file of one stretch; `bucket` numbers the stretch within the run."""
+    """Our decision and HBase's for every file of one stretch.
+
+    Attributes:
+        bucket: numbers the stretch within the run.
+        server: with `group` and `timestamp` the question that was asked for all files of the stretch.
+    """
 
     bucket: int
+    server: ServerName
+    group: str
+    timestamp: int
     decision: Decision
     hbase_verdict: HBaseVerdict
 
@@ -73,6 +83,20 @@ class DecisionTable:
     unknown: Answer
     no_server: Answer
 
+    def answers(self) -> Iterator[Answer]:
+        """Every answer of the table, each bucket once."""
+        yield from (stretch.answer for stretch in self.groups)
+        for server in self.servers:
+            yield server.plain
+            yield server.replication_table
+        yield self.unknown
+        yield self.no_server
+
+    @property
+    def next_bucket(self) -> int:
+        """The first bucket number that this table does not use."""
+        return self.no_server.bucket + 1
+
 
 def decision_table(view: ClusterView, first_bucket: int = 0) -> DecisionTable:
     """Ask the specification once per stretch.
@@ -84,13 +108,19 @@ def decision_table(view: ClusterView, first_bucket: int = 0) -> DecisionTable:
     buckets = _Counter(first_bucket)
     groups = tuple(_group_stretches(view, buckets))
     servers = tuple(_server_answers(view, buckets))
-    nobody = ServerName("unknown.invalid", 0, 0)
     return DecisionTable(
         cluster=view.cluster,
         groups=groups,
         servers=servers,
-        unknown=_answer(view, nobody, "unknown", 0, buckets),
-        no_server=Answer(buckets.next(), held(Reason.POISON_NAME), for_every_file(view) or HBaseVerdict.THROWS),
+        unknown=_answer(view, UNKNOWN_SERVER, "unknown", 0, buckets),
+        no_server=Answer(
+            buckets.next(),
+            UNKNOWN_SERVER,
+            "",
+            OVERFLOW,
+            held(Reason.POISON_NAME),
+            for_every_file(view) or HBaseVerdict.THROWS,
+        ),
     )
 
 
@@ -117,6 +147,9 @@ def _group_stretches(view: ClusterView, buckets: _Counter) -> Iterator[GroupStre
                 yield GroupStretch(source, group, start, end, _answer(view, source, group, start, buckets))
             overflow = Answer(
                 buckets.next(),
+                source,
+                group,
+                OVERFLOW,
                 held(Reason.POISON_NAME),
                 for_every_file(view) or for_tracked_wal(view, source, group, None),
             )
@@ -147,4 +180,4 @@ def _unrecorded(prefix: str, view: ClusterView, server: ServerName) -> str:
 def _answer(view: ClusterView, server: ServerName, group: str, timestamp: int, buckets: _Counter) -> Answer:
     decision = decide_replication(view, server, group, timestamp) if view.peer_ids else deletable(Reason.NO_PEERS)
     hbase = for_every_file(view) or for_tracked_wal(view, server, group, timestamp)
-    return Answer(buckets.next(), decision, hbase)
+    return Answer(buckets.next(), server, group, timestamp, decision, hbase)

@@ -1,0 +1,180 @@
+"""Who holds how much: per queue the pending files, per holder the pinned bytes and what would free them.
+
+Everything here is computed from `BucketTotal`s and the decision table, never from files.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pipelines.domain.cluster_view import ClusterView, QueueRow
+from pipelines.domain.decision_table import Answer, DecisionTable, GroupStretch
+from pipelines.domain.replication_queues import NEEDS_ALL
+from pipelines.domain.run_summary import PinnedRow
+from pipelines.domain.run_summary import QueueRow as QueueOffsetRow
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.totals import BucketTotal
+from pipelines.domain.verdict import Holder, Reason, Verdict, decide_replication
+
+FREED_WHEN_FINISHED = (Reason.PENDING, Reason.QUEUE_MISSING)
+"""Reasons that end when the only holder's queue has shipped the file; the others wait for the cluster itself."""
+
+
+@dataclass(slots=True)
+class _Sum:
+    files: int = 0
+    size: int = 0
+    oldest: int | None = None
+
+    def add(self, total: BucketTotal) -> None:
+        self.files += total.files
+        self.size += total.bytes
+        known = [value for value in (self.oldest, total.oldest_timestamp) if value is not None]
+        self.oldest = min(known, default=None)
+
+
+@dataclass(slots=True)
+class _Pin:
+    exclusive: _Sum = field(default_factory=_Sum)
+    joint: _Sum = field(default_factory=_Sum)
+    freed: _Sum = field(default_factory=_Sum)
+
+    def row(self, level: str, holder: Holder, group: str | None, state: str | None, now: int) -> PinnedRow:
+        oldest = min((s.oldest for s in (self.exclusive, self.joint) if s.oldest is not None), default=None)
+        return PinnedRow(
+            level=level,
+            peer_id=holder.peer_id,
+            peer_state=state,
+            owner=None if level == "peer" or holder.owner is None else str(holder.owner),
+            source=None if level == "peer" or holder.source is None else str(holder.source),
+            wal_group=group if level == "group" else None,
+            exclusive_files=self.exclusive.files,
+            exclusive_bytes=self.exclusive.size,
+            joint_files=self.joint.files,
+            joint_bytes=self.joint.size,
+            freed_files=self.freed.files,
+            freed_bytes=self.freed.size,
+            oldest_timestamp=oldest,
+            oldest_age_ms=None if oldest is None else now - oldest,
+            remedy=_remedy(level, holder, state),
+        )
+
+
+def queue_offsets(view: ClusterView, table: DecisionTable, totals: Iterable[BucketTotal]) -> tuple[QueueOffsetRow, ...]:
+    """How far every queue row has come in every group, and what is still pending behind it.
+
+    Files of groups in which a row has no offset are summed in one row with `wal_group` NULL; it is left out when it
+    would say nothing.
+    """
+    by_bucket: dict[int, list[BucketTotal]] = {}
+    for total in totals:
+        if total.bucket is not None:
+            by_bucket.setdefault(total.bucket, []).append(total)
+    stretches: dict[ServerName, list[GroupStretch]] = {}
+    for stretch in table.groups:
+        stretches.setdefault(stretch.server, []).append(stretch)
+    without_row = {row.server: (row.plain.bucket, row.replication_table.bucket) for row in table.servers}
+    rows = []
+    for row in view.rows:
+        source = row.queue.wals_of
+        for group in [*sorted(row.offsets), None]:
+            if group is None:
+                needed = [s for s in stretches.get(source, ()) if s.group not in row.offsets]
+                buckets = [s.answer.bucket for s in needed] + list(without_row.get(source, ()))
+            else:
+                needed = [s for s in stretches.get(source, ()) if s.group == group]
+                buckets = [s.answer.bucket for s in needed if s.from_timestamp >= row.need(group)]
+            found = [total for bucket in buckets for total in by_bucket.get(bucket, ())]
+            if group is not None or found or not row.offsets:
+                rows.append(_queue_row(view, row, group, found))
+    return tuple(rows)
+
+
+def _queue_row(view: ClusterView, row: QueueRow, group: str | None, found: Iterable[BucketTotal]) -> QueueOffsetRow:
+    offset = None if group is None else row.offsets[group]
+    archived, live = _Sum(), _Sum()
+    for total in found:
+        (archived if total.archived else live).add(total)
+    return QueueOffsetRow(
+        peer_id=row.queue.peer_id,
+        peer_exists=row.queue.peer_id in view.peer_ids,
+        owner=str(row.queue.owner),
+        source=str(row.queue.wals_of),
+        recovered=row.queue.source is not None,
+        wal_group=group,
+        wal=offset.wal if offset else None,
+        offset=offset.offset if offset else None,
+        need_timestamp=offset.need if offset else NEEDS_ALL,
+        pending_files=archived.files,
+        pending_bytes=archived.size,
+        live_pending_files=live.files,
+        live_pending_bytes=live.size,
+        oldest_pending_timestamp=archived.oldest,
+        oldest_pending_age_ms=None if archived.oldest is None else view.files_started - archived.oldest,
+    )
+
+
+def pinned(
+    view: ClusterView, table: DecisionTable, totals: Iterable[BucketTotal], peer_states: Mapping[str, str]
+) -> tuple[PinnedRow, ...]:
+    """Bytes held by each peer, queue and group: alone, jointly, and what-if freed; most bytes first.
+
+    A peer's what-if asks the rule itself, on the cluster without that peer; a queue's or group's counts the files
+    that only its queue holds and that become REPLICATED once it has shipped them.
+    """
+    answers = {answer.bucket: answer for answer in table.answers()}
+    without = {peer: view.without_peer(peer) for peer in view.peer_ids}
+    pins: dict[tuple[Hashable, ...], tuple[str, Holder, str | None, _Pin]] = {}
+    for total in totals:
+        answer = answers.get(total.bucket) if total.bucket is not None else None
+        if answer is None or not total.archived or total.reason != answer.decision.reason.value:
+            continue
+        for level in ("peer", "queue", "group"):
+            keys = {_key(level, holder, answer): holder for holder in answer.decision.blocking}
+            for key, holder in keys.items():
+                pin = pins.setdefault(key, (level, holder, answer.group, _Pin()))[3]
+                (pin.exclusive if len(keys) == 1 else pin.joint).add(total)
+                if _freed(level, holder, len(keys), answer, without):
+                    pin.freed.add(total)
+    rows = (
+        pin.row(level, holder, group, peer_states.get(holder.peer_id), view.files_started)
+        for level, holder, group, pin in pins.values()
+    )
+    return tuple(
+        sorted(
+            rows,
+            key=lambda row: (
+                ("peer", "queue", "group").index(row.level),
+                -row.bytes,
+                row.peer_id,
+                row.owner or "",
+                row.source or "",
+                row.wal_group or "",
+            ),
+        )
+    )
+
+
+def _key(level: str, holder: Holder, answer: Answer) -> tuple[Hashable, ...]:
+    if level == "peer":
+        return (level, holder.peer_id)
+    queue = (level, holder.peer_id, holder.owner, holder.source)
+    return queue if level == "queue" else (*queue, answer.group)
+
+
+def _freed(level: str, holder: Holder, holders: int, answer: Answer, without: Mapping[str, ClusterView]) -> bool:
+    if level == "peer":
+        smaller = without[holder.peer_id]
+        if not smaller.peer_ids:
+            return True
+        what_if = decide_replication(smaller, answer.server, answer.group, max(answer.timestamp, 0))
+        return what_if.verdict is Verdict.DELETABLE
+    return holders == 1 and answer.decision.reason in FREED_WHEN_FINISHED
+
+
+def _remedy(level: str, holder: Holder, state: str | None) -> str:
+    peer = holder.peer_id
+    if state == "DISABLED":
+        return f"enable_peer '{peer}' to ship, or remove_peer '{peer}' if its cluster is gone"
+    if holder.owner is None and level != "peer":
+        return f"peer {peer} has no queue for {holder.source}; see the findings"
+    return f"check that peer {peer}'s cluster is reachable and catching up (status 'replication')"

@@ -1,0 +1,183 @@
+"""Reading snapshot directories, format 1 (design section 2): nothing is believed before its digest is right."""
+
+import hashlib
+import json
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
+from pipelines.domain.json_form import Form
+from pipelines.domain.replication_queues import Cell, QueueCell, parse_queue_cells
+from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
+from pipelines.ports import OpenedSnapshot
+from pipelines.sources.storage import Storage, plain_uri, storage_for
+from schemas.snapshot_files import SNAPSHOT_FILES
+
+SNAPSHOT_JSON = "snapshot.json"
+PASSES = ("queues-1.jsonl", "queues-2.jsonl")
+_READERS = 8
+
+
+class SnapshotDirectories:
+    """Opens snapshots through the session's file systems and hands out their listings as one DataFrame."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def of_fleet(self, fleet: str) -> list[str]:
+        """The snapshot directories of a fleet: its immediate sub-directories.
+
+        Raises:
+            UsageError: there is none.
+        """
+        entries = storage_for(self._spark, fleet).entries(fleet)
+        names = [entry.name for entry in entries or () if entry.is_directory]
+        if not names:
+            raise UsageError(f"--fleet {fleet}: no such directory, or no snapshot below it")
+        return [f"{fleet.rstrip('/')}/{name}" for name in names]
+
+    def open(self, uris: Sequence[str]) -> list[OpenedSnapshot]:
+        """Open snapshots and check all their digests; what is wrong with one is its `fault`, never an exception.
+
+        Raises:
+            UsageError: a directory that is not there.
+            UnavailableError: the file system did not answer.
+        """
+        with ThreadPoolExecutor(_READERS) as pool:
+            opened = list(pool.map(self._open, uris))
+        return self._with_row_counts(opened)
+
+    def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
+        """The listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`."""
+        columns = ("path", "length", "modification_time")
+        if not opened:
+            empty = self._spark.createDataFrame([], SNAPSHOT_FILES)
+            return empty.select(F.lit("").alias("cluster"), *columns)
+        listing = self._spark.read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
+        if len(opened) == 1:
+            return listing.select(F.lit(opened[0].cluster).alias("cluster"), *columns)
+        clusters = self._spark.createDataFrame(
+            [(directory, one.cluster) for one in opened for directory in one.listing_directories],
+            "directory string, cluster string",
+        )
+        # the path of a file is the same for all its rows
+        return (
+            listing.withColumn("directory", F.regexp_extract("_metadata.file_path", "^(.*)/[^/]*$", 1))
+            .join(F.broadcast(clusters), "directory")
+            .select("cluster", *columns)
+        )
+
+    def _open(self, uri: str) -> OpenedSnapshot:
+        storage = storage_for(self._spark, uri)
+        place = storage.qualified(uri)
+        entries = storage.entries(uri)
+        if entries is None:
+            raise UsageError(f"no snapshot directory at {uri}")
+        if SNAPSHOT_JSON not in {entry.name for entry in entries}:
+            return OpenedSnapshot(place, fault=f"{uri} has no {SNAPSHOT_JSON}: the capture did not finish")
+        raw = storage.read(f"{uri}/{SNAPSHOT_JSON}")
+        opened = OpenedSnapshot(place, sha256=hashlib.sha256(raw).hexdigest())
+        try:
+            opened = replace(opened, snapshot=parse_snapshot(_json(raw, f"{uri}/{SNAPSHOT_JSON}")))
+            _check_contents(storage, uri, opened.known)
+        except SnapshotError as error:
+            return replace(opened, fault=str(error))
+        if opened.known.queue_storage != QUEUE_STORAGE_TABLE:
+            return replace(opened, listing_readable=True)
+        try:
+            passes = tuple(_pass(storage, uri, name, opened.known) for name in PASSES)
+            return replace(opened, listing_readable=True, passes=passes)
+        except SnapshotError as error:
+            return replace(opened, listing_readable=True, fault=str(error))
+        except MalformedError as error:
+            return replace(opened, listing_readable=True, malformed=str(error))
+
+    def _with_row_counts(self, opened: Sequence[OpenedSnapshot]) -> list[OpenedSnapshot]:
+        readable = [one for one in opened if one.listing_readable]
+        if not readable:
+            return list(opened)
+        listing = self._spark.read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in readable))
+        counts: dict[str, dict[str, int]] = {}
+        spelled: dict[str, str] = {}
+        for row in listing.groupBy(F.col("_metadata.file_path").alias("path")).count().collect():
+            directory, _, part = row["path"].rpartition("/")
+            place = plain_uri(directory)
+            spelled[place] = directory
+            counts.setdefault(place, {})[unquote(part)] = row["count"]
+        return [
+            _counted(one, counts.get(f"{one.uri}/files", {}), spelled.get(f"{one.uri}/files"))
+            if one.listing_readable
+            else one
+            for one in opened
+        ]
+
+
+def _counted(opened: OpenedSnapshot, counts: Mapping[str, int], directory: str | None) -> OpenedSnapshot:
+    """Compare the rows of each part with what snapshot.json says."""
+    counted = replace(opened, listing_directories=(directory,) if directory else ())
+    for name, content in opened.known.contents.items():
+        found = counts.get(name.removeprefix("files/"), 0)
+        if name.startswith("files/") and found != content.rows:
+            fault = f"{opened.uri}/{name}: {found} rows, but snapshot.json says {content.rows}; capture again"
+            return replace(counted, fault=counted.fault or fault)
+    return counted
+
+
+def _json(raw: bytes, where: str) -> object:
+    try:
+        return json.loads(raw)
+    except ValueError as error:
+        raise SnapshotError(f"{where}: truncated or not JSON ({error}); capture again") from None
+
+
+def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
+    """Every file that snapshot.json names is there with that digest, and no other file is.
+
+    Raises:
+        SnapshotError: naming the file.
+    """
+    found = {entry.name for entry in storage.entries(uri) or () if not entry.is_directory}
+    for folder in ("files", "extras"):
+        found |= {f"{folder}/{entry.name}" for entry in storage.entries(f"{uri}/{folder}") or ()}
+    # Hadoop's local file system leaves checksums beside its files
+    found = {name for name in found if not name.rpartition("/")[2].startswith(".") or not name.endswith(".crc")}
+    named = set(snapshot.contents)
+    for name in sorted((found - {SNAPSHOT_JSON}) ^ named):
+        state = "is missing" if name in named else "is not named in snapshot.json"
+        raise SnapshotError(f"{uri}/{name} {state}: the snapshot is not the one that was captured; capture again")
+    required = PASSES if snapshot.queue_storage == QUEUE_STORAGE_TABLE else ()
+    for name in required:
+        if name not in named:
+            raise SnapshotError(f"{uri}: snapshot.json does not name {name}; capture again")
+    if not any(name.startswith("files/") and content.rows for name, content in snapshot.contents.items()):
+        raise SnapshotError(f"{uri}: the listing is empty, which no cluster with a region server can be; capture again")
+    for name, content in sorted(snapshot.contents.items()):
+        if storage.sha256(f"{uri}/{name}") != content.sha256:
+            raise SnapshotError(f"{uri}/{name}: SHA-256 differs from snapshot.json: truncated or edited; capture again")
+
+
+def _pass(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> tuple[QueueCell, ...]:
+    where = f"{uri}/{name}"
+    lines = storage.read(where).decode("utf-8").splitlines()
+    if len(lines) != snapshot.contents[name].rows:
+        raise SnapshotError(f"{where}: {len(lines)} rows, but snapshot.json says {snapshot.contents[name].rows}")
+    return parse_queue_cells(_cell(line, f"{where}, line {number}") for number, line in enumerate(lines, 1))
+
+
+def _cell(line: str, where: str) -> Cell:
+    form = Form(_json(line.encode(), where), where)
+    try:
+        row, family, qualifier, value = (
+            b64decode(form.any_text(key), validate=True) for key in ("row", "family", "qualifier", "value")
+        )
+    except Base64Error as error:
+        raise SnapshotError(f"{where}: not base64 ({error}); capture again") from None
+    form.no_other_keys()
+    return Cell(row, family, qualifier, value)
