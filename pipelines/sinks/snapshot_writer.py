@@ -1,0 +1,214 @@
+"""Writes a snapshot directory, format 1 (design section 2): whole or not at all."""
+
+import base64
+import hashlib
+import itertools
+import json
+import logging
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines.domain.errors import UnavailableError, UsageError
+from pipelines.domain.replication_queues import Cell
+from pipelines.domain.snapshot import Content, Snapshot, snapshot_document
+from pipelines.ports import FileBatch
+from pipelines.sinks.snapshot_target import SnapshotTarget
+
+logger = logging.getLogger(__name__)
+
+FILES_SCHEMA = pa.schema(
+    [("path", pa.string()), ("length", pa.int64()), ("modification_time", pa.timestamp("ms", tz="UTC"))]
+)
+ROWS_PER_GROUP = 100_000
+GROUPS_PER_PART = 10
+
+
+class SnapshotWriter:
+    """Builds one snapshot; leaving the `with` block before `finish` removes everything.
+
+    ```python
+    with SnapshotWriter(LocalTarget(Path("snapshot"))) as writer:
+        writer.files(batches)
+        writer.cells("queues-1.jsonl", cells)
+        writer.cells("queues-2.jsonl", cells)
+        writer.finish(snapshot)
+    ```
+
+    Memory does not grow with the listing: rows are written as they come, in row groups.
+
+    Args:
+        target: where the directory appears (`LocalTarget`, `HadoopTarget`).
+        rows_per_group: rows held in memory at a time.
+        groups_per_part: how many of these make one file below `files/`.
+    """
+
+    def __init__(
+        self, target: SnapshotTarget, *, rows_per_group: int = ROWS_PER_GROUP, groups_per_part: int = GROUPS_PER_PART
+    ) -> None:
+        self._target = target
+        self._rows_per_group = rows_per_group
+        self._groups_per_part = groups_per_part
+        self._staging = tempfile.TemporaryDirectory(prefix="walsafe-snapshot-")
+        self._contents: dict[str, Content] = {}
+        self._parts = 0
+        self._published = False
+
+    def __enter__(self) -> "SnapshotWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._published:
+            self._target.discard()
+        self._staging.cleanup()
+
+    def files(self, batches: Iterable[FileBatch]) -> int:
+        """Write a listing; may be called again, further files are added. No file at all is one part without rows.
+
+        Returns:
+            Files written by this call.
+
+        Raises:
+            UnavailableError: the disk or the file system did not take them.
+        """
+        groups = _regrouped(batches, self._rows_per_group)
+        total = 0
+        first: pa.Table | None = next(groups, FILES_SCHEMA.empty_table())
+        while first is not None:
+            part = itertools.chain([first], itertools.islice(groups, self._groups_per_part - 1))
+            total += self._file(f"files/part-{self._parts:05d}.parquet", partial(_write_parquet, part))
+            self._parts += 1
+            first = next(groups, None)
+        return total
+
+    def cells(self, name: str, cells: Iterable[Cell]) -> int:
+        """Write one pass over `hbase:replication`, in scan order.
+
+        Args:
+            name: `queues-1.jsonl`, `queues-2.jsonl`.
+            cells: of all families.
+
+        Returns:
+            Cells written.
+        """
+        return self.documents(name, map(cell_document, cells))
+
+    def documents(self, name: str, documents: Iterable[Any]) -> int:
+        """Write one JSON document a line, such as an extra."""
+
+        def write(out: BinaryIO) -> int:
+            rows = 0
+            for document in documents:
+                line = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+                out.write(line.encode("utf-8") + b"\n")
+                rows += 1
+            return rows
+
+        return self._file(name, write)
+
+    def finish(self, snapshot: Snapshot) -> str:
+        """Write snapshot.json and give the directory its name.
+
+        Args:
+            snapshot: everything but `contents`, which is filled in here.
+
+        Returns:
+            Full URI of the snapshot.
+
+        Raises:
+            UsageError: the directory came into being meanwhile.
+            UnavailableError: the file system did not take it.
+        """
+        document = snapshot_document(replace(snapshot, contents=dict(self._contents)))
+        text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        local = Path(self._staging.name) / "snapshot.json"
+        with _disk_errors():
+            local.write_text(text, encoding="utf-8")
+        self._target.put(local, "snapshot.json")
+        uri = self._target.publish()
+        self._published = True
+        logger.info("Snapshot written: %s", uri)
+        return uri
+
+    def _file(self, name: str, write: Callable[[BinaryIO], int]) -> int:
+        if name in self._contents:
+            raise UsageError(f"the snapshot has {name} already")
+        local = Path(self._staging.name) / name.replace("/", "-")
+        with _disk_errors():
+            with local.open("wb") as out:
+                rows = write(out)
+            digest = _sha256(local)
+        self._target.put(local, name)
+        self._contents[name] = Content(rows, digest)
+        return rows
+
+
+def cell_document(cell: Cell) -> dict[str, str]:
+    """One line of `queues-*.jsonl`."""
+    return {
+        field: base64.b64encode(getattr(cell, field)).decode("ascii")
+        for field in ("row", "family", "qualifier", "value")
+    }
+
+
+def _write_parquet(tables: Iterable[pa.Table], out: BinaryIO) -> int:
+    rows = 0
+    with pq.ParquetWriter(out, FILES_SCHEMA, compression="zstd") as parquet:
+        for table in tables:
+            parquet.write_table(table)
+            rows += table.num_rows
+    return rows
+
+
+def _regrouped(batches: Iterable[FileBatch], rows: int) -> Iterator[pa.Table]:
+    """Tables of exactly `rows` rows, the last one of fewer; row groups of a few rows would slow every reader."""
+    held: list[pa.Table] = []
+    count = 0
+    for batch in batches:
+        table = _table(batch)
+        while count + table.num_rows >= rows:
+            cut = rows - count
+            yield pa.concat_tables([*held, table.slice(0, cut)]).combine_chunks()
+            held, count, table = [], 0, table.slice(cut)
+        if table.num_rows:
+            held.append(table)
+            count += table.num_rows
+    if held:
+        yield pa.concat_tables(held).combine_chunks()
+
+
+def _table(batch: FileBatch) -> pa.Table:
+    columns = (batch.paths, batch.lengths, batch.modification_times)
+    return pa.Table.from_arrays(
+        [pa.array(values, type=field.type) for values, field in zip(columns, FILES_SCHEMA, strict=True)],
+        schema=FILES_SCHEMA,
+    )
+
+
+def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while block := content.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """Only the local staging file is meant: the target and the source speak for themselves."""
+    try:
+        yield
+    except OSError as error:
+        raise UnavailableError(
+            f"cannot write the snapshot's files below {tempfile.gettempdir()}: {error}; free some space or set TMPDIR"
+        ) from error
