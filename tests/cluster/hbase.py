@@ -170,6 +170,10 @@ class HBaseCluster:
         target = next(other for other in self.online_servers() if other != server)
         self.harness.evacuate(server, target, system_only)
 
+    def move_region(self, table: str, server: str, index: int = 0) -> None:
+        """Moves a region of a table to a server: one that never had a region has no WAL either."""
+        self.harness.moveRegion(table, index, server)
+
     def kill_server(self, server: str, *, wait: bool = True) -> None:
         """Kills a region server.
 

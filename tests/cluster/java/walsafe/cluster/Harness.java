@@ -149,6 +149,12 @@ public final class Harness {
     }
   }
 
+  /** Moves one region of a table to a server. */
+  public void moveRegion(String table, int index, String to) throws IOException {
+    List<RegionInfo> regions = admin().getRegions(TableName.valueOf(table));
+    admin().move(regions.get(index % regions.size()).getEncodedNameAsBytes(), ServerName.valueOf(to));
+  }
+
   public void holdCrash(String server, String stage) throws ReflectiveOperationException {
     holds.hold(master(), ServerName.valueOf(server), stage);
   }
