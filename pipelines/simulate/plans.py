@@ -1,0 +1,275 @@
+"""The generated clusters: one with everything that goes wrong in practice, one with nothing wrong at all."""
+
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.settings import DAY_MS, HOUR_MS
+from pipelines.domain.snapshot import Peer
+from pipelines.domain.wal_names import encode_prefix
+from pipelines.simulate.model import (
+    MIB,
+    MINUTE_MS,
+    SECOND_MS,
+    Claim,
+    ClusterPlan,
+    Held,
+    OddFile,
+    OddRow,
+    PeerPlan,
+    ServerLife,
+    Tampering,
+    WalStream,
+)
+
+DISABLED_PEER = "dr_west"
+STALLED_PEER = "search"
+SYNC_PEER = "sync_dr"
+REMOVED_PEER = "old_dc"
+_PORT = 16020
+_WAL_SIZE = 118 * MIB
+_ROLLED_EVERY = 26 * MINUTE_MS
+_SERVERS = 24
+_PAST = 12 * DAY_MS
+"""How far back WALs are generated; everything older has been cleaned."""
+
+
+def demo_plan(first_night: int, seed: int = 7) -> ClusterPlan:
+    """A cluster of 24 region servers and 4 peers, some 20,000 WALs in oldWALs, and a long list of troubles.
+
+    A peer disabled 8 days ago pins most bytes; a poison file has kept HBase's cleaner from deleting anything for 11
+    days. On the first night the cluster is quiet. On the second a crash procedure is unfinished. On the third that
+    queue has been claimed, a server that crashes as soon as it starts has no queue yet, and an offset was rewound.
+
+    Args:
+        first_night: start of step `files` of the first capture, ms; ask `capture_at` for later ones as well.
+        seed: another seed gives other sizes and roll times.
+    """
+    return _Demo(first_night, seed).plan()
+
+
+def healthy_plan(first_night: int, seed: int = 7) -> ClusterPlan:
+    """The same cluster with nothing wrong: no finding and no file held that no one needs.
+
+    Every peer is enabled and minutes behind, HBase's cleaner runs, and a server that crashed 3 days ago has been
+    recovered and its queues finished.
+    """
+    past = first_night - _PAST
+    lives = [_life(host, past - 30 * DAY_MS, past, regiongroups=2 if host > 20 else 1) for host in range(1, _SERVERS)]
+    crashed = first_night - 3 * DAY_MS
+    claims = (Claim(crashed + 3 * MINUTE_MS, lives[0].server),)
+    lives.append(_life(_SERVERS, past, past, crashed, crashed + 2 * MINUTE_MS, claims=claims))
+    lives[1] = _with_streams(lives[1], _meta(lives[1].server, past))
+    peers = tuple(PeerPlan(_peer(name), lag) for name, lag in _lags().items() if name != SYNC_PEER)
+    return ClusterPlan("healthy", seed, "hdfs://healthy/hbase", _master(past), tuple(lives), peers)
+
+
+class _Demo:
+    """Builds the troubled cluster; instants are counted from its first night."""
+
+    def __init__(self, first_night: int, seed: int) -> None:
+        self.night = first_night
+        self.seed = seed
+        self.past = first_night - _PAST
+        self.disabled_at = self.days(-8)
+        self.lives: dict[str, ServerLife] = {}
+
+    def days(self, days: float) -> int:
+        return self.night + int(days * DAY_MS)
+
+    def plan(self) -> ClusterPlan:
+        for host in range(1, _SERVERS + 1):
+            if host not in (5, 6):
+                self.add(str(host), _life(host, self.past - 30 * DAY_MS, self.past, regiongroups=2 if host > 20 else 1))
+        self.specialists()
+        self.restarted()
+        self.dead()
+        self.crashed_at_night()
+        return ClusterPlan(
+            cluster="demo",
+            seed=self.seed,
+            wal_root="hdfs://demo/hbase",
+            master=_master(self.past),
+            lives=tuple(self.lives.values()),
+            peers=tuple(
+                PeerPlan(_peer(name), lag, **({"disabled_at": self.disabled_at} if name == DISABLED_PEER else {}))
+                for name, lag in _lags().items()
+            ),
+            cleaner_stuck_since=self.days(-11),
+            held=self.held(),
+            odd_files=self.odd_files(),
+            odd_rows=self.odd_rows(),
+            tampering=(
+                Tampering(self.server("27"), self.disabled_at - _lags()[DISABLED_PEER], None),
+                Tampering(self.server("30"), self.disabled_at - _lags()[DISABLED_PEER], 85),
+            ),
+            procedure_wals=tuple(self.days(number - 7) - 4 * MINUTE_MS for number in range(10)),
+            master_wals_every=4 * HOUR_MS,
+        )
+
+    def server(self, key: str) -> ServerName:
+        return self.lives[key].server
+
+    def add(self, key: str, life: ServerLife) -> None:
+        self.lives[key] = life
+
+    def specialists(self) -> None:
+        """Servers with more than user WALs: hbase:meta, hbase:replication, synchronous replication."""
+        meta, replication = self.server("2"), self.server("11")
+        self.lives["2"] = _with_streams(self.lives["2"], _meta(meta, self.past))
+        leaked = WalStream(f"{_encoded(replication)}.rep", "", self.past, HOUR_MS, 2 * MIB, tracked=False, leaked=True)
+        self.lives["11"] = _with_streams(self.lives["11"], leaked)
+        for key, since in (("12", self.past), ("13", self.past), ("14", self.days(-2))):
+            group = f"{_encoded(self.server(key))}-{since - MINUTE_MS}-{SYNC_PEER}"
+            sync = WalStream(group, ".syncrep", since, 4 * HOUR_MS, 40 * MIB)
+            self.lives[key] = _with_streams(self.lives[key], sync)
+
+    def restarted(self) -> None:
+        """Restarts: after the disabling (its queue was claimed; the new life has no queue of it), and before it."""
+        died = self.days(-5.3)
+        claims = (Claim(died + 3 * MINUTE_MS, self.server("3")),)
+        self.add("5-old", _life(5, self.past - 9 * DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims=claims))
+        self.add("5", _life(5, died + 4 * MINUTE_MS, died + 4 * MINUTE_MS))
+        died = self.days(-9.5)
+        claims = (Claim(died + 3 * MINUTE_MS, self.server("8")),)
+        self.add("6-old", _life(6, self.past - 9 * DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims=claims))
+        self.add("6", _life(6, died + 4 * MINUTE_MS, died + 4 * MINUTE_MS))
+
+    def dead(self) -> None:
+        """Dead for good: claimed twice and stalled; finished; two claimers; a directory that stayed."""
+        died, died_too = self.days(-10), self.days(-9)
+        self.add("26", _life(26, self.past - DAY_MS, self.past, died_too, died_too + 2 * MINUTE_MS))
+        twice = (
+            Claim(died + 3 * MINUTE_MS, self.server("26")),
+            Claim(died_too + 3 * MINUTE_MS, self.server("7")),
+        )
+        self.add("25", _life(25, self.past - DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims=twice))
+        for key, age, owner in (("27", 6, "4"), ("30", 5, "12")):
+            died = self.days(-age)
+            claims = (Claim(died + 3 * MINUTE_MS, self.server(owner)),)
+            life = _life(int(key), self.past - DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims, key == "30")
+            self.add(key, life)
+
+    def crashed_at_night(self) -> None:
+        """The second night's crash, and the third night's server that crashes as soon as it starts."""
+        died, recovered = self.days(1) - 4 * MINUTE_MS, self.days(1) + 8 * MINUTE_MS
+        claims = (Claim(recovered + MINUTE_MS, self.server("9")),)
+        self.add("28", _life(28, self.past - DAY_MS, self.past, died, recovered, claims=claims))
+        self.add("28-new", _life(28, recovered + 5 * MINUTE_MS, recovered + 5 * MINUTE_MS))
+        died, recovered = self.days(2) - 30 * MINUTE_MS, self.days(2) - 20 * MINUTE_MS
+        claims = (Claim(recovered + MINUTE_MS, self.server("10")),)
+        self.add("29", _life(29, self.past - DAY_MS, self.past, died, recovered, claims=claims))
+        # before any peer has shipped its first edit, so no queue has a row of it yet
+        started = self.days(2) - 90 * SECOND_MS
+        crash = started + 30 * SECOND_MS
+        claims = (Claim(crash + 10 * MINUTE_MS, self.server("10")),)
+        self.add("29-new", _life(29, started, started, crash, crash + 9 * MINUTE_MS, claims=claims))
+
+    def held(self) -> tuple[Held, ...]:
+        stalled = self.days(-10.2)
+        return (
+            Held(STALLED_PEER, self.server("25"), stalled, stalled),
+            Held("analytics", self.server("10"), self.days(2) - HOUR_MS, self.days(0.8)),
+        )
+
+    def odd_files(self) -> tuple[OddFile, ...]:
+        stuck, name = self.days(-11), f"{_encoded(self.server('15'))}"
+        return (
+            # HBase 0.90 wrote such names; a restored backup brought it here: valid, but no server in it
+            OddFile("oldWALs/10.20.20.171%3A60020.1277499063250", 64 * MIB, stuck),
+            OddFile("oldWALs/restore-notes.txt", 1_402, stuck + MINUTE_MS),
+            OddFile(f"oldWALs/{name}.{self.past - DAY_MS}.copy", _WAL_SIZE, self.days(30)),
+            OddFile(f"oldWALs/{name}.{self.past - DAY_MS + 7}", 0, stuck + HOUR_MS),
+        )
+
+    def odd_rows(self) -> tuple[OddRow, ...]:
+        rows = []
+        for owner, source in (("3", ""), ("9", ""), ("4", "25")):
+            wals_of = self.server(source or owner)
+            group = _encoded(wals_of)
+            row = f"{REMOVED_PEER}-{self.server(owner)}" + (f"/{wals_of}" if source else "")
+            rows.append(OddRow(row, group, f"{group}.{self.past - 8 * DAY_MS}", 4_711))
+        # two claimers of the same queue
+        source_27 = self.server("27")
+        group = _encoded(source_27)
+        twin = f"{DISABLED_PEER}-{self.server('8')}/{source_27}"
+        rows.append(OddRow(twin, group, f"{group}.{self.disabled_at - 2 * HOUR_MS}", 0))
+        return tuple(rows)
+
+
+def _lags() -> dict[str, int]:
+    return {
+        "analytics": 2 * MINUTE_MS,
+        DISABLED_PEER: 3 * MINUTE_MS,
+        STALLED_PEER: 9 * MINUTE_MS,
+        SYNC_PEER: 4 * MINUTE_MS,
+    }
+
+
+def _peer(name: str) -> Peer:
+    host = name.replace("_", "-")
+    sync = name == SYNC_PEER
+    return Peer(
+        peer_id=name,
+        state="DISABLED" if name == DISABLED_PEER else "ENABLED",
+        cluster_key=f"zk1.{host}.example.org,zk2.{host}.example.org:2181:/hbase",
+        endpoint="org.apache.hadoop.hbase.replication.regionserver.HBaseInterClusterReplicationEndpoint",
+        serial=name == "analytics",
+        replicate_all=not sync,
+        sync_replication_state="ACTIVE" if sync else "NONE",
+        remote_wal_dir="hdfs://sync-dr/hbase/remoteWALs" if sync else None,
+        config={},
+    )
+
+
+def _server(host: int, started: int) -> ServerName:
+    return ServerName(f"rs{host:02d}.example.org", _PORT, started)
+
+
+def _master(past: int) -> ServerName:
+    return ServerName("m1.example.org", 16000, past - 30 * DAY_MS)
+
+
+def _encoded(server: ServerName) -> str:
+    return encode_prefix(str(server))
+
+
+def _life(
+    host: int,
+    started: int,
+    first_wal: int,
+    died: int | None = None,
+    recovered: int | None = None,
+    claims: tuple[Claim, ...] = (),
+    leftover_directory: bool = False,
+    regiongroups: int = 1,
+) -> ServerLife:
+    server = _server(host, started)
+    encoded = _encoded(server)
+    groups = (
+        (encoded,)
+        if regiongroups == 1
+        else tuple(f"{encoded}.{encoded}.regiongroup-{number}" for number in range(regiongroups))
+    )
+    # no two servers roll at the same instant
+    streams = tuple(
+        WalStream(group, "", first_wal + host * 1_013 + number * 7, _ROLLED_EVERY * regiongroups, _WAL_SIZE)
+        for number, group in enumerate(groups)
+    )
+    life = ServerLife(server, started, streams, claims=claims, leftover_directory=leftover_directory)
+    if died is None or recovered is None:
+        return life
+    return ServerLife(server, started, streams, died, recovered, claims, leftover_directory)
+
+
+def _meta(server: ServerName, past: int) -> WalStream:
+    return WalStream(f"{_encoded(server)}.meta", ".meta", past, HOUR_MS, 30 * MIB, tracked=False)
+
+
+def _with_streams(life: ServerLife, *streams: WalStream) -> ServerLife:
+    return ServerLife(
+        life.server,
+        life.started,
+        life.streams + streams,
+        life.died,
+        life.recovered,
+        life.claims,
+        life.leftover_directory,
+    )
