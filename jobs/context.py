@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.domain.errors import UsageError
-from pipelines.ports import Clock
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # --help must work before any package is installed
     from pyspark.sql import SparkSession
+
+    from pipelines.ports import Clock
 
 
 class SystemClock:
@@ -29,7 +30,7 @@ class JobContext:
         clock: the wall clock.
     """
 
-    def __init__(self, job: str, clock: Clock | None = None, spark: "SparkSession | None" = None) -> None:
+    def __init__(self, job: str, clock: "Clock | None" = None, spark: "SparkSession | None" = None) -> None:
         self.job = job
         self.clock: Clock = clock or SystemClock()
         self._owns_spark = spark is None

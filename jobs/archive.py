@@ -1,0 +1,57 @@
+"""The one archive that carries the project to the cluster (`spark-submit --py-files`)."""
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+SHIPPED = ("conf", "jobs", "pipelines", "schemas")
+_OLDEST = (1980, 1, 1, 0, 0, 0)  # the earliest date a zip can hold: the same tree must give the same bytes
+
+
+def build_archive(project: Path) -> Path:
+    """Packs the shipped folders, unless this very content has been packed before.
+
+    Args:
+        project: the project's root.
+
+    Returns:
+        `<project>/.cache/archive/walsafe-<digest of the content>.zip`, or the same below the system's temporary
+        folder if the project belongs to somebody else.
+    """
+    files = {str(path.relative_to(project)): path.read_bytes() for path in _files(project)}
+    digest = hashlib.sha256()
+    for name, content in files.items():
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    name = f"walsafe-{digest.hexdigest()[:16]}.zip"
+    target = project / ".cache" / "archive" / name
+    if target.exists():
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return _write(target, files)
+    except PermissionError:
+        return _write(Path(tempfile.mkdtemp(prefix="walsafe-archive-")) / name, files)
+
+
+def _files(project: Path) -> Iterator[Path]:
+    for folder in SHIPPED:
+        for path in sorted((project / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
+                yield path
+
+
+def _write(target: Path, files: dict[str, bytes]) -> Path:
+    """Writes beside the target and renames: another start may be reading it."""
+    handle, temporary = tempfile.mkstemp(prefix=".archive-", dir=target.parent)
+    with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, _OLDEST)
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+    Path(temporary).chmod(0o644)
+    Path(temporary).replace(target)
+    return target

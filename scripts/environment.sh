@@ -1,0 +1,63 @@
+# Sourced by spark-submit.sh, tests/run and .ci/run, with PROJECT set: the checks and the quick look before every start.
+# shellcheck shell=bash
+
+die() { # exit code, message
+    printf 'walsafe: %s\n' "$2" >&2
+    exit "$1"
+}
+
+# Sets SYSTEM_PYTHON: any Python >= 3.10.
+find_python() {
+    local candidate
+    for candidate in ${WALSAFE_PYTHON:+"$WALSAFE_PYTHON"} python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do
+        if command -v "$candidate" >/dev/null 2>&1 &&
+            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
+            SYSTEM_PYTHON=$candidate
+            return
+        fi
+    done
+    if command -v python3 >/dev/null 2>&1; then
+        die 2 "$(python3 --version 2>&1 | head -n 1) is too old: install Python 3.10 or newer and put it on PATH (or name it in WALSAFE_PYTHON)."
+    fi
+    die 2 "Python is missing: install Python 3.10 or newer and put it on PATH (or name it in WALSAFE_PYTHON)."
+}
+
+# Sets JAVA: a java command of version 17 or 21.
+find_java() {
+    local version home
+    if [[ -n ${JAVA_HOME:-} ]]; then
+        JAVA=$JAVA_HOME/bin/java
+        [[ -x $JAVA ]] || die 2 "JAVA_HOME is $JAVA_HOME, which has no bin/java: point it to a Java 17 or 21, or unset it."
+    else
+        JAVA=$(command -v java) || die 2 "Java is missing: install Java 17 or 21 (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME."
+    fi
+    # a JDK says its version in a file; asking it costs a JVM start
+    home=$(readlink -f "$JAVA" 2>/dev/null) || home=$JAVA
+    home=${home%/bin/java}
+    if [[ -r $home/release ]]; then
+        version=$(sed -n 's/^JAVA_VERSION="\([^"]*\)".*/\1/p' "$home/release")
+    else
+        version=$("$JAVA" -version 2>&1 | sed -n 's/.* version "\([^"]*\)".*/\1/p' | head -n 1) || version=
+    fi
+    case ${version:-} in
+    17 | 17.* | 17[+-]* | 21 | 21.* | 21[+-]*) ;;
+    '') die 2 "$JAVA does not say its version: install Java 17 or 21, or point JAVA_HOME to one." ;;
+    *) die 2 "Java $version is not supported: install Java 17 or 21, or point JAVA_HOME to one." ;;
+    esac
+}
+
+# Whether .venv and .jars are what this tree wants; a few milliseconds. $1: '' or '-dev'.
+is_ready() {
+    local stamp=$PROJECT/.venv/walsafe-installed${1:-}
+    [[ -x $PROJECT/.venv/bin/python && ! -e $PROJECT/.venv/.incomplete ]] &&
+        { sed '/^\[build-system\]/,$d' "$PROJECT/pyproject.toml" && cat "$PROJECT/constraints.txt"; } | cmp -s - "$stamp" &&
+        cmp -s "$PROJECT/jars.lock" "$PROJECT/.jars/jars.lock"
+}
+
+# Makes it so. $1: '' or '-dev'.
+set_up() {
+    is_ready "${1:-}" && return
+    find_python
+    find_java
+    "$SYSTEM_PYTHON" "$PROJECT/scripts/set_up.py" --project "$PROJECT" --java "$JAVA" ${1:+--dev} || exit
+}
