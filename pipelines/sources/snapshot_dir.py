@@ -16,7 +16,7 @@ from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
 from pipelines.domain.replication_queues import Cell, QueueCell, parse_queue_cells
 from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
-from pipelines.ports import OpenedSnapshot
+from pipelines.ports_reconcile import OpenedSnapshot
 from pipelines.sources.storage import Storage, plain_uri, storage_for
 from schemas.snapshot_files import SNAPSHOT_FILES
 

@@ -1,0 +1,98 @@
+"""How the lines of all delete-safe lists of a run are cut into parts, the same way whatever the machine.
+
+Spark's own range partitioning samples by chance, so two runs would cut in different places. Here the cuts are
+quantiles of the lines whose hash is divisible by a fixed number: a function of the lines alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+LINES_PER_PART = 500_000
+SAMPLES_PER_PART = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ListSize:
+    """Lines of one cluster's list."""
+
+    cluster: str
+    lines: int
+
+    @property
+    def parts(self) -> int:
+        """Parts that the list is cut into."""
+        return max(1, -(-self.lines // LINES_PER_PART))
+
+
+def sampled_lines(lines: DataFrame, sizes: Sequence[ListSize]) -> DataFrame:
+    """Lines of the clusters that need more than one part, thinned by hash: `cluster`, `path`; small and repeatable."""
+    thinning = F.lit(None).cast("long")
+    for size in sizes:
+        if size.parts > 1:
+            every = max(1, size.lines // (size.parts * SAMPLES_PER_PART))
+            thinning = F.when(F.col("cluster") == size.cluster, F.lit(every)).otherwise(thinning)
+    return lines.filter(F.pmod(F.xxhash64("path"), thinning) == 0).select("cluster", "path")
+
+
+def cuts(sample: Sequence[str], parts: int) -> tuple[str, ...]:
+    """First paths of the second and later parts, by UTF-8 bytes."""
+    ordered = sorted(sample, key=lambda path: path.encode())
+    picks = (ordered[len(ordered) * part // parts] for part in range(1, parts)) if ordered else ()
+    return tuple(dict.fromkeys(picks))
+
+
+@dataclass(frozen=True, slots=True)
+class PartPlan:
+    """Which Spark partition writes which lines; small lists share a partition, each has a file of its own."""
+
+    first: Mapping[str, int]
+    cuts: Mapping[str, tuple[str, ...]]
+    partitions: int
+
+    def partition(self) -> Column:
+        """Number of the partition of a line, from `cluster` and `path`."""
+        shared: dict[int, list[str]] = {}
+        for cluster, first in self.first.items():
+            if not self.cuts.get(cluster):
+                shared.setdefault(first, []).append(cluster)
+        number = F.lit(None).cast("int")
+        for first, clusters in shared.items():
+            number = F.when(F.col("cluster").isin(clusters), F.lit(first)).otherwise(number)
+        for cluster, points in self.cuts.items():
+            if points:
+                part = _search(points, self.first[cluster])
+                number = F.when(F.col("cluster") == cluster, part).otherwise(number)
+        return number
+
+
+def part_plan(sizes: Sequence[ListSize], samples: Mapping[str, Sequence[str]]) -> PartPlan:
+    """Give large lists partitions of their own and pack small ones together, in the order given."""
+    first: dict[str, int] = {}
+    points: dict[str, tuple[str, ...]] = {}
+    partitions, room = 0, 0
+    for size in sizes:
+        if size.parts > 1:
+            points[size.cluster] = cuts(samples.get(size.cluster, ()), size.parts)
+            first[size.cluster] = partitions
+            partitions, room = partitions + len(points[size.cluster]) + 1, 0
+            continue
+        if room < size.lines or partitions == 0:
+            partitions, room = partitions + 1, LINES_PER_PART
+        first[size.cluster] = partitions - 1
+        room -= size.lines
+    return PartPlan(first, points, max(partitions, 1))
+
+
+def _search(points: Sequence[str], first: int) -> Column:
+    """A binary search as nested comparisons: a few per line, and Spark compiles them."""
+
+    def between(low: int, high: int) -> Column:
+        if low == high:
+            return F.lit(first + low)
+        middle = (low + high) // 2
+        return F.when(F.col("path") < F.lit(points[middle]), between(low, middle)).otherwise(between(middle + 1, high))
+
+    return between(0, len(points))
