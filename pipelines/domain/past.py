@@ -1,0 +1,40 @@
+"""What earlier nights of a cluster said, as far as findings look back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class PastOffset:
+    """The smallest need of one (peer, source server, group) over its queue rows on an earlier night."""
+
+    need: int
+    wal: str | None
+    offset: int | None
+    pending_files: int
+
+
+@dataclass(frozen=True, slots=True)
+class PastFinding:
+    """When a finding was first seen (ms since the epoch), and for how many nights in a row until that night."""
+
+    first_seen: int
+    nights: int
+
+
+@dataclass(frozen=True, slots=True)
+class PastNight:
+    """One earlier run that was DONE.
+
+    Attributes:
+        files_started: start of its step `files`, ms since the epoch.
+        offsets: by (peer, source server, group).
+        held_by_peer: bytes under oldWALs held by each peer, alone or with others.
+        findings: by key; only of the newest earlier night.
+    """
+
+    run_id: str
+    files_started: int
+    offsets: Mapping[tuple[str, str, str], PastOffset] = field(default_factory=dict)
+    held_by_peer: Mapping[str, int] = field(default_factory=dict)
+    findings: Mapping[str, PastFinding] = field(default_factory=dict)
