@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from pipelines.domain.errors import EXIT_UNAVAILABLE, WalsafeError
+from pipelines.domain.errors import EXIT_UNAVAILABLE, EXIT_USAGE, WalsafeError
 
 EXIT_BUG = 1
 EXIT_INTERRUPTED = 130
@@ -16,8 +16,10 @@ _JAVA_UNAVAILABLE = re.compile(
     r"|java\.nio\.(?:file\.\w+|channels\.\w+)Exception"
     r"|org\.apache\.hadoop\.\w+(?:\.\w+)*\.\w*Exception"
     r"|javax\.security\.\w+(?:\.\w+)*\.\w*Exception)"
-    r"(?::[ \t]*(?P<message>[^\n]*))?"
+    r"(?::[^\n]*)?"
 )
+_MISSING_PATH = re.compile(r"\[PATH_NOT_FOUND\] (Path does not exist: \S+?)\.? ")
+_LONGEST_CAUSE = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,12 @@ def read(error: BaseException) -> Failure:
     if isinstance(error, OSError):
         return _unavailable(str(error))
     if type(error).__module__.split(".")[0] in _JVM_LIBRARIES:
-        causes = list(_JAVA_UNAVAILABLE.finditer(str(error)))
-        if causes:
-            return _unavailable(causes[-1].group(0).strip())
+        missing = _MISSING_PATH.search(str(error))
+        if missing:
+            return Failure(EXIT_USAGE, "UsageError", f"{missing.group(1)}; check the path")
+        cause = _JAVA_UNAVAILABLE.search(str(error))
+        if cause:
+            return _unavailable(cause.group(0).strip()[:_LONGEST_CAUSE])
     return Failure(
         EXIT_BUG, type(error).__name__, f"unexpected {type(error).__name__}: {_first_line(error)}", is_bug=True
     )
