@@ -1,8 +1,12 @@
 """The Protocols that use cases receive. Reader ports have no delete and no rename."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from pipelines.domain.replication_queues import Cell
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
 
 
 class Clock(Protocol):
@@ -29,3 +33,116 @@ class FileBatch:
 
     def __len__(self) -> int:
         return len(self.paths)
+
+
+class CaptureSource(Protocol):
+    """What every source of a capture tells about itself."""
+
+    def stamp(self, step: str) -> Step | None:
+        """When the source was read for this step, if that is not now: exported answers carry their own times."""
+        ...
+
+
+class FileSource(CaptureSource, Protocol):
+    """The files below the WAL root."""
+
+    def files(self) -> Iterator[FileBatch]:
+        """Everything below `WALs/` and `remoteWALs/`, read first, and below `oldWALs/`, read last.
+
+        A file that moved from one to the other meanwhile is given once, where it was seen last. Memory does not grow
+        with `oldWALs/`.
+
+        Raises:
+            UnavailableError, UsageError: the source did not answer, or not in its own form.
+        """
+        ...
+
+
+class WalDirectorySource(CaptureSource, Protocol):
+    """The directories below `WALs/`."""
+
+    def wal_directories(self) -> tuple[WalDirectory, ...]:
+        """Read from the active name node; `-splitting` is stripped from the names.
+
+        Raises:
+            UnavailableError, UsageError: the source did not answer, or not in its own form.
+        """
+        ...
+
+
+class QueueSource(CaptureSource, Protocol):
+    """The table `hbase:replication`."""
+
+    def cells(self, step: str) -> Iterator[Cell]:
+        """One scan of all families, in scan order; none when there is no such table.
+
+        Args:
+            step: `queues-1` or `queues-2`.
+
+        Raises:
+            UnavailableError, UsageError: the source did not answer, or not in its own form.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """What does not change while a capture runs; None = unknown."""
+
+    cluster_id: str | None
+    hbase_version: str | None
+    retention: Retention
+    log_cleaner_plugins: tuple[str, ...] | None
+    backup: Backup | None
+
+
+class StateSource(CaptureSource, Protocol):
+    """What the active master knows."""
+
+    def clock_host(self) -> str | None:
+        """The host whose clock stamped the answers; None when they are read now."""
+        ...
+
+    def settings(self) -> ClusterSettings:
+        """Identity and configuration."""
+        ...
+
+    def active_master(self, step: str) -> str:
+        """The active master, after it has answered a call that it refuses until it is initialized.
+
+        Raises:
+            UnavailableError: there is none, or it is still loading, when it would answer with no procedures.
+        """
+        ...
+
+    def online(self, step: str) -> frozenset[ServerName]:
+        """Servers on the master's online list."""
+        ...
+
+    def crashing(self, step: str) -> frozenset[ServerName]:
+        """Servers of every crash procedure whose state is not SUCCESS, HBCK's among them."""
+        ...
+
+    def peers(self) -> tuple[Peer, ...]:
+        """All replication peers."""
+        ...
+
+    def flags(self, step: str) -> Flags:
+        """States of the master that change every rule; `step` is `peers` or `crashing-2`."""
+        ...
+
+
+class SnapshotSink(Protocol):
+    """Where a capture goes; nothing is there until `finish`."""
+
+    def files(self, batches: Iterable[FileBatch]) -> int:
+        """Write a listing whole; when it fails half-way, the parts of this call are gone. Returns the rows."""
+        ...
+
+    def cells(self, name: str, cells: Iterable[Cell]) -> int:
+        """Write a queue pass under a file name, in place of an earlier one. Returns the rows."""
+        ...
+
+    def finish(self, snapshot: Snapshot) -> str:
+        """Write snapshot.json, contents filled in, and let the snapshot appear. Returns its URI."""
+        ...

@@ -17,6 +17,10 @@ class SnapshotTarget(Protocol):
         """Take a finished local file into the directory in the making; `name` is relative to the snapshot."""
         ...
 
+    def remove(self, name: str) -> None:
+        """Take a file out of the directory in the making again."""
+        ...
+
     def publish(self) -> str:
         """Give the directory its final name; returns its full URI."""
         ...
@@ -48,6 +52,11 @@ class LocalTarget:
             place = self._making / name
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(local, place)
+
+    def remove(self, name: str) -> None:
+        """See `SnapshotTarget.remove`."""
+        with _os_errors(str(self._out)):
+            (self._making / name).unlink()
 
     def publish(self) -> str:
         """See `SnapshotTarget.publish`."""
@@ -99,6 +108,11 @@ class HadoopTarget:
             place = path(self._making, name)
             self._files.mkdirs(place.getParent())
             self._files.copyFromLocalFile(True, True, path(local.resolve().as_uri()), place)
+
+    def remove(self, name: str) -> None:
+        """See `SnapshotTarget.remove`."""
+        with java_errors(self._uri):
+            self._files.delete(self._hadoop.view.org.apache.hadoop.fs.Path(self._making, name), False)
 
     def publish(self) -> str:
         """See `SnapshotTarget.publish`."""

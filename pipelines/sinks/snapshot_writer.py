@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.domain.errors import UnavailableError, UsageError
+from pipelines.domain.errors import UnavailableError
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.snapshot import Content, Snapshot, snapshot_document
 from pipelines.ports import FileBatch
@@ -75,6 +75,8 @@ class SnapshotWriter:
     def files(self, batches: Iterable[FileBatch]) -> int:
         """Write a listing; may be called again, further files are added. No file at all is one part without rows.
 
+        When it fails half-way the parts written by this call are removed, so that it may be tried again.
+
         Returns:
             Files written by this call.
 
@@ -82,17 +84,25 @@ class SnapshotWriter:
             UnavailableError: the disk or the file system did not take them.
         """
         groups = _regrouped(batches, self._rows_per_group)
-        total = 0
-        first: pa.Table | None = next(groups, FILES_SCHEMA.empty_table())
-        while first is not None:
-            part = itertools.chain([first], itertools.islice(groups, self._groups_per_part - 1))
-            total += self._file(f"files/part-{self._parts:05d}.parquet", partial(_write_parquet, part))
-            self._parts += 1
-            first = next(groups, None)
-        return total
+        written: list[str] = []
+        try:
+            first: pa.Table | None = next(groups, FILES_SCHEMA.empty_table())
+            while first is not None:
+                part = itertools.chain([first], itertools.islice(groups, self._groups_per_part - 1))
+                name = f"files/part-{self._parts + len(written):05d}.parquet"
+                self._file(name, partial(_write_parquet, part))
+                written.append(name)
+                first = next(groups, None)
+        except BaseException:
+            for name in written:
+                self._target.remove(name)
+                del self._contents[name]
+            raise
+        self._parts += len(written)
+        return sum(self._contents[name].rows for name in written)
 
     def cells(self, name: str, cells: Iterable[Cell]) -> int:
-        """Write one pass over `hbase:replication`, in scan order.
+        """Write one pass over `hbase:replication`, in scan order; a repeated name replaces the earlier pass.
 
         Args:
             name: `queues-1.jsonl`, `queues-2.jsonl`.
@@ -141,8 +151,6 @@ class SnapshotWriter:
         return uri
 
     def _file(self, name: str, write: Callable[[BinaryIO], int]) -> int:
-        if name in self._contents:
-            raise UsageError(f"the snapshot has {name} already")
         local = Path(self._staging.name) / name.replace("/", "-")
         with _disk_errors():
             with local.open("wb") as out:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.domain.capture_order import CAPTURE_ORDER
@@ -82,6 +82,7 @@ def test_a_snapshot_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert table["modification_time"].cast(pa.int64()).to_pylist() == [1_700_000_000_000 + n for n in range(3)]
 
 
+@settings(deadline=None, max_examples=40)
 @given(sizes=st.lists(st.integers(0, 25), max_size=12), group=st.integers(1, 20), parts=st.integers(1, 4))
 def test_a_listing_is_cut_into_parts_and_loses_nothing(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], group: int, parts: int
@@ -139,8 +140,27 @@ def test_a_directory_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> N
     assert [entry.name for entry in out.iterdir()] == ["mine"]
 
 
-def test_a_file_is_written_once(tmp_path: Path) -> None:
-    with SnapshotWriter(LocalTarget(tmp_path / "s")) as writer:
+def test_a_second_try_replaces_the_first(tmp_path: Path) -> None:
+    def dying() -> Iterator[FileBatch]:
+        yield batch(0, 5)
+        raise UnavailableError("the name node went away")
+
+    out = tmp_path / "s"
+    with SnapshotWriter(LocalTarget(out), rows_per_group=1, groups_per_part=2) as writer:
+        with pytest.raises(UnavailableError):
+            writer.files(dying())
+        writer.files([batch(7, 1)])
+        writer.cells("queues-1.jsonl", [Cell(b"1", b"queue", b"", b"")])
         writer.cells("queues-1.jsonl", [])
-        with pytest.raises(UsageError, match=r"queues-1\.jsonl already"):
-            writer.cells("queues-1.jsonl", [])
+        writer.finish(SNAPSHOT)
+    assert sorted(str(file.relative_to(out)) for file in out.rglob("*.*")) == [
+        "files/part-00000.parquet",
+        "queues-1.jsonl",
+        "snapshot.json",
+    ]
+    assert pq.read_table(out / "files")["length"].to_pylist() == [7]
+    contents = json.loads((out / "snapshot.json").read_text())["contents"]
+    assert {name: content["rows"] for name, content in contents.items()} == {
+        "files/part-00000.parquet": 1,
+        "queues-1.jsonl": 0,
+    }

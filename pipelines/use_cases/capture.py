@@ -1,0 +1,275 @@
+"""Takes a snapshot of a live cluster.
+
+The order of reading IS the safety argument (design section 1, docs/safety.md).
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pipelines.domain.capture_order import order_fault, restlessness
+from pipelines.domain.errors import MalformedError, RefusedError, UnavailableError
+from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, QueueId, parse_queue_id
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.snapshot import (
+    QUEUE_STORAGE_TABLE,
+    Flags,
+    Membership,
+    Peer,
+    Snapshot,
+    Step,
+    WalDirectory,
+)
+from pipelines.ports import (
+    CaptureSource,
+    Clock,
+    FileSource,
+    QueueSource,
+    SnapshotSink,
+    StateSource,
+    WalDirectorySource,
+)
+from pipelines.use_cases.capture_secrets import without_secrets
+
+logger = logging.getLogger(__name__)
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is captured.
+
+    Attributes:
+        cluster: its name in tables and lists.
+        wal_root: full URI of `hbase.wal.dir`, without a slash at the end.
+        clock_host: the host whose clock stamps the steps.
+    """
+
+    cluster: str
+    wal_root: str
+    clock_host: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where each part of a snapshot is read; all of them may be different technologies."""
+
+    files: FileSource
+    directories: WalDirectorySource
+    queues: QueueSource
+    state: StateSource
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often something is tried again, and how long to wait before.
+
+    Attributes:
+        step_attempts: of each step that does not answer.
+        quiet_attempts: of everything after the listing, while servers or queues move.
+        pause_ms: before another attempt.
+        sleep_ms: how to wait.
+    """
+
+    step_attempts: int
+    quiet_attempts: int
+    pause_ms: int
+    sleep_ms: Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What came of it.
+
+    Attributes:
+        uri: the snapshot.
+        snapshot: its snapshot.json, `contents` left empty.
+        files: files listed.
+        cells: cells of the second queue pass.
+        restless: why the capture was not quiet; None when it was.
+    """
+
+    uri: str
+    snapshot: Snapshot
+    files: int
+    cells: int
+    restless: str | None
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Stamps each step by one clock, and tries a step again that was not answered."""
+
+    clock: Clock
+    patience: Patience
+    steps: list[Step] = field(default_factory=list)
+
+    def take(self, name: str, source: CaptureSource, read: Callable[[], ValueT]) -> ValueT:
+        """Run one step; its times are those of the attempt that succeeded, or those the source carries."""
+        stamp = source.stamp(name)
+        attempts = 1 if stamp else self.patience.step_attempts
+        for attempt in range(1, attempts + 1):
+            started_at = self.clock.now_ms()
+            logger.info("Step %s", name)
+            try:
+                value = read()
+            except UnavailableError as error:
+                if attempt == attempts:
+                    raise
+                logger.warning("Step %s, attempt %d of %d: %s", name, attempt, attempts, error)
+                self.patience.sleep_ms(self.patience.pause_ms)
+            else:
+                self.steps.append(stamp or Step(name, started_at, self.clock.now_ms()))
+                return value
+        raise AssertionError("a step is attempted at least once")
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Everything read after the listing."""
+
+    directories: tuple[WalDirectory, ...]
+    online: frozenset[ServerName]
+    master: str
+    crashing: frozenset[ServerName]
+    peers: tuple[Peer, ...]
+    flags: Flags
+    queues_1: frozenset[bytes]
+    queues_2: frozenset[bytes]
+    cells: int
+    online_2: frozenset[ServerName]
+    crashing_2: frozenset[ServerName]
+    flags_2: Flags
+    master_2: str
+
+
+def read_files(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> int:
+    """The first step. Only files archived by now can ever be deletable."""
+    return timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
+
+
+def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> Readings:
+    """The other eight steps, in the order of `CAPTURE_ORDER`; facts/capture-order: each swap loses data.
+
+    Directories come before online servers and crash procedures: a server that has left the list and has no procedure
+    yet still has its directory. The master proves that it is initialized before the first and after the last look at
+    its procedures, since while it loads it answers with none.
+    """
+    state, take = sources.state, timeline.take
+    directories = take("wal_directories", sources.directories, sources.directories.wal_directories)
+    online = take("online", state, lambda: state.online("online"))
+    master, crashing = take("crashing", state, lambda: (state.active_master("crashing"), state.crashing("crashing")))
+    peers, flags = take("peers", state, lambda: (state.peers(), state.flags("peers")))
+    _, rows_1 = take("queues-1", sources.queues, lambda: _queues(sources.queues, sink, "queues-1"))
+    cells, rows_2 = take("queues-2", sources.queues, lambda: _queues(sources.queues, sink, "queues-2"))
+    online_2 = take("online-2", state, lambda: state.online("online-2"))
+    crashing_2, flags_2, master_2 = take(
+        "crashing-2",
+        state,
+        lambda: (state.crashing("crashing-2"), state.flags("crashing-2"), state.active_master("crashing-2")),
+    )
+    return Readings(
+        directories=directories,
+        online=online,
+        master=master,
+        crashing=crashing,
+        peers=tuple(map(without_secrets, peers)),
+        flags=flags,
+        queues_1=rows_1,
+        queues_2=rows_2,
+        cells=cells,
+        online_2=online_2,
+        crashing_2=crashing_2,
+        flags_2=flags_2,
+        master_2=master_2,
+    )
+
+
+def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Clock, patience: Patience) -> Captured:
+    """Capture one cluster into a snapshot.
+
+    While servers or queues move, everything after the listing is read again, `patience.quiet_attempts` times at most:
+    the listing stays the first thing read. The last attempt counts, quiet or not; a restless one only holds more.
+
+    Raises:
+        RefusedError: the steps are out of order (exported inputs), or the active master changed.
+        UnavailableError: a source or the sink did not answer.
+        UsageError: a source is not what the configuration says.
+    """
+    timeline = Timeline(clock, patience)
+    files = read_files(sources, sink, timeline)
+    listing = list(timeline.steps)
+    for attempt in range(1, patience.quiet_attempts + 1):
+        timeline.steps = list(listing)
+        readings = read_the_rest(sources, sink, timeline)
+        snapshot = _snapshot(subject, sources.state, readings, tuple(timeline.steps))
+        restless = _restless(snapshot, readings)
+        if restless is None or sources.state.stamp("crashing-2") or attempt == patience.quiet_attempts:
+            break
+        logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, restless)
+        patience.sleep_ms(patience.pause_ms)
+    fault = order_fault(snapshot.steps)
+    if fault is not None:
+        raise RefusedError(
+            f"not the capture order: {fault}. Exported inputs must be read by one run of the export script, and the "
+            "listing before everything else"
+        )
+    if readings.master != readings.master_2:
+        raise RefusedError(
+            f"the active master changed from {readings.master} to {readings.master_2} while it was read; capture again"
+        )
+    return Captured(sink.finish(snapshot), snapshot, files, readings.cells, restless)
+
+
+def _snapshot(subject: Subject, state: StateSource, readings: Readings, steps: tuple[Step, ...]) -> Snapshot:
+    settings = state.settings()
+    return Snapshot(
+        cluster=subject.cluster,
+        cluster_id=settings.cluster_id,
+        hbase_version=settings.hbase_version,
+        queue_storage=QUEUE_STORAGE_TABLE,
+        wal_root=subject.wal_root,
+        clock_host=state.clock_host() or subject.clock_host,
+        steps=steps,
+        contents={},
+        peers=readings.peers,
+        membership=Membership(readings.master, readings.online, readings.crashing, readings.directories),
+        membership_2=Membership(readings.master_2, readings.online_2, readings.crashing_2),
+        flags=readings.flags,
+        flags_2=readings.flags_2,
+        retention=settings.retention,
+        log_cleaner_plugins=settings.log_cleaner_plugins,
+        backup=settings.backup,
+        extras=(),
+    )
+
+
+def _queues(source: QueueSource, sink: SnapshotSink, step: str) -> tuple[int, frozenset[bytes]]:
+    """One pass, written as it comes; the row keys are kept to see whether the passes agree."""
+    rows: set[bytes] = set()
+
+    def watched() -> Iterator[Cell]:
+        for cell in source.cells(step):
+            if cell.family == QUEUE_FAMILY:
+                rows.add(cell.row)
+            yield cell
+
+    count = sink.cells(f"{step}.jsonl", watched())
+    return count, frozenset(rows)
+
+
+def _restless(snapshot: Snapshot, readings: Readings) -> str | None:
+    try:
+        passes = [frozenset(map(_queue_id, rows)) for rows in (readings.queues_1, readings.queues_2)]
+    except MalformedError:
+        return None  # no second look makes such a row readable; reconcile names it
+    return restlessness(snapshot, passes[0], passes[1])
+
+
+def _queue_id(row: bytes) -> QueueId:
+    try:
+        return parse_queue_id(row.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise MalformedError(f"queue row is not UTF-8: {row!r}") from None
