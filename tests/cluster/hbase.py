@@ -1,22 +1,30 @@
-"""A real HBase on the HDFS of `tests.cluster.hdfs`, driven from Python."""
+"""A real HBase on the HDFS of `tests.cluster.hdfs`: its servers and masters, driven from Python."""
 
-import base64
 import json
-import string
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from tests.cluster.classpath import HBASE, compiled, resolve
 from tests.cluster.conf import merged, write_site
+from tests.cluster.hbase_data import Cell, HBaseData, WalFile, wait_until
 from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.jvm import JavaObject, Jvm
+from tests.cluster.jvm import Jvm
 
-FAMILY = "f"
-ROWS = tuple(string.ascii_lowercase)
+__all__ = [
+    "MULTIWAL",
+    "SEPARATE_OLD_WALS",
+    "Cell",
+    "CrashStage",
+    "HBaseCluster",
+    "LoadStage",
+    "WalFile",
+    "start_hbase_jvm",
+    "wait_until",
+]
+
 CrashStage = Literal["start", "missing-queues", "claim"]
 LoadStage = Literal["procedures", "initialized"]
 
@@ -45,44 +53,13 @@ _DEFAULTS = MappingProxyType(
 )
 
 
-class Cell(NamedTuple):
-    """One cell of ``hbase:replication``."""
-
-    row: bytes
-    family: bytes
-    qualifier: bytes
-    value: bytes
-
-
-@dataclass(frozen=True, order=True)
-class WalFile:
-    """A file below the WAL root; the path is relative to it."""
-
-    path: str
-    length: int
-    modification_time: int
-
-
-def wait_until(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
-    """Polls until a condition holds.
-
-    Raises:
-        TimeoutError: It did not, within the time.
-    """
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {seconds:.0f} s in vain until {what}")
-        time.sleep(0.1)
-
-
 def start_hbase_jvm(work: Path, *, heap: str = "2g") -> Jvm:
     """A JVM that can hold several HBase clusters."""
     jars = resolve(HBASE)
     return Jvm("hbase", [compiled(jars), *jars], work, heap=heap)
 
 
-class HBaseCluster:
+class HBaseCluster(HBaseData):
     """One HBase cluster inside an HBase JVM.
 
     Args:
@@ -104,7 +81,6 @@ class HBaseCluster:
         zookeeper_of: "HBaseCluster | None" = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        self.name = name
         self.jvm = jvm
         root = f"{hdfs.uri}/{name}"
         self.wal_root = root
@@ -115,7 +91,7 @@ class HBaseCluster:
             properties or {},
         )
         other = zookeeper_of.harness if zookeeper_of else None
-        self.harness: JavaObject = jvm.view.walsafe.cluster.Harness(self._own, other)
+        super().__init__(name, jvm.view.walsafe.cluster.Harness(self._own, other))
         self.harness.start(servers)
 
     # clients
@@ -147,10 +123,6 @@ class HBaseCluster:
     def live_servers(self) -> list[str]:
         """Region servers that run, by HBase's own name of them."""
         return list(self.harness.liveServers())
-
-    def online_servers(self) -> list[str]:
-        """Region servers that the active master counts as online."""
-        return list(self.harness.onlineServers())
 
     def crashing(self) -> list[str]:
         """Servers whose crash procedure is unfinished, as HBase's cleaner sees them."""
@@ -254,85 +226,6 @@ class HBaseCluster:
         """Lets a held master go on, and waits until it is initialized."""
         self.jvm.view.walsafe.cluster.GatedMaster.open()
         wait_until(self.initialized, "the master is initialized")
-
-    # tables
-
-    def create_table(self, name: str, *, scope: int = 1, splits: Sequence[str] = ("i", "r")) -> None:
-        """Creates a table with one family; scope 1 is replicated."""
-        self.harness.createTable(name, FAMILY, scope, list(splits))
-
-    def put(self, table: str, rows: Sequence[str] = ROWS, value: str = "v") -> None:
-        """Writes rows, by default one a letter, so that every region gets some."""
-        self.harness.putRows(table, FAMILY, list(rows), value)
-
-    def count(self, table: str) -> int:
-        """Rows of a table."""
-        return int(self.harness.countRows(table))
-
-    def flush(self, table: str) -> None:
-        """Flushes a table, so that its WALs can be archived."""
-        self.harness.flush(table)
-
-    def roll_wals(self, *servers: str) -> None:
-        """Rolls the WALs of some servers, or of all."""
-        for server in servers or self.online_servers():
-            self.harness.rollWals(server)
-
-    def archive_wals(self, *tables: str) -> None:
-        """Makes WALs: a round of writes, flush and roll puts the files of the round before into ``oldWALs``."""
-        before = len(self.old_wals())
-        for _ in range(2):
-            for table in tables:
-                self.put(table)
-                self.flush(table)
-            for table in ("hbase:meta", "hbase:replication"):
-                if self.harness.tableExists(table):
-                    self.flush(table)
-            self.roll_wals()
-        wait_until(lambda: len(self.old_wals()) > before, "a WAL is archived")
-
-    # replication
-
-    def add_peer(self, peer_id: str, cluster_key: str, *, enabled: bool = True, serial: bool = False) -> None:
-        """Adds a replication peer."""
-        self.harness.addPeer(peer_id, cluster_key, enabled, serial)
-
-    def enable_peer(self, peer_id: str) -> None:
-        """Enables a peer."""
-        self.harness.setPeer(peer_id, True)
-
-    def disable_peer(self, peer_id: str) -> None:
-        """Disables a peer."""
-        self.harness.setPeer(peer_id, False)
-
-    def remove_peer(self, peer_id: str) -> None:
-        """Removes a peer, with its queues."""
-        self.harness.removePeer(peer_id)
-
-    def peers(self) -> dict[str, str]:
-        """Peer ids and their states."""
-        return dict(line.split("\t") for line in self.harness.peers())
-
-    def wait_replicated(self, table: str, peer: "HBaseCluster", rows: int, seconds: float = 60.0) -> None:
-        """Waits until the peer has so many rows of a table."""
-        wait_until(lambda: peer.count(table) >= rows, f"{rows} rows of {table} arrived at {peer.name}", seconds)
-
-    def queue_cells(self) -> list[Cell]:
-        """All cells of ``hbase:replication`` in scan order; none when there is no such table."""
-        if not self.harness.tableExists("hbase:replication"):
-            return []
-        return [Cell(*map(base64.b64decode, line.split("\t"))) for line in self.harness.queueCells()]
-
-    # files
-
-    def files(self, directory: str) -> list[WalFile]:
-        """All files below a directory of the WAL root."""
-        rows = (line.split("\t") for line in self.harness.files(directory))
-        return [WalFile(path, int(length), int(modified)) for path, length, modified in rows]
-
-    def old_wals(self) -> list[WalFile]:
-        """Archived WALs."""
-        return self.files("oldWALs")
 
     def close(self) -> None:
         """Shuts the cluster down in good order (closing the JVM alone is quicker)."""

@@ -34,7 +34,8 @@ import org.apache.hadoop.hbase.replication.ReplicationPeerConfig;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.hadoop.hbase.util.JVMClusterUtil.MasterThread;
 import org.apache.hadoop.hbase.util.JVMClusterUtil.RegionServerThread;
-import org.apache.hadoop.hbase.zookeeper.MasterAddressTracker;
+import org.apache.hadoop.hbase.zookeeper.ZKUtil;
+import org.apache.hadoop.hbase.zookeeper.ZKWatcher;
 
 /** One HBase cluster on an HDFS that runs elsewhere; plain strings in and out, so that Python needs no HBase types. */
 public final class Harness {
@@ -171,8 +172,9 @@ public final class Harness {
 
   /** The master that ZooKeeper names, which a client would ask; it may be loading still. */
   public String activeMaster() throws Exception {
-    ServerName master = MasterAddressTracker.getMasterAddress(util.getZooKeeperWatcher());
-    return master == null ? "" : master.toString();
+    ZKWatcher zooKeeper = util.getZooKeeperWatcher();
+    byte[] data = ZKUtil.getData(zooKeeper, zooKeeper.getZNodePaths().masterAddressZNode);
+    return data == null ? "" : ProtobufUtil.parseServerNameFrom(data).toString();
   }
 
   /** All procedures as a client sees them, in JSON. */
@@ -180,9 +182,9 @@ public final class Harness {
     return admin().getProcedures();
   }
 
-  public boolean masterInitialized() {
+  public boolean masterInitialized() throws Exception {
     HMaster master = master();
-    return master != null && master.isInitialized();
+    return master != null && master.isInitialized() && master.getServerName().toString().equals(activeMaster());
   }
 
   public String startMaster() throws IOException {
