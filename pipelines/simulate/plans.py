@@ -1,5 +1,7 @@
 """The generated clusters: one with everything that goes wrong in practice, one with nothing wrong at all."""
 
+from dataclasses import replace
+
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import DAY_MS, HOUR_MS
 from pipelines.domain.snapshot import Peer
@@ -7,6 +9,7 @@ from pipelines.domain.wal_names import encode_prefix
 from pipelines.simulate.model import (
     MIB,
     MINUTE_MS,
+    NEVER,
     SECOND_MS,
     Claim,
     ClusterPlan,
@@ -18,6 +21,7 @@ from pipelines.simulate.model import (
     Tampering,
     WalStream,
 )
+from pipelines.simulate.wals import wals_of
 
 DISABLED_PEER = "dr_west"
 STALLED_PEER = "search"
@@ -82,7 +86,7 @@ class _Demo:
         self.restarted()
         self.dead()
         self.crashed_at_night()
-        return ClusterPlan(
+        plan = ClusterPlan(
             cluster="demo",
             seed=self.seed,
             wal_root="hdfs://demo/hbase",
@@ -95,7 +99,6 @@ class _Demo:
             cleaner_stuck_since=self.days(-11),
             held=self.held(),
             odd_files=self.odd_files(),
-            odd_rows=self.odd_rows(),
             tampering=(
                 Tampering(self.server("27"), self.disabled_at - _lags()[DISABLED_PEER], None),
                 Tampering(self.server("30"), self.disabled_at - _lags()[DISABLED_PEER], 85),
@@ -103,6 +106,7 @@ class _Demo:
             procedure_wals=tuple(self.days(number - 7) - 4 * MINUTE_MS for number in range(10)),
             master_wals_every=4 * HOUR_MS,
         )
+        return replace(plan, odd_rows=(*self.orphans(), self.twin(plan)))
 
     def server(self, key: str) -> ServerName:
         return self.lives[key].server
@@ -179,19 +183,21 @@ class _Demo:
             OddFile(f"oldWALs/{name}.{self.past - DAY_MS + 7}", 0, stuck + HOUR_MS),
         )
 
-    def odd_rows(self) -> tuple[OddRow, ...]:
+    def orphans(self) -> list[OddRow]:
+        """Rows of a peer that was removed: of live servers, and of one that was claimed."""
         rows = []
         for owner, source in (("3", ""), ("9", ""), ("4", "25")):
-            wals_of = self.server(source or owner)
-            group = _encoded(wals_of)
-            row = f"{REMOVED_PEER}-{self.server(owner)}" + (f"/{wals_of}" if source else "")
+            origin = self.server(source or owner)
+            group = _encoded(origin)
+            row = f"{REMOVED_PEER}-{self.server(owner)}" + (f"/{origin}" if source else "")
             rows.append(OddRow(row, group, f"{group}.{self.past - 8 * DAY_MS}", 4_711))
-        # two claimers of the same queue
-        source_27 = self.server("27")
-        group = _encoded(source_27)
-        twin = f"{DISABLED_PEER}-{self.server('8')}/{source_27}"
-        rows.append(OddRow(twin, group, f"{group}.{self.disabled_at - 2 * HOUR_MS}", 0))
-        return tuple(rows)
+        return rows
+
+    def twin(self, plan: ClusterPlan) -> OddRow:
+        """The row of a second claimer, a few WALs behind the first."""
+        life, stopped = self.lives["27"], self.disabled_at - 2 * HOUR_MS
+        wal = wals_of(plan, life, life.streams[0], stopped)[-1]
+        return OddRow(f"{DISABLED_PEER}-{self.server('8')}/{life.server}", life.streams[0].group, wal.name, 0)
 
 
 def _lags() -> dict[str, int]:
@@ -235,8 +241,8 @@ def _life(
     host: int,
     started: int,
     first_wal: int,
-    died: int | None = None,
-    recovered: int | None = None,
+    died: int = NEVER,
+    recovered: int = NEVER,
     claims: tuple[Claim, ...] = (),
     leftover_directory: bool = False,
     regiongroups: int = 1,
@@ -253,9 +259,6 @@ def _life(
         WalStream(group, "", first_wal + host * 1_013 + number * 7, _ROLLED_EVERY * regiongroups, _WAL_SIZE)
         for number, group in enumerate(groups)
     )
-    life = ServerLife(server, started, streams, claims=claims, leftover_directory=leftover_directory)
-    if died is None or recovered is None:
-        return life
     return ServerLife(server, started, streams, died, recovered, claims, leftover_directory)
 
 
@@ -264,12 +267,4 @@ def _meta(server: ServerName, past: int) -> WalStream:
 
 
 def _with_streams(life: ServerLife, *streams: WalStream) -> ServerLife:
-    return ServerLife(
-        life.server,
-        life.started,
-        life.streams + streams,
-        life.died,
-        life.recovered,
-        life.claims,
-        life.leftover_directory,
-    )
+    return replace(life, streams=life.streams + streams)

@@ -201,13 +201,13 @@ def test_what_the_findings_are_drawn_from_is_there() -> None:
     assert [key[1].host for key, count in twins.items() if count > 1] == ["rs27.example.org"]
     lengths = {file.path.rpartition("/")[2]: file.length for file in capture.files}
     offsets = [(row, offset) for row in view.rows if row.queue.peer_id in peers for offset in row.offsets.values()]
-    missing = {row.queue.wals_of.host for row, offset in offsets if offset.wal and offset.wal not in lengths}
+    missing = [row.queue.wals_of.host for row, offset in offsets if offset.wal and offset.wal not in lengths]
     beyond = {
         row.queue.wals_of.host
         for row, offset in offsets
         if f"oldWALs/{offset.wal}" in {file.path for file in capture.files} and offset.offset > lengths[offset.wal]
     }
-    assert missing == {"rs27.example.org"}
+    assert missing == ["rs27.example.org"]
     assert beyond == {"rs30.example.org"}
 
 
