@@ -73,7 +73,8 @@ HDFS = Classpath(
         "py4j-*.jar",
     ),
 )
-THRIFT = Classpath("thrift", (Artifact("org.apache.hbase:hbase-thrift:2.5.8"),))
+THRIFT = Classpath("thrift", (Artifact("org.apache.hbase:hbase-thrift:2.5.8"),), ("py4j-*.jar",))
+# Bundles Hadoop 2.10: it must stand behind Spark's own jars (spark.jars, not spark.driver.extraClassPath).
 HBASE_CLIENT = Classpath("client", (Artifact("org.apache.hbase:hbase-shaded-client:2.6.4"),))
 
 

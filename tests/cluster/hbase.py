@@ -168,7 +168,7 @@ class HBaseCluster(HBaseData):
             server: Its name; regions of system tables are moved away first.
             stage: ``start``: the procedure does nothing at all, ``WALs/<server>`` stays. ``missing-queues``: WALs are
                 split and archived, queues of peers without one are not yet written. ``claim``: they are written, and
-                not yet claimed.
+                not yet claimed. A master that takes over knows nothing of the hold and goes on.
         """
         self.evacuate(server)
         self.harness.holdCrash(server, stage)

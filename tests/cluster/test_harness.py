@@ -96,11 +96,12 @@ def test_wals_are_archived_and_replicated(replicating: HBaseCluster, hdfs_cluste
 
 
 def test_oracle_answers_for_every_archived_file(replicating: HBaseCluster, oracle: Oracle) -> None:
-    servers = {file.path: file for file in replicating.old_wals()}
-    meta = [file for file in servers.values() if file.path.endswith(".meta")]
-    verdicts = dict(zip(servers, oracle.verdicts(list(servers.values())), strict=True))
+    archived = replicating.old_wals()
+    verdicts = dict(zip((file.path for file in archived), oracle.verdicts(archived), strict=True))
     assert set(verdicts.values()) <= {"DELETE", "KEEP"}
-    assert all(verdicts[file.path] == "DELETE" for file in meta)
+    assert all(verdict == "DELETE" for path, verdict in verdicts.items() if path.endswith(".meta"))
+    # WALs of the queue table itself: no queue ever holds them, and HBase 3 never frees them
+    assert all(verdict == "KEEP" for path, verdict in verdicts.items() if ".rep." in path)
 
 
 def test_thrift_scans_the_queue_table(replicating: HBaseCluster, thrift_gateway: ThriftGateway) -> None:

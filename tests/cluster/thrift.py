@@ -1,12 +1,17 @@
 """HBase's Thrift gateway in a JVM of its own, for happybase."""
 
+import contextlib
 import socket
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
+
+from py4j.protocol import Py4JError
 
 from tests.cluster.classpath import THRIFT, resolve
 from tests.cluster.hbase import HBaseCluster
-from tests.cluster.jvm import Process
+from tests.cluster.jvm import Jvm
 
 _START_SECONDS = 60.0
 
@@ -25,11 +30,12 @@ class ThriftGateway:
         self.host = "127.0.0.1"
         self.port = _free_port()
         conf = cluster.write_conf(work / "conf", {"hbase.client.retries.number": "3"})
-        arguments = (
-            "org.apache.hadoop.hbase.thrift.ThriftServer",
-            *("-p", str(self.port), "--bind", self.host, "--infoport", "-1", "-threadpool", "start"),
-        )
-        self._process = Process("thrift", [conf, *resolve(THRIFT)], arguments, work, heap="256m")
+        jvm = Jvm("thrift", [conf, *resolve(THRIFT)], work, heap="256m")
+        self._jvm = jvm
+        arguments = ("-p", str(self.port), "--bind", self.host, "--infoport", "-1", "-threadpool", "start")
+        # the server's main never returns; inside a gateway's JVM it ends with the tests, however they end
+        self._serving = threading.Thread(target=_serve, args=(jvm, arguments), name="thrift", daemon=True)
+        self._serving.start()
         try:
             self._wait()
         except BaseException:
@@ -39,8 +45,8 @@ class ThriftGateway:
     def _wait(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
         while not self._listening():
-            if not self._process.running or time.monotonic() > deadline:
-                raise RuntimeError(f"the Thrift gateway did not start:\n{self._process.tail()}")
+            if not self._serving.is_alive() or time.monotonic() > deadline:
+                raise RuntimeError(f"the Thrift gateway did not start:\n{self._jvm.tail()}")
             time.sleep(0.1)
 
     def _listening(self) -> bool:
@@ -49,7 +55,16 @@ class ThriftGateway:
 
     def close(self) -> None:
         """Ends the gateway."""
-        self._process.close(0.1)  # it does not read its standard input: nothing to wait for
+        self._jvm.close()
+
+
+def _serve(jvm: Jvm, arguments: Sequence[str]) -> None:
+    array = jvm.gateway.new_array(jvm.view.java.lang.String, len(arguments))
+    for index, argument in enumerate(arguments):
+        array[index] = argument
+    hbase = jvm.view.org.apache.hadoop.hbase
+    with contextlib.suppress(Py4JError):  # the JVM is ended under this call
+        hbase.thrift.ThriftServer(hbase.HBaseConfiguration.create()).run(array)
 
 
 def _free_port() -> int:
