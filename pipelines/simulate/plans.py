@@ -4,12 +4,9 @@ from dataclasses import replace
 
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import DAY_MS, HOUR_MS
-from pipelines.domain.snapshot import Peer
-from pipelines.domain.wal_names import encode_prefix
 from pipelines.simulate.model import (
     MIB,
     MINUTE_MS,
-    NEVER,
     SECOND_MS,
     Claim,
     ClusterPlan,
@@ -21,15 +18,22 @@ from pipelines.simulate.model import (
     Tampering,
     WalStream,
 )
+from pipelines.simulate.parts import (
+    DISABLED_PEER,
+    REMOVED_PEER,
+    STALLED_PEER,
+    SYNC_PEER,
+    WAL_SIZE,
+    active_master,
+    encoded_name,
+    meta_stream,
+    new_life,
+    new_peer,
+    peer_lags,
+    with_streams,
+)
 from pipelines.simulate.wals import wals_of
 
-DISABLED_PEER = "dr_west"
-STALLED_PEER = "search"
-SYNC_PEER = "sync_dr"
-REMOVED_PEER = "old_dc"
-_PORT = 16020
-_WAL_SIZE = 118 * MIB
-_ROLLED_EVERY = 26 * MINUTE_MS
 _SERVERS = 24
 _PAST = 12 * DAY_MS
 """How far back WALs are generated; everything older has been cleaned."""
@@ -56,13 +60,15 @@ def healthy_plan(first_night: int, seed: int = 7) -> ClusterPlan:
     recovered and its queues finished.
     """
     past = first_night - _PAST
-    lives = [_life(host, past - 30 * DAY_MS, past, regiongroups=2 if host > 20 else 1) for host in range(1, _SERVERS)]
+    lives = [
+        new_life(host, past - 30 * DAY_MS, past, regiongroups=2 if host > 20 else 1) for host in range(1, _SERVERS)
+    ]
     crashed = first_night - 3 * DAY_MS
     claims = (Claim(crashed + 3 * MINUTE_MS, lives[0].server),)
-    lives.append(_life(_SERVERS, past, past, crashed, crashed + 2 * MINUTE_MS, claims=claims))
-    lives[1] = _with_streams(lives[1], _meta(lives[1].server, past))
-    peers = tuple(PeerPlan(_peer(name), lag) for name, lag in _lags().items() if name != SYNC_PEER)
-    return ClusterPlan("healthy", seed, "hdfs://healthy/hbase", _master(past), tuple(lives), peers)
+    lives.append(new_life(_SERVERS, past, past, crashed, crashed + 2 * MINUTE_MS, claims=claims))
+    lives[1] = with_streams(lives[1], meta_stream(lives[1].server, past))
+    peers = tuple(PeerPlan(new_peer(name), lag) for name, lag in peer_lags().items() if name != SYNC_PEER)
+    return ClusterPlan("healthy", seed, "hdfs://healthy/hbase", active_master(past), tuple(lives), peers)
 
 
 class _Demo:
@@ -81,7 +87,9 @@ class _Demo:
     def plan(self) -> ClusterPlan:
         for host in range(1, _SERVERS + 1):
             if host not in (5, 6):
-                self.add(str(host), _life(host, self.past - 30 * DAY_MS, self.past, regiongroups=2 if host > 20 else 1))
+                self.add(
+                    str(host), new_life(host, self.past - 30 * DAY_MS, self.past, regiongroups=2 if host > 20 else 1)
+                )
         self.specialists()
         self.restarted()
         self.dead()
@@ -90,18 +98,18 @@ class _Demo:
             cluster="demo",
             seed=self.seed,
             wal_root="hdfs://demo/hbase",
-            master=_master(self.past),
+            master=active_master(self.past),
             lives=tuple(self.lives.values()),
             peers=tuple(
-                PeerPlan(_peer(name), lag, **({"disabled_at": self.disabled_at} if name == DISABLED_PEER else {}))
-                for name, lag in _lags().items()
+                PeerPlan(new_peer(name), lag, **({"disabled_at": self.disabled_at} if name == DISABLED_PEER else {}))
+                for name, lag in peer_lags().items()
             ),
             cleaner_stuck_since=self.days(-11),
             held=self.held(),
             odd_files=self.odd_files(),
             tampering=(
-                Tampering(self.server("27"), self.disabled_at - _lags()[DISABLED_PEER], None),
-                Tampering(self.server("30"), self.disabled_at - _lags()[DISABLED_PEER], 85),
+                Tampering(self.server("27"), self.disabled_at - peer_lags()[DISABLED_PEER], None),
+                Tampering(self.server("30"), self.disabled_at - peer_lags()[DISABLED_PEER], 85),
             ),
             procedure_wals=tuple(self.days(number - 7) - 4 * MINUTE_MS for number in range(10)),
             master_wals_every=4 * HOUR_MS,
@@ -117,54 +125,56 @@ class _Demo:
     def specialists(self) -> None:
         """Servers with more than user WALs: hbase:meta, hbase:replication, synchronous replication."""
         meta, replication = self.server("2"), self.server("11")
-        self.lives["2"] = _with_streams(self.lives["2"], _meta(meta, self.past))
-        leaked = WalStream(f"{_encoded(replication)}.rep", "", self.past, HOUR_MS, 2 * MIB, tracked=False, leaked=True)
-        self.lives["11"] = _with_streams(self.lives["11"], leaked)
+        self.lives["2"] = with_streams(self.lives["2"], meta_stream(meta, self.past))
+        leaked = WalStream(
+            f"{encoded_name(replication)}.rep", "", self.past, HOUR_MS, 2 * MIB, tracked=False, leaked=True
+        )
+        self.lives["11"] = with_streams(self.lives["11"], leaked)
         for key, since in (("12", self.past), ("13", self.past), ("14", self.days(-2))):
-            group = f"{_encoded(self.server(key))}-{since - MINUTE_MS}-{SYNC_PEER}"
+            group = f"{encoded_name(self.server(key))}-{since - MINUTE_MS}-{SYNC_PEER}"
             sync = WalStream(group, ".syncrep", since, 4 * HOUR_MS, 40 * MIB)
-            self.lives[key] = _with_streams(self.lives[key], sync)
+            self.lives[key] = with_streams(self.lives[key], sync)
 
     def restarted(self) -> None:
         """Restarts: after the disabling (its queue was claimed; the new life has no queue of it), and before it."""
         died = self.days(-5.3)
         claims = (Claim(died + 3 * MINUTE_MS, self.server("3")),)
-        self.add("5-old", _life(5, self.past - 9 * DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims=claims))
-        self.add("5", _life(5, died + 4 * MINUTE_MS, died + 4 * MINUTE_MS))
+        self.add("5-old", new_life(5, self.past - 9 * DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims=claims))
+        self.add("5", new_life(5, died + 4 * MINUTE_MS, died + 4 * MINUTE_MS))
         died = self.days(-9.5)
         claims = (Claim(died + 3 * MINUTE_MS, self.server("8")),)
-        self.add("6-old", _life(6, self.past - 9 * DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims=claims))
-        self.add("6", _life(6, died + 4 * MINUTE_MS, died + 4 * MINUTE_MS))
+        self.add("6-old", new_life(6, self.past - 9 * DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims=claims))
+        self.add("6", new_life(6, died + 4 * MINUTE_MS, died + 4 * MINUTE_MS))
 
     def dead(self) -> None:
         """Dead for good: claimed twice and stalled; finished; two claimers; a directory that stayed."""
         died, died_too = self.days(-10), self.days(-9)
-        self.add("26", _life(26, self.past - DAY_MS, self.past, died_too, died_too + 2 * MINUTE_MS))
+        self.add("26", new_life(26, self.past - DAY_MS, self.past, died_too, died_too + 2 * MINUTE_MS))
         twice = (
             Claim(died + 3 * MINUTE_MS, self.server("26")),
             Claim(died_too + 3 * MINUTE_MS, self.server("7")),
         )
-        self.add("25", _life(25, self.past - DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims=twice))
+        self.add("25", new_life(25, self.past - DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims=twice))
         for key, age, owner in (("27", 6, "4"), ("30", 5, "12")):
             died = self.days(-age)
             claims = (Claim(died + 3 * MINUTE_MS, self.server(owner)),)
-            life = _life(int(key), self.past - DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims, key == "30")
+            life = new_life(int(key), self.past - DAY_MS, self.past, died, died + 2 * MINUTE_MS, claims, key == "30")
             self.add(key, life)
 
     def crashed_at_night(self) -> None:
         """The second night's crash, and the third night's server that crashes as soon as it starts."""
         died, recovered = self.days(1) - 4 * MINUTE_MS, self.days(1) + 8 * MINUTE_MS
         claims = (Claim(recovered + MINUTE_MS, self.server("9")),)
-        self.add("28", _life(28, self.past - DAY_MS, self.past, died, recovered, claims=claims))
-        self.add("28-new", _life(28, recovered + 5 * MINUTE_MS, recovered + 5 * MINUTE_MS))
+        self.add("28", new_life(28, self.past - DAY_MS, self.past, died, recovered, claims=claims))
+        self.add("28-new", new_life(28, recovered + 5 * MINUTE_MS, recovered + 5 * MINUTE_MS))
         died, recovered = self.days(2) - 30 * MINUTE_MS, self.days(2) - 20 * MINUTE_MS
         claims = (Claim(recovered + MINUTE_MS, self.server("10")),)
-        self.add("29", _life(29, self.past - DAY_MS, self.past, died, recovered, claims=claims))
+        self.add("29", new_life(29, self.past - DAY_MS, self.past, died, recovered, claims=claims))
         # before any peer has shipped its first edit, so no queue has a row of it yet
         started = self.days(2) - 90 * SECOND_MS
         crash = started + 30 * SECOND_MS
         claims = (Claim(crash + 10 * MINUTE_MS, self.server("10")),)
-        self.add("29-new", _life(29, started, started, crash, crash + 9 * MINUTE_MS, claims=claims))
+        self.add("29-new", new_life(29, started, started, crash, crash + 9 * MINUTE_MS, claims=claims))
 
     def held(self) -> tuple[Held, ...]:
         stalled = self.days(-10.2)
@@ -174,12 +184,12 @@ class _Demo:
         )
 
     def odd_files(self) -> tuple[OddFile, ...]:
-        stuck, name = self.days(-11), f"{_encoded(self.server('15'))}"
+        stuck, name = self.days(-11), f"{encoded_name(self.server('15'))}"
         return (
             # HBase 0.90 wrote such names; a restored backup brought it here: valid, but no server in it
             OddFile("oldWALs/10.20.20.171%3A60020.1277499063250", 64 * MIB, stuck),
             OddFile("oldWALs/restore-notes.txt", 1_402, stuck + MINUTE_MS),
-            OddFile(f"oldWALs/{name}.{self.past - DAY_MS}.copy", _WAL_SIZE, self.days(30)),
+            OddFile(f"oldWALs/{name}.{self.past - DAY_MS}.copy", WAL_SIZE, self.days(30)),
             OddFile(f"oldWALs/{name}.{self.past - DAY_MS + 7}", 0, stuck + HOUR_MS),
         )
 
@@ -188,7 +198,7 @@ class _Demo:
         rows = []
         for owner, source in (("3", ""), ("9", ""), ("4", "25")):
             origin = self.server(source or owner)
-            group = _encoded(origin)
+            group = encoded_name(origin)
             row = f"{REMOVED_PEER}-{self.server(owner)}" + (f"/{origin}" if source else "")
             rows.append(OddRow(row, group, f"{group}.{self.past - 8 * DAY_MS}", 4_711))
         return rows
@@ -198,73 +208,3 @@ class _Demo:
         life, stopped = self.lives["27"], self.disabled_at - 2 * HOUR_MS
         wal = wals_of(plan, life, life.streams[0], stopped)[-1]
         return OddRow(f"{DISABLED_PEER}-{self.server('8')}/{life.server}", life.streams[0].group, wal.name, 0)
-
-
-def _lags() -> dict[str, int]:
-    return {
-        "analytics": 2 * MINUTE_MS,
-        DISABLED_PEER: 3 * MINUTE_MS,
-        STALLED_PEER: 9 * MINUTE_MS,
-        SYNC_PEER: 4 * MINUTE_MS,
-    }
-
-
-def _peer(name: str) -> Peer:
-    host = name.replace("_", "-")
-    sync = name == SYNC_PEER
-    return Peer(
-        peer_id=name,
-        state="DISABLED" if name == DISABLED_PEER else "ENABLED",
-        cluster_key=f"zk1.{host}.example.org,zk2.{host}.example.org:2181:/hbase",
-        endpoint="org.apache.hadoop.hbase.replication.regionserver.HBaseInterClusterReplicationEndpoint",
-        serial=name == "analytics",
-        replicate_all=not sync,
-        sync_replication_state="ACTIVE" if sync else "NONE",
-        remote_wal_dir="hdfs://sync-dr/hbase/remoteWALs" if sync else None,
-        config={},
-    )
-
-
-def _server(host: int, started: int) -> ServerName:
-    return ServerName(f"rs{host:02d}.example.org", _PORT, started)
-
-
-def _master(past: int) -> ServerName:
-    return ServerName("m1.example.org", 16000, past - 30 * DAY_MS)
-
-
-def _encoded(server: ServerName) -> str:
-    return encode_prefix(str(server))
-
-
-def _life(
-    host: int,
-    started: int,
-    first_wal: int,
-    died: int = NEVER,
-    recovered: int = NEVER,
-    claims: tuple[Claim, ...] = (),
-    leftover_directory: bool = False,
-    regiongroups: int = 1,
-) -> ServerLife:
-    server = _server(host, started)
-    encoded = _encoded(server)
-    groups = (
-        (encoded,)
-        if regiongroups == 1
-        else tuple(f"{encoded}.{encoded}.regiongroup-{number}" for number in range(regiongroups))
-    )
-    # no two servers roll at the same instant
-    streams = tuple(
-        WalStream(group, "", first_wal + host * 1_013 + number * 7, _ROLLED_EVERY * regiongroups, _WAL_SIZE)
-        for number, group in enumerate(groups)
-    )
-    return ServerLife(server, started, streams, died, recovered, claims, leftover_directory)
-
-
-def _meta(server: ServerName, past: int) -> WalStream:
-    return WalStream(f"{_encoded(server)}.meta", ".meta", past, HOUR_MS, 30 * MIB, tracked=False)
-
-
-def _with_streams(life: ServerLife, *streams: WalStream) -> ServerLife:
-    return replace(life, streams=life.streams + streams)

@@ -17,7 +17,8 @@ from pipelines.domain.verdict import ArchivedFile, Decision, Reason, Verdict, de
 from pipelines.domain.wal_names import parse_wal_name
 from pipelines.simulate.capture import capture_at
 from pipelines.simulate.model import ClusterPlan, GeneratedCapture
-from pipelines.simulate.plans import DISABLED_PEER, REMOVED_PEER, STALLED_PEER, demo_plan, healthy_plan
+from pipelines.simulate.parts import DISABLED_PEER, REMOVED_PEER, STALLED_PEER
+from pipelines.simulate.plans import demo_plan, healthy_plan
 from pipelines.simulate.queues import rows_at
 from pipelines.simulate.wals import progress_of, wals_of
 

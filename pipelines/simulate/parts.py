@@ -1,0 +1,94 @@
+"""What the plans of generated clusters are put together from."""
+
+from dataclasses import replace
+
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.settings import DAY_MS, HOUR_MS
+from pipelines.domain.snapshot import Peer
+from pipelines.domain.wal_names import encode_prefix
+from pipelines.simulate.model import MIB, MINUTE_MS, NEVER, Claim, ServerLife, WalStream
+
+DISABLED_PEER = "dr_west"
+STALLED_PEER = "search"
+SYNC_PEER = "sync_dr"
+REMOVED_PEER = "old_dc"
+_PORT = 16020
+WAL_SIZE = 118 * MIB
+_ROLLED_EVERY = 26 * MINUTE_MS
+
+
+def peer_lags() -> dict[str, int]:
+    """How far behind now each peer's queues are, ms."""
+    return {
+        "analytics": 2 * MINUTE_MS,
+        DISABLED_PEER: 3 * MINUTE_MS,
+        STALLED_PEER: 9 * MINUTE_MS,
+        SYNC_PEER: 4 * MINUTE_MS,
+    }
+
+
+def new_peer(name: str) -> Peer:
+    """One peer as `list_peers` shows it."""
+    host = name.replace("_", "-")
+    sync = name == SYNC_PEER
+    return Peer(
+        peer_id=name,
+        state="DISABLED" if name == DISABLED_PEER else "ENABLED",
+        cluster_key=f"zk1.{host}.example.org,zk2.{host}.example.org:2181:/hbase",
+        endpoint="org.apache.hadoop.hbase.replication.regionserver.HBaseInterClusterReplicationEndpoint",
+        serial=name == "analytics",
+        replicate_all=not sync,
+        sync_replication_state="ACTIVE" if sync else "NONE",
+        remote_wal_dir="hdfs://sync-dr/hbase/remoteWALs" if sync else None,
+        config={},
+    )
+
+
+def _server(host: int, started: int) -> ServerName:
+    return ServerName(f"rs{host:02d}.example.org", _PORT, started)
+
+
+def active_master(past: int) -> ServerName:
+    """The master; it is older than every WAL."""
+    return ServerName("m1.example.org", 16000, past - 30 * DAY_MS)
+
+
+def encoded_name(server: ServerName) -> str:
+    """A server as it stands at the start of a WAL name."""
+    return encode_prefix(str(server))
+
+
+def new_life(
+    host: int,
+    started: int,
+    first_wal: int,
+    died: int = NEVER,
+    recovered: int = NEVER,
+    claims: tuple[Claim, ...] = (),
+    leftover_directory: bool = False,
+    regiongroups: int = 1,
+) -> ServerLife:
+    """One life of a region server with its user WALs: one group, or one for each of `regiongroups` (multiwal)."""
+    server = _server(host, started)
+    encoded = encode_prefix(str(server))
+    groups = (
+        (encoded,)
+        if regiongroups == 1
+        else tuple(f"{encoded}.{encoded}.regiongroup-{number}" for number in range(regiongroups))
+    )
+    # no two servers roll at the same instant
+    streams = tuple(
+        WalStream(group, "", first_wal + host * 1_013 + number * 7, _ROLLED_EVERY * regiongroups, WAL_SIZE)
+        for number, group in enumerate(groups)
+    )
+    return ServerLife(server, started, streams, died, recovered, claims, leftover_directory)
+
+
+def meta_stream(server: ServerName, past: int) -> WalStream:
+    """The WALs of hbase:meta."""
+    return WalStream(f"{encoded_name(server)}.meta", ".meta", past, HOUR_MS, 30 * MIB, tracked=False)
+
+
+def with_streams(life: ServerLife, *streams: WalStream) -> ServerLife:
+    """The same life with further WAL groups."""
+    return replace(life, streams=life.streams + streams)
