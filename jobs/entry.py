@@ -58,6 +58,7 @@ def main(argv: Sequence[str] | None = None, *, context: JobContext | None = None
     """
     invocation = parse(sys.argv[1:] if argv is None else argv)
     args = invocation.args
+    _print("")  # the answer's file exists from now on: whoever started spark-submit sees that the job was reached
     log.set_up(args.log_level)
     context = context or JobContext(invocation.name)
     try:

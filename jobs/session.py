@@ -9,10 +9,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from pipelines.domain.errors import UsageError
+from pipelines.domain.errors import UnavailableError, UsageError
 
 PROJECT = Path(__file__).resolve().parent.parent
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -47,6 +48,7 @@ def submitted_session(name: str) -> SparkSession:
 
     Raises:
         UsageError: started without spark-submit.
+        UnavailableError: the cluster gave no application.
     """
     for key, value in REQUIRED.items():
         SparkContext.setSystemProperty(key, value)
@@ -54,7 +56,13 @@ def submitted_session(name: str) -> SparkSession:
     if not conf.contains("spark.master"):
         raise UsageError("no Spark master: start walsafe with ./spark-submit.sh JOB, which sets one")
     extensions = _with_delta(conf.get("spark.sql.extensions", "") or "")
-    return SparkSession.builder.appName(name).config("spark.sql.extensions", extensions).getOrCreate()
+    try:
+        return SparkSession.builder.appName(name).config("spark.sql.extensions", extensions).getOrCreate()
+    except Py4JJavaError as error:
+        cause = str(error.java_exception.toString()).partition("\n")[0]
+        raise UnavailableError(
+            f"Spark did not start on {conf.get('spark.master')}: {cause}; see the log above, then try again"
+        ) from error
 
 
 def local_session(

@@ -1,0 +1,120 @@
+"""The configuration file: what it means, and what its errors say."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.config import Config, load_config, parse_config
+from jobs.context import JobContext
+from pipelines.domain.errors import UsageError
+from pipelines.domain.settings import Acknowledgement, Release, Settings
+
+
+def test_an_empty_file_is_all_defaults_and_so_are_empty_sections() -> None:
+    assert parse_config("", "c.yaml").settings() == Settings()
+    assert parse_config("release:\nlist:\n", "c.yaml") == Config()
+    assert load_config(None, JobContext("x")) == Config()
+
+
+def test_every_key() -> None:
+    text = """
+release: {replication_table_wals: true, orphan_queues: true, empty_wal_directories: true}
+cleaners:
+  plugins: [org.apache.hadoop.hbase.master.cleaner.TimeToLiveLogCleaner]
+  harmless: [com.example.Own$Cleaner]
+  interval: 5m
+backup: {enabled: false}
+list: {valid_for: 12h}
+quality: {max_deletable_share: 0.5}
+findings:
+  stalled_nights: 5
+  growth_nights: 4
+  growth_min_bytes: 2TiB
+  acknowledged:
+    - {key: ORPHAN_QUEUE/p, reason: known, until: 2027-01-31}
+    - {key: b, reason: c, until: 2027-01-31T12:00:00Z}
+"""
+    assert parse_config(text, "c.yaml").settings() == Settings(
+        release=Release(True, True, True),
+        harmless_cleaners=("com.example.Own$Cleaner",),
+        log_cleaner_plugins=("org.apache.hadoop.hbase.master.cleaner.TimeToLiveLogCleaner",),
+        backup_enabled=False,
+        valid_for_ms=43_200_000,
+        max_deletable_share=0.5,
+        cleaner_interval_ms=300_000,
+        stalled_nights=5,
+        growth_nights=4,
+        growth_min_bytes=2 << 40,
+        acknowledged=(
+            Acknowledgement("ORPHAN_QUEUE/p", "known", 1_801_439_999_999),  # to the end of that day
+            Acknowledgement("b", "c", 1_801_396_800_000),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("release:\n  orphan_queue: true\n", "c.yaml, line 2: unknown key 'release.orphan_queue'"),
+        ("list:\n\n  valid_for: 24\n", "c.yaml, line 3: 'list.valid_for': expected a duration"),
+        ("list:\n  valid_for: 0h\n", "c.yaml, line 2: 'list.valid_for': expected a duration above zero"),
+        (
+            "list: {valid_for: 1h}\nlist: {valid_for: 2h}\n",
+            "c.yaml, line 2: key 'list' is given twice (first on line 1)",
+        ),
+        ("quality:\n  max_deletable_share: 1.5\n", "c.yaml, line 2: 'quality.max_deletable_share': "),
+        ("release:\n  orphan_queues: 1\n", "c.yaml, line 2: 'release.orphan_queues': "),
+        ("release:\n  orphan_queues: 'yes'\n", "c.yaml, line 2: 'release.orphan_queues': "),
+        (
+            "findings:\n  acknowledged:\n    - {key: a, until: 2027-01-01}\n",
+            "key 'findings.acknowledged.0.reason' is missing",
+        ),
+        ("findings:\n  acknowledged:\n    - {key: a, reason: b, until: 2027}\n", "c.yaml, line 3: "),
+        ("findings: {growth_min_bytes: 12}\n", "expected a size with its unit"),
+        ("cleaners: {plugins: [not a class]}\n", "c.yaml, line 1: 'cleaners.plugins.0'"),
+        ("- a\n", "c.yaml, line 1: expected `key: value` lines, found a list"),
+        ("a: [\n", "c.yaml, line 2: not valid YAML"),
+        ("a: !!python/object:os.system x\n", "c.yaml, line 1: not valid YAML"),
+        ("? [a]\n: b\n", "c.yaml, line 1: a key must be a plain word"),
+        ("a: \x00\n", "c.yaml: not valid YAML"),
+    ],
+)
+def test_an_error_names_file_line_and_key(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_config(text, "c.yaml")
+    assert message in str(raised.value)
+
+
+def test_all_errors_are_told_at_once() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_config("list: {a: 1}\nquality: {b: 2}\n", "c.yaml")
+    assert [line.split(":")[0] for line in str(raised.value).splitlines()] == ["c.yaml, line 1", "c.yaml, line 2"]
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        load_config(str(tmp_path / "none.yaml"), JobContext("x"))
+
+
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match=r"c\.yaml cannot be read"):
+        load_config(str(tmp_path / "c.yaml"), JobContext("x"))
+
+
+def test_the_digest_is_of_the_meaning() -> None:
+    plain = parse_config("", "a").digest()
+    assert parse_config("list: {valid_for: 1d}  # the default, spelled out\n", "b").digest() == plain
+    assert parse_config("list: {valid_for: 23h}\n", "a").digest() != plain
+
+
+@given(st.text(st.sampled_from(list("abelist:{}[]-'\"!&*#|>\n ?%0_valid_for1h")), max_size=60))
+def test_no_text_escapes_the_reader(text: str) -> None:
+    message = "c.yaml"
+    try:
+        parse_config(text, "c.yaml")
+    except UsageError as error:
+        message = str(error)
+    assert message.startswith("c.yaml")

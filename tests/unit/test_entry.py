@@ -1,0 +1,153 @@
+"""The frame of a job: arguments, answers, exit codes."""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from jobs import entry
+from jobs.context import JobContext, project_file
+from jobs.registry import JOBS, Entry
+from pipelines.domain.errors import RefusedError, SnapshotError, UnavailableError, UsageError
+from pipelines.use_cases.outcome import Outcome
+
+Run = Callable[[Namespace, JobContext], Outcome]
+Install = Callable[[Run], None]
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Puts a job named `probe` among the others."""
+
+    def put(run: Run) -> None:
+        module = ModuleType("tests.probe_job")
+
+        def add_arguments(parser: ArgumentParser) -> None:
+            parser.add_argument("--config")
+
+        module.__dict__.update(DESCRIPTION="teaches", NEEDS_SPARK=False, add_arguments=add_arguments, run=run)
+        monkeypatch.setitem(sys.modules, "tests.probe_job", module)
+        monkeypatch.setitem(JOBS, "probe", Entry("tests.probe_job", "a probe"))
+
+    return put
+
+
+def test_text_goes_to_standard_output(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    install(lambda _args, _context: Outcome(5, {"files": 3}, "three files\n"))
+    assert entry.main(["probe"]) == 5
+    assert capsys.readouterr().out == "three files\n"
+
+
+def test_json_is_one_object_and_equals_the_result_file(
+    install: Install, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    install(lambda _args, _context: Outcome(0, {"clusters": ["ä"]}, "text"))
+    result = tmp_path / "new folder" / "r.json"
+    assert entry.main(["probe", "--output", "json", "--result", str(result)]) == 0
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == {"job": "probe", "exit_code": 0, "clusters": ["ä"]}
+    assert result.read_text(encoding="utf-8") == printed
+    assert list(result.parent.iterdir()) == [result]
+
+
+def test_result_takes_a_file_uri(install: Install, tmp_path: Path) -> None:
+    install(lambda _args, _context: Outcome(0, {}, ""))
+    assert entry.main(["probe", "--result", f"file://{tmp_path}/r.json"]) == 0
+    assert json.loads((tmp_path / "r.json").read_text()) == {"job": "probe", "exit_code": 0}
+
+
+def test_result_that_cannot_be_written_is_a_failure_but_never_hides_the_answer(
+    install: Install, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    install(lambda _args, _context: Outcome(0, {}, "the answer"))
+    (tmp_path / "file").touch()
+    assert entry.main(["probe", "--result", str(tmp_path / "file" / "r.json")]) == 4
+    captured = capsys.readouterr()
+    assert captured.out == "the answer\n"
+    assert "--result" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "kind"),
+    [
+        (UsageError("which cluster?"), 2, "UsageError"),
+        (RefusedError("the master changed"), 3, "RefusedError"),
+        (SnapshotError("cut off"), 3, "SnapshotError"),
+        (UnavailableError("no answer"), 4, "UnavailableError"),
+        (OSError(28, "No space left on device"), 4, "UnavailableError"),
+        (KeyboardInterrupt(), 130, "Interrupted"),
+    ],
+)
+def test_an_error_is_one_line_an_exit_code_and_an_object(
+    install: Install, capsys: pytest.CaptureFixture[str], error: BaseException, code: int, kind: str
+) -> None:
+    def fail(_args: Namespace, _context: JobContext) -> Outcome:
+        raise error
+
+    install(fail)
+    assert entry.main(["probe", "--output", "json"]) == code
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert (document["exit_code"], document["error"]["kind"]) == (code, kind)
+    assert captured.err == f"walsafe probe: {document['error']['message']}\n"
+
+
+def test_a_bug_shows_its_traceback_and_exits_1(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(_args: Namespace, _context: JobContext) -> Outcome:
+        return {}["missing"]  # type: ignore[no-any-return]
+
+    install(fail)
+    assert entry.main(["probe"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" in captured.err
+    assert "unexpected KeyError" in captured.err
+
+
+def test_an_unknown_job_names_the_jobs_and_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        entry.main(["reconsile"])
+    assert left.value.code == 2
+    message = capsys.readouterr().err
+    assert "did you mean reconcile?" in message
+    assert all(name in message for name in JOBS)
+
+
+def test_no_job_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        entry.main([])
+    assert left.value.code == 2
+    assert "no job named" in capsys.readouterr().err
+
+
+def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        entry.main(["--help"])
+    assert left.value.code == 0
+    text = capsys.readouterr().out
+    assert all(f"  {name} " in text and job.help in text for name, job in JOBS.items())
+
+
+@pytest.mark.parametrize("arguments", [["--conf", "x"], ["--output", "yaml"], ["--result"], ["extra"]])
+def test_wrong_options_exit_2(install: Install, arguments: list[str]) -> None:
+    install(lambda _args, _context: Outcome(0, {}, ""))
+    with pytest.raises(SystemExit) as left:
+        entry.main(["probe", *arguments])  # `--conf` is no abbreviation of `--config`
+    assert left.value.code == 2
+
+
+def test_a_local_file_is_found_where_spark_ships_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prod.yaml").touch()
+    context = JobContext("probe")
+    assert context.local_file("/edge/only/prod.yaml") == Path("prod.yaml")
+    with pytest.raises(UsageError, match=r"no such file: /edge/only/other\.yaml"):
+        context.local_file("/edge/only/other.yaml")
+
+
+def test_a_project_file_is_read_wherever_the_package_lies() -> None:
+    assert "spark.driver.memory" in project_file("conf/spark-defaults.conf")
