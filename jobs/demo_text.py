@@ -1,0 +1,170 @@
+"""What the demo tells a newcomer, from the summaries of its nights. Pure: values in, text out."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from pipelines.domain.run_summary import DELETABLE, HELD, FindingRow, PinnedRow, RunSummary, VerdictTotal
+from pipelines.domain.settings import DAY_MS, HOUR_MS
+
+_WIDTH = 118
+_TOP = 6
+MEANING = {
+    "REPLICATED": "every peer has shipped it",
+    "DEAD_NO_QUEUE": "its server is fully dead and no peer has a queue of it: all was shipped",
+    "META_WAL": "hbase:meta is never replicated",
+    "NO_PEERS": "no replication peer",
+    "PROCEDURE_WAL": "a procedure WAL past its time to live",
+    "MASTER_LOCAL_WAL": "the master's own store, past its time to live",
+    "PENDING": "a queue still has to ship it",
+    "QUEUE_MISSING": "a peer has no offset for it yet, so it may need all of it",
+    "LEFTOVER_WAL_DIR": "a directory below WALs/ says its server may not be fully dead",
+    "CLUSTER_MOVED": "queues moved during the capture, so a missing queue proves nothing",
+    "REPLICATION_TABLE_WAL": "WAL of hbase:replication itself, which HBase 3 never frees",
+    "TOO_YOUNG": "younger than its time to live",
+    "FUTURE_TIMESTAMP": "modified after the listing: a clock is wrong",
+    "INVALID_NAME": "not a WAL at all; HBase deletes it itself",
+    "POISON_NAME": "a name HBase's cleaner throws on, leaving the whole directory uncleaned",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something to paste: what it is for, and its words."""
+
+    purpose: str
+    words: Sequence[str]
+
+    def __str__(self) -> str:
+        return shlex.join(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something that the demo has written, and where."""
+
+    what: str
+    where: str
+
+
+def demo_text(
+    nights: Sequence[RunSummary], seconds: float, places: Sequence[Place], commands: Sequence[Command]
+) -> str:
+    """The demo's answer for eyes.
+
+    Args:
+        nights: what each night found, oldest first.
+        seconds: how long it took.
+        places: what was written where.
+        commands: what to try next.
+    """
+    last = nights[-1]
+    took = f"walsafe demo: {len(nights)} nights of a generated cluster, captured and decided in {seconds:.0f} s."
+    blocks = [
+        f"{took} Nothing was deleted.",
+        _block("Files in oldWALs, night by night", _table(_night_rows(nights))),
+        _block(f"Why, on night {len(nights)}", _table(_reason_rows(last.totals))),
+        _block("Who holds most, and what would free it", _table(_holder_rows(last))),
+        _block(f"Findings on night {len(nights)}, worst first", _finding_lines(last.findings)),
+        _block("Where it lies", _table([(place.what, place.where) for place in places])),
+        _block("Try next", [line for command in commands for line in (f"# {command.purpose}", str(command))]),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def human_bytes(count: int) -> str:
+    """`1.5 TiB`: three digits and a unit."""
+    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+    while value >= 1023.95 and len(units) > 1:
+        value /= 1024
+        units.pop(0)
+    return f"{value:.0f} {units[0]}" if units[0] == "B" else f"{value:.1f} {units[0]}"
+
+
+def human_age(milliseconds: int | None) -> str:
+    """`8.0 d` or `5.3 h`."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < DAY_MS:
+        return f"{milliseconds / HOUR_MS:.1f} h"
+    return f"{milliseconds / DAY_MS:.1f} d"
+
+
+def _night_rows(nights: Sequence[RunSummary]) -> Iterable[Sequence[str]]:
+    yield ("", "files>", "bytes>", "deletable>", "bytes>", "held>", "bytes>")
+    for number, night in enumerate(nights, start=1):
+        sums = [night.total(), night.total(DELETABLE), night.total(HELD)]
+        yield (f"night {number}", *(text for files, size in sums for text in (f"{files:,}", human_bytes(size))))
+
+
+def _reason_rows(totals: Sequence[VerdictTotal]) -> Iterable[Sequence[str]]:
+    sums: dict[tuple[str, str], tuple[int, int]] = {}
+    for total in totals:
+        files, size = sums.get((total.verdict, total.reason), (0, 0))
+        sums[total.verdict, total.reason] = (files + total.files, size + total.bytes)
+    yield ("verdict", "reason", "files>", "bytes>", "")
+    for (verdict, reason), (files, size) in sorted(sums.items(), key=lambda item: (item[0][0], -item[1][1])):
+        yield (verdict, reason, f"{files:,}", human_bytes(size), MEANING.get(reason, ""))
+
+
+def _holder_rows(night: RunSummary) -> Iterable[Sequence[str]]:
+    yield ("holder", "holds>", "alone>", "would free>", "oldest>", "what to do")
+    for row in (*night.holders("peer")[:_TOP], *night.holders("queue")[:_TOP]):
+        yield (
+            _holder(row),
+            human_bytes(row.bytes),
+            human_bytes(row.exclusive_bytes),
+            human_bytes(row.freed_bytes),
+            human_age(row.oldest_age_ms),
+            row.remedy or "" if row.level == "peer" else "",
+        )
+
+
+def _holder(row: PinnedRow) -> str:
+    if row.level == "peer":
+        return f"peer {row.peer_id}" + (" (DISABLED)" if row.peer_state == "DISABLED" else "")
+    owner, source = _host(row.owner), _host(row.source)
+    if row.owner is None:
+        return f"  {row.peer_id}: no queue of {source}"
+    return f"  {row.peer_id}: queue of {owner}" + (f", claimed from {source}" if row.source != row.owner else "")
+
+
+def _host(server: str | None) -> str:
+    return (server or "").partition(".")[0]
+
+
+def _finding_lines(findings: Sequence[FindingRow]) -> list[str]:
+    """One of each kind with its remedy; the others of that kind are counted."""
+    kinds: dict[str, list[FindingRow]] = {}
+    for finding in findings:
+        kinds.setdefault(finding.code, []).append(finding)
+    lines = []
+    for code, rows in kinds.items():
+        more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+        head = f"{rows[0].severity:<8} {code}{more}"
+        lines += [head, *_indented(rows[0].message), *_indented(f"-> {rows[0].remedy}")]
+    return lines or ["none"]
+
+
+def _indented(text: str) -> list[str]:
+    return wrap(text, _WIDTH, initial_indent=" " * 11, subsequent_indent=" " * 14, break_long_words=False)
+
+
+def _block(title: str, lines: Sequence[str]) -> str:
+    return "\n".join((title, *(f"  {line}".rstrip() for line in lines)))
+
+
+def _table(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Aligned columns; a heading that ends with `>` marks a column of numbers."""
+    cells = [list(row) for row in rows]
+    right = [text.endswith(">") for text in cells[0]]
+    cells[0] = [text.removesuffix(">") for text in cells[0]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    return [
+        "  ".join(
+            text.rjust(width) if number else text.ljust(width)
+            for text, width, number in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in cells
+    ]

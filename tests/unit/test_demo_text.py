@@ -1,0 +1,114 @@
+"""What the demo prints."""
+
+import pytest
+
+from jobs.demo_text import MEANING, Command, Place, demo_text, human_age, human_bytes
+from pipelines.domain.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
+from pipelines.domain.settings import DAY_MS, HOUR_MS
+from pipelines.domain.verdict import Reason
+
+GIB = 1 << 30
+RS1, RS2 = "rs01.example.org,16020,1", "rs02.example.org,16020,2"
+
+
+def finding(code: str, subject: str, severity: str = "error") -> FindingRow:
+    return FindingRow(
+        f"{code}:{subject}", code, severity, subject, None, None, f"{subject} is odd.", "{}", "Look at it.", 1, 2
+    )
+
+
+def pin(level: str, peer: str, owner: str | None, source: str | None, size: int) -> PinnedRow:
+    return PinnedRow(
+        level, peer, "DISABLED", owner, source, None, 3, size, 1, 5, 3, size, 17, 8 * DAY_MS, f"enable_peer '{peer}'"
+    )
+
+
+def night(files: int, findings: tuple[FindingRow, ...] = ()) -> RunSummary:
+    return RunSummary(
+        cluster="demo",
+        run_id="r",
+        status="DONE",
+        mode="NIGHTLY",
+        exit_code=0,
+        reason=None,
+        files_started_ms=1_790_000_000_000,
+        totals=(
+            VerdictTotal("DELETABLE", "REPLICATED", "DELETE", files, 512 * GIB),
+            VerdictTotal("HELD", "PENDING", "KEEP", 20_000, 1536 * GIB),
+            VerdictTotal("HELD", "PENDING", "DELETE", 1, GIB),
+        ),
+        pinned=(
+            pin("peer", "dr", None, None, 700 * GIB),
+            pin("queue", "dr", RS1, RS1, 4 * GIB),
+            pin("queue", "dr", RS1, RS2, 3 * GIB),
+            pin("queue", "dr", None, RS2, 2 * GIB),
+        ),
+        findings=findings,
+    )
+
+
+def text(*nights: RunSummary) -> str:
+    places = (Place("tables (Delta)", "/out/lake"), Place("lists", "/out/lists"))
+    command = Command("who holds a file?", ("./spark-submit.sh", "explain", "--lake", "/o u/lake", "oldWALs/a%2Cb.1"))
+    return demo_text(nights, 12.4, places, (command,))
+
+
+def test_files_and_bytes_of_every_night_stand_in_aligned_columns() -> None:
+    lines = text(night(1_000), night(5_114)).splitlines()
+    table = lines[lines.index("Files in oldWALs, night by night") + 1 :][:3]
+    assert table[1].split() == ["night", "1", "21,001", "2.0", "TiB", "1,000", "512.0", "GiB", "20,001", "1.5", "TiB"]
+    assert len({line.rfind("TiB") for line in table[1:]}) == 1
+    assert len({len(line) for line in table}) == 1
+
+
+def test_a_reason_is_summed_over_hbases_verdicts_and_said_in_words() -> None:
+    (line,) = [line for line in text(night(1)).splitlines() if "PENDING" in line]
+    assert "20,001" in line
+    assert "a queue still has to ship it" in line
+
+
+def test_holders_say_what_would_free_them() -> None:
+    lines = text(night(1)).splitlines()
+    (peer,) = [line for line in lines if "peer dr (DISABLED)" in line]
+    assert "700.0 GiB" in peer
+    assert "8.0 d" in peer
+    assert peer.endswith("enable_peer 'dr'")
+    assert any("dr: queue of rs01 " in line for line in lines)
+    assert any("dr: queue of rs01, claimed from rs02" in line for line in lines)
+    assert any("dr: no queue of rs02" in line for line in lines)
+
+
+def test_findings_of_one_kind_are_shown_once_with_their_number() -> None:
+    shown = text(
+        night(1, (finding("MISSING_WAL", "a"), finding("MISSING_WAL", "b"), finding("GROWTH", "c", "warning")))
+    )
+    assert "MISSING_WAL (and 1 more)" in shown
+    assert "a is odd." in shown
+    assert "b is odd." not in shown
+    assert shown.index("MISSING_WAL") < shown.index("warning  GROWTH")
+    assert "-> Look at it." in shown
+
+
+def test_no_finding_is_said_as_well() -> None:
+    assert "Findings on night 1, worst first\n  none\n" in text(night(1))
+
+
+def test_commands_survive_pasting() -> None:
+    assert "  ./spark-submit.sh explain --lake '/o u/lake' oldWALs/a%2Cb.1\n" in text(night(1))
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536 * GIB, "1.5 TiB"), (1024 * 1024 - 1, "1.0 MiB")],
+)
+def test_bytes_for_people(count: int, shown: str) -> None:
+    assert human_bytes(count) == shown
+
+
+def test_ages_for_people() -> None:
+    assert [human_age(age) for age in (None, 5 * HOUR_MS, 8 * DAY_MS)] == ["", "5.0 h", "8.0 d"]
+
+
+def test_every_reason_of_one_file_has_words() -> None:
+    of_a_cluster = {"SNAPSHOT_UNTRUSTED", "ADD_PEER_RUNNING", "FOREIGN_CLEANER", "BACKUP", "UNDECIDED"}
+    assert set(MEANING) == {reason.value for reason in Reason} - of_a_cluster
