@@ -115,12 +115,14 @@ def _names(shape: Shape, number: int, index: np.ndarray, timestamps: np.ndarray)
     regular = pc.binary_join_element_wise(groups.take(pa.array(index % shape.groups_per_server)), digits, ".")
     encoded = encode_prefix(str(shape.server(number)))
     meta = pc.binary_join_element_wise(f"{encoded}.meta", digits, "meta", ".")
-    names = pc.if_else(pa.array(index % META_EVERY == 17), meta, regular)
+    # counted over the whole cluster, so that small servers do not round the shares up
+    position = index + number * (shape.files // shape.servers)
+    names = pc.if_else(pa.array(position % META_EVERY == 17), meta, regular)
     # the odd ones are few, so they are written one by one; the index keeps them distinct
-    odd = np.flatnonzero((index % ODD_EVERY == 5) | (index % INVALID_EVERY == 9))
+    odd = np.flatnonzero((position % ODD_EVERY == 5) | (position % INVALID_EVERY == 9))
     mask = np.zeros(len(index), dtype=bool)
     mask[odd] = True
-    written = [_odd_name(shape.groups(number), int(i), int(timestamps[i])) for i in odd]
+    written = [_odd_name(shape.groups(number), int(position[i]), int(timestamps[i])) for i in odd]
     return pc.replace_with_mask(names, pa.array(mask), pa.array(written, pa.string()))
 
 
