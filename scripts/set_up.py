@@ -172,7 +172,7 @@ def _retrieve(project: Path, java: str, wanted: list[Jar], work: Path) -> None:
     dependencies = ET.SubElement(module, "dependencies")
     for jar in wanted:
         attributes = {"org": jar.organisation, "name": jar.module, "rev": jar.revision}
-        ET.SubElement(dependencies, "dependency", attributes, conf="default->master", transitive="false")
+        ET.SubElement(dependencies, "dependency", attributes, conf="default->master(default)", transitive="false")
     description = work / "ivy.xml"
     description.write_bytes(ET.tostring(module))
     home = project / ".cache" / "ivy"

@@ -1,0 +1,51 @@
+"""A job of the tests: it does what it is told, so that each way a job can end is seen through spark-submit."""
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+
+from jobs.context import JobContext, project_file
+from pipelines.domain.errors import RefusedError
+from pipelines.use_cases.outcome import Outcome
+
+HELP = "a job of the tests"
+DESCRIPTION = "Does what it is told."
+NEEDS_SPARK = True
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("what", choices=("exit", "refuse", "delta", "sleep", "unreachable"))
+    parser.add_argument("--code", type=int, default=0)
+    parser.add_argument("--path")
+    parser.add_argument("--config")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    sys.stderr.write("said on standard error\n")
+    if args.what == "refuse":
+        raise RefusedError("the order of the capture is wrong")
+    if args.what == "delta":
+        return _delta(args, context)
+    if args.what == "unreachable":
+        context.spark.read.text("hdfs://127.0.0.1:1/x").count()
+    if args.what == "sleep":
+        context.spark.range(1).count()
+        sys.stderr.write("READY\n")
+        sys.stderr.flush()
+        time.sleep(120)
+    config = context.local_file(args.config).read_text(encoding="utf-8") if args.config else None
+    result = {"module": __file__, "config": config, "defaults": len(project_file("conf/spark-defaults.conf"))}
+    return Outcome(args.code, result, f"ended with {args.code}: ü")
+
+
+def _delta(args: Namespace, context: JobContext) -> Outcome:
+    context.spark.range(10).write.format("delta").mode("overwrite").save(args.path)
+    rows = context.spark.read.format("delta").load(args.path).count()
+    conf = context.spark.conf
+    result = {
+        "rows": rows,
+        "zone": conf.get("spark.sql.session.timeZone"),
+        "master": context.spark.sparkContext.master,
+        "partitions": conf.get("spark.sql.shuffle.partitions"),
+    }
+    return Outcome(0, result, f"{rows} rows")

@@ -1,0 +1,244 @@
+"""What a fresh machine says, and a first start that is killed or started twice."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.e2e.conftest import PROJECT, clean_environment, copy_project
+
+NEEDED = ("bash", "cat", "cmp", "env", "head", "readlink", "sed")
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """A project that was never started."""
+    return copy_project(tmp_path / "fresh clone")
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """A PATH with neither Python nor Java."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in NEEDED:
+        (folder / name).symlink_to(shutil.which(name) or name)
+    return folder
+
+
+def script(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def start(
+    project: Path, programs: Path, *arguments: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(project / "spark-submit.sh"), *arguments],
+        env={"PATH": str(programs), "HOME": str(programs), **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def nothing_was_installed(project: Path) -> bool:
+    return not any((project / name).exists() for name in (".venv", ".jars", ".cache"))
+
+
+def test_python_is_missing(fresh: Path, programs: Path) -> None:
+    done = start(fresh, programs, "demo")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("walsafe: Python is missing: install Python 3.10 or newer")
+    assert done.stderr.count("\n") == 1
+    assert nothing_was_installed(fresh)
+
+
+def test_python_is_too_old(fresh: Path, programs: Path) -> None:
+    script(programs / "python3", '[ "$1" = --version ] && echo Python 3.8.10; exit 1')
+    done = start(fresh, programs, "demo")
+    assert done.returncode == 2
+    assert done.stderr.startswith("walsafe: Python 3.8.10 is too old: install Python 3.10 or newer")
+    assert done.stderr.count("\n") == 1
+    assert nothing_was_installed(fresh)
+
+
+def test_java_is_missing(fresh: Path, programs: Path) -> None:
+    (programs / "python3").symlink_to(sys.executable)
+    done = start(fresh, programs, "demo")
+    assert done.returncode == 2
+    assert done.stderr.startswith("walsafe: Java is missing: install Java 17 or 21")
+    assert done.stderr.count("\n") == 1
+    assert nothing_was_installed(fresh)
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        ("11.0.20", "Java 11.0.20 is not supported"),
+        ("1.8.0_392", "Java 1.8.0_392 is"),
+        ("25", "Java 25 is"),
+        ("170", "170"),
+    ],
+)
+@pytest.mark.parametrize("told_by", ["release file", "java -version"])
+def test_java_of_another_version(fresh: Path, programs: Path, version: str, says: str, told_by: str) -> None:
+    (programs / "python3").symlink_to(sys.executable)
+    home = programs / "jdk"
+    answer = f"echo 'openjdk version \"{version}\" 2025-01-01' >&2" if told_by == "java -version" else "exit 9"
+    script(home / "bin" / "java", answer)
+    if told_by == "release file":
+        (home / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+    done = start(fresh, programs, "demo", env={"JAVA_HOME": str(home)})
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "install Java 17 or 21" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert nothing_was_installed(fresh)
+
+
+@pytest.mark.parametrize("version", ["17", "17.0.15", "21.0.1+12", "21-ea"])
+def test_java_17_and_21_pass(programs: Path, version: str) -> None:
+    home = programs / "jdk"
+    script(home / "bin" / "java", "exit 9")
+    (home / "release").write_text(f'JAVA_VERSION="{version}"\n')
+    done = subprocess.run(
+        ["bash", "-c", 'source "$0"; find_java; printf %s "$JAVA"', str(PROJECT / "scripts" / "environment.sh")],
+        env={"PATH": str(programs), "JAVA_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == str(home / "bin" / "java")
+
+
+def test_questions_install_nothing(fresh: Path, programs: Path) -> None:
+    (programs / "python3").symlink_to(sys.executable)
+    assert "jobs:" in start(fresh, programs, "--help").stdout
+    done = start(fresh, programs, "dem")
+    assert (done.returncode, "did you mean demo?" in done.stderr) == (2, True)
+    assert nothing_was_installed(fresh)
+
+
+@pytest.fixture(scope="module")
+def set_up() -> ModuleType:
+    """scripts/set_up.py, which belongs to no package."""
+    spec = importlib.util.spec_from_file_location("set_up", PROJECT / "scripts" / "set_up.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["set_up"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def offline(tmp_path: Path, set_up: ModuleType) -> Path:
+    """A project whose packages are there already and whose jars come from a folder of this machine."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".venv").symlink_to(PROJECT / ".venv")
+    shutil.copyfile(PROJECT / "jars.lock", project / "jars.lock")
+    stamp = set_up.environment_key(PROJECT)
+    assert (PROJECT / ".venv" / "walsafe-installed").read_text(encoding="utf-8") == stamp, (
+        "run ./spark-submit.sh --set-up"
+    )
+    for name in ("pyproject.toml", "constraints.txt"):
+        shutil.copyfile(PROJECT / name, project / name)
+    repository = tmp_path / "repository"
+    for jar in set_up.read_lock(PROJECT / "jars.lock"):
+        folder = repository / jar.organisation / jar.module / jar.revision
+        folder.mkdir(parents=True)
+        shutil.copyfile(PROJECT / ".jars" / jar.name, folder / f"{jar.module}-{jar.revision}.jar")
+    (tmp_path / "ivysettings.xml").write_text(
+        '<ivysettings><settings defaultResolver="here"/><resolvers><filesystem name="here">'
+        f'<artifact pattern="{repository}/[organisation]/[module]/[revision]/[artifact]-[revision].[ext]"/>'
+        "</filesystem></resolvers></ivysettings>"
+    )
+    return project
+
+
+def run_set_up(project: Path) -> subprocess.CompletedProcess[str]:
+    settings = str(project.parent / "ivysettings.xml")
+    return subprocess.run(
+        [sys.executable, str(PROJECT / "scripts" / "set_up.py"), "--project", str(project)],
+        env={**clean_environment(), "WALSAFE_IVY_SETTINGS": settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def names(folder: Path) -> set[str]:
+    return set(os.listdir(folder))
+
+
+def test_jars_are_fetched_once_and_repaired(offline: Path) -> None:
+    left_behind = offline / ".cache" / "jars-killed"
+    left_behind.mkdir(parents=True)
+    assert run_set_up(offline).returncode == 0
+    wanted = names(PROJECT / ".jars")
+    assert names(offline / ".jars") == wanted
+    assert not left_behind.exists()
+    assert run_set_up(offline).stderr == ""  # nothing left to do
+    next((offline / ".jars").glob("*.jar")).write_bytes(b"half a download")
+    assert "fetching" in run_set_up(offline).stderr
+    assert run_set_up(offline).stderr == ""
+    assert names(offline / ".jars") == wanted
+    assert not list((offline / ".cache").glob("jars-*"))
+
+
+def test_a_jar_with_another_content_is_never_used(offline: Path) -> None:
+    jar = next((offline.parent / "repository").rglob("delta-storage-*.jar"))
+    jar.write_bytes(jar.read_bytes() + b"\0")
+    done = run_set_up(offline)
+    assert done.returncode == 4
+    assert "is not the file that jars.lock names" in done.stderr
+    assert not (offline / ".jars").exists()
+
+
+def test_no_repository_is_unavailable_with_the_way_out(offline: Path) -> None:
+    shutil.rmtree(offline.parent / "repository")
+    done = run_set_up(offline)
+    assert done.returncode == 4
+    assert "Delta's jars could not be fetched" in done.stderr
+    assert not (offline / ".jars").exists()
+
+
+def test_two_first_starts_at_once(offline: Path) -> None:
+    results: list[subprocess.CompletedProcess[str]] = []
+    starts = [threading.Thread(target=lambda: results.append(run_set_up(offline))) for _ in range(2)]
+    for thread in starts:
+        thread.start()
+    for thread in starts:
+        thread.join()
+    assert [done.returncode for done in results] == [0, 0]
+    assert sum("fetching" in done.stderr for done in results) == 1
+    assert names(offline / ".jars") == names(PROJECT / ".jars")
+
+
+def test_an_environment_that_was_killed_half_way_is_made_again(
+    tmp_path: Path, set_up: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["pip"]\n\n[build-system]\nrequires = []\n')
+    (tmp_path / "constraints.txt").touch()
+    set_up._environment(tmp_path, dev=False)
+    venv = tmp_path / ".venv"
+    assert (venv / "walsafe-installed").read_text(encoding="utf-8") == set_up.environment_key(tmp_path)
+    capsys.readouterr()
+    set_up._environment(tmp_path, dev=False)
+    assert capsys.readouterr().err == ""
+    (venv / ".incomplete").touch()  # as a SIGKILL during pip leaves it
+    (venv / "half-installed").touch()
+    set_up._environment(tmp_path, dev=False)
+    assert not (venv / "half-installed").exists()
+    assert not (venv / ".incomplete").exists()

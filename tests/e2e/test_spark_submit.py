@@ -1,0 +1,126 @@
+"""`spark-submit.sh` as a person, cron or Airflow starts it."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Submitter, clean_environment
+
+NO_JAVA = {"JAVA_HOME": "/nonexistent"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "stream", "text"),
+    [
+        (["--help"], 0, "stdout", "jobs:"),
+        (["--version"], 0, "stdout", "walsafe "),
+        (["probe", "--help"], 0, "stdout", "Does what it is told."),
+        ([], 2, "stderr", "no job named"),
+        (["reconcil"], 2, "stderr", "did you mean reconcile?"),
+        (["probe", "dance"], 2, "stderr", "invalid choice: 'dance'"),
+        (["probe", "exit", "--nope"], 2, "stderr", "unrecognized arguments: --nope"),
+    ],
+)
+def test_questions_and_wrong_usage_need_no_jvm(
+    submit: Submitter, arguments: list[str], code: int, stream: str, text: str
+) -> None:
+    done = submit(*arguments, env=NO_JAVA)
+    assert (done.returncode, text in getattr(done, stream)) == (code, True), done
+
+
+def test_a_job_needs_java(submit: Submitter) -> None:
+    done = submit("probe", "exit", env=NO_JAVA)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "walsafe: JAVA_HOME is /nonexistent, which has no bin/java: point it to a Java 17 or 21, or unset it.\n"
+    )
+
+
+def test_json_alone_on_standard_output_and_the_exit_code_of_the_job(submit: Submitter, tmp_path: Path) -> None:
+    result = tmp_path / "r.json"
+    done = submit("probe", "exit", "--code", "5", "--output", "json", "--result", str(result), cwd=tmp_path)
+    assert done.returncode == 5, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["job"], document["exit_code"]) == ("probe", 5)
+    assert done.stdout == result.read_text(encoding="utf-8")
+    assert document["module"].endswith(".zip/jobs/probe.py")  # the archive runs, not the tree
+    assert "said on standard error" in done.stderr
+    assert "incubator" not in done.stderr
+
+
+def test_text_and_a_refusal(submit: Submitter) -> None:
+    done = submit("probe", "exit")
+    assert (done.returncode, done.stdout) == (0, "ended with 0: ü\n")
+    done = submit("probe", "refuse")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.endswith("walsafe probe: the order of the capture is wrong\n")
+
+
+def test_delta_in_the_session_that_the_defaults_describe(submit: Submitter, tmp_path: Path) -> None:
+    done = submit(
+        "probe",
+        "delta",
+        "--path",
+        str(tmp_path / "table"),
+        "--output",
+        "json",
+        env={"SPARK_SUBMIT_ARGS": "--master local[1]"},
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert {key: document[key] for key in ("rows", "zone", "master", "partitions")} == {
+        "rows": 10,
+        "zone": "UTC",
+        "master": "local[1]",
+        "partitions": "2",
+    }
+    assert done.stderr == "said on standard error\n"  # a healthy run says nothing else
+
+
+def test_executors_in_other_processes_take_the_shipped_jars(submit: Submitter, tmp_path: Path) -> None:
+    arguments = "--master local-cluster[2,1,1024] --conf spark.driver.memory=1g"
+    done = submit(
+        "probe", "delta", "--path", str(tmp_path / "t"), "--output", "json", env={"SPARK_SUBMIT_ARGS": arguments}
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["master"].startswith("local-cluster")
+
+
+def test_an_unreachable_system_is_4_and_a_driver_that_never_starts_is_2(submit: Submitter) -> None:
+    assert submit("probe", "unreachable").returncode == 4
+    done = submit("probe", "exit", env={"SPARK_SUBMIT_ARGS": "--master nonsense"})
+    assert done.returncode == 2
+    assert "check SPARK_SUBMIT_ARGS" in done.stderr
+
+
+def test_another_spark_is_named_before_it_fails(submit: Submitter, tmp_path: Path) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "spark-core_2.12-3.5.1.jar").touch()
+    done = submit("probe", "exit", env={"SPARK_HOME": str(tmp_path)})
+    assert (done.returncode, "is not Spark 4.2" in done.stderr) == (2, True)
+
+
+def test_a_termination_reaches_the_driver(submit: Submitter) -> None:
+    with subprocess.Popen(
+        submit.command("probe", "sleep"),
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line == "READY\n":
+                break
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143
+
+
+def test_cluster_mode_without_a_place_for_the_result_is_refused(submit: Submitter) -> None:
+    arguments = {"SPARK_SUBMIT_ARGS": "--master yarn --deploy-mode cluster", "HADOOP_CONF_DIR": "", "YARN_CONF_DIR": ""}
+    done = submit("probe", "exit", env=arguments)
+    assert done.returncode == 2
+    assert "give --result" in done.stderr
