@@ -11,7 +11,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from pipelines.domain.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord
-from pipelines.domain.past import PastFinding, PastNight, PastOffset
 from pipelines.domain.run_summary import (
     DONE,
     TERMINAL,
@@ -23,7 +22,6 @@ from pipelines.domain.run_summary import (
     VerdictTotal,
 )
 from pipelines.lake_errors import lake_errors
-from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.runs import RUNS
@@ -49,11 +47,6 @@ class Lake:
         self._spark = spark
         self.lake_uri = lake_uri.rstrip("/")
 
-    def terminal(self, runs: Collection[RunKey]) -> Mapping[RunKey, RunRecord]:
-        """See `PastReader.terminal`."""
-        found = self._runs(_of(runs)) if runs else ()
-        return {record.key: record for record in reversed(found)}
-
     def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
         """See `AnswerReader.newest_runs`; looks back `LOOK_BACK_DAYS` from the lake's last run."""
         mine = F.lit(True) if cluster is None else F.col("cluster") == cluster
@@ -61,33 +54,8 @@ class Lake:
         last = self._collect(RUNS, frame.where(mine).agg(F.max("run_date")))[0][0]
         return self._runs(mine & (F.col("run_date") > last - timedelta(days=LOOK_BACK_DAYS))) if last else ()
 
-    def past_nights(self, before: Mapping[str, int], nights: int) -> Mapping[str, tuple[PastNight, ...]]:
-        """See `PastReader.past_nights`."""
-        earlier = self._earlier(before, nights)
-        keys = [run.key for runs in earlier.values() for run in runs]
-        newest = [runs[0].key for runs in earlier.values() if runs]
-        queues = self._by_run(QUEUE_OFFSETS, keys, _queue)
-        pinned = self._by_run(PINNED_BYTES, keys, _pinned, F.col("level") == "peer")
-        findings = self._by_run(FINDINGS, newest, _past_finding)
-        return {
-            cluster: tuple(
-                PastNight(
-                    run_id=run.run_id,
-                    files_started=run.night,
-                    offsets={
-                        group: PastOffset(night.need, night.wal, night.offset, night.pending_files)
-                        for group, night in _smallest(queues.get(run.key, ()), run.night).items()
-                    },
-                    held_by_peer={row.peer_id: row.bytes for row in pinned.get(run.key, ())},
-                    findings=dict(findings.get(run.key, ())),
-                )
-                for run in runs
-            )
-            for cluster, runs in earlier.items()
-        }
-
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, History]:
-        """See `PastReader.histories`."""
+        """See `AnswerReader.histories`."""
         earlier = self._earlier(before, nights)
         keys = [run.key for runs in earlier.values() for run in runs]
         totals = self._by_run(VERDICT_TOTALS, keys, _total)
@@ -251,10 +219,6 @@ def _queue(row: Row) -> QueueRow:
 
 def _total(row: Row) -> VerdictTotal:
     return VerdictTotal(**{name: row[name] for name in VerdictTotal.__slots__})
-
-
-def _past_finding(row: Row) -> tuple[str, PastFinding]:
-    return row["key"], PastFinding(row["first_seen"], row["nights"])
 
 
 def _blocker(entry: Row) -> Blocker:
