@@ -1,6 +1,6 @@
 """The ports of reconcile: where snapshots come from and where lists go."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,8 +8,13 @@ from pyspark.sql import DataFrame
 
 from pipelines.domain.delete_list import Manifest
 from pipelines.domain.errors import SnapshotError
+from pipelines.domain.gate_metrics import ClusterMetrics, ExpectationResult
+from pipelines.domain.past import PastNight
 from pipelines.domain.replication_queues import QueueCell
+from pipelines.domain.run_summary import RunKey, RunSummary
+from pipelines.domain.settings import Acceptances
 from pipelines.domain.snapshot import Snapshot
+from schemas.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +102,71 @@ class ListSink(Protocol):
 
     def emit(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> Mapping[str, Manifest]:
         """Write the lists of these clusters from their `cluster`, `path`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A row of `runs`."""
+
+    status: str
+    snapshot_sha256: str | None
+    exit_code: int | None
+
+
+class Lake(Protocol):
+    """Reads what earlier runs wrote."""
+
+    def attempts(self, keys: Collection[RunKey]) -> Mapping[tuple[str, str], Sequence[Attempt]]:
+        """Earlier rows of `runs` of these (cluster, run_id), oldest first."""
+        ...
+
+    def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
+        """The last DONE runs of each cluster before an instant (ms), newest first."""
+        ...
+
+    def deletable(self, keys: Collection[RunKey]) -> DataFrame:
+        """`cluster`, `path` of the DELETABLE rows of `wal_verdicts` of these runs."""
+        ...
+
+
+class TableSink(Protocol):
+    """Writes the tables of the lake."""
+
+    def ensure(self) -> None:
+        """Create what is missing."""
+        ...
+
+    def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey]) -> None:
+        """Make the frames the whole of what the tables hold of these runs."""
+        ...
+
+    def append_rows(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append a few rows in one commit."""
+        ...
+
+    def frame(self, table: Table, rows: Sequence[Mapping[str, object]]) -> DataFrame:
+        """Rows of the driver as a DataFrame of the table's columns."""
+        ...
+
+
+class Gate(Protocol):
+    """The Great Expectations gate."""
+
+    def check_acceptances(self, accepted: Acceptances, max_deletable_share: float) -> None:
+        """Hold `--accept` to what a person may overrule."""
+        ...
+
+    def check(
+        self, metrics: Sequence[ClusterMetrics], accepted: Acceptances, max_deletable_share: float
+    ) -> Sequence[ExpectationResult]:
+        """Every expectation for every cluster."""
+        ...
+
+
+class Reporter(Protocol):
+    """What people look at after a run: report pages, metrics files."""
+
+    def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
+        """Write them; the address of each cluster's page."""
         ...

@@ -32,6 +32,20 @@ class OffsetWal:
     length: int
 
 
+@dataclass(frozen=True, slots=True)
+class OddDirectory:
+    """Files of one directory with one of the reasons `ODD_REASONS`."""
+
+    reason: str
+    directory: str
+    files: int
+    bytes: int
+    example: str
+
+
+ODD_REASONS = (Reason.POISON_NAME, Reason.INVALID_NAME, Reason.FUTURE_TIMESTAMP)
+
+
 @dataclass(frozen=True)
 class Evidence:
     """All that the findings of one cluster are drawn from.
@@ -41,7 +55,7 @@ class Evidence:
         queues: rows of `queue_offsets`.
         pinned: rows of `pinned_bytes`.
         offset_wals: by name, the WALs of offsets that the listing has.
-        examples: a few paths by reason.
+        odd_names: where files are whose name or age is a finding of its own.
         past: earlier nights, newest first.
     """
 
@@ -53,7 +67,7 @@ class Evidence:
     queues: Sequence[QueueOffsetRow]
     pinned: Sequence[PinnedRow]
     offset_wals: Mapping[str, OffsetWal] = field(default_factory=dict)
-    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    odd_names: Sequence[OddDirectory] = ()
     past: Sequence[PastNight] = ()
 
 
@@ -195,21 +209,18 @@ def _bad_names(evidence: Evidence) -> Iterator[FindingRow]:
             "Check NTP on the NameNode and on the host that captured.",
         ),
     ):
-        files, size = _of_reason(evidence, reason)
-        directories: dict[str, list[str]] = {}
-        for path in evidence.examples.get(reason.value, ()):
-            directories.setdefault(path.rpartition("/")[0], []).append(path)
-        for directory, paths in sorted(directories.items()):
-            yield _finding(
-                {"POISON_NAME": "POISON_FILE", "FUTURE_TIMESTAMP": "CLOCK_SKEW"}.get(reason.value, reason.value),
-                severity,
-                directory,
-                f"{files} files, such as {paths[0]}: {what}.",
-                remedy,
-                files=files,
-                size=size,
-                examples=paths[:10],
-            )
+        for odd in evidence.odd_names:
+            if odd.reason == reason.value:
+                yield _finding(
+                    {"POISON_NAME": "POISON_FILE", "FUTURE_TIMESTAMP": "CLOCK_SKEW"}.get(reason.value, reason.value),
+                    severity,
+                    odd.directory,
+                    f"{odd.files} files in {odd.directory}, such as {odd.example}: {what}.",
+                    remedy,
+                    files=odd.files,
+                    size=odd.bytes,
+                    example=odd.example,
+                )
 
 
 def _of_reason(evidence: Evidence, reason: Reason) -> tuple[int, int]:
@@ -387,7 +398,7 @@ def _cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
     totals = [total for total in evidence.totals if total.archived and total.reason in certain and total.overdue_files]
     if not totals:
         return
-    poison = sorted({path.rpartition("/")[0] for path in evidence.examples.get(Reason.POISON_NAME.value, ())})
+    poison = sorted(odd.directory for odd in evidence.odd_names if odd.reason == Reason.POISON_NAME.value)
     cause, remedy = (
         "the cleaner switch is off or its chore has died",
         "hbase shell: cleaner_chore_enabled, then look at the master's log.",

@@ -1,7 +1,5 @@
 """The one pass over all files that everything small is computed from."""
 
-from collections.abc import Mapping
-
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
@@ -32,6 +30,7 @@ def bucket_totals(decided: DataFrame, clusters: DataFrame, cleaner_interval_ms: 
         & ~F.col("reason").isin("BACKUP", "FOREIGN_CLEANER", "ADD_PEER_RUNNING", "SNAPSHOT_UNTRUSTED")
         & (age > _ttl() + F.lit(3 * cleaner_interval_ms))
     )
+    listed = F.col("archived") & (F.col("verdict") == "DELETABLE")
     return (
         named.join(ttls, "cluster")
         .groupBy(*KEYS)
@@ -46,7 +45,9 @@ def bucket_totals(decided: DataFrame, clusters: DataFrame, cleaner_interval_ms: 
             F.count_if(F.col("length").isNull() | F.col("modification_time").isNull() | (F.col("length") < 0)).alias(
                 "bad_values"
             ),
-            F.count_if((F.col("verdict") == "DELETABLE") & (F.size("blocking") > 0)).alias("deletable_and_blocking"),
+            F.count_if(listed & (F.size("blocking") > 0)).alias("deletable_and_blocking"),
+            F.count_if(listed & ~F.col("path").startswith("oldWALs/")).alias("deletable_outside"),
+            F.count_if((F.col("reason") == "PENDING") & (F.size("blocking") == 0)).alias("held_without_holder"),
         )
     )
 
@@ -74,6 +75,16 @@ def bad_path() -> Column:
     )
 
 
+def listing_totals(files: DataFrame) -> DataFrame:
+    """What the listing itself holds, for the gate: `cluster`, `rows`, `archived_files`, `archived_bytes`."""
+    archived = F.col("path").startswith("oldWALs/")
+    return files.groupBy("cluster").agg(
+        F.count(F.lit(1)).alias("rows"),
+        F.count_if(archived).alias("archived_files"),
+        F.sum(F.when(archived, F.col("length")).otherwise(F.lit(0))).alias("archived_bytes"),
+    )
+
+
 def duplicate_paths(files: DataFrame) -> DataFrame:
     """How many rows of each cluster repeat a path: `cluster`, `duplicate_paths`.
 
@@ -89,7 +100,54 @@ def duplicate_paths(files: DataFrame) -> DataFrame:
     )
 
 
+GATE_COUNTS = ("bad_paths", "bad_values", "deletable_and_blocking", "deletable_outside", "held_without_holder")
+"""Columns of `bucket_totals` that only the gate looks at."""
+
+
 def as_bucket_total(row: Row) -> BucketTotal:
     """A collected row of `bucket_totals`."""
-    values: Mapping[str, object] = row.asDict()
-    return BucketTotal(**{name: values[name] for name in BucketTotal.__slots__})  # type: ignore[arg-type]
+    return BucketTotal(
+        cluster=row["cluster"],
+        archived=row["archived"],
+        verdict=row["verdict"],
+        reason=row["reason"],
+        hbase_verdict=row["hbase_verdict"],
+        bucket=row["bucket"],
+        files=row["files"],
+        bytes=row["bytes"] or 0,
+        oldest_timestamp=row["oldest_timestamp"],
+        oldest_modification=row["oldest_modification"],
+        overdue_files=row["overdue_files"],
+        overdue_bytes=row["overdue_bytes"] or 0,
+    )
+
+
+MAX_EXAMPLES = 100
+
+
+def breaking(decided: DataFrame, *, replication_table_wals_released: bool) -> DataFrame:
+    """At most 100 files that break an expectation of the gate: `cluster`, `path`, `expectation`."""
+    listed = F.col("archived") & (F.col("verdict") == "DELETABLE")
+    kept = listed & (F.col("hbase_verdict") != "DELETE")
+    if replication_table_wals_released:
+        kept = kept & (F.col("reason") != "REPLICATION_TABLE_WAL")
+    broken = {
+        "paths_lie_below_wal_root": bad_path(),
+        "lengths_and_times_are_known": F.col("length").isNull()
+        | F.col("modification_time").isNull()
+        | (F.col("length") < 0),
+        "every_file_is_decided": F.col("archived") & (F.col("verdict").isNull() | (F.col("reason") == "UNDECIDED")),
+        "deletable_blocks_nobody": listed & (F.size("blocking") > 0),
+        "pending_has_holder": (F.col("reason") == "PENDING") & (F.size("blocking") == 0),
+        "deletable_within_hbase_delete": kept,
+    }
+    names = F.filter(
+        F.array(*(F.when(rule, F.lit(name)) for name, rule in broken.items())), lambda one: one.isNotNull()
+    )
+    return decided.select("cluster", "path", F.explode(names).alias("expectation")).limit(MAX_EXAMPLES)
+
+
+def repeated(files: DataFrame) -> DataFrame:
+    """At most 100 paths that a listing has twice: `cluster`, `path`, `expectation`."""
+    twice = files.groupBy("cluster", "path").count().filter("count > 1")
+    return twice.select("cluster", "path", F.lit("paths_are_unique").alias("expectation")).limit(MAX_EXAMPLES)

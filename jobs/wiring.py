@@ -1,0 +1,94 @@
+"""The one module that wires all technologies into the use cases."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from getpass import getuser
+
+from jobs.config import Config
+from jobs.context import JobContext
+from pipelines.domain.gate_metrics import ClusterMetrics, ExpectationResult
+from pipelines.domain.run_summary import RunSummary
+from pipelines.domain.settings import Acceptances
+from pipelines.ports_reconcile import Reporter
+from pipelines.quality import gate
+from pipelines.sinks.delete_list import DeleteLists
+from pipelines.sinks.delta_tables import DeltaTables
+from pipelines.sources.past_nights import PastNights
+from pipelines.sources.snapshot_dir import SnapshotDirectories
+from pipelines.use_cases.outcome import Outcome
+from pipelines.use_cases.reconcile import ReconcilePorts, ReconcileRequest, reconcile
+from pipelines.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a run writes; Hadoop URIs.
+
+    Attributes:
+        lake: folder of the Delta tables.
+        lists: folder of the delete-safe lists.
+    """
+
+    lake: str
+    lists: str
+
+
+class GreatExpectationsGate:
+    """The gate as a port."""
+
+    def check_acceptances(self, accepted: Acceptances, max_deletable_share: float) -> None:
+        """See `pipelines.quality.gate`."""
+        gate.check_acceptances(accepted, max_deletable_share)
+
+    def check(
+        self, metrics: Sequence[ClusterMetrics], accepted: Acceptances, max_deletable_share: float
+    ) -> Sequence[ExpectationResult]:
+        """See `pipelines.quality.gate`."""
+        return gate.check(metrics, accepted, max_deletable_share)
+
+
+class NoReports:
+    """For callers that want tables and lists alone."""
+
+    def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
+        """Writes nothing."""
+        del summaries
+        return {}
+
+
+def run_reconcile(
+    context: JobContext,
+    config: Config,
+    places: Places,
+    snapshots: Sequence[str],
+    *,
+    fleet: str | None = None,
+    run_id: str | None = None,
+    acceptances: Acceptances | None = None,
+    reporter: Reporter | None = None,
+) -> Outcome:
+    """Reconcile snapshots with the technologies of production."""
+    gate.preload()
+    spark = context.spark
+    request = ReconcileRequest(
+        snapshots=snapshots,
+        fleet=fleet,
+        run_id=run_id,
+        settings=config.settings(),
+        acceptances=acceptances or Acceptances(),
+        config_sha256=config.digest(),
+        version=VERSION,
+        run_by=getuser(),
+    )
+    ports = ReconcilePorts(
+        spark=spark,
+        clock=context.clock,
+        reader=SnapshotDirectories(spark),
+        tables=DeltaTables(spark, places.lake),
+        lake=PastNights(spark, places.lake),
+        lists=DeleteLists(spark, places.lists),
+        gate=GreatExpectationsGate(),
+        reporter=reporter or NoReports(),
+        lake_uri=places.lake,
+    )
+    return reconcile(request, ports)

@@ -1,0 +1,167 @@
+"""What the lake says of earlier nights and earlier attempts: reading only, and only small tables.
+
+Cost does not grow with history: every query names the partitions (run dates) it wants.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.domain.past import PastFinding, PastNight, PastOffset
+from pipelines.domain.run_summary import DONE, RunKey
+from pipelines.ports_reconcile import Attempt
+from schemas.findings import FINDINGS
+from schemas.pinned_bytes import PINNED_BYTES
+from schemas.queue_offsets import QUEUE_OFFSETS
+from schemas.runs import RUNS
+from schemas.table import Table
+from schemas.wal_verdicts import WAL_VERDICTS
+
+LOOK_BACK = timedelta(days=31)
+"""A run longer ago is not a cluster's previous night any more."""
+
+
+class PastNights:
+    """Reads `runs`, `findings`, `queue_offsets` and `pinned_bytes` of one lake."""
+
+    def __init__(self, spark: SparkSession, lake_uri: str) -> None:
+        self._spark = spark
+        self._lake = lake_uri.rstrip("/")
+
+    def attempts(self, keys: Collection[RunKey]) -> Mapping[tuple[str, str], Sequence[Attempt]]:
+        """Earlier rows of `runs` of these (cluster, run_id), whatever their date."""
+        if not keys:
+            return {}
+        pairs = [(key.cluster, key.run_id) for key in keys]
+        wanted = self._spark.createDataFrame(pairs, "cluster string, run_id string")
+        rows = (
+            self._table(RUNS)
+            .filter(F.col("run_date").isin(sorted({key.run_date for key in keys})))
+            .join(F.broadcast(wanted), ["cluster", "run_id"])
+            .select("cluster", "run_id", "status", "snapshot_sha256", "exit_code", "at")
+            .orderBy("at")
+            .collect()
+        )
+        found: dict[tuple[str, str], list[Attempt]] = {}
+        for row in rows:
+            attempt = Attempt(row["status"], row["snapshot_sha256"], row["exit_code"])
+            found.setdefault((row["cluster"], row["run_id"]), []).append(attempt)
+        return found
+
+    def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
+        """The last DONE runs of each cluster before an instant, newest first.
+
+        Args:
+            started: start of step `files` of this night by cluster, ms since the epoch.
+            nights: how many to look back.
+        """
+        if not started:
+            return {}
+        runs = self._done_runs(started, nights)
+        if not runs:
+            return {}
+        wanted = self._spark.createDataFrame(
+            [(cluster, run_id, rank) for (cluster, run_id), (_, rank) in runs.items()],
+            "cluster string, run_id string, rank int",
+        )
+        first_day = min(_day(instant) for instant, _ in runs.values())
+        offsets = self._offsets(wanted, first_day)
+        held = self._held(wanted, first_day)
+        found = self._findings(wanted, first_day)
+        past: dict[str, list[PastNight]] = {}
+        for (cluster, run_id), (instant, _) in sorted(runs.items(), key=lambda item: item[1][1]):
+            key = (cluster, run_id)
+            past.setdefault(cluster, []).append(
+                PastNight(run_id, instant, offsets.get(key, {}), held.get(key, {}), found.get(key, {}))
+            )
+        return past
+
+    def deletable(self, keys: Collection[RunKey]) -> DataFrame:
+        """`cluster`, `path` of the DELETABLE rows of `wal_verdicts` of these runs."""
+        days = sorted({key.run_date for key in keys})
+        rows = self._table(WAL_VERDICTS).filter(F.col("run_date").isin(days) & (F.col("verdict") == "DELETABLE"))
+        if len(keys) == 1:  # literals let Delta skip the files of other runs
+            (key,) = keys
+            own = rows.filter((F.col("cluster") == key.cluster) & (F.col("run_id") == key.run_id))
+        else:
+            wanted = self._spark.createDataFrame(
+                [(key.cluster, key.run_id) for key in keys], "cluster string, run_id string"
+            )
+            own = rows.join(F.broadcast(wanted), ["cluster", "run_id"])
+        return own.select("cluster", "path")
+
+    def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], tuple[int, int]]:
+        """(cluster, run_id) to (start, rank); 0 is the newest."""
+        now = self._spark.createDataFrame(list(started.items()), "cluster string, this_night long")
+        first = datetime.fromtimestamp(min(started.values()) // 1000, timezone.utc).date() - LOOK_BACK
+        rows = (
+            self._table(RUNS)
+            .filter((F.col("run_date") >= F.lit(first)) & (F.col("status") == DONE))
+            .join(F.broadcast(now), "cluster")
+            .withColumn("started", F.unix_millis("files_started_at"))
+            .filter("started < this_night")
+            .select("cluster", "run_id", "started")
+            .distinct()
+            .collect()
+        )
+        by_cluster: dict[str, list[tuple[int, str]]] = {}
+        for row in rows:
+            by_cluster.setdefault(row["cluster"], []).append((row["started"], row["run_id"]))
+        return {
+            (cluster, run_id): (instant, rank)
+            for cluster, runs in by_cluster.items()
+            for rank, (instant, run_id) in enumerate(sorted(runs, reverse=True)[:nights])
+        }
+
+    def _offsets(
+        self, wanted: DataFrame, first_day: str
+    ) -> Mapping[tuple[str, str], Mapping[tuple[str, str, str], PastOffset]]:
+        smallest = F.struct("need_timestamp", "wal", "offset")
+        rows = (
+            self._of(QUEUE_OFFSETS, wanted, first_day)
+            .filter("wal_group IS NOT NULL")
+            .groupBy("cluster", "run_id", "peer_id", "source", "wal_group")
+            .agg(F.min(smallest).alias("smallest"), F.sum("pending_files").alias("pending_files"))
+            .collect()
+        )
+        found: dict[tuple[str, str], dict[tuple[str, str, str], PastOffset]] = {}
+        for row in rows:
+            need, wal, offset = row["smallest"]
+            found.setdefault((row["cluster"], row["run_id"]), {})[(row["peer_id"], row["source"], row["wal_group"])] = (
+                PastOffset(need, wal, offset, row["pending_files"])
+            )
+        return found
+
+    def _held(self, wanted: DataFrame, first_day: str) -> Mapping[tuple[str, str], Mapping[str, int]]:
+        rows = self._of(PINNED_BYTES, wanted, first_day).filter("level = 'peer'").collect()
+        found: dict[tuple[str, str], dict[str, int]] = {}
+        for row in rows:
+            held = row["exclusive_bytes"] + row["joint_bytes"]
+            found.setdefault((row["cluster"], row["run_id"]), {})[row["peer_id"]] = held
+        return found
+
+    def _findings(self, wanted: DataFrame, first_day: str) -> Mapping[tuple[str, str], Mapping[str, PastFinding]]:
+        rows = (
+            self._of(FINDINGS, wanted.filter("rank = 0"), first_day)
+            .select("cluster", "run_id", "key", F.unix_millis("first_seen").alias("first_seen"), "nights")
+            .collect()
+        )
+        found: dict[tuple[str, str], dict[str, PastFinding]] = {}
+        for row in rows:
+            found.setdefault((row["cluster"], row["run_id"]), {})[row["key"]] = PastFinding(
+                row["first_seen"], row["nights"]
+            )
+        return found
+
+    def _of(self, table: Table, wanted: DataFrame, first_day: str) -> DataFrame:
+        recent = self._table(table).filter(F.col("run_date") >= F.lit(first_day).cast("date"))
+        return recent.join(F.broadcast(wanted), ["cluster", "run_id"])
+
+    def _table(self, table: Table) -> DataFrame:
+        return self._spark.read.format("delta").load(f"{self._lake}/{table.name}")
+
+
+def _day(instant: int) -> str:
+    return datetime.fromtimestamp(instant // 1000, timezone.utc).date().isoformat()

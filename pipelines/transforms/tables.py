@@ -1,0 +1,47 @@
+"""The per-file table, and the few files that findings look at by name."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.domain.run_summary import RunKey
+from schemas.wal_verdicts import WAL_VERDICTS
+
+
+def wal_verdicts(decided: DataFrame, keys: Sequence[RunKey]) -> DataFrame:
+    """Rows of `wal_verdicts`: the archived files of `decided` with the identity of their runs."""
+    archived = decided.filter("archived")
+    if len(keys) == 1:
+        identified = archived.withColumns({"run_id": F.lit(keys[0].run_id), "run_date": F.lit(keys[0].run_date)})
+    else:
+        runs = archived.sparkSession.createDataFrame(
+            [(key.cluster, key.run_id, key.run_date) for key in keys], "cluster string, run_id string, run_date date"
+        )
+        identified = archived.join(F.broadcast(runs), "cluster")
+    return identified.select(*(F.col(field.name).cast(field.dataType) for field in WAL_VERDICTS.schema))
+
+
+def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str, str]]) -> DataFrame:
+    """Where the WALs of offsets are: `cluster`, `name`, `archived`, `length` (bytes).
+
+    Args:
+        spark: only used to create the small side.
+        files: listings of all clusters.
+        names: (cluster, file name) of every offset that says which WAL it is to read.
+    """
+    wanted = F.broadcast(spark.createDataFrame(list(names), "cluster string, name string"))
+    named = files.withColumn("name", F.substring_index("path", "/", -1))
+    return named.join(wanted, ["cluster", "name"]).select(
+        "cluster", "name", F.col("path").startswith("oldWALs/").alias("archived"), "length"
+    )
+
+
+def examples(decided: DataFrame, reasons: Sequence[str]) -> DataFrame:
+    """Where files with these reasons are: `cluster`, `reason`, `directory`, `files`, `bytes`, `example` (a path)."""
+    return (
+        decided.filter(F.col("archived") & F.col("reason").isin(list(reasons)))
+        .withColumn("directory", F.regexp_replace("path", r"/[^/]*\z", ""))
+        .groupBy("cluster", "reason", "directory")
+        .agg(F.count(F.lit(1)).alias("files"), F.sum("length").alias("bytes"), F.min("path").alias("example"))
+    )

@@ -1,0 +1,375 @@
+"""reconcile: which files of oldWALs are safe to delete tonight, and who holds every other one.
+
+Everything is a function of the snapshot directories and the settings; the clock decides about `not_after` alone.
+Nothing here, and nothing it is given, can delete or rename a file of the cluster.
+"""
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.domain.errors import RefusedError, UsageError, WalsafeError
+from pipelines.domain.findings import ODD_REASONS, OddDirectory, OffsetWal
+from pipelines.domain.gate_metrics import ExpectationResult
+from pipelines.domain.run_summary import DONE, FAILED, REFUSED, STARTED, RunSummary
+from pipelines.domain.settings import Acceptances, Settings
+from pipelines.domain.snapshot import NAME
+from pipelines.domain.totals import BucketTotal
+from pipelines.domain.verdict import Verdict
+from pipelines.ports import Clock
+from pipelines.ports_reconcile import Gate, Lake, ListRequest, ListSink, Reporter, SnapshotReader, TableSink
+from pipelines.transforms import summary, tables
+from pipelines.transforms.decision_frames import decision_frames
+from pipelines.transforms.verdicts import DecisionFrames, decided
+from pipelines.use_cases.outcome import Outcome
+from pipelines.use_cases.reconcile_cases import NIGHTLY, Case, cases, untrusted_totals
+from pipelines.use_cases.reconcile_rows import (
+    Counted,
+    Listing,
+    Small,
+    exit_code,
+    gate_metrics,
+    offset_wal_names,
+    run_summary,
+    small_rows,
+    small_tables,
+)
+from pipelines.use_cases.reconcile_text import reconcile_result, reconcile_text
+from schemas.runs import RUNS
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ReconcileRequest:
+    """What the caller asks for.
+
+    Attributes:
+        snapshots: snapshot directories; empty when `fleet` is given.
+        fleet: a directory whose sub-directories are snapshots.
+        run_id: None = the default of each snapshot.
+        settings: of the configuration.
+        acceptances: `--accept EXPECTATION=REASON`.
+        config_sha256: digest of the effective configuration.
+        version: of walsafe.
+        run_by: the user.
+    """
+
+    snapshots: Sequence[str]
+    fleet: str | None
+    run_id: str | None
+    settings: Settings
+    acceptances: Acceptances
+    config_sha256: str
+    version: str
+    run_by: str
+
+
+@dataclass(frozen=True)
+class ReconcilePorts:
+    """The edges of reconcile; the session is only used to create and combine DataFrames."""
+
+    spark: SparkSession
+    clock: Clock
+    reader: SnapshotReader
+    tables: TableSink
+    lake: Lake
+    lists: ListSink
+    gate: Gate
+    reporter: Reporter
+    lake_uri: str
+
+
+@dataclass
+class _Night:
+    """The run as it goes along."""
+
+    request: ReconcileRequest
+    ports: ReconcilePorts
+    attempt: str
+    cases: list[Case]
+    gate_results: Sequence[ExpectationResult] = ()
+    small: dict[str, Small] = field(default_factory=dict)
+    lists: dict[str, str] = field(default_factory=dict)
+
+    def with_files(self) -> list[Case]:
+        """The clusters whose listing can be decided."""
+        return [case for case in self.cases if case.has_files]
+
+
+def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
+    """Decide, gate, and write tables, lists and reports.
+
+    Returns:
+        Exit code 0, 3 (every cluster refused) or 5 (some refused, or a new error finding); design section 2.
+
+    Raises:
+        UsageError: bad arguments, or two snapshots of one cluster.
+        UnavailableError: a source or sink did not answer; FAILED rows are left in `runs` where possible.
+    """
+    if request.run_id is not None and not NAME.fullmatch(request.run_id):
+        raise UsageError(f"--run-id {request.run_id!r} must match {NAME.pattern}")
+    ports.gate.check_acceptances(request.acceptances, request.settings.max_deletable_share)
+    uris = ports.reader.of_fleet(request.fleet) if request.fleet else list(request.snapshots)
+    _LOG.info("checking %d snapshot(s)", len(uris))
+    opened = ports.reader.open(uris)
+    all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms())
+    ports.tables.ensure()
+    todo, finished = _without_finished(all_cases, ports)
+    night = _Night(request, ports, uuid.uuid4().hex, todo)
+    if todo:
+        _work(night)
+    summaries = [*_summaries(night), *finished]
+    pages = ports.reporter.publish(summaries)
+    code = exit_code([one.exit_code for one in summaries])
+    return Outcome(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
+
+
+def _without_finished(all_cases: Sequence[Case], ports: ReconcilePorts) -> tuple[list[Case], list[RunSummary]]:
+    """Leave out what is already done; refuse a run_id that was used for another snapshot."""
+    attempts = ports.lake.attempts([case.key for case in all_cases])
+    todo: list[Case] = []
+    finished: list[RunSummary] = []
+    for case in all_cases:
+        earlier = attempts.get((case.key.cluster, case.key.run_id), ())
+        manifest = ports.lists.existing(case.key.cluster, case.key.run_id) if case.view else None
+        used = {one.snapshot_sha256 for one in earlier} | ({manifest.snapshot_sha256} if manifest else set())
+        if used - {case.opened.sha256}:
+            raise RefusedError(
+                f"run_id {case.key.run_id} of cluster {case.key.cluster} was already used for another snapshot "
+                f"({min(str(one) for one in used)[:8]}…); give another --run-id, or leave it out"
+            )
+        done = [one for one in earlier if one.status == DONE]
+        if manifest is not None and done:
+            _LOG.info("%s: %s is already done; nothing is rewritten", case.key.cluster, case.key.run_id)
+            uri = ports.lists.uri(case.key.cluster, case.key.run_id)
+            finished.append(run_summary(case, Small(), uri, ports.lake_uri, done[-1].exit_code))
+        else:
+            todo.append(case)
+    return todo, finished
+
+
+def _work(night: _Night) -> None:
+    """All of a run between its STARTED and its terminal rows."""
+    _append_runs(night, STARTED, None)
+    try:
+        _decide_and_write(night)
+    except WalsafeError as error:
+        _append_failed(night, str(error))
+        raise
+    except Exception:
+        _append_failed(night, "an error that walsafe does not know; see the log")
+        raise
+    _append_runs(night, None, None)
+
+
+def _decide_and_write(night: _Night) -> None:
+    ports, settings = night.ports, night.request.settings
+    files = ports.reader.files([case.opened for case in night.with_files()])
+    _LOG.info("deciding")
+    frames = _frames(night)
+    decisions = decided(files, frames)
+    counted = _counted(decisions, frames, settings)
+    believed = [case for case in night.with_files() if case.refused is None]
+    listings = _listings(files) if believed else {}
+    metrics = [
+        gate_metrics(case, counted.get(case.key.cluster, Counted()), listings.get(case.key.cluster, Listing()))
+        for case in believed
+    ]
+    night.gate_results = ports.gate.check(metrics, night.request.acceptances, settings.max_deletable_share)
+    examples = _examples(night, files, decisions)
+    _refuse_by_gate(night)
+    _LOG.info("writing tables")
+    decisions = decided(files, _frames(night))
+    night.small = _small(night, files, decisions, counted)
+    writes = {
+        name: ports.tables.frame(table, rows)
+        for name, (table, rows) in small_tables(night.cases, night.small, night.gate_results, examples).items()
+    }
+    if night.with_files():
+        writes["wal_verdicts"] = tables.wal_verdicts(decisions, [case.key for case in night.with_files()])
+    ports.tables.replace(writes, [case.key for case in night.cases])
+    _emit_lists(night)
+
+
+def _frames(night: _Night) -> DecisionFrames:
+    views = [(case.view, case.table) for case in night.with_files() if case.view and case.table]
+    return decision_frames(night.ports.spark, views)
+
+
+def _counted(decisions: DataFrame, frames: DecisionFrames, settings: Settings) -> dict[str, Counted]:
+    totals: dict[str, list[BucketTotal]] = {}
+    counts: dict[str, dict[str, int]] = {}
+    for row in summary.bucket_totals(decisions, frames.clusters, settings.cleaner_interval_ms).toLocalIterator():
+        totals.setdefault(row["cluster"], []).append(summary.as_bucket_total(row))
+        sums = counts.setdefault(row["cluster"], dict.fromkeys(summary.GATE_COUNTS, 0))
+        for name in summary.GATE_COUNTS:
+            sums[name] += row[name]
+    return {cluster: Counted(tuple(rows), counts[cluster]) for cluster, rows in totals.items()}
+
+
+def _listings(files: DataFrame) -> dict[str, Listing]:
+    repeats = {row["cluster"]: row["duplicate_paths"] for row in summary.duplicate_paths(files).collect()}
+    return {
+        row["cluster"]: Listing(
+            row["rows"], row["archived_files"], row["archived_bytes"] or 0, repeats.get(row["cluster"], 0)
+        )
+        for row in summary.listing_totals(files).collect()
+    }
+
+
+def _examples(night: _Night, files: DataFrame, decisions: DataFrame) -> Mapping[tuple[str, str], Sequence[str]]:
+    """Paths that broke an expectation; asked for only when one did, and at most 100."""
+    failed = {result.expectation for result in night.gate_results if result.refuses}
+    if not failed:
+        return {}
+    released = night.request.settings.release.replication_table_wals
+    rows = summary.breaking(decisions, replication_table_wals_released=released).collect()
+    if "paths_are_unique" in failed:
+        rows += summary.repeated(files).collect()
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        found.setdefault((row["cluster"], row["expectation"]), []).append(row["path"])
+    return found
+
+
+def _refuse_by_gate(night: _Night) -> None:
+    """Refuse the clusters with an expectation that failed and was not accepted."""
+    failed: dict[str, list[str]] = {}
+    for result in night.gate_results:
+        if result.refuses:
+            text = f"{result.expectation}: expected that {result.description}; found {result.observed}"
+            failed.setdefault(result.cluster, []).append(text)
+    night.cases = [
+        case.refuse("the quality gate failed. " + "; ".join(failed[case.key.cluster]))
+        if case.key.cluster in failed
+        else case
+        for case in night.cases
+    ]
+
+
+def _small(night: _Night, files: DataFrame, decisions: DataFrame, counted: Mapping[str, Counted]) -> dict[str, Small]:
+    ports, settings = night.ports, night.request.settings
+    believed = [case for case in night.cases if case.refused is None and case.view is not None]
+    names = offset_wal_names(believed)
+    wals: dict[str, dict[str, OffsetWal]] = {}
+    for row in tables.offset_wals(ports.spark, files, names).collect() if names else ():
+        known = wals.setdefault(row["cluster"], {})
+        if row["name"] not in known or row["archived"]:
+            known[row["name"]] = OffsetWal(row["archived"], row["length"])
+    odd: dict[str, list[OddDirectory]] = {}
+    reasons = {reason.value for reason in ODD_REASONS}
+    if any(total.reason in reasons for one in counted.values() for total in one.totals):
+        for row in tables.examples(decisions, sorted(reasons)).collect():
+            place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
+            odd.setdefault(row["cluster"], []).append(place)
+    started = {case.key.cluster: case.view.files_started for case in believed if case.view}
+    past = ports.lake.before(started, max(settings.stalled_nights, settings.growth_nights))
+    small = {}
+    for case in night.cases:
+        cluster = case.key.cluster
+        totals = counted.get(cluster, Counted()).totals
+        small[cluster] = small_rows(
+            case,
+            totals if case.refused is None else untrusted_totals(totals),
+            settings,
+            wals.get(cluster, {}),
+            odd.get(cluster, ()),
+            past.get(cluster, ()),
+        )
+    return small
+
+
+def _emit_lists(night: _Night) -> None:
+    """Emit the lists of the clusters that passed, from the very rows the audit table now holds."""
+    ports = night.ports
+    requests = []
+    for case in night.cases:
+        if case.refused is None and case.mode == NIGHTLY and case.view is not None:
+            files, size = night.small[case.key.cluster].of(Verdict.DELETABLE)
+            requests.append(
+                ListRequest(
+                    cluster=case.key.cluster,
+                    cluster_id=case.snapshot.cluster_id,
+                    run_id=case.key.run_id,
+                    wal_root=case.snapshot.wal_root,
+                    snapshot_sha256=case.opened.sha256 or "",
+                    decided_at=ports.clock.now_ms(),
+                    not_after=case.not_after,
+                    files=files,
+                    bytes=size,
+                )
+            )
+    if requests:
+        _LOG.info("writing %d delete-safe list(s)", len(requests))
+        keys = [case.key for case in night.cases]
+        for cluster, manifest in ports.lists.emit(ports.lake.deletable(keys), requests).items():
+            night.lists[cluster] = ports.lists.uri(cluster, manifest.run_id)
+
+
+def _summaries(night: _Night) -> list[RunSummary]:
+    return [
+        run_summary(
+            case,
+            night.small.get(case.key.cluster, Small()),
+            night.lists.get(case.key.cluster),
+            night.ports.lake_uri,
+        )
+        for case in night.cases
+    ]
+
+
+def _append_failed(night: _Night, reason: str) -> None:
+    """Leave FAILED rows, unless it is the lake itself that fails."""
+    try:
+        _append_runs(night, FAILED, reason)
+    except WalsafeError:
+        _LOG.warning("the FAILED rows could not be written either; the STARTED rows stand alone")
+
+
+def _append_runs(night: _Night, status: str | None, reason: str | None) -> None:
+    """One row of `runs` for each cluster; status None = DONE or REFUSED, whichever it is."""
+    ports, request = night.ports, night.request
+    summaries = {one.cluster: one for one in _summaries(night)}
+    rows: list[Mapping[str, object]] = []
+    for case in night.cases:
+        one = summaries[case.key.cluster]
+        own = status or (DONE if case.refused is None else REFUSED)
+        files, size = one.total()
+        listed, listed_bytes = one.total(Verdict.DELETABLE.value)
+        terminal = own != STARTED
+        rows.append(
+            {
+                "cluster": case.key.cluster,
+                "run_id": case.key.run_id,
+                "run_date": case.key.run_date,
+                "job": "reconcile",
+                "attempt": night.attempt,
+                "status": own,
+                "mode": case.mode,
+                "at": ports.clock.now_ms(),
+                "reason": reason or (case.refused if terminal else None),
+                "exit_code": one.exit_code if own in (DONE, REFUSED) else None,
+                "files_started_at": case.view.files_started if case.view else None,
+                "not_after": case.not_after,
+                "snapshot_uri": case.opened.uri,
+                "snapshot_sha256": case.opened.sha256,
+                "config_sha256": request.config_sha256,
+                "walsafe_version": request.version,
+                "spark_app_id": ports.spark.sparkContext.applicationId,
+                "run_by": request.run_by,
+                "quiet": case.view.restless is None if case.view else None,
+                "accepted": [
+                    {"expectation": name, "reason": words} for name, words in request.acceptances.reasons.items()
+                ],
+                "files": files if terminal else None,
+                "bytes": size if terminal else None,
+                "deletable_files": listed if terminal else None,
+                "deletable_bytes": listed_bytes if terminal else None,
+                "list_uri": one.list_uri,
+            }
+        )
+    ports.tables.append_rows(RUNS, rows)
