@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
 
+from jobs.capture_config import CaptureSection, ClusterName, WalRoot
 from jobs.config_types import DurationMs, Section, SizeBytes, UntilMs
 from jobs.context import JobContext
 from jobs.yaml_lines import Document, parse_yaml
@@ -104,6 +105,11 @@ class FindingsSection(Section):
 class Config(Section):
     """The whole file. Every section may be left out."""
 
+    cluster: ClusterName | None = Field(default=None, description="name of the cluster that `capture` reads")
+    wal_root: WalRoot | None = Field(
+        default=None, description="its `hbase.wal.dir` as a full URI", examples=["hdfs://ns1/hbase"]
+    )
+    capture: CaptureSection | None = Field(default=None, description="where each part of a snapshot is read")
     cleaners: CleanersSection = Field(default_factory=CleanersSection)
     backup: BackupSection = Field(default_factory=BackupSection)
     release: ReleaseSection = Field(default_factory=ReleaseSection)
@@ -117,7 +123,8 @@ class Config(Section):
         """A section whose keys are all commented out is null in YAML and means its defaults."""
         if not isinstance(values, dict):
             return values
-        return {key: {} if value is None else value for key, value in values.items()}
+        optional = {"cluster", "wal_root", "capture"}
+        return {key: {} if value is None and key not in optional else value for key, value in values.items()}
 
     def settings(self) -> Settings:
         """What the decision needs of it."""

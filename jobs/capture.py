@@ -1,0 +1,91 @@
+"""`capture`: a snapshot of a live cluster."""
+
+import socket
+import time
+from argparse import ArgumentParser, Namespace
+
+from jobs.capture_config import CaptureSection
+from jobs.config import load_config
+from jobs.context import JobContext
+from pipelines.domain.errors import EXIT_DONE, UsageError
+from pipelines.use_cases.outcome import Outcome
+
+HELP = "take a snapshot of a live cluster"
+DESCRIPTION = """\
+Reads files, servers, procedures, peers and replication queues of one HBase cluster, in the one order in which no
+needed file can look deletable, and writes them as a snapshot directory. It only reads the cluster; a capture that
+dies leaves nothing that could be taken for a snapshot.
+
+The configuration names the cluster, its WAL root, and where each part is read (docs/capture.md):
+
+  cluster: prod-a
+  wal_root: hdfs://ns1/hbase
+  capture:
+    files:  {source: hadoop}
+    queues: {source: thrift, host: thrift1}
+    state:  {source: hbase}
+    hbase:  {site: /etc/hbase/conf/hbase-site.xml}
+
+then: reconcile --snapshot DIR"""
+NEEDS_SPARK = True
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("--config", metavar="FILE", required=True, help="the configuration, with section `capture`")
+    parser.add_argument(
+        "--out", metavar="DIR", required=True, help="the snapshot: any Hadoop URI that does not exist yet"
+    )
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Captures one cluster.
+
+    Raises:
+        UsageError: the configuration is wrong or --out exists.
+        RefusedError: what was read does not make a trustworthy snapshot.
+        UnavailableError: a source or --out did not answer.
+    """
+    config = load_config(args.config, context)
+    if config.cluster is None or config.wal_root is None or config.capture is None:
+        missing = next(key for key in ("cluster", "wal_root", "capture") if getattr(config, key) is None)
+        raise UsageError(f"{args.config}: key {missing!r} is missing; docs/capture.md has examples")
+    return capture_cluster(config.cluster, config.wal_root, config.capture, args.out, context)
+
+
+def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: str, context: JobContext) -> Outcome:
+    """Captures one cluster, everything given.
+
+    Raises:
+        WalsafeError: as `run`.
+    """
+    # pyspark and pyarrow take a while to import: not before the arguments are known to be right
+    from jobs.wiring_capture import capture_sources  # noqa: PLC0415
+    from pipelines.hadoop_jvm import HadoopJvm  # noqa: PLC0415
+    from pipelines.sinks.snapshot_target import snapshot_target  # noqa: PLC0415
+    from pipelines.sinks.snapshot_writer import SnapshotWriter  # noqa: PLC0415
+    from pipelines.use_cases.capture import Patience, Subject, capture  # noqa: PLC0415
+
+    hadoop = HadoopJvm.of(context.spark)
+    subject = Subject(cluster, wal_root, socket.gethostname())
+    patience = Patience(section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000))
+    target = snapshot_target(out, hadoop)
+    with capture_sources(cluster, wal_root, section, hadoop) as sources, SnapshotWriter(target) as writer:
+        captured = capture(subject, sources, writer, clock=context.clock, patience=patience)
+    snapshot = captured.snapshot
+    result = {
+        "snapshot": captured.uri,
+        "cluster": cluster,
+        "files": captured.files,
+        "cells": captured.cells,
+        "peers": len(snapshot.peers),
+        "quiet": captured.restless is None,
+        "restless": captured.restless,
+    }
+    quiet = "quiet" if captured.restless is None else f"not quiet: {captured.restless}"
+    text = (
+        f"Captured {cluster}: {captured.files} files, {captured.cells} queue cells, {len(snapshot.peers)} peers; "
+        f"the cluster was {quiet}.\nSnapshot: {captured.uri}\n"
+        f"Next: ./spark-submit.sh reconcile --snapshot {captured.uri} --lake DIR --lists DIR"
+    )
+    return Outcome(EXIT_DONE, result, text)

@@ -1,0 +1,200 @@
+"""The `cluster`, `wal_root` and `capture` part of the configuration file (docs/capture.md, docs/configuration.md)."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, model_validator
+
+from jobs.config_types import DurationMs, Section
+from pipelines.domain.errors import MalformedError
+from pipelines.domain.snapshot import NAME, parse_instant
+
+
+def _instant(value: object) -> int:
+    """YAML reads an unquoted instant as a datetime already."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return int(value.timestamp() * 1000)
+    try:
+        return parse_instant(value if isinstance(value, str) else "")
+    except MalformedError:
+        raise ValueError("expected an instant in UTC like 2026-11-21T02:00:00Z") from None
+
+
+def _zone(value: object) -> ZoneInfo:
+    try:
+        return ZoneInfo(value if isinstance(value, str) else "")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("expected a time zone by its name, like Europe/Vienna or UTC") from None
+
+
+InstantMs = Annotated[int, BeforeValidator(_instant, json_schema_input_type=str)]
+"""Ms since the epoch, written as an instant in UTC."""
+TimeZone = Annotated[ZoneInfo, BeforeValidator(_zone, json_schema_input_type=str)]
+ClusterName = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
+WalRoot = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+Properties = dict[Text, SecretStr]
+"""Hadoop or HBase properties; their values are never printed, hashed or stored."""
+Attempts = Annotated[int, Field(ge=1, le=20)]
+
+
+class HadoopFilesSection(Section):
+    """Hadoop's `FileSystem` in Spark's JVM: any scheme, HA nameservices, Kerberos."""
+
+    source: Literal["hadoop"]
+    properties: Properties = Field(
+        default_factory=dict,
+        description="Hadoop properties on top of HADOOP_CONF_DIR",
+        examples=[{"dfs.nameservices": "ns1"}],
+    )
+
+
+class WebHdfsFilesSection(Section):
+    """WebHDFS or HttpFS, through the `hdfs` library."""
+
+    source: Literal["webhdfs"]
+    urls: tuple[Annotated[str, StringConstraints(pattern=r"^https?://[^\s;@]+$")], ...] = Field(
+        min_length=1, strict=False, description="of every name node of the nameservice, observers left out",
+        examples=[["http://nn1:9870", "http://nn2:9870"]],
+    )  # fmt: skip
+    user: Text | None = Field(default=None, description="`user.name`; absent = the user that runs walsafe")
+    timeout: DurationMs = Field(default=60_000, description="of each request", examples=["60s"])
+
+
+class FsimageFilesSection(Section):
+    """Text that `hdfs oiv -p Delimited` made of an fsimage."""
+
+    source: Literal["fsimage"]
+    path: Text = Field(description="of the text, any Hadoop URI")
+    transaction_time: InstantMs = Field(description="of the image's last transaction: nothing later is in it")
+    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = Field(
+        default="\t", description="as given to `-delimiter`"
+    )
+
+
+class LsFilesSection(Section):
+    """Saved text of `hdfs dfs -ls -R <wal_root>/WALs <wal_root>/remoteWALs <wal_root>/oldWALs`, in this order."""
+
+    source: Literal["ls"]
+    path: Text | None = Field(default=None, description="of the text; absent = the one of `capture.export`")
+    time_zone: TimeZone | None = Field(
+        default=None, description="in which the times were printed; the export script says it itself",
+        examples=["Europe/Vienna"],
+    )  # fmt: skip
+    started_at: InstantMs | None = Field(default=None, description="when the command began; the script says it itself")
+    finished_at: InstantMs | None = Field(default=None, description="when it had ended; the script says it itself")
+
+    @model_validator(mode="after")
+    def _whole(self) -> "LsFilesSection":
+        said = (self.time_zone, self.started_at, self.finished_at)
+        if any(value is not None for value in said) and None in said:
+            raise ValueError(
+                "give time_zone, started_at and finished_at together, or none for the export script's text"
+            )
+        if self.path is None and self.time_zone is not None:
+            raise ValueError("path is missing: which text is in that time zone?")
+        return self
+
+
+class ThriftQueuesSection(Section):
+    """HBase's Thrift gateway (protocol 1), without Kerberos."""
+
+    source: Literal["thrift"]
+    host: Text
+    port: Port = 9090
+    transport: Literal["buffered", "framed"] = Field(default="buffered", description="as the gateway was started")
+    protocol: Literal["binary", "compact"] = Field(default="binary", description="as the gateway was started")
+    timeout: DurationMs = Field(default=60_000, description="of each call", examples=["60s"])
+    table: Text = Field(default="hbase:replication", description="`hbase.replication.queue.table.name`")
+
+
+class HBaseQueuesSection(Section):
+    """HBase's own client in Spark's JVM (`capture.hbase`)."""
+
+    source: Literal["hbase"]
+
+
+class PassSection(Section):
+    """One scan of all families, saved in the form of a snapshot's queues-1.jsonl."""
+
+    path: Text = Field(description="any Hadoop URI")
+    started_at: InstantMs
+    finished_at: InstantMs
+
+
+class CellsQueuesSection(Section):
+    """Two scans by a program of yours."""
+
+    source: Literal["cells"]
+    passes: tuple[PassSection, PassSection] = Field(strict=False)
+
+
+class ExportQueuesSection(Section):
+    """What the export script saved (`capture.export`)."""
+
+    source: Literal["export"]
+
+
+class HBaseStateSection(Section):
+    """HBase's Admin in Spark's JVM (`capture.hbase`)."""
+
+    source: Literal["hbase"]
+
+
+class ExportStateSection(Section):
+    """What the export script saved (`capture.export`)."""
+
+    source: Literal["export"]
+
+
+class HBaseSection(Section):
+    """HBase's own client, for `queues.source: hbase` and `state.source: hbase`."""
+
+    site: Text | None = Field(
+        default=None,
+        description="hbase-site.xml of the MASTER: times to live and cleaner plugins are read from it; absent = the "
+        "one on Spark's class path",
+    )
+    properties: Properties = Field(default_factory=dict, description="HBase properties on top of it")
+    timeout: DurationMs = Field(default=60_000, description="of each call, its retries included", examples=["60s"])
+
+
+class ExportSection(Section):
+    """The directory that `conf/export/walsafe-export.sh` wrote."""
+
+    path: Text = Field(description="any Hadoop URI")
+
+
+FilesSection = Annotated[
+    HadoopFilesSection | WebHdfsFilesSection | FsimageFilesSection | LsFilesSection, Field(discriminator="source")
+]
+QueuesSection = Annotated[
+    ThriftQueuesSection | HBaseQueuesSection | CellsQueuesSection | ExportQueuesSection, Field(discriminator="source")
+]
+StateSection = Annotated[HBaseStateSection | ExportStateSection, Field(discriminator="source")]
+
+
+class CaptureSection(Section):
+    """Where each part of a snapshot is read; every input is chosen on its own."""
+
+    files: FilesSection = Field(description="the listing")
+    queues: QueuesSection = Field(description="`hbase:replication`")
+    state: StateSection = Field(description="servers, procedures, peers, configuration")
+    hbase: HBaseSection = Field(default_factory=HBaseSection)
+    export: ExportSection | None = None
+    step_attempts: Attempts = Field(default=3, description="of each step that is not answered")
+    quiet_attempts: Attempts = Field(
+        default=3, description="of everything after the listing while servers or queues move; 1 = never again"
+    )
+    pause: DurationMs = Field(default=10_000, description="before another attempt", examples=["10s"])
+
+    @model_validator(mode="after")
+    def _exported(self) -> "CaptureSection":
+        wants = [name for name in ("queues", "state") if getattr(self, name).source == "export"]
+        if isinstance(self.files, LsFilesSection) and self.files.path is None:
+            wants.append("files")
+        if wants and self.export is None:
+            raise ValueError(f"{wants[0]} is to come from the export script: export.path is missing")
+        return self

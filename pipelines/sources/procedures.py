@@ -1,0 +1,85 @@
+"""The master's procedures, as `Admin.getProcedures` and `list_procedures` of the hbase shell give them: JSON.
+
+The shape is HBase's `ProtobufUtil.toProcedure` written by `JsonFormat`; the state a class keeps in `stateMessage` is a
+list of its messages.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.domain.errors import MalformedError
+from pipelines.domain.server_names import ServerName
+
+ADD_PEER = "AddPeerProcedure"
+MIGRATION = "MigrateReplicationQueueFromZkToTableProcedure"
+# HBCKServerCrashProcedure of HBCK2's scheduleRecoveries extends it, so the end of the name counts
+CRASH = "ServerCrashProcedure"
+_DONE = "SUCCESS"
+_UNDONE = "ROLLEDBACK"
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """One procedure.
+
+    Attributes:
+        kind: class name without its package.
+        state: `ProcedureState`: INITIALIZING, RUNNABLE, WAITING … SUCCESS, FAILED, ROLLEDBACK.
+        messages: what the class itself stores.
+    """
+
+    kind: str
+    state: str
+    messages: tuple[Mapping[str, Any], ...]
+
+
+def parse_procedures(text: str) -> tuple[Procedure, ...]:
+    """Read the JSON array.
+
+    Raises:
+        MalformedError: not in this form; a procedure that cannot be read could be a crash.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MalformedError(f"the list of procedures is not JSON: {error}") from None
+    if not isinstance(document, list):
+        raise MalformedError(f"the list of procedures is a JSON {type(document).__name__}, not a list")
+    return tuple(_procedure(entry) for entry in document)
+
+
+def _procedure(entry: object) -> Procedure:
+    if not isinstance(entry, dict):
+        raise MalformedError(f"a procedure that is no JSON object: {str(entry)[:120]!r}")
+    name, state, messages = entry.get("className"), entry.get("state"), entry.get("stateMessage", [])
+    if not isinstance(name, str) or not isinstance(state, str) or not isinstance(messages, list):
+        raise MalformedError(f"a procedure without className and state: {str(entry)[:120]!r}")
+    kind = name.rpartition(".")[2]
+    return Procedure(kind, state, tuple(message for message in messages if isinstance(message, dict)))
+
+
+def crashing_servers(procedures: Iterable[Procedure]) -> frozenset[ServerName]:
+    """Servers of every crash procedure whose state is not SUCCESS; a FAILED one is unfinished too.
+
+    Raises:
+        MalformedError: such a procedure does not tell its server.
+    """
+    return frozenset(
+        _server(procedure) for procedure in procedures if procedure.kind.endswith(CRASH) and procedure.state != _DONE
+    )
+
+
+def is_running(procedures: Iterable[Procedure], kind: str) -> bool:
+    """Whether a procedure of that class is neither done nor undone."""
+    return any(one.kind == kind and one.state not in {_DONE, _UNDONE} for one in procedures)
+
+
+def _server(procedure: Procedure) -> ServerName:
+    found = [message["serverName"] for message in procedure.messages if "serverName" in message]
+    if len(found) != 1 or not isinstance(found[0], dict):
+        raise MalformedError(f"an unfinished {procedure.kind} does not tell its server")
+    name = found[0]
+    # protobuf leaves out a port or start code that was never set; JSON has 64-bit numbers as strings
+    return ServerName.parse(f"{name.get('hostName', '')},{name.get('port', 0)},{name.get('startCode', -1)}")
