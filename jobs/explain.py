@@ -1,0 +1,41 @@
+"""explain: who holds a file, a peer or a server, since when, what would free it."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.context import JobContext
+from pipelines.use_cases.outcome import Outcome
+
+HELP = "who holds a file, a peer or a server, since when, what would free it"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Answers from the tables that reconcile wrote, for the newest run of each cluster; it asks the cluster nothing.
+
+A PATH is a full URI, a path below the WAL root, the end of one, or a bare file name. A server is host,port,startcode
+or its beginning: host, or host,port. Where several things go by that name, explain lists them and exits with 2.
+
+examples:
+  ./spark-submit.sh explain --lake /walsafe/lake oldWALs/h1%2C16020%2C1763690000000.1763694000000
+  ./spark-submit.sh explain --lake /walsafe/lake --cluster prod-a --peer 2
+  ./spark-submit.sh explain --lake /walsafe/lake --cluster prod-a --server h1,16020
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options (design section 2)."""
+    parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
+    parser.add_argument("--cluster", metavar="NAME", help="default: whichever cluster of the lake it is")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files below oldWALs")
+    parser.add_argument("--peer", metavar="ID", help="a replication peer")
+    parser.add_argument("--server", metavar="NAME", help="a region server")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from pipelines.domain.errors import UsageError  # noqa: PLC0415 - `--help` must not import Spark
+    from pipelines.sources.lake import Lake  # noqa: PLC0415
+    from pipelines.use_cases.explain import ExplainRequest, explain  # noqa: PLC0415
+
+    if sum((bool(args.paths), args.peer is not None, args.server is not None)) != 1:
+        raise UsageError("give exactly one of PATH…, --peer ID and --server NAME")
+    request = ExplainRequest(args.cluster, tuple(args.paths), args.peer, args.server)
+    return explain(request, Lake(context.spark, args.lake))

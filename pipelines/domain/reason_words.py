@@ -1,0 +1,71 @@
+"""Each reason of a verdict in one sentence, and what a person can do about it (docs/verdicts.md)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a reason means.
+
+    Attributes:
+        why: why the file got this verdict.
+        way_out: what frees it; empty where nothing need be done.
+    """
+
+    why: str
+    way_out: str = ""
+
+
+REASON_WORDS: Mapping[str, Words] = {
+    "SNAPSHOT_UNTRUSTED": Words(
+        "the capture cannot be believed, so nothing of this cluster may go",
+        "look at the run's reason, put it right, and capture again",
+    ),
+    "ADD_PEER_RUNNING": Words(
+        "a peer was being added while the cluster was read, and it may need any file",
+        "wait for the procedure, then capture again",
+    ),
+    "INVALID_NAME": Words(
+        "this is no WAL; HBase's own cleaner deletes such files without waiting for any TTL",
+        "move it elsewhere if it is wanted",
+    ),
+    "FUTURE_TIMESTAMP": Words(
+        "it was modified after the listing ended, so the clocks differ",
+        "check NTP on the NameNode and on the host that captured",
+    ),
+    "TOO_YOUNG": Words("it has been in oldWALs for less than the TTL", "wait until its TTL has passed"),
+    "FOREIGN_CLEANER": Words(
+        "a log-cleaner plugin that walsafe does not know could need it",
+        "name the plugin in harmless_cleaners if it needs no WAL",
+    ),
+    "PROCEDURE_WAL": Words("a procedure WAL past its TTL"),
+    "MASTER_LOCAL_WAL": Words("a WAL of the master's local region past its TTL"),
+    "BACKUP": Words("no backup has recorded it yet", "run an incremental backup, or end the backup set"),
+    "NO_PEERS": Words("the cluster has no replication peer"),
+    "META_WAL": Words("a WAL of hbase:meta, which is never replicated"),
+    "POISON_NAME": Words(
+        "HBase throws on this name, and skips its whole directory each time it cleans",
+        "look at the file and move it out of oldWALs",
+    ),
+    "REPLICATION_TABLE_WAL": Words(
+        "a WAL of hbase:replication itself: no peer wants it, and HBase 3 never frees it while its server lives",
+        "set release.replication_table_wals to have such WALs listed",
+    ),
+    "CLUSTER_MOVED": Words(
+        "queues moved while the cluster was read, so the missing queue of a dead server proves nothing",
+        "capture again when no server is crashing",
+    ),
+    "LEFTOVER_WAL_DIR": Words(
+        "its server is dead, but its directory below WALs/ still stands, and a peer has no queue of it",
+        "HBCK2 scheduleRecoveries for that server, or remove the directory if it is empty",
+    ),
+    "QUEUE_MISSING": Words(
+        "its server is not fully dead, and a peer has no queue, or no offset, for its WALs yet",
+        "it comes free when the server ships its first WAL of the group, or when its crash procedure ends",
+    ),
+    "PENDING": Words("a peer has not shipped it yet", "let the peer catch up, or remove the peer"),
+    "REPLICATED": Words("every peer that had to ship it has done so"),
+    "DEAD_NO_QUEUE": Words("its server is fully dead, and no peer has a queue of it any more"),
+    "UNDECIDED": Words("no rule applied; this is a defect of walsafe", "report it with the snapshot"),
+}
