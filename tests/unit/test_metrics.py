@@ -18,7 +18,7 @@ DONE = RunSummary(
     files_started_ms=1_795_000_000_500,
     totals=(
         VerdictTotal("DELETABLE", "REPLICATED", "DELETE", 3, 300),
-        VerdictTotal("HELD", "PENDING", "KEEP", 2, 2**60),
+        VerdictTotal("HELD", "PENDING", "KEEP", 2, 2**50),
         VerdictTotal("HELD", "PENDING", "THROWS", 1, 50),
     ),
     pinned=(
@@ -30,11 +30,15 @@ DONE = RunSummary(
 )
 REFUSED = replace(DONE, cluster="prod-b", status="REFUSED", exit_code=3, list_uri=None, reason="order")
 
+ORDER = ("cluster", "verdict", "reason", "peer", "shared", "status", "mode", "severity", "acknowledged")
+
 
 def samples(*summaries: RunSummary) -> dict[tuple[str, ...], float]:
     text = metrics_text(summaries, 1_795_000_100_000)
     return {
-        (sample.name.removeprefix("walsafe_"), *sample.labels.values()): sample.value
+        (sample.name.removeprefix("walsafe_"), *(sample.labels[name] for name in ORDER if name in sample.labels)): (
+            sample.value
+        )
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
@@ -43,7 +47,7 @@ def samples(*summaries: RunSummary) -> dict[tuple[str, ...], float]:
 def test_sizes_sum_over_hbase_verdicts_and_labels_survive_quoting() -> None:
     found = samples(DONE)
     assert found["wal_files", "prod-a", "HELD", "PENDING"] == 3
-    assert found["wal_bytes", "prod-a", "HELD", "PENDING"] == 2**60 + 50
+    assert found["wal_bytes", "prod-a", "HELD", "PENDING"] == 2**50 + 50
     assert found["wal_bytes", "prod-a", "DELETABLE", "REPLICATED"] == 300
     assert found["list_bytes", "prod-a"] == 300
     assert found["peer_pinned_bytes", "prod-a", 'p"2\\', "no"] == 50
