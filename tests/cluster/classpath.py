@@ -21,6 +21,9 @@ PYSPARK_JARS = Path(pyspark.__file__).resolve().parent / "jars"
 IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
 RESOLVER_ENV = "WALSAFE_RESOLVER"
 
+# an artifact without anything it depends on
+ALONE = ("*:*",)
+
 
 class ClasspathError(RuntimeError):
     """A class path cannot be had on this machine; the message says what to install."""
@@ -52,14 +55,18 @@ class Classpath:
 # The tests jar of hbase-annotations was never published, and nothing here needs it.
 HBASE = Classpath(
     "hbase",
-    (Artifact("org.apache.hbase:hbase-testing-util:3.0.0-alpha-4", ("org.apache.hbase:hbase-annotations",)),),
+    (
+        Artifact("org.apache.hbase:hbase-testing-util:3.0.0-alpha-4", ("org.apache.hbase:hbase-annotations",)),
+        # needed by name for Ivy: beside the tests jar of this module, which comes with the above, it drops the main one
+        Artifact("org.apache.hbase:hbase-asyncfs:3.0.0-alpha-4", ALONE),
+    ),
     ("py4j-*.jar",),
 )
 # pyspark ships the Hadoop 3.5.0 client already; WebHDFS of HBase's testing class path answers 500 to everything.
 HDFS = Classpath(
     "hdfs",
     (
-        Artifact("org.apache.hadoop:hadoop-client-minicluster:3.5.0", ("*:*",)),
+        Artifact("org.apache.hadoop:hadoop-client-minicluster:3.5.0", ALONE),
         Artifact("org.apache.hadoop:hadoop-minikdc:3.5.0", ("org.slf4j:slf4j-reload4j", "org.slf4j:slf4j-api")),
     ),
     (
@@ -183,30 +190,35 @@ def _by_ivy(wanted: Classpath) -> list[Path]:
     java, ivy_jar = shutil.which("java"), next(iter(sorted(PYSPARK_JARS.glob("ivy-*.jar"))), None)
     if java is None or ivy_jar is None:
         raise ClasspathError("no mvn and no java on PATH: install Maven, or Java 17 or 21, for the real-HBase tests")
-    module = CACHE / f"{wanted.name}-ivy.xml"
-    module.write_bytes(_ivy_module(wanted))
-    out = CACHE / f"{wanted.name}-ivy.txt"
-    command = [java, "-jar", str(ivy_jar), "-ivy", str(module), "-cache", str(CACHE.parent / "ivy")]
-    settings = os.environ.get(IVY_SETTINGS_ENV)
-    if settings:
-        command += ["-settings", settings]
-    _run([*command, "-confs", "default", "-cachepath", str(out)], {**os.environ})
-    return [Path(jar) for jar in out.read_text(encoding="utf-8").strip().split(os.pathsep)]
+    # Ivy merges all that one resolution says of a module, so what is wanted alone is resolved alone
+    alone = tuple(artifact for artifact in wanted.artifacts if artifact.exclude == ALONE)
+    whole = tuple(artifact for artifact in wanted.artifacts if artifact.exclude != ALONE)
+    jars: list[Path] = []
+    for artifacts in filter(None, (whole, alone)):
+        module, out = CACHE / f"{wanted.name}-ivy.xml", CACHE / f"{wanted.name}-ivy.txt"
+        module.write_bytes(_ivy_module(wanted.name, artifacts))
+        command = [java, "-jar", str(ivy_jar), "-ivy", str(module), "-cache", str(CACHE.parent / "ivy")]
+        settings = os.environ.get(IVY_SETTINGS_ENV)
+        if settings:
+            command += ["-settings", settings]
+        _run([*command, "-confs", "default", "-cachepath", str(out)], {**os.environ})
+        jars += [Path(jar) for jar in out.read_text(encoding="utf-8").strip().split(os.pathsep)]
+    return jars
 
 
-def _ivy_module(wanted: Classpath) -> bytes:
+def _ivy_module(name: str, artifacts: Sequence[Artifact]) -> bytes:
     module = ET.Element("ivy-module", version="2.0")
-    ET.SubElement(module, "info", organisation="walsafe", module=wanted.name)
+    ET.SubElement(module, "info", organisation="walsafe", module=name)
     ET.SubElement(ET.SubElement(module, "configurations"), "conf", name="default")
     dependencies = ET.SubElement(module, "dependencies")
-    for artifact in wanted.artifacts:
-        group, name, version = artifact.parts
-        alone = artifact.exclude == ("*:*",)
+    for artifact in artifacts:
+        group, artifact_name, version = artifact.parts
+        alone = artifact.exclude == ALONE
         dependency = ET.SubElement(
             dependencies,
             "dependency",
             org=group,
-            name=name,
+            name=artifact_name,
             rev=version,
             conf="default->master" if alone else "default->compile(*),master(*),runtime(*)",
             transitive=str(not alone).lower(),
