@@ -82,7 +82,7 @@ def _environment(project: Path, *, dev: bool) -> None:
     if python.exists() and not incomplete.exists() and all(_text(stamp) == wanted for stamp in stamps):
         return
     started = time.monotonic()
-    _say("first start: installing into .venv, about a minute; later starts need no network")
+    _say("first start: installing into .venv (some 300 MB to download); later starts need no network")
     if incomplete.exists() or not python.exists():
         shutil.rmtree(home, ignore_errors=True)
     home.mkdir(exist_ok=True)
