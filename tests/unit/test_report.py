@@ -1,0 +1,144 @@
+"""The HTML page: one file, nothing fetched, names never become markup, and it says what a person came for."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pipelines.domain.run_summary import FindingRow, History, NightTotal, PinnedRow, RunSummary, VerdictTotal
+from pipelines.sinks.charts import OTHERS, SERIES, Curves
+from pipelines.sinks.report import DETAILED, by_urgency, report_html
+
+DAY = 86_400_000
+NOW = 1_795_224_000_000
+GIB = 1 << 30
+EVIL = '<script>alert("x")</script>&$x$'
+ONE = RunSummary(
+    cluster="prod-a",
+    run_id="night-3",
+    status="DONE",
+    mode="NIGHTLY",
+    exit_code=0,
+    reason=None,
+    files_started_ms=NOW,
+    totals=(
+        VerdictTotal("DELETABLE", "REPLICATED", "DELETE", 1200, 30 * GIB),
+        VerdictTotal("HELD", "PENDING", "KEEP", 800, 70 * GIB),
+    ),
+    pinned=(PinnedRow("peer", "2", "DISABLED", None, None, None, 800, 70 * GIB, 0, 0, 790, 69 * GIB, 1, DAY, "enable it"),),
+    findings=(FindingRow("K", "POISON_FILE", "error", "d", None, None, EVIL, "{}", f"move {EVIL}", 1, 2, NOW),),
+    list_uri="file:/lists/prod-a/night-3",
+    lake_uri="file:/lake",
+    history=History(
+        by_reason=tuple(NightTotal(NOW - n * DAY, f"n{n}", "HELD PENDING", 5, n * GIB) for n in (2, 1)),
+        by_peer=tuple(NightTotal(NOW - n * DAY, f"n{n}", EVIL, 5, n * GIB) for n in (2, 1)),
+    ),
+)  # fmt: skip
+
+
+class Page(HTMLParser):
+    """Collects what a browser would see."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.ids: list[str] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value for name, value in attrs if name == "id" and value]
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def test_names_from_the_cluster_never_become_markup() -> None:
+    page = Page(report_html([ONE]))
+    assert "script" not in page.tags
+    assert EVIL in page.words
+
+
+def test_nothing_is_fetched_and_nothing_runs() -> None:
+    page = Page(report_html([ONE]))
+    loads = {"src", "action", "onclick", "onload", "data", "poster"}
+    assert not {name for name, _ in page.attributes} & loads
+    hrefs = [value for name, value in page.attributes if name in {"href", "xlink:href"}]
+    assert all(value and value.startswith("#") for value in hrefs), hrefs
+    assert not {"link", "iframe", "object", "img"} & set(page.tags)
+    assert "@import" not in report_html([ONE])
+    assert not re.search(r"url\((?!#)", report_html([ONE]))
+
+
+def test_it_says_what_a_person_came_for() -> None:
+    words = " ".join(Page(report_html([ONE])).words.split())
+    assert "30.0 GiB of 100.0 GiB under oldWALs may be deleted" in words
+    assert "Peer 2 holds 70.0 GiB of the rest; to free 69.0 GiB: enable it." in words
+    assert "file:/lists/prod-a/night-3" in words
+    assert "explain --lake file:/lake --cluster prod-a --peer 2" in words
+
+
+def test_charts_are_sound_svg_with_words_for_screen_readers() -> None:
+    charts = re.findall(r"<svg.*?</svg>", report_html([ONE]), re.DOTALL)
+    assert len(charts) == 3
+    for chart in charts:
+        tree = ET.fromstring(chart)  # noqa: S314 - our own page
+        assert tree.get("role") == "img"
+        title, description = tree[0], tree[1]
+        assert title.text
+        assert title.text.startswith("prod-a: bytes")
+        assert description.text
+        assert "GiB" in description.text
+
+
+def test_the_same_run_gives_the_same_page_and_ids_are_unique() -> None:
+    fleet = [ONE, replace(ONE, cluster="prod-b")]
+    assert report_html(fleet) == report_html(fleet)
+    ids = Page(report_html(fleet)).ids
+    assert len(ids) == len(set(ids))
+
+
+def test_refused_cluster_shows_the_reason_and_comes_first() -> None:
+    refused = replace(
+        ONE, cluster="prod-z", status="REFUSED", exit_code=3, reason=f"order {EVIL}", list_uri=None, totals=(),
+        findings=(), pinned=(),
+    )  # fmt: skip
+    words = " ".join(Page(report_html([ONE, refused])).words.split())
+    assert f"Refused. order {EVIL}" in words
+    assert "1 cluster refused" in words
+    assert "none was written" in words
+    assert [one.cluster for one in by_urgency([ONE, refused])] == ["prod-z", "prod-a"]
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        replace(ONE, totals=(), pinned=(), findings=(), history=History(), lake_uri=None),
+        replace(ONE, history=History()),
+        replace(ONE, totals=(VerdictTotal("HELD", "PENDING", None, 3, 0),), pinned=(), history=History()),
+        replace(ONE, totals=(VerdictTotal("HELD", "A_REASON_OF_TOMORROW", "KEEP", 3, 5),)),
+    ],
+)
+def test_empty_and_unusual_nights_have_a_page(one: RunSummary) -> None:
+    assert "prod-a" in report_html([one])
+
+
+def test_a_big_fleet_stays_one_small_page() -> None:
+    fleet = [replace(ONE, cluster=f"c{number:04}", history=History()) for number in range(500)]
+    text = report_html(fleet)
+    assert text.count("<section") == DETAILED
+    assert "c0499" in text
+    assert len(text) < 2_000_000
+
+
+def test_small_curves_are_summed_and_none_is_lost() -> None:
+    curves = Curves((1, 2), {f"p{number}": (number, number) for number in range(20)})
+    biggest = curves.biggest()
+    assert len(biggest.bytes_of) == SERIES
+    assert OTHERS in biggest.bytes_of
+    assert sum(values[-1] for values in biggest.bytes_of.values()) == sum(range(20))
