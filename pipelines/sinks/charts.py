@@ -155,4 +155,5 @@ def _svg(figure: Any, title: str, description: str) -> Markup:  # noqa: ANN401 -
         f'xmlns:xlink="http://www.w3.org/1999/xlink"><title>{escape(title)}</title><desc>{escape(description)}</desc>'
     )
     body = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index(">") + 1 :], flags=re.DOTALL)
+    body = re.sub(r'<g id="[^"]*"', "<g", body)  # repeated in every chart, and referred to by none
     return Markup(head + re.sub(r"font:\s*([\d.]+)px [^;\"]*", r"font-size: \1px", body))  # noqa: S704 - our own SVG

@@ -27,7 +27,9 @@ ONE = RunSummary(
         VerdictTotal("DELETABLE", "REPLICATED", "DELETE", 1200, 30 * GIB),
         VerdictTotal("HELD", "PENDING", "KEEP", 800, 70 * GIB),
     ),
-    pinned=(PinnedRow("peer", "2", "DISABLED", None, None, None, 800, 70 * GIB, 0, 0, 790, 69 * GIB, 1, DAY, "enable it"),),
+    pinned=(
+        PinnedRow("peer", "2", "DISABLED", None, None, None, 800, 70 * GIB, 0, 0, 790, 69 * GIB, 1, DAY, "enable it"),
+    ),
     findings=(FindingRow("K", "POISON_FILE", "error", "d", None, None, EVIL, "{}", f"move {EVIL}", 1, 2, NOW),),
     list_uri="file:/lists/prod-a/night-3",
     lake_uri="file:/lake",
