@@ -25,6 +25,7 @@ from pipelines.domain.errors import UnavailableError
 from pipelines.domain.run_summary import RunKey
 from pipelines.lake_errors import is_conflict, lake_errors
 from pipelines.sinks.lake_schema import column_fault, lacks_columns, same_columns
+from pipelines.transforms.local_frames import local_frame
 from schemas.registry import TABLES
 from schemas.table import Table
 
@@ -101,7 +102,7 @@ class DeltaTables:
             tuple(_instant(row.get(name)) if name in instants else row.get(name) for name in table.schema.names)
             for row in rows
         ]
-        return self._spark.createDataFrame(values, table.schema).coalesce(1)
+        return local_frame(self._spark, values, table.schema).coalesce(1)
 
     def _ensure(self, table: Table) -> None:
         self._retrying(table, lambda: self._create_or_widen(table))
@@ -116,7 +117,7 @@ class DeltaTables:
             raise fault
         if lacks_columns(there, table.schema):
             _LOG.info("adding the new columns of %s to %s", table.name, location)
-            nothing = self._spark.createDataFrame([], table.schema)
+            nothing = local_frame(self._spark, [], table.schema)
             nothing.write.format("delta").mode("append").option("mergeSchema", "true").save(location)
 
     def _replace(self, table: Table, frame: DataFrame, runs: Collection[RunKey]) -> None:

@@ -8,10 +8,12 @@ from datetime import datetime, timedelta, timezone
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from pipelines.domain.past import PastFinding, PastNight, PastOffset
 from pipelines.domain.run_summary import DONE, RunKey
 from pipelines.ports_reconcile import Attempt
+from pipelines.transforms.local_frames import local_frame
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -19,6 +21,10 @@ from schemas.runs import RUNS
 from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS
 
+_CLUSTER, _RUN_ID = StructField("cluster", StringType()), StructField("run_id", StringType())
+_RUN = StructType([_CLUSTER, _RUN_ID])
+_RANKED_RUN = StructType([_CLUSTER, _RUN_ID, StructField("rank", IntegerType())])
+_NIGHT = StructType([_CLUSTER, StructField("this_night", LongType())])
 LOOK_BACK = timedelta(days=31)
 """A run longer ago is not a cluster's previous night any more."""
 
@@ -35,7 +41,7 @@ class PastNights:
         if not keys:
             return {}
         pairs = [(key.cluster, key.run_id) for key in keys]
-        wanted = self._spark.createDataFrame(pairs, "cluster string, run_id string")
+        wanted = local_frame(self._spark, pairs, _RUN)
         rows = (
             self._table(RUNS)
             .filter(F.col("run_date").isin(sorted({key.run_date for key in keys})))
@@ -62,9 +68,8 @@ class PastNights:
         runs = self._done_runs(started, nights)
         if not runs:
             return {}
-        wanted = self._spark.createDataFrame(
-            [(cluster, run_id, rank) for (cluster, run_id), (_, rank) in runs.items()],
-            "cluster string, run_id string, rank int",
+        wanted = local_frame(
+            self._spark, [(cluster, run_id, rank) for (cluster, run_id), (_, rank) in runs.items()], _RANKED_RUN
         )
         first_day = min(_day(instant) for instant, _ in runs.values())
         offsets = self._offsets(wanted, first_day)
@@ -86,15 +91,13 @@ class PastNights:
             (key,) = keys
             own = rows.filter((F.col("cluster") == key.cluster) & (F.col("run_id") == key.run_id))
         else:
-            wanted = self._spark.createDataFrame(
-                [(key.cluster, key.run_id) for key in keys], "cluster string, run_id string"
-            )
+            wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
             own = rows.join(F.broadcast(wanted), ["cluster", "run_id"])
         return own.select("cluster", "path")
 
     def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], tuple[int, int]]:
         """(cluster, run_id) to (start, rank); 0 is the newest."""
-        now = self._spark.createDataFrame(list(started.items()), "cluster string, this_night long")
+        now = local_frame(self._spark, list(started.items()), _NIGHT)
         first = datetime.fromtimestamp(min(started.values()) // 1000, timezone.utc).date() - LOOK_BACK
         rows = (
             self._table(RUNS)

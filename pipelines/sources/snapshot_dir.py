@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
@@ -18,11 +19,13 @@ from pipelines.domain.replication_queues import Cell, QueueCell, parse_queue_cel
 from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
 from pipelines.ports_reconcile import OpenedSnapshot
 from pipelines.sources.storage import Storage, plain_uri, storage_for
+from pipelines.transforms.local_frames import local_frame
 from schemas.snapshot_files import SNAPSHOT_FILES
 
 SNAPSHOT_JSON = "snapshot.json"
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
 _READERS = 8
+_DIRECTORIES = StructType([StructField("directory", StringType()), StructField("cluster", StringType())])
 
 
 class SnapshotDirectories:
@@ -58,14 +61,15 @@ class SnapshotDirectories:
         """The listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`."""
         columns = ("path", "length", "modification_time")
         if not opened:
-            empty = self._spark.createDataFrame([], SNAPSHOT_FILES)
+            empty = local_frame(self._spark, [], SNAPSHOT_FILES)
             return empty.select(F.lit("").alias("cluster"), *columns)
         listing = self._spark.read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
         if len(opened) == 1:
             return listing.select(F.lit(opened[0].cluster).alias("cluster"), *columns)
-        clusters = self._spark.createDataFrame(
+        clusters = local_frame(
+            self._spark,
             [(directory, one.cluster) for one in opened for directory in one.listing_directories],
-            "directory string, cluster string",
+            _DIRECTORIES,
         )
         # the path of a file is the same for all its rows
         return (

@@ -9,6 +9,7 @@ from pipelines.domain.cleaner_rule import for_every_file
 from pipelines.domain.cluster_view import ClusterView
 from pipelines.domain.decision_table import Answer, DecisionTable
 from pipelines.domain.verdict import Holder
+from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.verdicts import DecisionFrames
 from schemas.wal_verdicts import BLOCKING
 
@@ -82,8 +83,9 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
         for address, boundary in sorted(view.backup.boundaries.items())
     ]
     return DecisionFrames(
-        clusters=spark.createDataFrame([_cluster(view, table) for view, table in clusters], _CLUSTERS),
-        groups=spark.createDataFrame(
+        clusters=local_frame(spark, [_cluster(view, table) for view, table in clusters], _CLUSTERS),
+        groups=local_frame(
+            spark,
             [
                 (table.cluster, row.group, row.from_timestamp, row.to_timestamp, str(row.server), _answer(row.answer))
                 for _, table in clusters
@@ -91,7 +93,8 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
             ],
             _GROUPS,
         ),
-        servers=spark.createDataFrame(
+        servers=local_frame(
+            spark,
             [
                 (table.cluster, str(row.server), row.encoded, _answer(row.plain), _answer(row.replication_table))
                 for _, table in clusters
@@ -99,7 +102,7 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
             ],
             _SERVERS,
         ),
-        boundaries=spark.createDataFrame(backups, _BOUNDARIES) if backups else None,
+        boundaries=local_frame(spark, backups, _BOUNDARIES) if backups else None,
         names=[view.cluster for view, _ in clusters],
     )
 

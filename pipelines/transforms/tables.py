@@ -4,9 +4,14 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.domain.run_summary import RunKey
+from pipelines.transforms.local_frames import local_frame
+from schemas.table import identity
 from schemas.wal_verdicts import WAL_VERDICTS
+
+_NAMES = StructType([StructField("cluster", StringType()), StructField("name", StringType())])
 
 
 def wal_verdicts(decided: DataFrame, keys: Sequence[RunKey]) -> DataFrame:
@@ -15,8 +20,10 @@ def wal_verdicts(decided: DataFrame, keys: Sequence[RunKey]) -> DataFrame:
     if len(keys) == 1:
         identified = archived.withColumns({"run_id": F.lit(keys[0].run_id), "run_date": F.lit(keys[0].run_date)})
     else:
-        runs = archived.sparkSession.createDataFrame(
-            [(key.cluster, key.run_id, key.run_date) for key in keys], "cluster string, run_id string, run_date date"
+        runs = local_frame(
+            archived.sparkSession,
+            [(key.cluster, key.run_id, key.run_date) for key in keys],
+            StructType(identity()),
         )
         identified = archived.join(F.broadcast(runs), "cluster")
     return identified.select(*(F.col(field.name).cast(field.dataType) for field in WAL_VERDICTS.schema))
@@ -30,7 +37,7 @@ def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str
         files: listings of all clusters.
         names: (cluster, file name) of every offset that says which WAL it is to read.
     """
-    wanted = F.broadcast(spark.createDataFrame(list(names), "cluster string, name string"))
+    wanted = F.broadcast(local_frame(spark, names, _NAMES))
     named = files.withColumn("name", F.substring_index("path", "/", -1))
     return named.join(wanted, ["cluster", "name"]).select(
         "cluster", "name", F.col("path").startswith("oldWALs/").alias("archived"), "length"

@@ -1,0 +1,26 @@
+"""Small DataFrames from the driver's values, without a Python worker.
+
+`createDataFrame` of a list pickles its rows through a Python worker on an executor, which would then need pyspark
+there and a second to start. An Arrow table becomes a relation of the plan itself.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+
+def local_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: StructType) -> DataFrame:
+    """A DataFrame of a few rows.
+
+    Args:
+        spark: the session.
+        rows: tuples in the order of the schema; structs as tuples, timestamps as aware datetimes.
+        schema: of the result.
+    """
+    arrow = to_arrow_schema(schema, timezone="UTC")
+    values = list(rows)
+    columns = [pa.array([row[index] for row in values], type=field.type) for index, field in enumerate(arrow)]
+    return spark.createDataFrame(pa.Table.from_arrays(columns, schema=arrow), schema)

@@ -1,0 +1,74 @@
+"""The rule and its table over generated states: nothing is undecided, HBase agrees, and the table says what the rule says."""
+
+from hypothesis import given, settings
+
+from pipelines.domain.cleaner_rule import for_every_file, for_tracked_wal, hbase_verdict
+from pipelines.domain.cluster_view import ClusterView, cluster_view
+from pipelines.domain.decision_table import OVERFLOW, decision_table
+from pipelines.domain.errors import MalformedError
+from pipelines.domain.replication_queues import QueueCell, parse_queue_cells
+from pipelines.domain.trust import distrust
+from pipelines.domain.verdict import Decision, Reason, Verdict, decide, decide_replication
+from pipelines.domain.wal_names import parse_wal_name
+from tests.strategies import ClusterCase, cluster_cases
+
+
+def view_of(case: ClusterCase) -> ClusterView:
+    """The view that reconcile would build."""
+    passes: list[tuple[QueueCell, ...]] = []
+    try:
+        passes = [parse_queue_cells(case.pass_1), parse_queue_cells(case.pass_2)]
+        untrusted = distrust(case.snapshot, passes, case.settings.release)
+        malformed = False
+    except MalformedError as error:
+        untrusted, malformed, passes = str(error), True, []
+    return cluster_view(case.snapshot, passes, case.settings, untrusted, unparsable=malformed)
+
+
+@given(cluster_cases())
+@settings(max_examples=300, deadline=None)
+def test_every_file_is_decided_and_hbase_would_delete_what_is_deletable(case: ClusterCase) -> None:
+    view = view_of(case)
+    for file in case.files:
+        decision = decide(file, view)
+        assert decision.reason is not Reason.UNDECIDED
+        if decision.verdict is Verdict.DELETABLE:
+            assert not decision.blocking
+            if decision.reason is not Reason.REPLICATION_TABLE_WAL:
+                assert hbase_verdict(file.name, view).value == "DELETE", file
+
+
+@given(cluster_cases())
+@settings(max_examples=300, deadline=None)
+def test_the_table_says_what_the_rule_says(case: ClusterCase) -> None:
+    view = view_of(case)
+    table = decision_table(view)
+    buckets = [answer.bucket for answer in table.answers()]
+    assert len(set(buckets)) == len(buckets)
+    for file in case.files:
+        wal = parse_wal_name(file.name)
+        if wal is None or wal.is_meta or wal.server is None or wal.timestamp is None or not view.peer_ids:
+            continue
+        stretches = [
+            row
+            for row in table.groups
+            if row.group == wal.group and row.from_timestamp <= wal.timestamp <= row.to_timestamp
+        ]
+        expected = decide_replication(view, wal.server, wal.group, wal.timestamp)
+        hbase = for_every_file(view) or for_tracked_wal(view, wal.server, wal.group, wal.timestamp)
+        if stretches:
+            (stretch,) = stretches
+            assert stretch.from_timestamp != OVERFLOW
+            assert (stretch.answer.decision, stretch.answer.hbase_verdict) == (expected, hbase)
+            assert stretch.server == wal.server
+
+
+@given(cluster_cases())
+@settings(max_examples=200, deadline=None)
+def test_removing_a_peer_never_pins_a_file(case: ClusterCase) -> None:
+    view = view_of(case)
+    for file in case.files:
+        before: Decision = decide(file, view)
+        if before.verdict is Verdict.DELETABLE:
+            for peer in view.peer_ids:
+                assert decide(file, view.without_peer(peer)).verdict is Verdict.DELETABLE
