@@ -1,0 +1,50 @@
+"""What people look at after a run, wired: the HTML page with its curves, and the metrics file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from pipelines.domain.run_summary import DONE, RunSummary
+from pipelines.ports import Clock
+from pipelines.sinks.metrics import MetricsFile
+from pipelines.sinks.report import DETAILED, HtmlReports, by_urgency
+from pipelines.sources.lake import Lake
+
+NIGHTS = 30
+"""How many earlier nights the curves show."""
+
+
+class Reports:
+    """The `Reporter` of production.
+
+    Args:
+        spark: the session.
+        clock: says when the metrics were written.
+        lake_uri: where earlier nights are read.
+        reports_uri: folder of the pages; None = `<lake>/reports`.
+        metrics_uri: the metrics file; None = none is written.
+    """
+
+    def __init__(
+        self, spark: SparkSession, clock: Clock, lake_uri: str, reports_uri: str | None, metrics_uri: str | None
+    ) -> None:
+        self._clock = clock
+        self._lake = Lake(spark, lake_uri)
+        self._pages = HtmlReports(spark, reports_uri or f"{lake_uri.rstrip('/')}/reports")
+        self._metrics = MetricsFile(spark, metrics_uri) if metrics_uri else None
+
+    def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
+        """Write the metrics, then the page of the run.
+
+        Returns:
+            By cluster, the address of its page.
+
+        Raises:
+            UnavailableError: a place cannot be written, or the lake cannot be read.
+        """
+        if self._metrics is not None:
+            self._metrics.write(summaries, self._clock.now_ms())
+        shown = [one for one in by_urgency(summaries)[:DETAILED] if one.status == DONE]
+        histories = self._lake.histories({one.cluster: one.files_started_ms for one in shown}, NIGHTS)
+        return self._pages.publish([replace(one, history=histories.get(one.cluster, one.history)) for one in summaries])
