@@ -7,9 +7,11 @@ from textwrap import wrap
 
 from pipelines.domain.run_summary import DELETABLE, HELD, FindingRow, PinnedRow, RunSummary, VerdictTotal
 from pipelines.domain.settings import DAY_MS, HOUR_MS
+from pipelines.use_cases.reconcile_text import human_bytes
 
 _WIDTH = 118
 _TOP = 6
+_QUEUES = 3
 MEANING = {
     "REPLICATED": "every peer has shipped it",
     "DEAD_NO_QUEUE": "its server is fully dead and no peer has a queue of it: all was shipped",
@@ -65,21 +67,12 @@ def demo_text(
         f"{took} Nothing was deleted.",
         _block("Files in oldWALs, night by night", _table(_night_rows(nights))),
         _block(f"Why, on night {len(nights)}", _table(_reason_rows(last.totals))),
-        _block("Who holds most, and what would free it", _table(_holder_rows(last))),
+        _block("Who holds most, and what would free it", _holder_lines(last)),
         _block(f"Findings on night {len(nights)}, worst first", _finding_lines(last.findings)),
         _block("Where it lies", _table([(place.what, place.where) for place in places])),
         _block("Try next", [line for command in commands for line in (f"# {command.purpose}", str(command))]),
     ]
     return "\n\n".join(blocks) + "\n"
-
-
-def human_bytes(count: int) -> str:
-    """`1.5 TiB`: three digits and a unit."""
-    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-    while value >= 1023.95 and len(units) > 1:
-        value /= 1024
-        units.pop(0)
-    return f"{value:.0f} {units[0]}" if units[0] == "B" else f"{value:.1f} {units[0]}"
 
 
 def human_age(milliseconds: int | None) -> str:
@@ -108,17 +101,24 @@ def _reason_rows(totals: Sequence[VerdictTotal]) -> Iterable[Sequence[str]]:
         yield (verdict, reason, f"{files:,}", human_bytes(size), MEANING.get(reason, ""))
 
 
-def _holder_rows(night: RunSummary) -> Iterable[Sequence[str]]:
-    yield ("holder", "holds>", "alone>", "would free>", "oldest>", "what to do")
-    for row in (*night.holders("peer")[:_TOP], *night.holders("queue")[:_TOP]):
-        yield (
-            _holder(row),
-            human_bytes(row.bytes),
-            human_bytes(row.exclusive_bytes),
-            human_bytes(row.freed_bytes),
-            human_age(row.oldest_age_ms),
-            row.remedy or "" if row.level == "peer" else "",
-        )
+def _holder_lines(night: RunSummary) -> list[str]:
+    """Each peer with its largest queues; what to do stands below the table, where it frees anything."""
+    queues: dict[str, list[PinnedRow]] = {}
+    for row in night.holders("queue"):
+        queues.setdefault(row.peer_id, []).append(row)
+    rows: list[Sequence[str]] = [("", "holds>", "alone>", "would free>", "oldest>")]
+    for peer in night.holders("peer")[:_TOP]:
+        own = queues.get(peer.peer_id, [])
+        rows += [_holder_cells(row) for row in (peer, *own[:_QUEUES])]
+        if len(own) > _QUEUES:
+            rows.append((f"  and {len(own) - _QUEUES} more queues", "", "", "", ""))
+    remedies = [f"-> {row.remedy}" for row in night.holders("peer")[:_TOP] if row.freed_bytes and row.remedy]
+    return [*_table(rows), *remedies]
+
+
+def _holder_cells(row: PinnedRow) -> Sequence[str]:
+    sizes = (human_bytes(size) for size in (row.bytes, row.exclusive_bytes, row.freed_bytes))
+    return (_holder(row), *sizes, human_age(row.oldest_age_ms))
 
 
 def _holder(row: PinnedRow) -> str:
@@ -126,8 +126,8 @@ def _holder(row: PinnedRow) -> str:
         return f"peer {row.peer_id}" + (" (DISABLED)" if row.peer_state == "DISABLED" else "")
     owner, source = _host(row.owner), _host(row.source)
     if row.owner is None:
-        return f"  {row.peer_id}: no queue of {source}"
-    return f"  {row.peer_id}: queue of {owner}" + (f", claimed from {source}" if row.source != row.owner else "")
+        return f"  no queue of {source} yet"
+    return f"  queue of {owner}" + (f", claimed from {source}" if row.source != row.owner else "")
 
 
 def _host(server: str | None) -> str:

@@ -1,8 +1,6 @@
 """What the demo prints."""
 
-import pytest
-
-from jobs.demo_text import MEANING, Command, Place, demo_text, human_age, human_bytes
+from jobs.demo_text import MEANING, Command, Place, demo_text, human_age
 from pipelines.domain.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
 from pipelines.domain.settings import DAY_MS, HOUR_MS
 from pipelines.domain.verdict import Reason
@@ -69,13 +67,15 @@ def test_a_reason_is_summed_over_hbases_verdicts_and_said_in_words() -> None:
 
 def test_holders_say_what_would_free_them() -> None:
     lines = text(night(1)).splitlines()
-    (peer,) = [line for line in lines if "peer dr (DISABLED)" in line]
-    assert "700.0 GiB" in peer
-    assert "8.0 d" in peer
-    assert peer.endswith("enable_peer 'dr'")
-    assert any("dr: queue of rs01 " in line for line in lines)
-    assert any("dr: queue of rs01, claimed from rs02" in line for line in lines)
-    assert any("dr: no queue of rs02" in line for line in lines)
+    start = next(number for number, line in enumerate(lines) if "peer dr (DISABLED)" in line)
+    peer, *queues = lines[start : start + 5]
+    assert peer.split()[3:] == ["700.0", "GiB", "700.0", "GiB", "700.0", "GiB", "8.0", "d"]
+    assert [line.split("  ")[2].strip() for line in queues[:3]] == [
+        "queue of rs01",
+        "queue of rs01, claimed from rs02",
+        "no queue of rs02 yet",
+    ]
+    assert queues[3] == "  -> enable_peer 'dr'"
 
 
 def test_findings_of_one_kind_are_shown_once_with_their_number() -> None:
@@ -95,14 +95,6 @@ def test_no_finding_is_said_as_well() -> None:
 
 def test_commands_survive_pasting() -> None:
     assert "  ./spark-submit.sh explain --lake '/o u/lake' oldWALs/a%2Cb.1\n" in text(night(1))
-
-
-@pytest.mark.parametrize(
-    ("count", "shown"),
-    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536 * GIB, "1.5 TiB"), (1024 * 1024 - 1, "1.0 MiB")],
-)
-def test_bytes_for_people(count: int, shown: str) -> None:
-    assert human_bytes(count) == shown
 
 
 def test_ages_for_people() -> None:

@@ -1,0 +1,249 @@
+"""The demo: three nights of a generated cluster, captured and reconciled by the very parts that a real night uses."""
+
+import logging
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from jobs.context import JobContext, project_file
+from jobs.demo_text import Command, Place, demo_text
+from pipelines.domain.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
+from pipelines.domain.run_summary import DELETABLE, DONE, HELD, RunSummary
+from pipelines.domain.settings import DAY_MS
+from pipelines.domain.verdict import Reason
+from pipelines.ports import FileBatch
+from pipelines.simulate.capture import capture_at
+from pipelines.simulate.model import GeneratedCapture
+from pipelines.simulate.parts import DISABLED_PEER
+from pipelines.simulate.plans import demo_plan
+from pipelines.use_cases.outcome import Outcome
+
+HELP = "everything below on a generated cluster, then says what to look at"
+DESCRIPTION = """\
+Runs the main job on a generated HBase cluster, three nights in a row: some 20,000 WALs, 4 replication peers, 30 region
+servers. A peer is disabled, servers have crashed, a queue has stalled, a file blocks HBase's own cleaner. It needs no
+cluster and no network, and it deletes nothing.
+
+Then it says what was found, and what to try next. Takes about a minute.
+"""
+NEEDS_SPARK = True
+NIGHTS = 3
+_CAPTURE_TAKES_MS = 15_000
+_LOG = logging.getLogger(__name__)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's own options."""
+    parser.add_argument(
+        "--out", metavar="DIR", help="where everything goes; default: walsafe-out/demo-<time> in this directory"
+    )
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Captures and reconciles three nights, and tells what came of it; exit code 0 whatever the findings."""
+    started = time.monotonic()
+    now = context.clock.now_ms()
+    places = _Places(_new_directory(args.out, now))
+    first_night = now - _CAPTURE_TAKES_MS - (NIGHTS - 1) * DAY_MS
+    plan = demo_plan(first_night)
+    nights = []
+    for number in range(NIGHTS):
+        at = first_night + number * DAY_MS
+        _LOG.info("night %d of %d", number + 1, NIGHTS)
+        snapshot = places.snapshot(number + 1)
+        write_snapshot(capture_at(plan, at), snapshot)
+        nights.append(_reconcile(snapshot, places, JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark)))
+    page = _page(nights[-1], places, context)
+    commands = _commands(places, _held_example(nights[-1], places, context))
+    text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands)
+    return Outcome(EXIT_DONE, _result(nights, places, page), text)
+
+
+@dataclass(frozen=True)
+class _At:
+    """The clock of one of the demo's nights."""
+
+    instant: int
+
+    def now_ms(self) -> int:
+        return self.instant
+
+
+class _Keeping:
+    """A reporter that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.summaries: list[RunSummary] = []
+
+    def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
+        self.summaries.extend(summaries)
+        return {}
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the demo writes: everything below one directory."""
+
+    root: Path
+
+    @property
+    def lake(self) -> Path:
+        return self.root / "lake"
+
+    @property
+    def lists(self) -> Path:
+        return self.root / "lists"
+
+    @property
+    def reports(self) -> Path:
+        return self.root / "reports"
+
+    @property
+    def config(self) -> Path:
+        return self.root / "demo.yaml"
+
+    def snapshot(self, number: int) -> Path:
+        return self.root / "snapshots" / f"night-{number}"
+
+    def shown(self, last: RunSummary, page: Path) -> list[Place]:
+        return [
+            Place("report, for a browser", page.as_uri()),
+            Place("delete-safe list", str(self.lists / last.cluster / last.run_id)),
+            Place("Delta tables", str(self.lake)),
+            Place("snapshots", str(self.root / "snapshots")),
+            Place("configuration", str(self.config)),
+        ]
+
+
+def _new_directory(given: str | None, now: int) -> Path:
+    stamp = f"{datetime.fromtimestamp(now // 1000, timezone.utc):%Y%m%dT%H%M%SZ}"
+    out = Path(given or f"walsafe-out/demo-{stamp}")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"--out {out} exists already; give a directory that does not exist yet, or an empty one")
+    try:
+        (out / "snapshots").mkdir(parents=True)
+        (out / "demo.yaml").write_text(project_file("conf/demo.yaml"), encoding="utf-8")
+    except OSError as error:
+        raise UnavailableError(f"--out {out} cannot be written: {error}; give another directory") from error
+    return out.resolve()
+
+
+def write_snapshot(made: GeneratedCapture, out: Path) -> None:
+    """Writes the generated capture by the sink that a real capture uses."""
+    from pipelines.sinks.snapshot_target import LocalTarget  # noqa: PLC0415 - `--help` must not import pyarrow
+    from pipelines.sinks.snapshot_writer import SnapshotWriter  # noqa: PLC0415
+
+    with SnapshotWriter(LocalTarget(out)) as writer:
+        writer.files([_batch(made)])
+        writer.cells("queues-1.jsonl", made.pass_1)
+        writer.cells("queues-2.jsonl", made.pass_2)
+        writer.finish(made.snapshot)
+
+
+def _batch(made: GeneratedCapture) -> FileBatch:
+    return FileBatch(
+        [file.path for file in made.files],
+        [file.length for file in made.files],
+        [file.modification_time for file in made.files],
+    )
+
+
+def _uri(path: Path) -> str:
+    """A local path as Hadoop spells it: not percent-encoded, and local whatever `fs.defaultFS` is."""
+    return f"file:{path}"
+
+
+def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSummary:
+    """One night of the main job, by the clock of that night."""
+    from jobs.config import load_config  # noqa: PLC0415 - `--help` must not import Spark
+    from jobs.wiring import Places, run_reconcile  # noqa: PLC0415
+
+    told = _Keeping()
+    where = Places(_uri(places.lake), _uri(places.lists))
+    run_reconcile(context, load_config(str(places.config), context), where, [_uri(snapshot)], reporter=told)
+    (summary,) = told.summaries
+    if summary.status != DONE:
+        raise RefusedError(f"the demo's own cluster was refused, which is a defect: {summary.reason}")
+    return summary
+
+
+def _page(last: RunSummary, places: _Places, context: JobContext) -> Path:
+    """The HTML page of the last night, with the curves of all."""
+    from pipelines.sinks.report import HtmlReports  # noqa: PLC0415 - `--help` must not import matplotlib
+    from pipelines.sources.lake import Lake  # noqa: PLC0415
+
+    histories = Lake(context.spark, _uri(places.lake)).histories({last.cluster: last.files_started_ms}, NIGHTS)
+    reports = HtmlReports(context.spark, _uri(places.reports))
+    (page,) = reports.publish([replace(last, history=histories[last.cluster])]).values()
+    return Path(page.removeprefix("file:"))
+
+
+def _held_example(last: RunSummary, places: _Places, context: JobContext) -> str:
+    """Some file that a queue still has to ship, for the commands to try."""
+    verdicts = context.spark.read.format("delta").load(_uri(places.lake / "wal_verdicts"))
+    pending = verdicts.where(verdicts.run_id == last.run_id).where(verdicts.reason == Reason.PENDING.value)
+    row = pending.orderBy("path").select("path").first()
+    return str(row["path"]) if row else ""
+
+
+def _commands(places: _Places, held: str) -> list[Command]:
+    from jobs.session import DELTA_CATALOG, DELTA_EXTENSION  # noqa: PLC0415 - `--help` must not import Spark
+
+    project = _project()
+    start, lake = f"{project}spark-submit.sh", str(places.lake)
+    totals = f"delta.`{lake}/verdict_totals`"
+    columns = "run_date, verdict, reason, sum(files) AS files, round(sum(bytes) / pow(1024, 3)) AS gib"
+    query = " ".join(("SELECT", columns, "FROM", totals, "GROUP BY ALL ORDER BY ALL"))
+    return [
+        Command("Who holds this file, since when, and what would free it?", (start, "explain", "--lake", lake, held)),
+        Command("What does the disabled peer hold?", (start, "explain", "--lake", lake, "--peer", DISABLED_PEER)),
+        Command(
+            "Decide the last night as you would decide a capture of your own cluster (into tables of its own).",
+            (
+                *(start, "reconcile", "--snapshot", str(places.snapshot(NIGHTS)), "--config", str(places.config)),
+                *("--lake", str(places.root / "again" / "lake"), "--lists", str(places.root / "again" / "lists")),
+            ),
+        ),
+        Command(
+            "Query the tables with nothing but Spark and Delta.",
+            (
+                *("env", f"PYSPARK_PYTHON={project}.venv/bin/python", f"{project}.venv/bin/spark-sql"),
+                *("--driver-class-path", f"{project}.jars/*", "--conf", f"spark.sql.extensions={DELTA_EXTENSION}"),
+                *("--conf", f"spark.sql.catalog.spark_catalog={DELTA_CATALOG}"),
+                *("--conf", "spark.sql.catalogImplementation=in-memory", "-e", query),
+            ),
+        ),
+    ]
+
+
+def _project() -> str:
+    """The project's directory as a prefix of commands: `./` when the shell stands in it."""
+    root = Path(sys.argv[0]).resolve().parent.parent
+    return "./" if root == Path.cwd() or not (root / "spark-submit.sh").is_file() else f"{root}/"
+
+
+def _result(nights: Sequence[RunSummary], places: _Places, page: Path) -> dict[str, object]:
+    return {
+        "lake": str(places.lake),
+        "lists": str(places.lists),
+        "config": str(places.config),
+        "report": str(page),
+        "nights": [
+            {
+                "run_id": night.run_id,
+                "snapshot": str(places.snapshot(number)),
+                "list_uri": night.list_uri,
+                "exit_code": night.exit_code,
+                "deletable_files": night.total(DELETABLE)[0],
+                "deletable_bytes": night.total(DELETABLE)[1],
+                "held_files": night.total(HELD)[0],
+                "held_bytes": night.total(HELD)[1],
+                "findings": [finding.key for finding in night.findings],
+            }
+            for number, night in enumerate(nights, start=1)
+        ],
+    }

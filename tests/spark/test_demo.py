@@ -1,0 +1,138 @@
+"""The demo as a whole, and its healthy twin: false alarms are defects."""
+
+import shlex
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs import demo
+from jobs.config import Config
+from jobs.context import JobContext
+from jobs.wiring import Places, run_reconcile
+from pipelines.domain.errors import UsageError
+from pipelines.domain.settings import DAY_MS
+from pipelines.simulate.capture import capture_at
+from pipelines.simulate.plans import healthy_plan
+from pipelines.use_cases.outcome import Outcome
+
+NOW = 1_790_000_000_000
+
+
+class At:
+    def __init__(self, instant: int) -> None:
+        self.instant = instant
+
+    def now_ms(self) -> int:
+        return self.instant
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo") / "with a space"
+
+
+@pytest.fixture(scope="module")
+def outcome(spark: SparkSession, out: Path) -> Outcome:
+    return demo.run(Namespace(out=str(out)), JobContext("demo", At(NOW), spark))
+
+
+def nights(outcome: Outcome) -> list[Mapping[str, Any]]:
+    found: Any = outcome.result["nights"]
+    return list(found)
+
+
+def test_it_ends_with_0_and_tells_of_every_night(outcome: Outcome) -> None:
+    assert outcome.exit_code == 0
+    assert [f"night {number}" in outcome.text for number in (1, 2, 3)] == [True] * 3
+    for night in nights(outcome):
+        assert 16_000 < night["deletable_files"] + night["held_files"] < 24_000
+        assert night["deletable_bytes"] > 400 << 30
+        assert night["held_bytes"] > 1 << 40
+
+
+def test_every_kind_of_finding_shows_up(outcome: Outcome) -> None:
+    codes = {key.partition(":")[0] for night in nights(outcome) for key in night["findings"]}
+    assert codes == {
+        "BEYOND_EOF",
+        "CLEANER_NOT_RUNNING",
+        "CLOCK_SKEW",
+        "CLUSTER_MOVED",
+        "DUPLICATE_QUEUE",
+        "GROWTH",
+        "INVALID_NAME",
+        "LEAKED_REP_WAL",
+        "LEFTOVER_WAL_DIRECTORY",
+        "MISSING_WAL",
+        "ORPHAN_QUEUE",
+        "POISON_FILE",
+        "QUEUE_STALLED",
+        "QUEUE_TABLE_REWOUND",
+    }
+    by_night = [{key.partition(":")[0] for key in night["findings"]} for night in nights(outcome)]
+    late = {"QUEUE_STALLED", "QUEUE_TABLE_REWOUND", "GROWTH"}
+    assert not late & (by_night[0] | by_night[1])
+    assert late <= by_night[2]
+
+
+def test_every_night_has_its_own_list_whole(outcome: Outcome, out: Path) -> None:
+    assert len({night["list_uri"] for night in nights(outcome)}) == 3
+    for night in nights(outcome):
+        folder = out / "lists" / "demo" / night["run_id"]
+        assert (folder / "manifest.json").is_file()
+        lines = [line for part in sorted(folder.glob("part-*.txt")) for line in part.read_text().splitlines()]
+        assert len(lines) == night["deletable_files"]
+        assert all(line.startswith("hdfs://demo/hbase/oldWALs/") for line in lines)
+
+
+def test_what_it_shows_is_what_lies_in_the_tables(outcome: Outcome, out: Path, spark: SparkSession) -> None:
+    verdicts = spark.read.format("delta").load(str(out / "lake" / "wal_verdicts"))
+    counted = {
+        (row["run_id"], row["verdict"]): row["count"] for row in verdicts.groupBy("run_id", "verdict").count().collect()
+    }
+    for night in nights(outcome):
+        assert counted[night["run_id"], "DELETABLE"] == night["deletable_files"]
+        assert counted[night["run_id"], "HELD"] == night["held_files"]
+
+
+def test_the_places_and_commands_it_names_exist(outcome: Outcome, out: Path) -> None:
+    assert Path(str(outcome.result["report"])).read_text().startswith("<!")
+    commands = [shlex.split(line) for line in outcome.text.splitlines() if "spark-submit.sh" in line]
+    assert [words[1] for words in commands] == ["explain", "explain", "reconcile"]
+    for words in commands:
+        lake = Path(words[words.index("--lake") + 1])
+        assert lake in {out / "lake", out / "again" / "lake"}
+    assert "dr_west" in commands[1]
+    assert (out / "demo.yaml").is_file()
+
+
+def test_the_file_to_explain_is_one_that_is_held(outcome: Outcome, out: Path, spark: SparkSession) -> None:
+    (words,) = [shlex.split(line) for line in outcome.text.splitlines() if " explain " in line and "oldWALs/" in line]
+    verdicts = spark.read.format("delta").load(str(out / "lake" / "wal_verdicts"))
+    rows = verdicts.where(verdicts.path == words[-1]).select("run_id", "verdict", "blocking").collect()
+    assert {row["run_id"] for row in rows} >= {nights(outcome)[-1]["run_id"]}
+    assert all(row["verdict"] == "HELD" and row["blocking"] for row in rows)
+
+
+def test_an_output_directory_with_something_in_it_is_refused(outcome: Outcome, out: Path, spark: SparkSession) -> None:
+    assert outcome.exit_code == 0
+    with pytest.raises(UsageError, match="exists already"):
+        demo.run(Namespace(out=str(out)), JobContext("demo", At(NOW), spark))
+
+
+def test_a_healthy_cluster_has_no_finding_and_exits_0_every_night(spark: SparkSession, tmp_path: Path) -> None:
+    plan = healthy_plan(NOW)
+    places = Places(f"file:{tmp_path}/lake", f"file:{tmp_path}/lists")
+    for number in range(3):
+        at = NOW + number * DAY_MS
+        snapshot = tmp_path / f"night-{number}"
+        demo.write_snapshot(capture_at(plan, at), snapshot)
+        context = JobContext("reconcile", At(at + 15_000), spark)
+        outcome = run_reconcile(context, Config(), places, [f"file:{snapshot}"])
+        clusters: Any = outcome.result["clusters"]
+        assert outcome.exit_code == 0
+        assert clusters[0]["findings"] == []
+        assert {row["reason"] for row in clusters[0]["by_reason"] if row["verdict"] == "HELD"} <= {"TOO_YOUNG"}
