@@ -1,0 +1,238 @@
+"""Reading the lake back, explain, reports and metrics, on tables really written: three nights of two clusters."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.context import JobContext
+from jobs.entry import main
+from jobs.reporting import Reports
+from pipelines.domain.errors import UsageError
+from pipelines.domain.run_summary import PinnedRow, QueueRow, RunKey, RunSummary, VerdictTotal, table_row
+from pipelines.sinks.delta_tables import DeltaTables
+from pipelines.sources.lake import Lake
+from pipelines.use_cases.explain import ExplainRequest, explain
+from schemas.pinned_bytes import PINNED_BYTES
+from schemas.queue_offsets import QUEUE_OFFSETS
+from schemas.registry import TABLES
+from schemas.runs import RUNS
+from schemas.verdict_totals import VERDICT_TOTALS
+from schemas.wal_verdicts import WAL_VERDICTS
+
+DAY = 86_400_000
+LAST = int(datetime(2026, 11, 21, 2, tzinfo=timezone.utc).timestamp()) * 1000
+H1, H2 = "h1,16020,1795000000001", "h2,16020,1795000000002"
+G1 = "h1%2C16020%2C1795000000001"
+STUCK = LAST - 3 * DAY
+GIB = 1 << 30
+
+
+def wal(group: str, timestamp: int) -> str:
+    return f"{group}.{timestamp}"
+
+
+def verdict_rows(key: RunKey, night: int) -> list[Mapping[str, object]]:
+    holder = ("2", H1, H1, wal(G1, STUCK), 443)
+
+    def row(path: str, reason: str, **more: object) -> Mapping[str, object]:
+        verdict = "HELD" if reason in {"PENDING", "TOO_YOUNG"} else "DELETABLE"
+        base = {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, "path": path, "reason": reason}
+        base |= {"verdict": verdict, "hbase_verdict": "KEEP" if reason == "PENDING" else "DELETE", "length": GIB}
+        return base | {"server": H1, "wal_group": G1, "blocking": [], "modification_time": night - DAY // 2} | more
+
+    old = STUCK + 1
+    return [
+        row(
+            f"oldWALs/{wal(G1, old)}", "PENDING", wal_timestamp=old, blocking=[holder],
+            modification_time=LAST - int(1.5 * DAY),
+        ),
+        row(f"oldWALs/{wal(G1, STUCK)}", "PENDING", wal_timestamp=STUCK, blocking=[holder], length=5),
+        row(f"oldWALs/{wal(G1, STUCK - 9)}", "REPLICATED", wal_timestamp=STUCK - 9),
+        row(f"oldWALs/h1/{wal(G1, STUCK - 8)}", "REPLICATED", wal_timestamp=STUCK - 8),
+        row(f"oldWALs/h2/{wal(G1, STUCK - 8)}", "REPLICATED", wal_timestamp=STUCK - 8),
+        row("oldWALs/only-in-b.1", "TOO_YOUNG", server=H2) if key.cluster == "prod-b" else
+        row("oldWALs/only-in-a.1", "TOO_YOUNG", server=H2),
+    ]  # fmt: skip
+
+
+def write_night(tables: DeltaTables, cluster: str, night: int, held: int, status: str = "DONE") -> RunKey:
+    key = RunKey.of(cluster, f"night-{(night - LAST) // DAY + 9}", night)
+    queue = QueueRow("2", True, H1, H1, False, G1, wal(G1, STUCK), 443, STUCK, 2, held, 0, 0, STUCK, night - STUCK)
+    done = QueueRow("1", True, H1, H1, False, G1, wal(G1, night), 7, night, 0, 0)
+    placeholder = QueueRow("1", True, H2, H2, False, None, None, None, -1, 1, 1)
+    peer = PinnedRow(
+        "peer", "2", "DISABLED", None, None, None, 2, held, 0, 0, 2, held, STUCK, night - STUCK, "enable_peer '2'"
+    )
+    queue_level = replace(peer, level="queue", owner=H1, source=H1)
+    queues = [table_row(key, row) for row in (queue, done, placeholder)]
+    totals = [
+        VerdictTotal("HELD", "PENDING", "KEEP", 2, held, 1),
+        VerdictTotal("DELETABLE", "REPLICATED", "DELETE", 3, 3 * GIB, 1),
+    ]
+    tables.replace(
+        {
+            WAL_VERDICTS.name: tables.frame(WAL_VERDICTS, verdict_rows(key, night)),
+            QUEUE_OFFSETS.name: tables.frame(
+                QUEUE_OFFSETS, [table_row(key, row) for row in (queue, done, placeholder)]
+            ),
+            PINNED_BYTES.name: tables.frame(PINNED_BYTES, [table_row(key, row) for row in (peer, queue_level)]),
+            VERDICT_TOTALS.name: tables.frame(VERDICT_TOTALS, [table_row(key, row) for row in totals]),
+        },
+        [key],
+    )
+    run = {"cluster": cluster, "run_id": key.run_id, "run_date": key.run_date, "mode": "NIGHTLY"}
+    started = run | {"status": "STARTED", "at": night + 1, "files_started_at": night}
+    tables.append_rows(RUNS, [started, started | {"status": status, "at": night + 2, "reason": "because"}])
+    return key
+
+
+@pytest.fixture(scope="module")
+def lake_uri(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    uri = str(tmp_path_factory.mktemp("lake") / "lake")
+    tables = DeltaTables(spark, uri)
+    tables.ensure(TABLES)
+    for number, held in ((2, 1 * GIB), (1, 2 * GIB), (0, 3 * GIB)):
+        write_night(tables, "prod-a", LAST - number * DAY, held)
+    write_night(tables, "prod-b", LAST, 7)
+    later = RunKey.of("prod-b", "later", LAST + DAY)
+    refused = {
+        "cluster": "prod-b",
+        "run_id": "later",
+        "run_date": later.run_date,
+        "status": "REFUSED",
+        "at": LAST + DAY,
+    }
+    tables.append_rows(RUNS, [refused | {"reason": "order of steps", "files_started_at": LAST + DAY}])
+    return uri
+
+
+@pytest.fixture
+def lake(spark: SparkSession, lake_uri: str) -> Lake:
+    return Lake(spark, lake_uri)
+
+
+def ask(lake: Lake, *paths: str, cluster: str | None = None, **more: str) -> tuple[dict[str, object], str]:
+    outcome = explain(ExplainRequest(cluster, paths, **more), lake)
+    assert outcome.exit_code == 0
+    return json.loads(json.dumps(outcome.result)), outcome.text
+
+
+HELD_PATH = f"oldWALs/{wal(G1, STUCK + 1)}"
+
+
+@pytest.mark.parametrize("path", [HELD_PATH, f"hdfs://ns1/hbase/{HELD_PATH}", wal(G1, STUCK + 1)])
+def test_a_held_file_names_holder_since_when_and_the_way_out(lake: Lake, path: str) -> None:
+    result, text = ask(lake, path, cluster="prod-a")
+    (file,) = result["files"]
+    (holder,) = file["holders"]
+    assert (file["path"], file["verdict"], file["reason"], file["run_id"]) == (HELD_PATH, "HELD", "PENDING", "night-9")
+    assert (holder["peer_id"], holder["peer_state"], holder["offset"]) == ("2", "DISABLED", 443)
+    assert holder["since"] == "2026-11-20T02:00:00.000Z", "archived after the first night, needed on both since"
+    assert holder["nights"] == 2
+    assert holder["behind_ms"] == 3 * DAY
+    assert (holder["pending_bytes"], holder["peer_frees_bytes"]) == (3 * GIB, 3 * GIB)
+    assert "Held by peer 2 (DISABLED), queue of h1,16020,1795000000001, since 2026-11-20 02:00 UTC (2 nights)" in text
+    assert "3 d 0 h behind" in text
+    assert "What frees it: enable_peer '2'" in text
+
+
+def test_several_paths_and_clusters_in_one_answer(lake: Lake) -> None:
+    result, text = ask(lake, "only-in-a.1", "only-in-b.1")
+    assert [(file["cluster"], file["reason"]) for file in result["files"]] == [
+        ("prod-a", "TOO_YOUNG"),
+        ("prod-b", "TOO_YOUNG"),
+    ]
+    assert "wait until its TTL has passed" in text
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (ExplainRequest(None, (HELD_PATH,)), "ambiguous.*of prod-a.*of prod-b.*--cluster"),
+        (ExplainRequest("prod-a", (wal(G1, STUCK - 8),)), "ambiguous: oldWALs/h1/.*oldWALs/h2/"),
+        (ExplainRequest("prod-a", ("nothing.1",)), "nothing.1: not among the files.*prod-a of 2026-11-21"),
+        (ExplainRequest("prod-x", ("nothing.1",)), "cluster prod-x.*knows prod-a, prod-b"),
+        (ExplainRequest(None, (), peer="2"), "peer 2 is ambiguous: prod-a, prod-b"),
+        (ExplainRequest("prod-a", (), peer="7"), "peer 7 neither holds.*peers with queues: 1, 2"),
+        (ExplainRequest("prod-a", (), server="h"), "server h: no queue and no file"),
+        (ExplainRequest(None, (), server="h1"), "server h1 is ambiguous"),
+        (ExplainRequest("prod-a"), "nothing to explain"),
+    ],
+)
+def test_unknown_and_ambiguous_questions_say_what_there_is(lake: Lake, request_: ExplainRequest, words: str) -> None:
+    with pytest.raises(UsageError, match=re.compile(words, re.DOTALL)):
+        explain(request_, lake)
+
+
+def test_a_peer_with_queues_next_wals_and_trend(lake: Lake) -> None:
+    result, text = ask(lake, cluster="prod-a", peer="2")
+    peer = result["peer"]
+    assert (peer["bytes"], peer["frees_bytes"], peer["peer_state"]) == (3 * GIB, 3 * GIB, "DISABLED")
+    assert [queue["owner"] for queue in peer["queues"]] == [H1]
+    assert [one["path"] for one in peer["next_wals"]] == [f"oldWALs/{wal(G1, STUCK)}", HELD_PATH]
+    assert [night["bytes"] for night in peer["trend"]] == [1 * GIB, 2 * GIB, 3 * GIB]
+    assert "peer 2 (DISABLED)" in text
+
+
+def test_a_server_by_the_beginning_of_its_name(lake: Lake) -> None:
+    result, text = ask(lake, cluster="prod-a", server="H1,16020")
+    assert result["server"]["server"] == H1
+    assert {row["reason"]: row["files"] for row in result["server"]["files"]} == {"PENDING": 2, "REPLICATED": 3}
+    assert [row["peer_id"] for row in result["server"]["holders"]] == ["2"]
+    assert f"server {H1}" in text
+
+
+def test_a_newer_refused_run_is_said(lake: Lake) -> None:
+    result, text = ask(lake, cluster="prod-b", peer="2")
+    assert result["peer"]["run_id"] == "night-9"
+    assert "! a newer run, later, was REFUSED: order of steps" in text
+
+
+def test_curves_are_of_earlier_nights_only(lake: Lake) -> None:
+    history = lake.histories({"prod-a": LAST, "prod-x": LAST}, 30)
+    assert [(p.run_id, p.bytes) for p in history["prod-a"].by_peer] == [("night-7", GIB), ("night-8", 2 * GIB)]
+    assert {p.group for p in history["prod-a"].by_reason} == {"HELD PENDING", "DELETABLE REPLICATED"}
+    assert history["prod-x"].by_peer == ()
+    assert [p.run_id for p in lake.histories({"prod-a": LAST}, 1)["prod-a"].by_peer] == ["night-8"]
+
+
+def test_page_and_metrics_of_a_run_are_published(lake: Lake, spark: SparkSession, tmp_path: Path) -> None:
+    class Frozen:
+        def now_ms(self) -> int:
+            return LAST + 1000
+
+    one = RunSummary("prod-a", "night-9", "DONE", "NIGHTLY", 0, None, LAST, lake_uri=lake.lake_uri)
+    metrics = tmp_path / "metrics" / "walsafe.prom"
+    reports = Reports(spark, Frozen(), lake.lake_uri, str(tmp_path / "pages"), str(metrics))
+    (page,) = reports.publish([one]).values()
+    text = Path(page.removeprefix("file:")).read_text(encoding="utf-8")
+    assert page.endswith("pages/prod-a/night-9.html")
+    assert "prod-a: bytes held by night and peer" in text, "the curves come from the lake"
+    assert 'walsafe_run_exit_code{cluster="prod-a"} 0.0' in metrics.read_text(encoding="utf-8")
+    pages = reports.publish([one, replace(one, cluster="prod-b", status="REFUSED", reason="order")])
+    assert [uri.rpartition("/")[2] for uri in pages.values()] == [
+        "night-9.html#cluster-prod-a",
+        "night-9.html#cluster-prod-b",
+    ]
+    assert sorted(path.name for path in (tmp_path / "metrics").iterdir() if not path.name.startswith(".")) == [
+        metrics.name
+    ]
+
+
+def test_job_answers_in_json_and_exits_with_2_when_unsure(
+    spark: SparkSession, lake_uri: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    context = JobContext("explain", spark=spark)
+    assert main(["explain", "--lake", lake_uri, "--output", "json", "only-in-a.1"], context=context) == 0
+    assert json.loads(capsys.readouterr().out)["files"][0]["reason"] == "TOO_YOUNG"
+    assert main(["explain", "--lake", lake_uri, "--peer", "2"], context=context) == 2
+    assert "ambiguous" in capsys.readouterr().err
+    assert main(["explain", "--lake", lake_uri, "--peer", "2", "a.1"], context=context) == 2
+    assert main(["explain", "--lake", f"{lake_uri}/nothing", "--peer", "2"], context=context) == 2
+    assert "check --lake" in capsys.readouterr().err
