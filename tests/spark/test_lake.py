@@ -78,9 +78,7 @@ def write_night(tables: DeltaTables, cluster: str, night: int, held: int, status
     tables.replace(
         {
             WAL_VERDICTS.name: tables.frame(WAL_VERDICTS, verdict_rows(key, night)),
-            QUEUE_OFFSETS.name: tables.frame(
-                QUEUE_OFFSETS, [table_row(key, row) for row in (queue, done, placeholder)]
-            ),
+            QUEUE_OFFSETS.name: tables.frame(QUEUE_OFFSETS, queues),
             PINNED_BYTES.name: tables.frame(PINNED_BYTES, [table_row(key, row) for row in (peer, queue_level)]),
             VERDICT_TOTALS.name: tables.frame(VERDICT_TOTALS, [table_row(key, row) for row in totals]),
         },

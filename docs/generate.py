@@ -1,0 +1,62 @@
+"""Writes docs/tables.md from the schemas: `python -m docs.generate`. A test holds the two equal."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyspark.sql.types import ArrayType, DataType, StructType
+
+from schemas.registry import TABLES
+from schemas.table import Table
+
+TARGET = Path(__file__).with_name("tables.md")
+_HEAD = """\
+# Tables
+
+*Generated from `schemas/` by `python -m docs.generate`; change the schemas, not this page.*
+
+Every table is a Delta table in a folder of its own, `<lake>/<table>`, partitioned by `run_date`, with these comments on
+its columns. No metastore is needed, and the reader protocol is version 1. Columns are only ever added.
+
+| reader | how |
+|---|---|
+| Spark (with the Delta jars and confs) | `spark.read.format("delta").load("<lake>/wal_verdicts")` |
+| Python, without Spark | `deltalake.DeltaTable("<lake>/wal_verdicts").to_pandas()` |
+| DuckDB, through `deltalake` | `v = DeltaTable("<lake>/runs").to_pyarrow_dataset(); duckdb.sql("select * from v")` |
+
+Filter by `run_date` first: it lets a reader skip every other night. The rows of one cluster and `run_id` are replaced
+whole when that run is repeated; only `runs` is append-only: its last row of a `run_id` counts. To look at the last
+night of each cluster, join with the newest `runs` row whose `status` is `DONE`.
+
+Every column may be NULL where the value is unknown, or where an older walsafe wrote the row.
+"""
+
+
+def tables_page() -> str:
+    """The text of docs/tables.md."""
+    contents = "\n".join(f"- [`{table.name}`](#{table.name}): {table.comment}" for table in TABLES)
+    return "\n".join([_HEAD, contents, *(_section(table) for table in TABLES)])
+
+
+def _section(table: Table) -> str:
+    rows = "\n".join(
+        f"| `{name}` | {kind} | {comment.replace('|', chr(92) + '|')} |" for name, kind, comment in _rows(table.schema)
+    )
+    return f"\n## {table.name}\n\n{table.comment}\n\n| column | type | meaning |\n|---|---|---|\n{rows}\n"
+
+
+def _rows(struct: StructType, prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    for field in struct:
+        name = f"{prefix}{field.name}"
+        yield name, _kind(field.dataType), field.metadata["comment"]
+        if isinstance(field.dataType, ArrayType) and isinstance(field.dataType.elementType, StructType):
+            yield from _rows(field.dataType.elementType, f"{name}[].")
+
+
+def _kind(kind: DataType) -> str:
+    if isinstance(kind, ArrayType):
+        return f"ARRAY<{_kind(kind.elementType)}>"
+    return "STRUCT" if isinstance(kind, StructType) else kind.simpleString().upper()
+
+
+if __name__ == "__main__":
+    TARGET.write_text(tables_page(), encoding="utf-8")

@@ -1,0 +1,60 @@
+"""What Delta and Hadoop say, turned into what a person can do; texts as the real classes gave them."""
+
+import pytest
+
+from pipelines.domain.errors import UnavailableError, UsageError, WalsafeError
+from pipelines.lake_errors import is_conflict, lake_error, lake_errors
+
+CONFLICT = "[DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT] Transaction conflict detected. a concurrent WRITE added data"
+JAVA = "An error occurred while calling o1.save.\n: {}\n\tat org.apache.spark.sql.delta.X.x(X.scala:1)"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "words"),
+    [
+        ("[DELTA_MISSING_DELTA_TABLE] `/l/t` is not a Delta table.", UsageError, "a folder of its own"),
+        ("[PATH_NOT_FOUND] Path does not exist: /l/t.", UsageError, "check --lake"),
+        (
+            JAVA.format("org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading "
+                        "file file:///l/t/_delta_log/00000000000000000001.json."),
+            UsageError,
+            "restore it from a backup",
+        ),
+        (
+            JAVA.format("org.apache.spark.sql.delta.DeltaIllegalState: [DELTA_VERSIONS_NOT_CONTIGUOUS] (0, 2)"),
+            UsageError,
+            "transaction log is damaged",
+        ),
+        (
+            JAVA.format("org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed")
+            + "\nCaused by: java.io.IOException: No space left on device\n\tat java.base/x",
+            UnavailableError,
+            "free some space.*No space left on device",
+        ),
+        (JAVA.format("java.net.ConnectException: Call From vm to localhost:1 failed"), UnavailableError, "try again"),
+        (
+            JAVA.format("org.apache.hadoop.security.AccessControlException: Permission denied: user=a, access=WRITE"),
+            UsageError,
+            "check owner and permissions",
+        ),
+        (JAVA.format('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "foo"'), UsageError,
+         "no file system for that URI"),
+    ],
+)  # fmt: skip
+def test_known_errors_name_the_table_and_the_way_out(text: str, kind: type[WalsafeError], words: str) -> None:
+    with pytest.raises(kind, match=f"(?s)Delta table /l/t: .*{words}"), lake_errors("/l/t"):
+        raise RuntimeError(text)
+
+
+def test_a_conflict_is_left_to_the_retry() -> None:
+    assert is_conflict(RuntimeError(CONFLICT))
+    assert is_conflict(RuntimeError(JAVA.format("io.delta.exceptions.ConcurrentAppendException: x")))
+    assert is_conflict(RuntimeError(JAVA.format("io.delta.exceptions.MetadataChangedException: x")))
+    assert lake_error(RuntimeError(CONFLICT), "/l/t") is None
+
+
+def test_other_errors_pass_as_they_are() -> None:
+    with pytest.raises(ZeroDivisionError), lake_errors("/l/t"):
+        raise ZeroDivisionError
+    with pytest.raises(UsageError, match=r"^mine$"), lake_errors("/l/t"):
+        raise UsageError("mine")

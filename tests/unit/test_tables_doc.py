@@ -1,0 +1,58 @@
+"""docs/tables.md is what the schemas say, and the row classes are what the tables hold."""
+
+from dataclasses import fields
+
+import pytest
+
+from docs.generate import TARGET, tables_page
+from pipelines.domain.gate_metrics import ExpectationResult
+from pipelines.domain.lake_records import Blocker, FileVerdict
+from pipelines.domain.reason_words import REASON_WORDS
+from pipelines.domain.run_summary import FindingRow, PinnedRow, QueueRow, RunKey, VerdictTotal
+from pipelines.domain.verdict import Reason
+from schemas.findings import FINDINGS
+from schemas.pinned_bytes import PINNED_BYTES
+from schemas.quality_results import QUALITY_RESULTS
+from schemas.queue_offsets import QUEUE_OFFSETS
+from schemas.registry import TABLES
+from schemas.table import Table
+from schemas.verdict_totals import VERDICT_TOTALS
+from schemas.wal_verdicts import BLOCKING, WAL_VERDICTS
+
+IDENTITY = [field.name for field in fields(RunKey)]
+
+
+def test_page_is_generated_from_the_schemas() -> None:
+    assert TARGET.read_text(encoding="utf-8") == tables_page(), "run: python -m docs.generate"
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_every_table_begins_with_the_identity_and_explains_every_column(table: Table) -> None:
+    assert table.schema.names[:3] == IDENTITY
+    assert list(table.partitioned_by) == ["run_date"]
+    assert table.comment
+    assert all(field.metadata.get("comment") for field in table.schema)
+
+
+@pytest.mark.parametrize(
+    ("row", "table"),
+    [(VerdictTotal, VERDICT_TOTALS), (PinnedRow, PINNED_BYTES), (QueueRow, QUEUE_OFFSETS), (FindingRow, FINDINGS)],
+)
+def test_row_classes_have_the_columns_of_their_table(row: type, table: Table) -> None:
+    assert [field.name for field in fields(row)] == table.schema.names[3:]
+
+
+def test_results_of_the_gate_fit_their_table() -> None:
+    own = {field.name for field in fields(ExpectationResult)} - {"cluster"}
+    assert own == set(QUALITY_RESULTS.schema.names[3:]) - {"examples"}
+
+
+def test_verdicts_that_explain_reads_are_columns() -> None:
+    assert {field.name for field in fields(FileVerdict)} <= set(WAL_VERDICTS.schema.names)
+    assert [field.name for field in fields(Blocker)] == BLOCKING.elementType.names
+
+
+def test_every_reason_has_words_and_held_ones_a_way_out() -> None:
+    assert set(REASON_WORDS) == {reason.value for reason in Reason}
+    deletable = {"PROCEDURE_WAL", "MASTER_LOCAL_WAL", "NO_PEERS", "META_WAL", "REPLICATED", "DEAD_NO_QUEUE"}
+    assert {name for name, words in REASON_WORDS.items() if not words.way_out} == deletable
