@@ -1,0 +1,142 @@
+"""Writes docs/configuration.md from the models of the configuration; a test holds the two together.
+
+Run: .venv/bin/python scripts/generate_configuration.py
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+PROJECT = Path(__file__).resolve().parent.parent
+TARGET = PROJECT / "docs" / "configuration.md"
+sys.path.insert(0, str(PROJECT))
+
+from jobs.config import Config  # noqa: E402 - the project is importable from here on
+
+HEAD = """\
+# Configuration
+
+<!-- Written by scripts/generate_configuration.py from jobs/config.py and jobs/capture_config.py. -->
+
+One YAML file serves all jobs: `--config FILE`. Every key has a default unless the table says *required*, and the
+defaults are the safe values; `reconcile` runs without a file. `conf/production.example.yaml` has every key, commented.
+
+An unknown key, a key given twice or a value of the wrong kind is an error (exit 2) that names file, line and key: a
+typing error must never weaken a check. Durations are written `90s`, `10m`, `24h`, `7d`; sizes `500MiB`, `1GiB`; a day
+`2027-01-31` counts to its end, UTC. Values of `properties` are secrets: they reach no snapshot, log or table.
+`runs.config_sha256` is the SHA-256 of the effective configuration, defaults filled in and secrets left out.
+
+Settings of Spark are no part of it: see `conf/spark-defaults.conf` and [deployment](deployment.md).
+"""
+
+_KINDS = {
+    "_duration": "duration",
+    "_size": "size",
+    "_end_of": "day or instant",
+    "_instant": "instant, UTC",
+    "_zone": "time zone",
+}
+_PLAIN = {bool: "true or false", int: "whole number", float: "number", str: "text", SecretStr: "text, secret"}
+_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms"))
+_SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+
+
+def render() -> str:
+    """The whole document."""
+    return HEAD + "".join(_section(Config, "", "The file"))
+
+
+def every_key() -> list[str]:
+    """Every key of every section, dotted."""
+    return [key for key, _ in _keys(Config, "")]
+
+
+def _keys(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in model.model_fields.items():
+        yield prefix + name, field
+        for part in _models(field.annotation):
+            yield from _keys(part, f"{prefix}{name}.")
+
+
+def _section(model: type[BaseModel], prefix: str, title: str) -> Iterator[str]:
+    about = " ".join((model.__doc__ or "").split())
+    yield f"\n## {title}\n\n{about}\n\n| key | value | default | meaning |\n|---|---|---|---|\n"
+    below = []
+    for name, field in model.model_fields.items():
+        parts = _models(field.annotation)
+        below += [(part, f"{prefix}{name}", len(parts)) for part in parts]
+        value = f"[section](#{_anchor(prefix + name)})" if len(parts) == 1 else " / ".join(_source(p) for p in parts)
+        cells = (f"`{name}`", value if parts else _kind(field), _default(field, parts), _meaning(field, parts))
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+    for part, path, variants in below:
+        suffix = f", source: {_source(part)}" if variants > 1 else ""
+        yield from _section(part, f"{path}.", f"`{path}`{suffix}")
+
+
+def _models(annotation: object) -> list[type[BaseModel]]:
+    """The sections that a value can be, in lists and unions too."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    found = [model for part in get_args(annotation) for model in _models(part)]
+    return list(dict.fromkeys(found))
+
+
+def _source(model: type[BaseModel]) -> str:
+    field = model.model_fields.get("source")
+    return f"`{get_args(field.annotation)[0]}`" if field else model.__name__
+
+
+def _anchor(path: str) -> str:
+    return path.replace(".", "")
+
+
+def _kind(field: FieldInfo) -> str:
+    return _kind_of(field.annotation, field.metadata)
+
+
+def _kind_of(annotation: Any, metadata: list[Any] | tuple[Any, ...] = ()) -> str:  # noqa: ANN401 - any annotation
+    for entry in metadata:
+        if isinstance(entry, BeforeValidator):
+            return _KINDS[getattr(entry.func, "__name__", "")]
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kind_of(parts[0], parts[1:])
+    if origin in {Union, UnionType}:
+        return " or ".join(_kind_of(part) for part in parts if part is not NoneType)
+    if origin is Literal:
+        return " or ".join(f"`{str(part).lower() if isinstance(part, bool) else part}`" for part in parts)
+    if origin is tuple:
+        return f"list of {_kind_of(parts[0])}"
+    if origin is dict:
+        return f"mapping of {_kind_of(parts[0])} to {_kind_of(parts[1])}"
+    return _PLAIN[annotation]
+
+
+def _default(field: FieldInfo, parts: list[type[BaseModel]]) -> str:
+    if field.is_required():
+        return "*required*"
+    if field.default is PydanticUndefined or field.default in {None, ()}:
+        return "" if parts or field.default is PydanticUndefined else ("empty" if field.default == () else "absent")
+    for words, units in (("duration", _UNITS), ("size", _SIZES)):
+        if _kind(field) == words:
+            factor, unit = next(entry for entry in units if field.default % entry[0] == 0)
+            return f"`{field.default // factor}{unit}`"
+    printable = isinstance(field.default, str) and field.default.isprintable()
+    return f"`{field.default if printable else json.dumps(field.default)}`"
+
+
+def _meaning(field: FieldInfo, parts: list[type[BaseModel]]) -> str:
+    if field.description:
+        return field.description
+    return " ".join((parts[0].__doc__ or "").split()) if len(parts) == 1 else ""
+
+
+if __name__ == "__main__":
+    TARGET.write_text(render(), encoding="utf-8")
