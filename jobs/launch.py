@@ -33,7 +33,6 @@ from jobs.submit import (
 from pipelines.domain.errors import EXIT_USAGE, UnavailableError, UsageError, WalsafeError
 
 PROJECT = Path(__file__).resolve().parent.parent
-_OUTPUT = "answer"
 
 # What the JVM and Spark print at every start, before any logging configuration applies.
 _NOISE = re.compile(
@@ -74,19 +73,21 @@ def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, s
         location = Path(hadoop_conf) if hadoop_conf else None
         result = result_location(settings, location, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
         job += ["--result", result]
-    command = submit_command(
-        spark_home / "bin" / "spark-submit",
-        PROJECT,
-        build_archive(PROJECT),
-        user,
-        settings,
-        job,
-        small=JOBS[invocation.name].small,
-        ship=ship,
-    )
-    if settings.cluster_mode:
-        return _in_cluster(command, environment, spark_home, result, invocation)
-    return _in_client(command, environment)
+    with tempfile.TemporaryDirectory(prefix="walsafe-") as folder:
+        command = submit_command(
+            spark_home / "bin" / "spark-submit",
+            PROJECT,
+            build_archive(PROJECT),
+            user,
+            settings,
+            job,
+            scratch=Path(folder),
+            small=JOBS[invocation.name].small,
+            ship=ship,
+        )
+        if settings.cluster_mode:
+            return _in_cluster(command, environment, spark_home, result, invocation)
+        return _in_client(command, environment, Path(folder, "answer"))
 
 
 def child_environment(environ: Mapping[str, str], settings: Settings, spark_home: Path, java: Path) -> dict[str, str]:
@@ -106,18 +107,16 @@ def child_environment(environ: Mapping[str, str], settings: Settings, spark_home
     return environment
 
 
-def _in_client(command: Sequence[str], environment: Mapping[str, str]) -> int:
+def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: Path) -> int:
     """Runs the driver here. Its answer comes through a file: spark-submit mixes the driver's two streams into one."""
-    with tempfile.TemporaryDirectory(prefix="walsafe-") as folder:
-        answer = Path(folder, _OUTPUT)
-        code = _run(command, {**environment, OUTPUT_FILE_ENV: str(answer)})
-        if answer.exists():
-            sys.stdout.write(answer.read_text(encoding="utf-8"))
-            sys.stdout.flush()
-        elif code == 1:
-            raise UsageError(
-                f"spark-submit did not start the job, see above; check {SUBMIT_ARGS_ENV} and conf/spark-defaults.conf"
-            )
+    code = _run(command, {**environment, OUTPUT_FILE_ENV: str(answer)})
+    if answer.exists():
+        sys.stdout.write(answer.read_text(encoding="utf-8"))
+        sys.stdout.flush()
+    elif code == 1:
+        raise UsageError(
+            f"spark-submit did not start the job, see above; check {SUBMIT_ARGS_ENV} and conf/spark-defaults.conf"
+        )
     return code
 
 

@@ -127,6 +127,7 @@ def submit_command(
     settings: Settings,
     job: Sequence[str],
     *,
+    scratch: Path,
     small: bool = False,
     ship: Sequence[Path] = (),
 ) -> list[str]:
@@ -139,6 +140,7 @@ def submit_command(
         user: the user's own arguments, which win.
         settings: what they amount to.
         job: the job and its arguments.
+        scratch: a folder that goes when the job has ended.
         small: start fast rather than run fast (the JVM's optimizing compiler stays off).
         ship: files of this machine that a driver elsewhere needs.
     """
@@ -150,6 +152,9 @@ def submit_command(
     command = [str(spark_submit), "--properties-file", str(project / "conf" / "spark-defaults.conf")]
     if user.properties_file is None:
         command.append("--load-spark-defaults")  # those of a SPARK_HOME or SPARK_CONF_DIR of the user's, below ours
+    if settings.local and "spark.sql.warehouse.dir" not in settings.values:
+        # every table is named by its path; the catalog's own folder would be left behind where the user stands
+        command += ["--conf", f"spark.sql.warehouse.dir={scratch / 'warehouse'}"]
     if small and settings.local and "spark.driver.defaultJavaOptions" not in settings.values:
         command += ["--conf", f"spark.driver.defaultJavaOptions={_QUICK_START}"]
     command += user.rest

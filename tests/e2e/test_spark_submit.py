@@ -60,6 +60,8 @@ def test_text_and_a_refusal(submit: Submitter) -> None:
 
 
 def test_delta_in_the_session_that_the_defaults_describe(submit: Submitter, tmp_path: Path) -> None:
+    here = tmp_path / "where the user stands"
+    here.mkdir()
     done = submit(
         "probe",
         "delta",
@@ -68,6 +70,7 @@ def test_delta_in_the_session_that_the_defaults_describe(submit: Submitter, tmp_
         "--output",
         "json",
         env={"SPARK_SUBMIT_ARGS": "--master local[1]"},
+        cwd=here,
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -78,6 +81,7 @@ def test_delta_in_the_session_that_the_defaults_describe(submit: Submitter, tmp_
         "partitions": "2",
     }
     assert done.stderr == "said on standard error\n"  # a healthy run says nothing else
+    assert list(here.iterdir()) == []  # and leaves nothing behind
 
 
 def test_executors_in_other_processes_take_the_shipped_jars(submit: Submitter, tmp_path: Path) -> None:

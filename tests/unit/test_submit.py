@@ -29,7 +29,14 @@ def command_for(text: str, tmp_path: Path, *, small: bool = False) -> list[str]:
     user = read_user_arguments(text)
     settings = read_settings(user, DEFAULTS)
     return submit_command(
-        Path("/s/spark-submit"), tmp_path, Path("a.zip"), user, settings, ["demo", "--out", "x y"], small=small
+        Path("/s/spark-submit"),
+        tmp_path,
+        Path("a.zip"),
+        user,
+        settings,
+        ["demo", "--out", "x y"],
+        scratch=Path("/scratch"),
+        small=small,
     )
 
 
@@ -39,6 +46,8 @@ def test_plain_command(tmp_path: Path) -> None:
         "--properties-file",
         f"{tmp_path}/conf/spark-defaults.conf",
         "--load-spark-defaults",
+        "--conf",
+        "spark.sql.warehouse.dir=/scratch/warehouse",
         "--jars",
         f"{tmp_path}/.jars/delta.jar",
         "--py-files",

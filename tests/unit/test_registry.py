@@ -1,0 +1,33 @@
+"""Every job that can be named."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jobs.registry import JOBS
+
+PROJECT = Path(__file__).resolve().parents[2]
+SLOW = ("pyspark", "delta", "pyarrow", "pandas", "great_expectations", "matplotlib", "deltalake")
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_says_what_the_overview_says(name: str) -> None:
+    entry = JOBS[name]
+    job = entry.load()
+    assert entry.help == job.HELP
+    assert len(job.DESCRIPTION) > len(job.HELP)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_help_waits_for_no_slow_library(name: str) -> None:
+    code = (
+        "import sys; from jobs.entry import parse\n"
+        "try: parse([sys.argv[1], '--help'])\n"
+        "except SystemExit: print(','.join(m for m in sys.argv[2:] if m in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, name, *SLOW], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == ""
