@@ -59,7 +59,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     return run_reconcile(
         context,
         load_config(args.config, context),
-        Places(args.lake, args.lists),
+        Places(args.lake, args.lists, args.reports, args.metrics),
         args.snapshot or (),
         fleet=args.fleet,
         run_id=args.run_id,

@@ -1,13 +1,13 @@
 """The one module that wires all technologies into the use cases."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from getpass import getuser
 
 from jobs.config import Config
 from jobs.context import JobContext
+from jobs.reporting import Reports
 from pipelines.domain.gate_metrics import ClusterMetrics, ExpectationResult
-from pipelines.domain.run_summary import RunSummary
 from pipelines.domain.settings import Acceptances
 from pipelines.ports_reconcile import Reporter
 from pipelines.quality import gate
@@ -27,10 +27,14 @@ class Places:
     Attributes:
         lake: folder of the Delta tables.
         lists: folder of the delete-safe lists.
+        reports: folder of the HTML pages; None = `<lake>/reports`.
+        metrics: Prometheus text file; None = none is written.
     """
 
     lake: str
     lists: str
+    reports: str | None = None
+    metrics: str | None = None
 
 
 class GreatExpectationsGate:
@@ -45,15 +49,6 @@ class GreatExpectationsGate:
     ) -> Sequence[ExpectationResult]:
         """See `pipelines.quality.gate`."""
         return gate.check(metrics, accepted, max_deletable_share)
-
-
-class NoReports:
-    """For callers that want tables and lists alone."""
-
-    def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
-        """Writes nothing."""
-        del summaries
-        return {}
 
 
 def run_reconcile(
@@ -88,7 +83,7 @@ def run_reconcile(
         lake=PastNights(spark, places.lake),
         lists=DeleteLists(spark, places.lists),
         gate=GreatExpectationsGate(),
-        reporter=reporter or NoReports(),
+        reporter=reporter or Reports(spark, context.clock, places.lake, places.reports, places.metrics),
         lake_uri=places.lake,
     )
     return reconcile(request, ports)
