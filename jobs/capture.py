@@ -66,11 +66,10 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     from pipelines.sinks.snapshot_writer import SnapshotWriter  # noqa: PLC0415
     from pipelines.use_cases.capture import Patience, Subject, capture  # noqa: PLC0415
 
-    hadoop = HadoopJvm.of(context.spark)
     subject = Subject(cluster, wal_root, socket.gethostname())
     patience = Patience(section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000))
-    target = snapshot_target(out, hadoop)
-    with capture_sources(cluster, wal_root, section, hadoop) as sources, SnapshotWriter(target) as writer:
+    target = snapshot_target(out, HadoopJvm.of(context.spark))
+    with capture_sources(cluster, wal_root, section, context.spark) as sources, SnapshotWriter(target) as writer:
         captured = capture(subject, sources, writer, clock=context.clock, patience=patience)
     snapshot = captured.snapshot
     result = {

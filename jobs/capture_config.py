@@ -68,6 +68,9 @@ class FsimageFilesSection(Section):
 
     source: Literal["fsimage"]
     path: Text = Field(description="of the text, any Hadoop URI")
+    time_zone: TimeZone = Field(
+        description="of the process that wrote the text: it prints local times", examples=["Europe/Vienna"]
+    )
     transaction_time: InstantMs = Field(description="of the image's last transaction: nothing later is in it")
     delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = Field(
         default="\t", description="as given to `-delimiter`"

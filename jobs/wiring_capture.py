@@ -2,27 +2,44 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import TypeVar
 
 from pydantic import SecretStr
+from pyspark.sql import SparkSession
 
 from jobs.capture_config import (
     CaptureSection,
+    CellsQueuesSection,
+    ExportStateSection,
+    FsimageFilesSection,
     HadoopFilesSection,
+    HBaseQueuesSection,
+    LsFilesSection,
     ThriftQueuesSection,
+    WebHdfsFilesSection,
 )
+from pipelines.domain.errors import UsageError
+from pipelines.domain.snapshot import Step
 from pipelines.hadoop_jvm import HadoopJvm
 from pipelines.ports import FileSource, QueueSource, StateSource, WalDirectorySource
+from pipelines.sources.export_parts import ExportDirectory, ExportPart
+from pipelines.sources.exported_cells import ExportedQueues, SavedCells
+from pipelines.sources.exported_state import ExportedState
+from pipelines.sources.fsimage_files import FsimageFiles
 from pipelines.sources.hadoop_files import HadoopLister
 from pipelines.sources.hbase_admin import HBaseAdmin
 from pipelines.sources.hbase_client import HBaseClient
 from pipelines.sources.hbase_client_queues import HBaseClientQueues
+from pipelines.sources.ls_text_files import LsFiles, LsText
 from pipelines.sources.replication_znodes import ReplicationZnodes
+from pipelines.sources.saved_text import SavedFiles, lines_of
 from pipelines.sources.thrift_queues import ThriftQueues
 from pipelines.sources.wal_tree import WalTree
+from pipelines.sources.webhdfs_files import WebHdfsLister
 from pipelines.use_cases.capture import Sources
 
-ThingT = TypeVar("ThingT", HadoopLister, HBaseClient)
+ThingT = TypeVar("ThingT", HadoopLister, HBaseClient, SavedFiles)
 
 
 class CaptureWiring:
@@ -32,34 +49,70 @@ class CaptureWiring:
         cluster: for messages.
         wal_root: full URI.
         section: `capture` of the configuration.
-        hadoop: Spark's JVM.
+        spark: its JVM holds Hadoop's and HBase's clients.
         stack: closes what was opened.
     """
 
     def __init__(
-        self, cluster: str, wal_root: str, section: CaptureSection, hadoop: HadoopJvm, stack: ExitStack
+        self, cluster: str, wal_root: str, section: CaptureSection, spark: SparkSession, stack: ExitStack
     ) -> None:
         self._cluster = cluster
         self._wal_root = wal_root
         self._section = section
-        self._hadoop = hadoop
+        self._spark = spark
+        self._hadoop = HadoopJvm.of(spark)
         self._stack = stack
-        self._client: HBaseClient | None = None
 
     def sources(self) -> Sources:
         """All of them; nothing is read yet."""
-        files, directories = self._files()
-        return Sources(files, directories, self._queues(), self._state())
+        state = self._state()
+        files, directories = self._files(state)
+        return Sources(files, directories, self._queues(), state)
 
-    def _files(self) -> tuple[FileSource, WalDirectorySource]:
-        tree = self._live_tree()
-        return tree, tree
+    def _files(self, state: StateSource) -> tuple[FileSource, WalDirectorySource]:
+        """The listing, and whoever lists `WALs/` after it.
 
-    def _live_tree(self) -> WalTree:
+        That is the same live file system; the export where the state is exported; else Hadoop's.
+        """
         section = self._section.files
-        properties = _revealed(section.properties) if isinstance(section, HadoopFilesSection) else {}
-        lister = self._closed(HadoopLister(self._hadoop, self._wal_root, properties))
-        return WalTree(lister, self._wal_root)
+        exported = state if isinstance(state, ExportedState) else None
+        if isinstance(section, WebHdfsFilesSection):
+            tree = WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
+            return tree, exported or tree
+        if isinstance(section, HadoopFilesSection):
+            tree = self._hadoop_tree(_revealed(section.properties))
+            return tree, exported or tree
+        directories = exported or self._hadoop_tree({})
+        if isinstance(section, LsFilesSection):
+            return self._ls_files(section), directories
+        return self._fsimage(section), directories
+
+    def _hadoop_tree(self, properties: Mapping[str, str]) -> WalTree:
+        return WalTree(self._closed(HadoopLister(self._hadoop, self._wal_root, properties)), self._wal_root)
+
+    def _fsimage(self, section: FsimageFilesSection) -> FileSource:
+        return FsimageFiles(
+            self._spark,
+            section.path,
+            self._wal_root,
+            delimiter=section.delimiter,
+            zone=section.time_zone,
+            transaction_time=section.transaction_time,
+        )
+
+    def _ls_files(self, section: LsFilesSection) -> FileSource:
+        if section.time_zone is None or section.started_at is None or section.finished_at is None:
+            # the export script's own text, which tells all three
+            part = self._export.part("files") if section.path is None else self._stamped(section.path)
+            stamp = part.stamp()
+            return LsFiles(part.lines, LsText(self._wal_root, stamp.zone, part.name), stamp.step)
+        uri = section.path or ""
+        path = self._saved.local(uri)
+        step = Step("files", section.started_at, section.finished_at)
+        return LsFiles(lambda: lines_of(path, uri), LsText(self._wal_root, section.time_zone, uri), step)
+
+    def _stamped(self, uri: str) -> ExportPart:
+        return ExportPart(self._saved.local(uri), "files", uri)
 
     def _queues(self) -> QueueSource:
         section = self._section.queues
@@ -72,19 +125,38 @@ class CaptureWiring:
                 timeout_ms=section.timeout,
                 table=section.table,
             )
-        return HBaseClientQueues(self._hbase())
+        if isinstance(section, HBaseQueuesSection):
+            return HBaseClientQueues(self._hbase)
+        if isinstance(section, CellsQueuesSection):
+            names = ("queues-1", "queues-2")
+            passes = {
+                name: (one.path, Step(name, one.started_at, one.finished_at))
+                for name, one in zip(names, section.passes, strict=True)
+            }
+            return SavedCells(self._saved, passes)
+        return ExportedQueues(self._export)
 
     def _state(self) -> StateSource:
-        client = self._hbase()
-        return HBaseAdmin(client, ReplicationZnodes.of(self._hadoop, client.conf, self._section.hbase.timeout))
+        if isinstance(self._section.state, ExportStateSection):
+            return ExportedState(self._export, self._wal_root)
+        znodes = ReplicationZnodes.of(self._hadoop, self._hbase.conf, self._section.hbase.timeout)
+        return HBaseAdmin(self._hbase, znodes)
 
+    @cached_property
     def _hbase(self) -> HBaseClient:
-        if self._client is None:
-            hbase = self._section.hbase
-            where = f"HBase of cluster {self._cluster}"
-            client = HBaseClient(self._hadoop, hbase.site, _revealed(hbase.properties), hbase.timeout, where)
-            self._client = self._closed(client)
-        return self._client
+        hbase = self._section.hbase
+        where = f"HBase of cluster {self._cluster}"
+        return self._closed(HBaseClient(self._hadoop, hbase.site, _revealed(hbase.properties), hbase.timeout, where))
+
+    @cached_property
+    def _saved(self) -> SavedFiles:
+        return self._closed(SavedFiles(self._hadoop))
+
+    @cached_property
+    def _export(self) -> ExportDirectory:
+        if self._section.export is None:
+            raise UsageError("capture.export.path is missing")
+        return ExportDirectory(self._section.export.path, self._saved)
 
     def _closed(self, thing: ThingT) -> ThingT:
         self._stack.callback(thing.close)
@@ -92,10 +164,10 @@ class CaptureWiring:
 
 
 @contextmanager
-def capture_sources(cluster: str, wal_root: str, section: CaptureSection, hadoop: HadoopJvm) -> Iterator[Sources]:
+def capture_sources(cluster: str, wal_root: str, section: CaptureSection, spark: SparkSession) -> Iterator[Sources]:
     """The sources that the configuration names, open until the block ends."""
     with ExitStack() as stack:
-        yield CaptureWiring(cluster, wal_root, section, hadoop, stack).sources()
+        yield CaptureWiring(cluster, wal_root, section, spark, stack).sources()
 
 
 def _revealed(properties: Mapping[str, SecretStr]) -> dict[str, str]:

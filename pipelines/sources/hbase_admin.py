@@ -119,10 +119,11 @@ class HBaseAdmin:
             with java_errors(f"{self._client.where}, {what}"):
                 return question()
         except UnavailableError as error:
-            if any(word in str(error.__cause__) for word in _LOADING):
+            cause = java_cause(_cause(error))
+            if any(word in cause for word in _LOADING):
                 raise UnavailableError(
-                    f"{self._client.where}: the active master is not initialized yet ({java_cause(_cause(error))}); "
-                    "while it loads it would answer with no procedures. Try again when it is up"
+                    f"{self._client.where}: there is no active master that is initialized ({cause}); while one loads "
+                    "it would answer with no procedures. Try again when it is up"
                 ) from error
             raise
 

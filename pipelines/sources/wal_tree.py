@@ -76,7 +76,8 @@ class WalTree:
             for entry in page:
                 live.pop(entry.name, None)  # archived since: one file, in oldWALs
             progress.more(len(page))
-            yield _batch(directory, page)
+            if page:
+                yield _batch(directory, page)
         if not found:
             raise UsageError(f"{self._root} has no directory {ARCHIVE}: check wal_root (it is hbase.wal.dir)")
         rest = [file for files in live.values() for file in files]
@@ -135,6 +136,7 @@ class WalTree:
                 for page in self._lister.pages(directory):
                     below += [f"{directory}/{entry.name}" for entry in page if entry.is_directory]
                     yield directory, [entry for entry in page if not entry.is_directory]
+                yield directory, []  # it is there, empty or not
             except NoSuchDirectoryError:
                 if strict and directory != root:
                     raise NoSuchDirectoryError(directory) from None

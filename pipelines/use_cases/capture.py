@@ -24,6 +24,7 @@ from pipelines.domain.snapshot import (
 from pipelines.ports import (
     CaptureSource,
     Clock,
+    ClusterSettings,
     FileSource,
     QueueSource,
     SnapshotSink,
@@ -109,21 +110,31 @@ class Timeline:
     def take(self, name: str, source: CaptureSource, read: Callable[[], ValueT]) -> ValueT:
         """Run one step; its times are those of the attempt that succeeded, or those the source carries."""
         stamp = source.stamp(name)
-        attempts = 1 if stamp else self.patience.step_attempts
-        for attempt in range(1, attempts + 1):
+
+        def timed() -> tuple[ValueT, Step]:
             started_at = self.clock.now_ms()
-            logger.info("Step %s", name)
-            try:
-                value = read()
-            except UnavailableError as error:
-                if attempt == attempts:
-                    raise
-                logger.warning("Step %s, attempt %d of %d: %s", name, attempt, attempts, error)
-                self.patience.sleep_ms(self.patience.pause_ms)
-            else:
-                self.steps.append(stamp or Step(name, started_at, self.clock.now_ms()))
-                return value
-        raise AssertionError("a step is attempted at least once")
+            value = read()
+            return value, stamp or Step(name, started_at, self.clock.now_ms())
+
+        value, step = patiently(f"Step {name}", timed, self.patience)
+        self.steps.append(step)
+        return value
+
+
+def patiently(what: str, read: Callable[[], ValueT], patience: Patience) -> ValueT:
+    """Try again what is not answered.
+
+    Raises:
+        UnavailableError: the last attempt's.
+    """
+    logger.info("%s", what)
+    for attempt in range(1, patience.step_attempts):
+        try:
+            return read()
+        except UnavailableError as error:  # noqa: PERF203 - trying again is what the loop is for
+            logger.warning("%s, attempt %d of %d: %s", what, attempt, patience.step_attempts, error)
+            patience.sleep_ms(patience.pause_ms)
+    return read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +210,14 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
         UsageError: a source is not what the configuration says.
     """
     timeline = Timeline(clock, patience)
+    # configuration, not a step; asked first, so that an HBase that does not answer costs no listing
+    settings = patiently("Settings", sources.state.settings, patience)
     files = read_files(sources, sink, timeline)
     listing = list(timeline.steps)
     for attempt in range(1, patience.quiet_attempts + 1):
         timeline.steps = list(listing)
         readings = read_the_rest(sources, sink, timeline)
-        snapshot = _snapshot(subject, sources.state, readings, tuple(timeline.steps))
+        snapshot = _snapshot(subject, sources.state.clock_host(), settings, readings, tuple(timeline.steps))
         restless = _restless(snapshot, readings)
         if restless is None or sources.state.stamp("crashing-2") or attempt == patience.quiet_attempts:
             break
@@ -223,15 +236,16 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
     return Captured(sink.finish(snapshot), snapshot, files, readings.cells, restless)
 
 
-def _snapshot(subject: Subject, state: StateSource, readings: Readings, steps: tuple[Step, ...]) -> Snapshot:
-    settings = state.settings()
+def _snapshot(
+    subject: Subject, clock_host: str | None, settings: ClusterSettings, readings: Readings, steps: tuple[Step, ...]
+) -> Snapshot:
     return Snapshot(
         cluster=subject.cluster,
         cluster_id=settings.cluster_id,
         hbase_version=settings.hbase_version,
         queue_storage=QUEUE_STORAGE_TABLE,
         wal_root=subject.wal_root,
-        clock_host=state.clock_host() or subject.clock_host,
+        clock_host=clock_host or subject.clock_host,
         steps=steps,
         contents={},
         peers=readings.peers,

@@ -1,0 +1,158 @@
+# frozen_string_literal: true
+
+# The HBase part of walsafe-export.sh, for `hbase shell -n`: HBase's Java client through the shell's JRuby. Reads only.
+#
+# The order of the parts is the safety argument of docs/safety.md; do not change it.
+require 'base64'
+require 'json'
+require 'java'
+
+DIRECTORY = ENV.fetch('WALSAFE_EXPORT_DIR')
+HOST = java.net.InetAddress.getLocalHost.getHostName
+TELLING_NAME = /passw|secret|token|credential|api[._-]?key|access[._-]?key|private[._-]?key|jaas|keytab/i
+
+Hbase = org.apache.hadoop.hbase
+Client = org.apache.hadoop.hbase.client
+Option = org.apache.hadoop.hbase.ClusterMetrics::Option
+
+CONF = Hbase.HBaseConfiguration.create
+CONNECTION = Client.ConnectionFactory.createConnection(CONF)
+ADMIN = CONNECTION.getAdmin
+QUEUES = Hbase.TableName.valueOf(CONF.get('hbase.replication.queue.table.name', 'hbase:replication'))
+
+def now
+  java.time.Instant.ofEpochMilli(java.lang.System.currentTimeMillis).toString.sub(/(:\d\d)Z\z/, '\1.000Z')
+end
+
+# One part: what the block prints between two stamps.
+def part(step)
+  File.open(File.join(DIRECTORY, "#{step}.txt"), 'w:UTF-8') do |out|
+    out.puts "# walsafe-export 1 #{step} started #{now} host #{HOST} zone UTC"
+    yield out
+    out.puts "# walsafe-export end #{step} finished #{now} status 0"
+  end
+end
+
+def metrics(*options)
+  ADMIN.getClusterMetrics(java.util.EnumSet.copyOf(options))
+end
+
+# The master refuses this call until it is initialized; before, it answers with no procedures.
+def active_master
+  ADMIN.getNamespaceDescriptor('hbase')
+  metrics(Option::MASTER).getMasterName.toString
+end
+
+def online
+  metrics(Option::SERVERS_NAME).getServersName.map(&:toString)
+end
+
+# What tells a crash, an AddPeer or a migration; peers' configurations inside procedures are left out.
+def procedures
+  JSON.parse(ADMIN.getProcedures).map do |one|
+    servers = Array(one['stateMessage']).select { |message| message.key?('serverName') }
+    { className: one['className'], state: one['state'],
+      stateMessage: servers.map { |message| { serverName: message['serverName'] } } }
+  end
+end
+
+def known(thing, method)
+  thing.respond_to?(method) ? thing.public_send(method) : nil
+end
+
+def peer(description)
+  config = description.getPeerConfig
+  state = known(description, :getSyncReplicationState)
+  { peer_id: description.getPeerId, state: description.isEnabled ? 'ENABLED' : 'DISABLED',
+    cluster_key: config.getClusterKey, endpoint: config.getReplicationEndpointImpl,
+    serial: known(config, :isSerial), replicate_all: known(config, :replicateAllUserTables),
+    sync_replication_state: state&.toString, remote_wal_dir: known(config, :getRemoteWALDir),
+    config: config.getConfiguration.to_h { |key, value| [key, key =~ TELLING_NAME ? '(hidden)' : value] } }
+end
+
+# Queue data of HBase 2 in ZooKeeper: true, false, or nil where it cannot be told.
+def zk_queue_data
+  port = CONF.get('hbase.zookeeper.property.clientPort', '2181')
+  hosts = CONF.get('hbase.zookeeper.quorum', 'localhost').split(',').map(&:strip)
+  quorum = hosts.map { |host| host.include?(':') ? host : "#{host}:#{port}" }.join(',')
+  root = CONF.get('zookeeper.znode.parent', '/hbase').chomp('/')
+  replication = CONF.get('zookeeper.znode.replication', 'replication')
+  keeper = org.apache.zookeeper.ZooKeeper.new(quorum, 30_000, proc { |*| })
+  begin
+    return nil if keeper.exists("#{root}/hbaseid", false).nil?
+
+    %w[rs regions hfile-refs].any? { |name| !keeper.exists("#{root}/#{replication}/#{name}", false).nil? }
+  ensure
+    keeper.close
+  end
+rescue java.lang.Exception, StandardError => e
+  warn "ZooKeeper leftovers are unknown: #{e}"
+  nil
+end
+
+def flags(now_running)
+  running = lambda do |kind|
+    now_running.any? { |one| one[:className].end_with?(".#{kind}") && !%w[SUCCESS ROLLEDBACK].include?(one[:state]) }
+  end
+  { queue_table_exists: ADMIN.tableExists(QUEUES), add_peer_running: running.call('AddPeerProcedure'),
+    migration_pending: running.call('MigrateReplicationQueueFromZkToTableProcedure'), zk_queue_data: zk_queue_data }
+end
+
+def base64(bytes)
+  Base64.strict_encode64(String.from_java_bytes(bytes))
+end
+
+def scan_queues(out)
+  rows = 0
+  last = nil
+  if ADMIN.tableExists(QUEUES)
+    scan = Client.Scan.new
+    scan.setCaching(500)
+    scan.setBatch(1000)
+    scanner = CONNECTION.getTable(QUEUES).getScanner(scan)
+    while (result = scanner.next)
+      row = base64(result.getRow)
+      rows += 1 unless row == last
+      last = row
+      result.listCells.each do |cell|
+        util = Hbase.CellUtil
+        out.puts JSON.generate(row: row, family: base64(util.cloneFamily(cell)),
+                               qualifier: base64(util.cloneQualifier(cell)), value: base64(util.cloneValue(cell)))
+      end
+    end
+    scanner.close
+  end
+  out.puts "#{rows} row(s)"
+end
+
+def setting(name, default)
+  CONF.getLong(name, default)
+end
+
+part('online') { |out| out.puts JSON.generate(servers: online) }
+part('crashing') { |out| out.puts JSON.generate(active_master: active_master, procedures: JSON.generate(procedures)) }
+part('peers') do |out|
+  out.puts JSON.generate(peers: ADMIN.listReplicationPeers.map { |one| peer(one) }, flags: flags(procedures))
+end
+part('queues-1') { |out| scan_queues(out) }
+part('queues-2') { |out| scan_queues(out) }
+part('online-2') { |out| out.puts JSON.generate(servers: online) }
+cluster = metrics(Option::CLUSTER_ID, Option::HBASE_VERSION)
+part('settings') do |out|
+  out.puts JSON.generate(
+    cluster_id: cluster.getClusterId, hbase_version: cluster.getHBaseVersion,
+    retention: {
+      wal_ttl_ms: setting('hbase.master.logcleaner.ttl', 600_000),
+      procedure_wal_ttl_ms: setting('hbase.master.procedurewalcleaner.ttl', 604_800_000),
+      master_local_wal_ttl_ms: setting('hbase.master.local.store.walcleaner.ttl', 604_800_000)
+    },
+    log_cleaner_plugins: CONF.get('hbase.master.logcleaner.plugins', ''),
+    backup_enabled: CONF.getBoolean('hbase.backup.enable', false)
+  )
+end
+part('crashing-2') do |out|
+  found = procedures
+  states = flags(found)
+  out.puts JSON.generate(procedures: JSON.generate(found), flags: states, active_master: active_master)
+end
+CONNECTION.close

@@ -1,0 +1,102 @@
+"""`hbase:replication` from saved scans: the export script's, or lines of a snapshot's own form."""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from pipelines.domain.errors import SnapshotError, UsageError
+from pipelines.domain.json_form import Form
+from pipelines.domain.replication_queues import Cell
+from pipelines.domain.snapshot import Step
+from pipelines.sources.export_parts import ExportDirectory
+from pipelines.sources.saved_text import SavedFiles, lines_of
+
+_FIELDS = ("row", "family", "qualifier", "value")
+_CLOSING = re.compile(r"([0-9]+) row\(s\)")
+
+
+class ExportedQueues:
+    """`QueueSource` over the export script's scans; each must end with its count of rows."""
+
+    def __init__(self, export: ExportDirectory) -> None:
+        self._export = export
+
+    def stamp(self, step: str) -> Step | None:
+        """See `CaptureSource.stamp`."""
+        return self._export.part(step).stamp().step
+
+    def cells(self, step: str) -> Iterator[Cell]:
+        """See `QueueSource.cells`."""
+        return scanned_cells(self._export.part(step).lines(), f"{step}.txt")
+
+
+class SavedCells:
+    """`QueueSource` over two files of JSON lines, in the form of a snapshot's `queues-1.jsonl`.
+
+    Args:
+        files: fetches them.
+        passes: URI and times of each, by the name of the step.
+    """
+
+    def __init__(self, files: SavedFiles, passes: Mapping[str, tuple[str, Step]]) -> None:
+        self._files = files
+        self._passes = passes
+
+    def stamp(self, step: str) -> Step | None:
+        """See `CaptureSource.stamp`."""
+        return self._passes[step][1]
+
+    def cells(self, step: str) -> Iterator[Cell]:
+        """See `QueueSource.cells`."""
+        uri, _ = self._passes[step]
+        for number, line in lines_of(self._files.local(uri), uri):
+            if line:
+                yield parse_cell(line, f"{uri}, line {number}")
+
+
+def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]:
+    """Cells of a scan that ends with `N row(s)`.
+
+    Raises:
+        SnapshotError: the closing line is missing or counts other rows: the scan is not whole.
+        UsageError: a line that is no cell.
+    """
+    rows = 0
+    last: bytes | None = None
+    closed = False
+    for number, line in lines:
+        if closed:
+            raise SnapshotError(f"{name}, line {number}: something follows the closing `N row(s)`; export again")
+        closing = _CLOSING.fullmatch(line)
+        if closing is not None:
+            if int(closing.group(1)) != rows:
+                raise SnapshotError(f"{name}: {rows} rows, but its closing line says {closing.group(1)}; export again")
+            closed = True
+            continue
+        cell = parse_cell(line, f"{name}, line {number}")
+        rows += cell.row != last
+        last = cell.row
+        yield cell
+    if not closed:
+        raise SnapshotError(f"{name}: the closing `N row(s)` is missing, the scan is not whole; export again")
+
+
+def parse_cell(line: str, where: str) -> Cell:
+    """One line of JSON.
+
+    Raises:
+        UsageError: not a cell; the message names the place.
+    """
+    try:
+        form = Form(json.loads(line), where)
+        parts = [base64.b64decode(form.any_text(field), validate=True) for field in _FIELDS]
+        form.no_other_keys()
+    except SnapshotError as error:
+        raise UsageError(str(error)) from None
+    except (ValueError, RecursionError, binascii.Error):
+        raise UsageError(
+            f'{where}: not a cell like {{"row":"<base64>","family":…,"qualifier":…,"value":…}}: {line[:120]!r}'
+        ) from None
+    return Cell(*parts)

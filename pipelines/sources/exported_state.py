@@ -1,0 +1,114 @@
+"""What the active master knew when the export script asked it, and the directories it listed."""
+
+from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
+from pipelines.domain.json_form import Form
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.snapshot import PEER_STATES, Backup, Flags, Peer, Retention, Step, WalDirectory
+from pipelines.ports import ClusterSettings
+from pipelines.sources.export_parts import ExportDirectory
+from pipelines.sources.ls_text_files import LsText
+from pipelines.sources.procedures import crashing_servers, parse_procedures
+
+
+class ExportedState:
+    """`StateSource` and `WalDirectorySource` over an export.
+
+    Args:
+        export: its parts.
+        wal_root: full URI, as given to the script.
+    """
+
+    def __init__(self, export: ExportDirectory, wal_root: str) -> None:
+        self._export = export
+        self._root = wal_root
+
+    def stamp(self, step: str) -> Step | None:
+        """See `CaptureSource.stamp`."""
+        return self._export.part(step).stamp().step
+
+    def clock_host(self) -> str | None:
+        """The host that ran the script.
+
+        Raises:
+            SnapshotError: the parts come from several hosts, whose clocks say nothing about each other.
+        """
+        hosts = {self._export.part(step).stamp().host for step in ("wal_directories", "online", "crashing-2")}
+        if len(hosts) > 1:
+            raise SnapshotError(
+                f"the export's parts come from several hosts ({', '.join(sorted(hosts))}); export again"
+            )
+        return hosts.pop()
+
+    def wal_directories(self) -> tuple[WalDirectory, ...]:
+        """See `WalDirectorySource.wal_directories`."""
+        part = self._export.part("wal_directories")
+        return LsText(self._root, part.stamp().zone, "wal_directories.txt").directories(part.lines())
+
+    def settings(self) -> ClusterSettings:
+        """See `StateSource.settings`."""
+        form = self._export.part("settings").form()
+        retention = form.part("retention")
+        plugins = [name.strip() for name in form.any_text("log_cleaner_plugins").split(",")]
+        return ClusterSettings(
+            cluster_id=form.optional_text("cluster_id"),
+            hbase_version=form.optional_text("hbase_version"),
+            retention=Retention(
+                wal_ttl_ms=retention.count("wal_ttl_ms"),
+                procedure_wal_ttl_ms=retention.count("procedure_wal_ttl_ms"),
+                master_local_wal_ttl_ms=retention.count("master_local_wal_ttl_ms"),
+            ),
+            log_cleaner_plugins=tuple(dict.fromkeys(name for name in plugins if name)),
+            backup=Backup(enabled=form.flag("backup_enabled")),
+        )
+
+    def active_master(self, step: str) -> str:
+        """See `StateSource.active_master`; the script asks the master as `hbase_admin` does."""
+        return str(_server(self._export.part(step).form().text("active_master"), step))
+
+    def online(self, step: str) -> frozenset[ServerName]:
+        """See `StateSource.online`."""
+        return frozenset(_server(name, step) for name in self._export.part(step).form().texts("servers"))
+
+    def crashing(self, step: str) -> frozenset[ServerName]:
+        """See `StateSource.crashing`."""
+        form = self._export.part(step).form()
+        try:
+            return crashing_servers(parse_procedures(form.text("procedures")))
+        except MalformedError as error:
+            raise SnapshotError(f"{step}.txt: {error}; export again") from None
+
+    def peers(self) -> tuple[Peer, ...]:
+        """See `StateSource.peers`."""
+        return tuple(map(_peer, self._export.part("peers").form().parts("peers")))
+
+    def flags(self, step: str) -> Flags:
+        """See `StateSource.flags`."""
+        flags = self._export.part(step).form().part("flags")
+        return Flags(
+            queue_table_exists=flags.optional_flag("queue_table_exists"),
+            add_peer_running=flags.optional_flag("add_peer_running"),
+            migration_pending=flags.optional_flag("migration_pending"),
+            zk_queue_data=flags.optional_flag("zk_queue_data"),
+        )
+
+
+def _peer(form: Form) -> Peer:
+    config = form.optional_part("config")
+    return Peer(
+        peer_id=form.text("peer_id"),
+        state=form.one_of("state", PEER_STATES),
+        cluster_key=form.optional_text("cluster_key"),
+        endpoint=form.optional_text("endpoint"),
+        serial=form.optional_flag("serial"),
+        replicate_all=form.optional_flag("replicate_all"),
+        sync_replication_state=form.optional_text("sync_replication_state"),
+        remote_wal_dir=form.optional_text("remote_wal_dir"),
+        config=None if config is None else {key: config.any_text(key) for key in config.names()},
+    )
+
+
+def _server(name: str, step: str) -> ServerName:
+    try:
+        return ServerName.parse(name)
+    except MalformedError as error:
+        raise UsageError(f"{step}.txt: {error}") from None

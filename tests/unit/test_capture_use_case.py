@@ -1,0 +1,248 @@
+"""The order of a capture, its patience, and what it refuses."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from pipelines.domain.capture_order import CAPTURE_ORDER
+from pipelines.domain.errors import RefusedError, UnavailableError
+from pipelines.domain.replication_queues import Cell
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.snapshot import Flags, Peer, Retention, Snapshot, Step, WalDirectory
+from pipelines.ports import ClusterSettings, FileBatch
+from pipelines.use_cases.capture import Captured, Patience, Sources, Subject, capture
+from pipelines.use_cases.capture_secrets import HIDDEN, without_secrets
+
+H1, H2 = ServerName("h1", 16020, 5), ServerName("h2", 16020, 6)
+CALM = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
+
+
+@dataclass
+class World:
+    """Every source and the sink in one, remembering what was asked, in which order."""
+
+    asked: list[str] = field(default_factory=list)
+    now: int = 1_000
+    failures: dict[str, int] = field(default_factory=dict)
+    stamps: dict[str, Step] = field(default_factory=dict)
+    masters: list[str] = field(default_factory=lambda: ["m,1,1", "m,1,1"])
+    rows: dict[str, list[bytes]] = field(default_factory=dict)
+    online_later: list[frozenset[ServerName]] = field(default_factory=list)
+    peer: Peer = field(default_factory=lambda: Peer("1", "ENABLED", config={"db.password": "hunter2"}))
+    slept: list[int] = field(default_factory=list)
+    finished: Snapshot | None = None
+
+    def now_ms(self) -> int:
+        self.now += 1
+        return self.now
+
+    def ask(self, what: str) -> None:
+        self.asked.append(what)
+        if self.failures.get(what, 0) > 0:
+            self.failures[what] -= 1
+            raise UnavailableError(f"{what} did not answer")
+
+    def stamp(self, step: str) -> Step | None:
+        return self.stamps.get(step)
+
+    def files(self, batches: Iterable[FileBatch] | None = None) -> object:
+        if batches is not None:
+            return sum(map(len, batches))
+        return self._listing()
+
+    def _listing(self) -> Iterator[FileBatch]:
+        self.ask("files")
+        yield FileBatch(["oldWALs/a.1"], [1], [1])
+
+    def wal_directories(self) -> tuple[WalDirectory, ...]:
+        self.ask("wal_directories")
+        return (WalDirectory(H1, 0, 1),)
+
+    def cells(self, name: str, cells: Iterable[Cell] | None = None) -> object:
+        if cells is not None:
+            return len(list(cells))
+        return self._scan(name)
+
+    def _scan(self, step: str) -> Iterator[Cell]:
+        self.ask(step)
+        for row in self.rows.get(step, [b"1-h1,16020,5"]):
+            yield Cell(row, b"queue", b"g", b"w:1")
+
+    def settings(self) -> ClusterSettings:
+        self.ask("settings")
+        return ClusterSettings("id", "3.0.0", Retention(1, 2, 3), None, None)
+
+    def clock_host(self) -> str | None:
+        return None
+
+    def active_master(self, step: str) -> str:
+        self.ask(f"master:{step}")
+        return self.masters[step == "crashing-2"]
+
+    def online(self, step: str) -> frozenset[ServerName]:
+        self.ask(step)
+        if step == "online-2" and self.online_later:
+            return self.online_later.pop(0)
+        return frozenset({H1})
+
+    def crashing(self, step: str) -> frozenset[ServerName]:
+        self.ask(f"procedures:{step}")
+        return frozenset({H2})
+
+    def peers(self) -> tuple[Peer, ...]:
+        self.ask("peers")
+        return (self.peer,)
+
+    def flags(self, step: str) -> Flags:
+        self.ask(f"flags:{step}")
+        return replace(CALM, add_peer_running=step == "crashing-2")
+
+    def finish(self, snapshot: Snapshot) -> str:
+        self.finished = snapshot
+        return "file:///s"
+
+    def capture(self, step_attempts: int = 1, quiet_attempts: int = 1) -> Captured:
+        patience = Patience(step_attempts, quiet_attempts, 7, self.slept.append)
+        sources = Sources(self, self, self, self)  # type: ignore[arg-type]
+        return capture(Subject("c", "hdfs://n/h", "edge"), sources, self, clock=self, patience=patience)  # type: ignore[arg-type]
+
+
+THE_REST = [
+    "wal_directories",
+    "online",
+    "master:crashing",
+    "procedures:crashing",
+    "peers",
+    "flags:peers",
+    "queues-1",
+    "queues-2",
+    "online-2",
+    "procedures:crashing-2",
+    "flags:crashing-2",
+    "master:crashing-2",
+]
+
+
+def test_everything_is_asked_in_the_order_that_loses_nothing() -> None:
+    world = World()
+    captured = world.capture()
+    assert world.asked == ["settings", "files", *THE_REST]
+    snapshot = world.finished
+    assert snapshot is not None
+    assert snapshot is captured.snapshot
+    assert tuple(step.step for step in snapshot.steps) == CAPTURE_ORDER
+    times = [time for step in snapshot.steps for time in (step.started_at, step.finished_at)]
+    assert times == sorted(times)
+    assert snapshot.flags == CALM
+    assert snapshot.flags_2 == replace(CALM, add_peer_running=True)
+    assert snapshot.membership is not None
+    assert (snapshot.membership.online, snapshot.membership.crashing) == ({H1}, {H2})
+    assert [directory.server for directory in snapshot.membership.wal_directories] == [H1]
+    assert (captured.files, captured.cells, captured.restless) == (1, 1, None)
+    assert snapshot.clock_host == "edge"
+
+
+def test_a_step_that_is_not_answered_is_tried_again_and_stamped_anew() -> None:
+    world = World(failures={"files": 1, "queues-2": 2})
+    world.capture(step_attempts=3)
+    assert world.asked == ["settings", "files", "files", *THE_REST[:8], "queues-2", "queues-2", *THE_REST[8:]]
+    assert world.slept == [7, 7, 7]
+    assert world.finished is not None
+    assert world.finished.files_step.started_at == 1_002
+
+
+@pytest.mark.parametrize("step", ["settings", "files", *THE_REST])
+def test_a_step_that_never_answers_ends_the_capture(step: str) -> None:
+    world = World(failures={step: 2})
+    with pytest.raises(UnavailableError, match=step):
+        world.capture(step_attempts=2)
+    assert world.finished is None
+
+
+def test_while_servers_leave_the_rest_is_read_again_after_the_same_listing() -> None:
+    world = World(online_later=[frozenset()])
+    captured = world.capture(quiet_attempts=2)
+    assert world.asked == ["settings", "files", *THE_REST, *THE_REST]
+    assert captured.restless is None
+    assert world.finished is not None
+    assert tuple(step.step for step in world.finished.steps) == CAPTURE_ORDER
+
+
+def test_a_cluster_that_never_rests_is_captured_all_the_same() -> None:
+    world = World(rows={"queues-2": [b"1-h2,16020,6/h1,16020,5"]})
+    captured = world.capture(quiet_attempts=2)
+    assert world.asked.count("queues-1") == 2
+    assert captured.restless is not None
+    assert world.finished is not None
+
+
+@pytest.mark.parametrize("row", [b"junk", b"\xff"])
+def test_a_malformed_row_is_captured_for_reconcile_to_name(row: bytes) -> None:
+    world = World(rows={"queues-1": [row]})
+    world.capture(quiet_attempts=3)
+    assert world.asked.count("queues-1") == 1
+    assert world.finished is not None
+
+
+def test_another_master_is_refused() -> None:
+    world = World(masters=["m,1,1", "m,1,2"])
+    with pytest.raises(RefusedError, match="active master changed from m,1,1 to m,1,2"):
+        world.capture()
+    assert world.finished is None
+
+
+@pytest.mark.parametrize(
+    ("stamps", "words"),
+    [
+        ({"queues-1": Step("queues-1", 1, 2)}, "'queues-1' started at"),
+        ({"files": Step("files", 5_000, 6_000)}, "'wal_directories' started at"),
+        ({"files": Step("files", 7, 6)}, "'files' finished before it started"),
+    ],
+)
+def test_exported_inputs_out_of_order_are_refused(stamps: dict[str, Step], words: str) -> None:
+    world = World(stamps=stamps)
+    with pytest.raises(RefusedError, match=words):
+        world.capture()
+    assert world.finished is None
+
+
+def test_an_older_listing_keeps_its_own_times() -> None:
+    world = World(stamps={"files": Step("files", 5, 6)})
+    world.capture()
+    assert world.finished is not None
+    assert world.finished.files_step == Step("files", 5, 6)
+
+
+def test_secrets_of_peers_do_not_reach_the_snapshot() -> None:
+    world = World()
+    world.capture()
+    assert world.finished is not None
+    assert "hunter2" not in repr(world.finished)
+
+
+SECRET = "hunter2"  # noqa: S105 - what must not be seen
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Peer("1", "ENABLED", cluster_key=f"hbase+rpc://u:{SECRET}@h:1/"),
+        lambda: Peer("1", "ENABLED", cluster_key=f"hbase+zk://h:1/hbase?my.password={SECRET}&x=1"),
+        lambda: Peer("1", "ENABLED", remote_wal_dir=f"s3a://key:{SECRET}@bucket/wal"),
+        lambda: Peer("1", "ENABLED", config={"fs.s3a.secret.key": SECRET, "my.PASSWORD": SECRET, "auth.token": SECRET}),
+        lambda: Peer("1", "ENABLED", config={"jdbc.url": f"jdbc:x://h/db;user=u;password={SECRET};a=b"}),
+        lambda: Peer("1", "ENABLED", config={"es.url": f"https://u:{SECRET}@h/"}),
+    ],
+)
+def test_values_that_look_like_secrets_are_hidden(make: Callable[[], Peer]) -> None:
+    shown = without_secrets(make())
+    assert SECRET not in repr(shown)
+    assert HIDDEN in repr(shown)
+
+
+def test_ordinary_values_stay() -> None:
+    peer = Peer(
+        "1", "ENABLED", cluster_key="zk1,zk2:2181:/hbase", config={"hbase.rpc.timeout": "9", "url": "http://h/a?b=c"}
+    )
+    assert without_secrets(peer) == peer
