@@ -112,12 +112,12 @@ class DeleteLists:
         return {size.cluster: f"{staging}/cluster={size.cluster}" for size in sizes}
 
     def _line_counts(self, folders: Collection[str]) -> Mapping[str, int]:
-        """Lines of each written file by its name, which Spark makes unique."""
+        """Lines of each written file by folder and name: one task gives its files in several folders the same name."""
         if not folders:
             return {}
         lines = self._spark.read.option("recursiveFileLookup", "true").text(list(folders))
-        counts = lines.groupBy(F.element_at(F.split("_metadata.file_path", "/"), -1).alias("name")).count()
-        return {row["name"]: row["count"] for row in counts.collect()}
+        place = F.substring_index("_metadata.file_path", "/", -2)
+        return {row["place"]: row["count"] for row in lines.groupBy(place.alias("place")).count().collect()}
 
     def _publish(self, request: ListRequest, folder: str | None, counts: Mapping[str, int]) -> Manifest:
         final = self.uri(request.cluster, request.run_id)
@@ -158,12 +158,13 @@ class DeleteLists:
         )
         parts: list[Part] = []
         for name in names:
-            if counts.get(name, 0) == 0:
+            lines = counts.get(f"{folder.rpartition('/')[2]}/{name}", 0)
+            if lines == 0:
                 self._rename(f"{folder}/{name}", f"{folder}/.empty-{name}")
                 continue
             target = part_name(len(parts))
             self._rename(f"{folder}/{name}", f"{folder}/{target}")
-            parts.append(Part(target, counts[name], self._sha256(f"{folder}/{target}")))
+            parts.append(Part(target, lines, self._sha256(f"{folder}/{target}")))
         return tuple(parts)
 
     def _sha256(self, uri: str) -> str:
