@@ -128,9 +128,10 @@ def _night_axis(axes: Any, nights: Sequence[int]) -> None:  # noqa: ANN401 - mat
 
 def _byte_axis(axis: Any, most: int) -> None:  # noqa: ANN401 - matplotlib's axis
     unit = 1
-    while most / unit >= 1024 * 1.5:
+    while most / unit >= 1024:
         unit *= 1024
-    step = next(one * unit for one in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000) if most / (one * unit) <= 5)
+    parts = (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 256) if unit > 1 else (1, 2, 5, 10, 20, 50, 100, 200, 256)
+    step = int(next(part for part in parts if most / (part * unit) <= 5) * unit)
     axis.set_ticks([number * step for number in range(int(most // step) + 2)])
     axis.set_major_formatter(lambda value, _: human_bytes(int(value)).replace(".0 ", " "))
 

@@ -48,6 +48,7 @@ class DeltaTables:
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = spark
         self.lake_uri = lake_uri.rstrip("/")
+        self._ensured: dict[str, int] = {}
 
     def location(self, table: Table) -> str:
         """The folder of a table."""
@@ -66,12 +67,14 @@ class DeltaTables:
         self._ensure(first)
         self._in_parallel(self._ensure, rest)
 
-    def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey]) -> None:
+    def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey], *, fresh: bool = False) -> None:
         """Make the frames the whole of what the tables hold of these runs; tables commit side by side.
 
         Args:
             writes: table name to its rows: exactly the table's columns and types, identity columns filled from `runs`.
             runs: the clusters and runs that the frames speak of, those without any row included.
+            fresh: since `ensure`, `runs` has been read and has no other attempt at any of these runs: saves the look
+                before each append; the look back finds a twin that began later.
 
         Raises:
             UnavailableError: the lake cannot be written, or others kept it busy for minutes.
@@ -80,7 +83,7 @@ class DeltaTables:
         for name, frame in writes.items():
             same_columns(frame.schema, known[name])
         if runs:
-            self._in_parallel(lambda name: self._replace(known[name], writes[name], runs), list(writes))
+            self._in_parallel(lambda name: self._replace(known[name], writes[name], runs, fresh=fresh), list(writes))
 
     def append_rows(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
         """Append a few rows of the driver in one commit, e.g. STARTED and terminal rows of `runs`.
@@ -111,6 +114,7 @@ class DeltaTables:
         location = self.location(table)
         builder = DeltaTable.createIfNotExists(self._spark).location(location).comment(table.comment)
         builder.addColumns(table.schema).partitionedBy(*table.partitioned_by).execute()
+        self._ensured[table.name] = self._version(table)
         there = self._spark.read.format("delta").load(location).schema
         fault = column_fault(there, table, location)
         if fault is not None:
@@ -120,12 +124,15 @@ class DeltaTables:
             nothing = local_frame(self._spark, [], table.schema)
             nothing.write.format("delta").mode("append").option("mergeSchema", "true").save(location)
 
-    def _replace(self, table: Table, frame: DataFrame, runs: Collection[RunKey]) -> None:
-        self._retrying(table, lambda: self._replace_once(table, frame, runs))
+    def _replace(self, table: Table, frame: DataFrame, runs: Collection[RunKey], *, fresh: bool) -> None:
+        # good for one append, which changes the version; a second try looks for itself
+        hint = iter([self._ensured.pop(table.name, None)] if fresh else [])
+        self._retrying(table, lambda: self._replace_once(table, frame, runs, next(hint, None)))
 
-    def _replace_once(self, table: Table, frame: DataFrame, runs: Collection[RunKey]) -> None:
-        before, token, of_runs = self._version(table), str(uuid.uuid4()), _rows_of(runs)
-        if not self._any_row(table, of_runs):
+    def _replace_once(self, table: Table, frame: DataFrame, runs: Collection[RunKey], ensured: int | None) -> None:
+        before = self._version(table) if ensured is None else ensured
+        token, of_runs = str(uuid.uuid4()), _rows_of(runs)
+        if ensured is not None or not self._any_row(table, of_runs):
             self._append(table, frame, token)
             if self._version(table) == before + 1 or not self._any_row(table, of_runs, self._before(table, token)):
                 return

@@ -113,7 +113,7 @@ def _server(server: Json) -> Iterator[str]:
         yield "  Queues of its WALs, and queues that it has claimed:"
         for queue in server["holders"]:
             yield f"    {_size(queue)}  {_peer_name(queue)}, {_queue(queue)}"
-            if queue["remedy"]:
+            if queue["remedy"] and queue["frees_bytes"]:
                 yield f"      What frees {human_bytes(queue['frees_bytes'])}: {queue['remedy']}"
 
 

@@ -126,6 +126,17 @@ def test_a_twin_that_commits_between_the_look_and_the_append_is_replaced(
     assert contents(lake) == [("prod-a", "night-1", 2)] * 2
 
 
+def test_a_fresh_run_finds_the_twin_that_began_after_it(lake: DeltaTables) -> None:
+    lake.ensure(ONLY)
+    twin = DeltaTables(lake._spark, lake.lake_uri)
+    twin.ensure(ONLY)
+    twin.replace(totals(twin, A, files=1), [A], fresh=True)
+    lake.replace(totals(lake, A, files=2), [A], fresh=True)
+    assert contents(lake) == [("prod-a", "night-1", 2)] * 2
+    lake.replace(totals(lake, B, files=3, rows=1), [B], fresh=True)
+    assert contents(lake) == [("prod-a", "night-1", 2)] * 2 + [("prod-b", "night-1", 3)]
+
+
 def test_append_rows_takes_ms_and_leaves_the_rest_null(lake: DeltaTables) -> None:
     lake.ensure((RUNS,))
     row = {"cluster": "prod-a", "run_id": "night-1", "run_date": DAY, "status": "STARTED", "at": 1_795_000_000_123}
