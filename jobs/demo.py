@@ -5,7 +5,7 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -173,12 +173,10 @@ def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSumma
 
 def _page(last: RunSummary, places: _Places, context: JobContext) -> Path:
     """The HTML page of the last night, with the curves of all."""
-    from pipelines.sinks.report import HtmlReports  # noqa: PLC0415 - `--help` must not import matplotlib
-    from pipelines.sources.lake import Lake  # noqa: PLC0415
+    from jobs.reporting import Reports  # noqa: PLC0415 - `--help` must not import matplotlib
 
-    histories = Lake(context.spark, _uri(places.lake)).histories({last.cluster: last.files_started_ms}, NIGHTS)
-    reports = HtmlReports(context.spark, _uri(places.reports))
-    (page,) = reports.publish([replace(last, history=histories[last.cluster])]).values()
+    reports = Reports(context.spark, context.clock, _uri(places.lake), _uri(places.reports), None)
+    (page,) = reports.publish([last]).values()
     return Path(page.removeprefix("file:"))
 
 
