@@ -18,8 +18,8 @@ if ! is_ready; then
     # what needs no package must not install any: --help, --version, a job that does not exist
     if ! "$SYSTEM_PYTHON" -I -c 'import sys; sys.path.insert(0, sys.argv[1]); from jobs.registry import JOBS; sys.exit(sys.argv[2] not in JOBS)' \
         "$PROJECT" "${1-}"; then
-        exec "$SYSTEM_PYTHON" -I -B -c "$LAUNCH" "$PROJECT" "$@"
+        exec "$SYSTEM_PYTHON" -I -B -X utf8 -c "$LAUNCH" "$PROJECT" "$@"
     fi
     set_up
 fi
-exec "$PROJECT/.venv/bin/python" -I -c "$LAUNCH" "$PROJECT" "$@"
+exec "$PROJECT/.venv/bin/python" -I -X utf8 -c "$LAUNCH" "$PROJECT" "$@"

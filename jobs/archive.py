@@ -11,15 +11,15 @@ SHIPPED = ("conf", "jobs", "pipelines", "schemas")
 _OLDEST = (1980, 1, 1, 0, 0, 0)  # the earliest date a zip can hold: the same tree must give the same bytes
 
 
-def build_archive(project: Path) -> Path:
+def build_archive(project: Path, scratch: Path) -> Path:
     """Packs the shipped folders, unless this very content has been packed before.
 
     Args:
         project: the project's root.
+        scratch: a folder to use instead where the project belongs to somebody else.
 
     Returns:
-        `<project>/.cache/archive/walsafe-<digest of the content>.zip`, or the same below the system's temporary
-        folder if the project belongs to somebody else.
+        `<project>/.cache/archive/walsafe-<digest of the content>.zip`, or a file of that name in `scratch`.
     """
     files = {str(path.relative_to(project)): path.read_bytes() for path in _files(project)}
     digest = hashlib.sha256()
@@ -32,8 +32,8 @@ def build_archive(project: Path) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         return _write(target, files)
-    except PermissionError:
-        return _write(Path(tempfile.mkdtemp(prefix="walsafe-archive-")) / name, files)
+    except OSError:  # no permission, or a read-only file system
+        return _write(scratch / name, files)
 
 
 def _files(project: Path) -> Iterator[Path]:

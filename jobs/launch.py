@@ -77,7 +77,7 @@ def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, s
         command = submit_command(
             spark_home / "bin" / "spark-submit",
             PROJECT,
-            build_archive(PROJECT),
+            build_archive(PROJECT, Path(folder)),
             user,
             settings,
             job,

@@ -158,17 +158,24 @@ def test_archive_holds_the_project_and_is_the_same_every_time(tmp_path: Path) ->
         (tmp_path / folder / "a.py").write_text(folder)
     (tmp_path / "jobs" / "__pycache__").mkdir()
     (tmp_path / "jobs" / "__pycache__" / "a.pyc").write_bytes(b"x")
-    first = build_archive(tmp_path)
+    first = build_archive(tmp_path, tmp_path / "none")
     content = first.read_bytes()
     first.unlink()
     (tmp_path / "jobs" / "a.py").touch()  # a new date, the same content
-    assert build_archive(tmp_path) == first
+    assert build_archive(tmp_path, tmp_path / "none") == first
     assert first.read_bytes() == content
     names = subprocess.run([sys.executable, "-m", "zipfile", "-l", first], capture_output=True, text=True, check=True)
     listed = {line.split()[0] for line in names.stdout.splitlines()[1:]}
     assert listed == {"conf/a.py", "jobs/a.py", "pipelines/sinks/a.py", "schemas/a.py"}
     (tmp_path / "jobs" / "a.py").write_text("changed")
-    assert build_archive(tmp_path) != first
+    assert build_archive(tmp_path, tmp_path / "none") != first
+
+
+def test_an_archive_of_a_project_that_is_not_ours_to_write(tmp_path: Path) -> None:
+    (tmp_path / "project" / "jobs").mkdir(parents=True)
+    (tmp_path / "project" / ".cache").touch()  # no folder can be made there
+    archive = build_archive(tmp_path / "project", tmp_path)
+    assert (archive.parent, archive.suffix) == (tmp_path, ".zip")
 
 
 def test_an_archive_imports(tmp_path: Path) -> None:
@@ -177,7 +184,7 @@ def test_an_archive_imports(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],  # no site-packages: --help needs no library
-        env={"PYTHONPATH": str(build_archive(PROJECT))},
+        env={"PYTHONPATH": str(build_archive(PROJECT, tmp_path))},
         cwd=tmp_path,
         capture_output=True,
         text=True,
