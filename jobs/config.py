@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError, model
 from jobs.capture_config import CaptureSection, ClusterName, WalRoot
 from jobs.config_types import DurationMs, Section, SizeBytes, UntilMs
 from jobs.context import JobContext
-from jobs.yaml_lines import Document, parse_yaml
+from jobs.yaml_lines import Document, KeyPath, parse_yaml
 from pipelines.domain.errors import UsageError
 from pipelines.domain.settings import DAY_MS, Acknowledgement, Release, Settings
 
@@ -192,11 +192,19 @@ def validated(model: type[ModelT], document: Document) -> ModelT:
 
 
 def _problem(document: Document, location: tuple[str | int, ...], kind: str, message: str) -> str:
-    # Pydantic adds words of its own to the path of a union; the file does not know them
-    known = tuple(part for index, part in enumerate(location) if location[: index + 1] in document.lines) or location
-    where, key = document.place(location), ".".join(map(str, known))
+    known = _as_written(document, location)
+    where, key = document.place(known), ".".join(map(str, known or location))
     if kind == "extra_forbidden":
         return f"{where}: unknown key {key!r}; docs/configuration.md lists them all"
     if kind == "missing":
-        return f"{where}: key {'.'.join(map(str, location))!r} is missing"
+        return f"{where}: key {'.'.join(map(str, (*known, location[-1])))!r} is missing"
     return f"{where}: {key!r}: {message.removeprefix('Value error, ')}"
+
+
+def _as_written(document: Document, location: tuple[str | int, ...]) -> KeyPath:
+    """The path that the file knows: pydantic adds the chosen member of a union to it."""
+    known: KeyPath = ()
+    for part in location:
+        if (*known, part) in document.lines:
+            known = (*known, part)
+    return known

@@ -1,0 +1,94 @@
+"""The capture part of the configuration: what is right is taken, what is wrong is named with line and key."""
+
+import pytest
+
+from jobs.capture_config import FsimageFilesSection, HadoopFilesSection, LsFilesSection, ThriftQueuesSection
+from jobs.config import Config, parse_config
+from pipelines.domain.errors import UsageError
+
+GOOD = """\
+cluster: prod-a
+wal_root: hdfs://ns1/hbase
+capture:
+  files: {source: hadoop, properties: {fs.s3a.secret.key: hunter2}}
+  queues: {source: thrift, host: thrift1, timeout: 5s}
+  state: {source: hbase}
+  hbase: {site: /etc/hbase/conf/hbase-site.xml}
+"""
+
+
+def capture(**changed: str) -> Config:
+    lines = {
+        "files": "{source: hadoop}",
+        "queues": "{source: hbase}",
+        "state": "{source: hbase}",
+        **changed,
+    }
+    text = "".join(f"  {key}: {value}\n" for key, value in lines.items())
+    return parse_config(f"cluster: c\nwal_root: hdfs://ns1/hbase\ncapture:\n{text}", "walsafe.yaml")
+
+
+def test_a_whole_section() -> None:
+    config = parse_config(GOOD, "walsafe.yaml")
+    assert config.capture is not None
+    assert isinstance(config.capture.files, HadoopFilesSection)
+    assert isinstance(config.capture.queues, ThriftQueuesSection)
+    assert (config.capture.queues.port, config.capture.queues.timeout) == (9090, 5_000)
+    assert (config.capture.step_attempts, config.capture.quiet_attempts, config.capture.pause) == (3, 3, 10_000)
+
+
+def test_property_values_are_neither_shown_nor_hashed() -> None:
+    first, second = (parse_config(GOOD.replace("hunter2", word), "walsafe.yaml") for word in ("hunter2", "hunter3"))
+    assert first.digest() == second.digest()
+    assert "hunter2" not in repr(first)
+
+
+def test_the_other_sources() -> None:
+    zone = "time_zone: Europe/Vienna"
+    image = capture(files=f"{{source: fsimage, path: x, {zone}, transaction_time: 2026-11-21T02:00:00Z}}").capture
+    assert image is not None
+    assert isinstance(image.files, FsimageFilesSection)
+    assert image.files.transaction_time == 1_795_226_400_000
+    times = "started_at: 2026-11-21T02:00:00Z, finished_at: '2026-11-21T02:00:01.5Z'"
+    text = capture(files=f"{{source: ls, path: x, {zone}, {times}}}").capture
+    assert text is not None
+    assert isinstance(text.files, LsFilesSection)
+    assert text.files.finished_at == 1_795_226_401_500
+    one = f"{{path: x, {times}}}"
+    assert capture(queues=f"{{source: cells, passes: [{one}, {one}]}}").capture is not None
+    exported = capture(files="{source: ls}", queues="{source: export}", state="{source: export}", export="{path: d}")
+    assert exported.capture is not None
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"files": "{source: ftp}"}, "line 4: 'capture.files'"),
+        ({"files": "{source: hadoop, propertys: {}}"}, "unknown key 'capture.files.propertys'"),
+        ({"files": "{source: webhdfs, urls: []}"}, "capture.files.urls"),
+        ({"files": "{source: webhdfs, urls: ['http://u:p@h:1']}"}, "capture.files.urls"),
+        ({"files": "{source: ls, path: x, time_zone: Mars/Base, started_at: 1}"}, "a time zone by its name"),
+        ({"files": "{source: ls, path: x, time_zone: UTC}"}, "together, or none"),
+        ({"files": "{source: ls}"}, r"files is to come from the export script: export\.path is missing"),
+        ({"files": "{source: fsimage, path: x, transaction_time: 2026-11-21T02:00:00Z}"}, "'capture.files.time_zone' is missing"),
+        (
+            {"files": "{source: fsimage, path: x, time_zone: UTC, transaction_time: 2026-11-21 02:00:00}"},
+            "an instant in UTC",
+        ),
+        ({"queues": "{source: thrift}"}, "'capture.queues.host' is missing"),
+        ({"queues": "{source: thrift, host: h, port: 99999}"}, "capture.queues.port"),
+        ({"queues": "{source: export}"}, r"queues is to come from the export script: export\.path is missing"),
+        ({"state": "{source: shell}"}, "line 6: 'capture.state'"),
+        ({"step_attempts": "0"}, "capture.step_attempts"),
+        ({"pause": "10"}, "a duration with its unit"),
+    ],
+)
+def test_what_is_wrong_is_named(changed: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        capture(**changed)
+
+
+@pytest.mark.parametrize("root", ["hdfs://ns1/hbase/", "/hbase", "hdfs:/hbase", "hdfs://ns1/hb\\u0001ase"])
+def test_a_wal_root_is_a_full_uri(root: str) -> None:
+    with pytest.raises(UsageError, match="wal_root"):
+        parse_config(f'wal_root: "{root}"', "walsafe.yaml")
