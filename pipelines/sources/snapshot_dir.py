@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import unquote
 
-from pyspark.sql import DataFrame, SparkSession
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -25,6 +28,7 @@ from schemas.snapshot_files import SNAPSHOT_FILES
 SNAPSHOT_JSON = "snapshot.json"
 PASSES = ("queues-1.jsonl", "queues-2.jsonl")
 _READERS = 8
+_NOT_PARQUET = re.compile(r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|FAILED_READ_FILE|ParquetDecodingException")
 _DIRECTORIES = StructType([StructField("directory", StringType()), StructField("cluster", StringType())])
 
 
@@ -35,13 +39,13 @@ class SnapshotDirectories:
         self._spark = spark
 
     def of_fleet(self, fleet: str) -> list[str]:
-        """The snapshot directories of a fleet: its immediate sub-directories.
+        """The snapshot directories of a fleet: its immediate sub-directories, hidden ones (captures at work) left out.
 
         Raises:
             UsageError: there is none.
         """
         entries = storage_for(self._spark, fleet).entries(fleet)
-        names = [entry.name for entry in entries or () if entry.is_directory]
+        names = [entry.name for entry in entries or () if entry.is_directory and not entry.name.startswith(".")]
         if not names:
             raise UsageError(f"--fleet {fleet}: no such directory, or no snapshot below it")
         return [f"{fleet.rstrip('/')}/{name}" for name in names]
@@ -107,10 +111,18 @@ class SnapshotDirectories:
         readable = [one for one in opened if one.listing_readable]
         if not readable:
             return list(opened)
-        listing = self._spark.read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in readable))
         counts: dict[str, dict[str, int]] = {}
         spelled: dict[str, str] = {}
-        for row in listing.groupBy(F.col("_metadata.file_path").alias("path")).count().collect():
+        try:
+            rows = self._rows_by_part(readable)
+        except (PySparkException, Py4JJavaError) as error:
+            if not _NOT_PARQUET.search(str(error)):
+                raise
+            if len(opened) > 1:  # one cluster's damage must not stop the others
+                return [counted for one in opened for counted in self._with_row_counts([one])]
+            fault = f"{readable[0].uri}/files: a part is not a readable Parquet file; capture again"
+            return [replace(readable[0], fault=fault, listing_readable=False)]
+        for row in rows:
             directory, _, part = row["path"].rpartition("/")
             place = plain_uri(directory)
             spelled[place] = directory
@@ -121,6 +133,10 @@ class SnapshotDirectories:
             else one
             for one in opened
         ]
+
+    def _rows_by_part(self, opened: Sequence[OpenedSnapshot]) -> list[Row]:
+        listing = self._spark.read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
+        return listing.groupBy(F.col("_metadata.file_path").alias("path")).count().collect()
 
 
 def _counted(opened: OpenedSnapshot, counts: Mapping[str, int], directory: str | None) -> OpenedSnapshot:
@@ -169,7 +185,10 @@ def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
 
 def _pass(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> tuple[QueueCell, ...]:
     where = f"{uri}/{name}"
-    lines = storage.read(where).decode("utf-8").splitlines()
+    try:
+        lines = storage.read(where).decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise SnapshotError(f"{where}: not UTF-8 ({error}); capture again") from None
     if len(lines) != snapshot.contents[name].rows:
         raise SnapshotError(f"{where}: {len(lines)} rows, but snapshot.json says {snapshot.contents[name].rows}")
     return parse_queue_cells(_cell(line, f"{where}, line {number}") for number, line in enumerate(lines, 1))

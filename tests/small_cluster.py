@@ -1,0 +1,276 @@
+"""A cluster small enough to be computed by hand, and what it takes to reconcile it with the technologies of production.
+
+Lengths are powers of two, so that every sum of bytes names the files in it. Two peers (2 is disabled), two servers
+online, a third one dead whose queue for peer 1 was claimed by the first:
+
+| file            | bytes | needed by          | file    | bytes | needed by |
+|-----------------|-------|--------------------|---------|-------|-----------|
+| h1, first       | 1     | -                  | d1, 1st | 64    | -         |
+| h1, second      | 2     | 2                  | d1, 2nd | 128   | 1         |
+| h1, third       | 4     | 2                  | d1, 3rd | 256   | 1         |
+| h1, fourth      | 8     | 1 and 2            | meta    | 512   | -         |
+| h2, first       | 16    | -                  |         |       |           |
+| h2, second      | 32    | 2                  |         |       |           |
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jobs.config import Config
+from jobs.context import JobContext
+from jobs.demo import write_snapshot
+from jobs.wiring import Places, run_reconcile
+from pipelines.domain.capture_order import CAPTURE_ORDER
+from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.settings import DAY_MS, HOUR_MS, Acceptances
+from pipelines.domain.snapshot import Backup, Flags, Membership, Peer, Retention, Snapshot, Step, WalDirectory
+from pipelines.domain.verdict import ArchivedFile
+from pipelines.domain.wal_names import encode_prefix
+from pipelines.simulate.capture import LOG_CLEANERS
+from pipelines.simulate.model import MINUTE_MS, SECOND_MS, GeneratedCapture
+from pipelines.use_cases.outcome import Outcome
+
+NOW = 1_790_000_000_000
+"""Start of step `files` of the first night; the other steps take a second each."""
+DECIDED_AFTER_MS = 15_000
+ROOT = "hdfs://ns1/hbase"
+MASTER = "m1.example.org,16000,1789000000000"
+H1, H2, D1 = (ServerName(f"{name}.example.org", 16020, 1_789_000_000_000) for name in ("h1", "h2", "d1"))
+GIB = 1 << 30
+
+Cells = tuple[Cell, ...]
+Changed = Callable[[GeneratedCapture], GeneratedCapture]
+
+
+class At:
+    """A clock that stands."""
+
+    def __init__(self, instant: int) -> None:
+        self.instant = instant
+
+    def now_ms(self) -> int:
+        return self.instant
+
+
+def group(server: ServerName) -> str:
+    """The WAL group of a server's only WAL writer."""
+    return encode_prefix(str(server))
+
+
+def timestamp(number: int) -> int:
+    """When the numbered WAL of any server began, ms."""
+    return NOW - 10 * HOUR_MS + number * MINUTE_MS
+
+
+def wal(server: ServerName, number: int) -> str:
+    """The name of a server's numbered WAL."""
+    return f"{group(server)}.{timestamp(number)}"
+
+
+def archived(server: ServerName, number: int, length: int) -> ArchivedFile:
+    """The numbered WAL below oldWALs."""
+    return ArchivedFile(f"oldWALs/{wal(server, number)}", length, timestamp(number + 1))
+
+
+def row(queue: str, group_: str, wal_: str, offset: int) -> Cell:
+    """One cell of `hbase:replication`."""
+    return Cell(queue.encode(), QUEUE_FAMILY, group_.encode(), f"{wal_}:{offset}".encode())
+
+
+def cells(night: int = 0) -> Cells:
+    """The queue table, in scan order; enabled queues move a little every night."""
+    return tuple(
+        sorted(
+            (
+                row(f"1-{H1}", group(H1), wal(H1, 4), night),
+                row(f"2-{H1}", group(H1), wal(H1, 2), 0),
+                row(f"1-{H2}", group(H2), wal(H2, 2), -1),
+                row(f"2-{H2}", group(H2), wal(H2, 1), -1),
+                row(f"1-{H1}/{D1}", group(D1), wal(D1, 2), 7 + night),
+            ),
+            key=lambda cell: cell.row,
+        )
+    )
+
+
+def small(cluster: str, night: int = 0) -> GeneratedCapture:
+    """The cluster's capture of a night; nothing is wrong with it."""
+    at = NOW + night * DAY_MS
+    steps = tuple(
+        Step(name, at + number * SECOND_MS, at + (number + 1) * SECOND_MS - 1)
+        for number, name in enumerate(CAPTURE_ORDER)
+    )
+    files = [archived(H1, number, 1 << (number - 1)) for number in (1, 2, 3, 4)]
+    files += [archived(H2, number, 16 << (number - 1)) for number in (1, 2)]
+    files += [archived(D1, number, 64 << (number - 1)) for number in (1, 2, 3)]
+    # HBase's own cleaner has not come by yet
+    files.append(ArchivedFile(f"oldWALs/{group(H1)}.meta.{at - HOUR_MS}.meta", 512, at - 20 * MINUTE_MS))
+    files += [ArchivedFile(f"WALs/{server}/{wal(server, 600)}", 0, timestamp(600)) for server in (H1, H2)]
+    flags = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
+    online = frozenset({H1, H2})
+    snapshot = Snapshot(
+        cluster=cluster,
+        cluster_id="5c7a0f0e-3a52-4a8e-9a53-2f1f6d6c2a10",
+        hbase_version="3.0.0",
+        queue_storage="table",
+        wal_root=ROOT,
+        clock_host="edge1.example.org",
+        steps=steps,
+        contents={},
+        peers=(Peer("1", "ENABLED"), Peer("2", "DISABLED")),
+        membership=Membership(
+            MASTER, online, frozenset(), tuple(WalDirectory(server, 1, at - HOUR_MS) for server in (H1, H2))
+        ),
+        membership_2=Membership(MASTER, online, frozenset()),
+        flags=flags,
+        flags_2=flags,
+        retention=Retention(600_000, 7 * DAY_MS, 7 * DAY_MS),
+        log_cleaner_plugins=LOG_CLEANERS,
+        backup=Backup(enabled=False),
+        extras=(),
+    )
+    return GeneratedCapture(snapshot, tuple(sorted(files, key=lambda file: file.path)), cells(night), cells(night))
+
+
+# changes
+
+
+def with_snapshot(made: GeneratedCapture, **changes: object) -> GeneratedCapture:
+    """The capture with other fields of snapshot.json."""
+    return replace(made, snapshot=replace(made.snapshot, **changes))  # type: ignore[arg-type]
+
+
+def with_files(made: GeneratedCapture, *files: ArchivedFile) -> GeneratedCapture:
+    """The capture with further files; one of the same path takes the place of the old one."""
+    paths = {file.path for file in files}
+    return replace(made, files=(*(file for file in made.files if file.path not in paths), *files))
+
+
+def with_cells(made: GeneratedCapture, *changed: Cell) -> GeneratedCapture:
+    """The capture with further cells in both passes; one of the same row and qualifier replaces the old one."""
+    keys = {(cell.row, cell.qualifier) for cell in changed}
+
+    def both(old: Cells) -> Cells:
+        kept = (cell for cell in old if (cell.row, cell.qualifier) not in keys)
+        return tuple(sorted((*kept, *changed), key=lambda cell: cell.row))
+
+    return replace(made, pass_1=both(made.pass_1), pass_2=both(made.pass_2))
+
+
+def edited(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Edits snapshot.json in place."""
+    path = directory / "snapshot.json"
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def replaced_content(directory: Path, name: str, content: bytes) -> None:
+    """Replaces a file of the snapshot and has snapshot.json agree with it."""
+    (directory / name).write_bytes(content)
+
+    def change(document: dict[str, Any]) -> None:
+        document["contents"][name]["sha256"] = hashlib.sha256(content).hexdigest()
+
+    edited(directory, change)
+
+
+# runs
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A lake, a folder of lists, and a session to reconcile with."""
+
+    spark: SparkSession
+    root: Path
+
+    @property
+    def lake(self) -> Path:
+        return self.root / "lake"
+
+    @property
+    def lists(self) -> Path:
+        return self.root / "lists"
+
+    @property
+    def places(self) -> Places:
+        return Places(f"file:{self.lake}", f"file:{self.lists}")
+
+    def snapshot(self, made: GeneratedCapture, name: str | None = None) -> Path:
+        """Writes a snapshot directory by the sink of production."""
+        out = self.root / "snapshots" / (name or made.snapshot.cluster)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_snapshot(made, out)
+        return out
+
+    def reconcile(
+        self,
+        *snapshots: Path,
+        fleet: Path | None = None,
+        now: int = NOW + DECIDED_AFTER_MS,
+        run_id: str | None = None,
+        config: Config | None = None,
+        accept: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """One run."""
+        return run_reconcile(
+            JobContext("reconcile", At(now), self.spark),
+            config or Config(),
+            self.places,
+            [f"file:{snapshot}" for snapshot in snapshots],
+            fleet=f"file:{fleet}" if fleet else None,
+            run_id=run_id,
+            acceptances=Acceptances(accept or {}),
+        )
+
+    def rows(self, table: str, condition: str = "true") -> list[dict[str, Any]]:
+        """Rows of a table of the lake."""
+        frame = self.spark.read.format("delta").load(f"file:{self.lake / table}").where(condition)
+        return [one.asDict(recursive=True) for one in frame.collect()]
+
+    def run_rows(self, cluster: str, run_id: str | None = None) -> list[dict[str, Any]]:
+        """Rows of `runs`, oldest first; a terminal row after its STARTED row."""
+        rows = self.rows("runs", f"cluster = '{cluster}'" + (f" AND run_id = '{run_id}'" if run_id else ""))
+        return sorted(rows, key=lambda one: (one["at"], one["status"] != "STARTED"))
+
+    def list_files(self, cluster: str) -> dict[str, bytes]:
+        """Everything below a cluster's lists that a reader would look at, by path."""
+        folder = self.lists / cluster
+        return {
+            str(file.relative_to(folder)): file.read_bytes()
+            for file in sorted(folder.rglob("*"))
+            if file.is_file() and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+        }
+
+    def lines(self, cluster: str, run_id: str) -> list[str]:
+        """The lines of a list, held to its manifest."""
+        folder = self.lists / cluster / run_id
+        manifest = json.loads((folder / "manifest.json").read_text())
+        lines: list[str] = []
+        for part in manifest["parts"]:
+            content = (folder / part["name"]).read_bytes()
+            assert hashlib.sha256(content).hexdigest() == part["sha256"]
+            assert content.endswith(b"\n")
+            assert content.count(b"\n") == part["lines"]
+            lines += content.decode().splitlines()
+        assert len(lines) == manifest["files"]
+        return lines
+
+
+def clusters_of(outcome: Outcome) -> dict[str, dict[str, Any]]:
+    """The clusters of a result by name."""
+    found: Any = outcome.result["clusters"]
+    return {one["cluster"]: one for one in found}
+
+
+def paths(files: Sequence[ArchivedFile]) -> Iterator[str]:
+    """Their paths as lines of a list."""
+    return (f"{ROOT}/{file.path}" for file in files)

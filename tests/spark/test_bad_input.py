@@ -1,0 +1,356 @@
+"""Bad input (issue #3, section 4): one run over a fleet in which every snapshot but a few is broken in its own way.
+
+Every broken one must be refused in clear words, leave no list, be a row of `runs`, and stop none of the others.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.domain.settings import HOUR_MS
+from pipelines.domain.snapshot import Flags
+from pipelines.domain.verdict import ArchivedFile
+from pipelines.simulate.model import GeneratedCapture
+from pipelines.use_cases.outcome import Outcome
+from tests.small_cluster import (
+    D1,
+    H1,
+    NOW,
+    Desk,
+    archived,
+    clusters_of,
+    edited,
+    replaced_content,
+    small,
+    timestamp,
+    wal,
+    with_cells,
+    with_files,
+    with_snapshot,
+)
+from tests.strategies import MALFORMED_CELLS
+
+RUN = "night"
+PART = "files/part-00000.parquet"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """One broken snapshot.
+
+    Attributes:
+        words: of the message, as a regular expression.
+        make: what the cluster is like when it is captured.
+        damage: what happens to the written directory.
+        listed: its files can be read, so they are in `wal_verdicts`.
+    """
+
+    words: str
+    make: Callable[[GeneratedCapture], GeneratedCapture] = lambda made: made
+    damage: Callable[[Path], None] = lambda _: None
+    listed: bool = True
+
+
+def void(_: object) -> None:
+    """For expressions whose value nobody wants."""
+
+
+def document(words: str, change: Callable[[dict[str, Any]], object], *, listed: bool = True) -> Broken:
+    def damage(directory: Path) -> None:
+        def edit(whole: dict[str, Any]) -> None:
+            change(whole)
+
+        edited(directory, edit)
+
+    return Broken(words, damage=damage, listed=listed)
+
+
+def content(words: str, name: str, raw: bytes, *, listed: bool) -> Broken:
+    return Broken(words, damage=lambda directory: replaced_content(directory, name, raw), listed=listed)
+
+
+def extra_files(words: str, *files: ArchivedFile) -> Broken:
+    return Broken(words, lambda made: replace(made, files=made.files + files))
+
+
+def steps(whole: dict[str, Any]) -> dict[str, dict[str, str]]:
+    return {step["step"]: step for step in whole["steps"]}
+
+
+def swap_steps(whole: dict[str, Any]) -> None:
+    names = [step["step"] for step in whole["steps"]]
+    one, other = names.index("peers"), names.index("queues-1")
+    whole["steps"][one]["step"], whole["steps"][other]["step"] = "queues-1", "peers"
+
+
+def without_step(name: str) -> Callable[[dict[str, Any]], object]:
+    return lambda whole: whole.update(steps=[step for step in whole["steps"] if step["step"] != name])
+
+
+def no_queue_table(made: GeneratedCapture) -> GeneratedCapture:
+    flags = Flags(queue_table_exists=False, add_peer_running=False, migration_pending=False, zk_queue_data=False)
+    return with_snapshot(replace(made, pass_1=(), pass_2=()), flags=flags, flags_2=flags)
+
+
+def cut_json(directory: Path) -> None:
+    path = directory / "snapshot.json"
+    path.write_bytes(path.read_bytes()[:700])
+
+
+def append(name: str) -> Callable[[Path], None]:
+    def damage(directory: Path) -> None:
+        with (directory / name).open("ab") as out:
+            out.write(b"\n")
+
+    return damage
+
+
+ONE_LINE = b'{"row":"***","family":"cXVldWU=","qualifier":"Zw==","value":"Zw=="}\n' * 5
+BROKEN: Mapping[str, Broken] = {
+    # the form of the snapshot
+    "truncated": Broken("truncated or not JSON", damage=cut_json, listed=False),
+    "unfinished": Broken(
+        "no snapshot.json: the capture did not finish",
+        damage=lambda directory: (directory / "snapshot.json").unlink(),
+        listed=False,
+    ),
+    "no-object": Broken(
+        "expected a JSON object",
+        damage=lambda directory: void((directory / "snapshot.json").write_text("[]")),
+        listed=False,
+    ),
+    "unknown-version": document("format 2 is not known", lambda whole: whole.update(format=2), listed=False),
+    "unknown-key": document("unknown key 'retenton'", lambda whole: whole.update(retenton={}), listed=False),
+    "unknown-flag": document(
+        "flags.*unknown key 'add_peer_runing'", lambda whole: whole["flags"].update(add_peer_runing=False), listed=False
+    ),
+    "missing-key": document("'peers'", lambda whole: whole.pop("peers"), listed=False),
+    "peer-twice": document(
+        "a peer is listed twice", lambda whole: whole["peers"].append(whole["peers"][0]), listed=False
+    ),
+    "wal-root": document("'wal_root' must be a full URI", lambda whole: whole.update(wal_root="/hbase"), listed=False),
+    "no-instant": document(
+        "not an instant.*02:00",
+        lambda whole: whole["steps"][0].update(started_at="2026-11-21 02:00:00"),
+        listed=False,
+    ),
+    "unknown-extra": document("extra 'syncup' is not known", lambda whole: whole.update(extras=["syncup"])),
+    "zookeeper": document(
+        "queue_storage zookeeper .* is not built yet", lambda whole: whole.update(queue_storage="zookeeper")
+    ),
+    # digests and counts
+    "queue-digest": Broken("queues-1.jsonl: SHA-256 differs", damage=append("queues-1.jsonl"), listed=False),
+    "listing-digest": Broken("part-00000.parquet: SHA-256 differs", damage=append(PART), listed=False),
+    "listing-rows": document(
+        "12 rows, but snapshot.json says 13", lambda whole: whole["contents"][PART].update(rows=13)
+    ),
+    "queue-rows": document(
+        "5 rows, but snapshot.json says 4", lambda whole: whole["contents"]["queues-2.jsonl"].update(rows=4)
+    ),
+    "file-missing": Broken(
+        "queues-2.jsonl is missing", damage=lambda directory: (directory / "queues-2.jsonl").unlink(), listed=False
+    ),
+    "file-unnamed": Broken(
+        "files/part-00001.parquet is not named in snapshot.json",
+        damage=lambda directory: void((directory / "files" / "part-00001.parquet").write_bytes(b"")),
+        listed=False,
+    ),
+    "pass-unnamed": Broken(
+        "does not name queues-1.jsonl",
+        damage=lambda directory: (
+            edited(directory, lambda whole: void(whole["contents"].pop("queues-1.jsonl"))),
+            (directory / "queues-1.jsonl").unlink(),
+        )[1],
+        listed=False,
+    ),
+    "not-parquet": content("a part is not a readable Parquet file", PART, b"PAR1 and nothing more", listed=False),
+    "not-base64": content("queues-1.jsonl, line 1: not base64", "queues-1.jsonl", ONE_LINE, listed=True),
+    "not-utf8": content("queues-1.jsonl: not UTF-8", "queues-1.jsonl", b"\xff\n" * 5, listed=True),
+    # the order
+    "step-missing": document("step 'online-2' is missing", without_step("online-2")),
+    "files-missing": document("no step 'files'", without_step("files"), listed=False),
+    "steps-swapped": document("taken in the order .*queues-1, peers.*must be .*peers, queues-1", swap_steps),
+    "steps-overlap": document(
+        "step 'peers' started at .*, before 'crashing' had finished",
+        lambda whole: steps(whole)["peers"].update(started_at=steps(whole)["crashing"]["started_at"]),
+    ),
+    "step-backwards": document(
+        "step 'peers' finished before it started",
+        lambda whole: steps(whole)["peers"].update(finished_at=steps(whole)["files"]["started_at"]),
+    ),
+    "from-the-future": Broken(
+        "one of the two clocks is wrong",
+        lambda made: with_snapshot(
+            made,
+            steps=tuple(
+                replace(step, started_at=step.started_at + HOUR_MS, finished_at=step.finished_at + HOUR_MS)
+                for step in made.snapshot.steps
+            ),
+        ),
+    ),
+    # the state of the cluster
+    "master-changed": document(
+        "active master changed from m1.*to m2", lambda whole: whole["membership_2"].update(active_master="m2,16000,5")
+    ),
+    "master-unproven": document(
+        "nothing proves that the active master was initialized",
+        lambda whole: whole["membership"].update(active_master=None),
+    ),
+    "migration": document("migration .*is pending", lambda whole: whole["flags_2"].update(migration_pending=True)),
+    "migration-unknown": document(
+        r"migration .*may be pending \(unknown\)", lambda whole: whole["flags"].update(migration_pending=None)
+    ),
+    "half-migrated": document(
+        "replication queue data is still in ZooKeeper", lambda whole: whole["flags"].update(zk_queue_data=True)
+    ),
+    "no-queue-table": Broken("hbase:replication does not exist although peers do", no_queue_table),
+    "rows-without-peers": Broken("5 queue rows but no peer", lambda made: with_snapshot(made, peers=())),
+    "peers-without-rows": Broken("no row of any of these peers", lambda made: replace(made, pass_1=(), pass_2=())),
+    # the listing
+    "empty-listing": Broken("the listing is empty", lambda made: replace(made, files=()), listed=False),
+    "duplicate-path": extra_files("paths_are_unique: .*found duplicate_paths=1", archived(H1, 1, 1)),
+    "dot-dot": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/../../user/a.1", 1, timestamp(1))),
+    "absolute": extra_files("paths_lie_below_wal_root", ArchivedFile("/hbase/oldWALs/a.1", 1, timestamp(1))),
+    "newline": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/a\nb.1", 1, timestamp(1))),
+    "control": extra_files("paths_lie_below_wal_root", ArchivedFile("oldWALs/a\x1bb.1", 1, timestamp(1))),
+    "negative": extra_files("lengths_and_times_are_known", ArchivedFile("oldWALs/a.1", -1, timestamp(1))),
+    "no-peers-at-all": Broken(
+        "deletable_share_below_limit: .*95.0%.*found deletable_share=1.000000",
+        lambda made: with_snapshot(replace(made, pass_1=(), pass_2=()), peers=()),
+    ),
+} | {
+    # what HBase itself throws on; the seed's '-' between owner and source, and a TAB, among them
+    f"malformed-{number}": Broken(
+        f"malformed queue row: row {re.escape(repr(cell.row.decode(errors='replace'))[:6])}"
+        if b"\xff" not in cell.row
+        else "malformed queue row: queue row is not UTF-8",
+        lambda made, cell=cell: with_cells(made, cell),  # type: ignore[misc]
+    )
+    for number, cell in enumerate(MALFORMED_CELLS)
+}
+
+
+def young_without_peers(made: GeneratedCapture) -> GeneratedCapture:
+    young = ArchivedFile(f"oldWALs/{wal(D1, 500)}", 4096, NOW - 1)
+    return with_files(with_snapshot(replace(made, pass_1=(), pass_2=()), peers=()), young)
+
+
+def future(made: GeneratedCapture) -> GeneratedCapture:
+    return with_files(made, ArchivedFile(f"oldWALs/{wal(H1, 1)}", 1, NOW + HOUR_MS))
+
+
+def adding_a_peer(made: GeneratedCapture) -> GeneratedCapture:
+    second = made.snapshot.flags_2
+    assert second is not None
+    return with_snapshot(made, flags_2=replace(second, add_peer_running=None))
+
+
+SOUND: Mapping[str, Callable[[GeneratedCapture], GeneratedCapture]] = {
+    "good": lambda made: made,
+    "no-peers": young_without_peers,
+    "future": future,
+    "adding": adding_a_peer,
+}
+
+
+@pytest.fixture(scope="module")
+def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    made = Desk(spark, tmp_path_factory.mktemp("bad-input"))
+    for name, broken in BROKEN.items():
+        broken.damage(made.snapshot(broken.make(small(name)), f"fleet/{name}"))
+    for name, change in SOUND.items():
+        made.snapshot(change(small(name)), f"fleet/{name}")
+    # a capture that is still at work, or died: hidden, so it is no snapshot of the fleet
+    (made.root / "snapshots" / "fleet" / ".prod.0123.making" / "files").mkdir(parents=True)
+    return made
+
+
+@pytest.fixture(scope="module")
+def outcome(desk: Desk) -> Outcome:
+    return desk.reconcile(fleet=desk.root / "snapshots" / "fleet", run_id=RUN)
+
+
+@pytest.fixture(scope="module")
+def runs(desk: Desk, outcome: Outcome) -> dict[str, list[dict[str, Any]]]:
+    assert outcome.exit_code == 5
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in sorted(desk.rows("runs"), key=lambda one: one["status"] != "STARTED"):
+        found.setdefault(one["cluster"], []).append(one)
+    return found
+
+
+@pytest.fixture(scope="module")
+def verdicts(desk: Desk, outcome: Outcome) -> dict[str, set[tuple[str, str]]]:
+    assert outcome.exit_code == 5
+    found: dict[str, set[tuple[str, str]]] = {}
+    for one in desk.rows("wal_verdicts"):
+        found.setdefault(one["cluster"], set()).add((one["verdict"], one["reason"]))
+    return found
+
+
+def test_the_others_of_the_fleet_are_done(outcome: Outcome, desk: Desk) -> None:
+    assert outcome.exit_code == 5
+    by_status: dict[str, set[str]] = {}
+    for name, one in clusters_of(outcome).items():
+        by_status.setdefault(one["status"], set()).add(name)
+    assert by_status == {"REFUSED": set(BROKEN), "DONE": set(SOUND)}
+    assert len(desk.lines("good", RUN)) == 4
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_snapshot_is_refused(
+    outcome: Outcome,
+    desk: Desk,
+    runs: dict[str, list[dict[str, Any]]],
+    verdicts: dict[str, set[tuple[str, str]]],
+    name: str,
+) -> None:
+    one, broken = clusters_of(outcome)[name], BROKEN[name]
+    assert (one["status"], one["exit_code"], one["list_uri"]) == ("REFUSED", 3, None)
+    assert re.search(broken.words, one["reason"]), one["reason"]
+    assert not (desk.lists / name).exists()
+    started, ended = runs[name]
+    assert (started["status"], started["exit_code"]) == ("STARTED", None)
+    assert (ended["status"], ended["exit_code"], ended["reason"]) == ("REFUSED", 3, one["reason"])
+    assert verdicts.get(name) == ({("HELD", "SNAPSHOT_UNTRUSTED")} if broken.listed else None)
+
+
+def test_files_of_tomorrow_are_held_and_said(outcome: Outcome, verdicts: dict[str, set[tuple[str, str]]]) -> None:
+    assert ("HELD", "FUTURE_TIMESTAMP") in verdicts["future"]
+    assert [one["key"] for one in clusters_of(outcome)["future"]["findings"]] == ["CLOCK_SKEW:oldWALs"]
+
+
+def test_without_peers_everything_old_enough_is_free(
+    outcome: Outcome, desk: Desk, verdicts: dict[str, set[tuple[str, str]]]
+) -> None:
+    assert verdicts["no-peers"] == {("DELETABLE", "NO_PEERS"), ("HELD", "TOO_YOUNG")}
+    assert len(desk.lines("no-peers", RUN)) == 10
+    # nobody ever waited for these files: HBase's own cleaner must have stopped
+    assert [one["code"] for one in clusters_of(outcome)["no-peers"]["findings"]] == ["CLEANER_NOT_RUNNING"]
+
+
+def test_while_a_peer_may_be_being_added_everything_is_held(
+    desk: Desk, verdicts: dict[str, set[tuple[str, str]]]
+) -> None:
+    assert verdicts["adding"] == {("HELD", "ADD_PEER_RUNNING")}
+    manifest = json.loads((desk.lists / "adding" / RUN / "manifest.json").read_text())
+    assert (manifest["files"], manifest["parts"]) == (0, [])
+
+
+def test_what_broke_an_expectation_is_shown_by_example(desk: Desk, outcome: Outcome) -> None:
+    assert outcome.exit_code == 5
+    failed = desk.rows("quality_results", "NOT success")
+    examples = {one["cluster"]: one["examples"] for one in failed}
+    assert examples["duplicate-path"] == [archived(H1, 1, 1).path]
+    assert examples["dot-dot"] == ["oldWALs/../../user/a.1"]
+    assert examples["newline"] == ["oldWALs/a\nb.1"]
+    assert {one["cluster"] for one in failed} == {
+        "duplicate-path", "dot-dot", "absolute", "newline", "control", "negative", "no-peers-at-all",
+    }  # fmt: skip
+    assert all(len(one["examples"]) <= 100 for one in failed)
