@@ -183,6 +183,12 @@ def test_the_export_script_agrees(lab: Lab, plain: Taken, hdfs_cluster: HdfsClus
     assert {name: getattr(other.snapshot, name) for name in same} == {
         name: getattr(plain.snapshot, name) for name in same
     }
+    hadoop = HadoopJvm.of(lab.context.spark)
+    remote = f"{hdfs_cluster.uri}/exports/one"
+    target = hadoop.path(remote)
+    target.getFileSystem(hadoop.conf).copyFromLocalFile(False, hadoop.path(out.as_uri()), target)
+    fetched = lab.take(files={"source": "ls"}, queues=EXPORTED, state=EXPORTED, export={"path": remote})
+    assert fetched == other
     with pytest.raises(RefusedError, match="not the capture order"):
         lab.take(queues=EXPORTED, state=EXPORTED, export={"path": str(out)})
 

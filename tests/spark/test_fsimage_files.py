@@ -1,0 +1,85 @@
+"""Text of `hdfs oiv -p Delimited`, read by Spark."""
+
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.domain.errors import UsageError
+from pipelines.domain.snapshot import Step
+from pipelines.sources.fsimage_files import FsimageFiles
+
+HEADER = "\t".join(
+    (
+        *("Path", "Replication", "ModificationTime", "AccessTime", "PreferredBlockSize", "BlocksCount", "FileSize"),
+        *("NSQUOTA", "DSQUOTA", "Permission", "UserName", "GroupName"),
+    )
+)
+TIME = 1_795_226_400_000
+
+
+def row(path: str, size: str = "7", permission: str = "-rw-r--r--", modified: str = "2026-11-21 03:00") -> str:
+    return "\t".join([path, "3", modified, modified, "1", "1", size, "0", "0", permission, "o", "g"])
+
+
+def source(spark: SparkSession, tmp_path: Path, *lines: str, delimiter: str = "\t") -> FsimageFiles:
+    text = tmp_path / "image.tsv"
+    text.write_text("\n".join(lines) + "\n")
+    return FsimageFiles(
+        spark,
+        str(text),
+        "hdfs://ns1/hbase",
+        delimiter=delimiter,
+        zone=ZoneInfo("Europe/Vienna"),
+        transaction_time=TIME,
+    )
+
+
+def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: Path) -> None:
+    image = source(
+        spark,
+        tmp_path,
+        HEADER,
+        row("/", permission="drwxr-xr-x"),
+        row("/hbase/oldWALs", permission="drwxr-xr-x"),
+        row("/hbase/oldWALs/h1%2C16020%2C5.7", size="0"),
+        row('"/hbase/WALs/h1,16020,5/h1%2C16020%2C5.8"'),
+        row('"/hbase/oldWALs/a ""quoted"", name"'),
+        row("/hbase/corrupt/x.1"),
+        row("/hbase2/oldWALs/x.1"),
+    )
+    (batch,) = image.files()
+    # 03:00 in Vienna is 02:00 UTC; the end of that minute counts
+    assert list(zip(batch.paths, batch.lengths, batch.modification_times, strict=True)) == [
+        ("oldWALs/h1%2C16020%2C5.7", 0, TIME + 59_999),
+        ("WALs/h1,16020,5/h1%2C16020%2C5.8", 7, TIME + 59_999),
+        ('oldWALs/a "quoted", name', 7, TIME + 59_999),
+    ]
+    assert image.stamp("files") == Step("files", TIME, TIME)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([HEADER.replace("FileSize", "Size")], "no column 'FileSize'"),
+        ([HEADER, row("/hbase/oldWALs/x.1", size="1.0K")], "FileSize '1.0K' is no number"),
+        ([HEADER, "/hbase/oldWALs/x.1\t3"], "FileSize None is no number"),
+        ([HEADER, row("/hbase/oldWALs/x.1", modified="21.11.2026")], "not a time like"),
+    ],
+)
+def test_other_text_is_refused(spark: SparkSession, tmp_path: Path, lines: list[str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        list(source(spark, tmp_path, *lines).files())
+
+
+def test_another_delimiter_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"check files\.delimiter"):
+        list(source(spark, tmp_path, HEADER, delimiter=",").files())
+
+
+def test_a_missing_text_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    image = source(spark, tmp_path, HEADER)
+    (tmp_path / "image.tsv").unlink()
+    with pytest.raises(UsageError, match=r"image\.tsv cannot be read"):
+        list(image.files())

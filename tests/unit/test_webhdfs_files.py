@@ -1,0 +1,109 @@
+"""WebHDFS servers that misbehave; the well-behaved one is real (tests/integration/test_capture.py)."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from pipelines.domain.errors import UnavailableError, UsageError
+from pipelines.sources.wal_tree import Entry, NoSuchDirectoryError
+from pipelines.sources.webhdfs_files import WebHdfsLister
+
+Answer = Callable[[dict[str, list[str]]], tuple[int, object]]
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[WebHdfsLister]:
+    """A server that gives the answer to every request; text is sent as it is, anything else as JSON."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, body = answer(parse_qs(urlsplit(self.path).query))
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write((body if isinstance(body, str) else json.dumps(body)).encode())
+
+        def log_message(self, *_args: object) -> None:
+            """Not in the tests' output."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield WebHdfsLister([f"http://127.0.0.1:{server.server_port}"], "hdfs://ns1/hbase", "me", 5_000)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def statuses(*names: str) -> dict[str, object]:
+    rows = [{"pathSuffix": name, "type": "FILE", "length": 1, "modificationTime": 2} for name in names]
+    return {"FileStatuses": {"FileStatus": rows}}
+
+
+def page(remaining: int, *names: str) -> dict[str, object]:
+    return {"DirectoryListing": {"partialListing": statuses(*names), "remainingEntries": remaining}}
+
+
+def error(kind: str) -> dict[str, object]:
+    return {"RemoteException": {"exception": kind, "message": f"{kind} of the server"}}
+
+
+def listing(lister: WebHdfsLister) -> list[Entry]:
+    return [entry for entries in lister.pages("oldWALs") for entry in entries]
+
+
+def test_pages_follow_each_other() -> None:
+    def answer(query: dict[str, list[str]]) -> tuple[int, object]:
+        return 200, page(0, "b%2C") if query.get("startafter") == ["a"] else page(1, "a")
+
+    with serving(answer) as lister:
+        assert [entry.name for entry in listing(lister)] == ["a", "b%2C"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda _: (200, page(5, "a", "b")), "same page of /hbase/oldWALs again and again"),
+        (lambda _: (200, page(5)), "empty page"),
+        (lambda _: (200, "<html>a proxy</html>"), "check urls"),
+        (lambda _: (200, []), "not WebHDFS"),
+        (lambda _: (200, {"DirectoryListing": {}}), "not WebHDFS"),
+        (lambda _: (502, "<html>bad gateway</html>"), "bad gateway|check urls"),
+        (lambda _: (403, error("StandbyException")), "StandbyException of the server"),
+        (lambda _: (500, error("RuntimeException")), "RuntimeException of the server"),
+    ],
+)
+def test_an_answer_that_is_none_is_unavailable(answer: Answer, words: str) -> None:
+    with serving(answer) as lister, pytest.raises(UnavailableError, match=words):
+        listing(lister)
+
+
+@pytest.mark.parametrize("kind", ["AccessControlException", "SecurityException"])
+def test_no_permission_is_the_users_to_mend(kind: str) -> None:
+    with serving(lambda _: (403, error(kind))) as lister, pytest.raises(UsageError, match="check user and permissions"):
+        listing(lister)
+
+
+def test_a_missing_directory_is_told_apart() -> None:
+    with serving(lambda _: (404, error("FileNotFoundException"))) as lister, pytest.raises(NoSuchDirectoryError):
+        listing(lister)
+
+
+def test_without_the_batched_operation_directories_come_whole() -> None:
+    def answer(query: dict[str, list[str]]) -> tuple[int, object]:
+        batched = query["op"] == ["LISTSTATUS_BATCH"]
+        return (400, error("IllegalArgumentException")) if batched else (200, statuses("a", "b"))
+
+    with serving(answer) as lister:
+        assert [entry.name for entry in listing(lister)] == ["a", "b"]
+        assert [entry.name for entry in listing(lister)] == ["a", "b"]
+
+
+def test_a_wal_root_needs_a_path() -> None:
+    with pytest.raises(UsageError, match="has no path"):
+        WebHdfsLister(["http://h:1"], "hdfs://ns1")
