@@ -70,7 +70,10 @@ def test_the_other_sources() -> None:
         ({"files": "{source: ls, path: x, time_zone: Mars/Base, started_at: 1}"}, "a time zone by its name"),
         ({"files": "{source: ls, path: x, time_zone: UTC}"}, "together, or none"),
         ({"files": "{source: ls}"}, r"files is to come from the export script: export\.path is missing"),
-        ({"files": "{source: fsimage, path: x, transaction_time: 2026-11-21T02:00:00Z}"}, "'capture.files.time_zone' is missing"),
+        (
+            {"files": "{source: fsimage, path: x, transaction_time: 2026-11-21T02:00:00Z}"},
+            "'capture.files.time_zone' is missing",
+        ),
         (
             {"files": "{source: fsimage, path: x, time_zone: UTC, transaction_time: 2026-11-21 02:00:00}"},
             "an instant in UTC",
