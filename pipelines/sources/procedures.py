@@ -5,6 +5,7 @@ list of its messages.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,20 @@ ADD_PEER = "AddPeerProcedure"
 MIGRATION = "MigrateReplicationQueueFromZkToTableProcedure"
 # HBCKServerCrashProcedure of HBCK2's scheduleRecoveries extends it, so the end of the name counts
 CRASH = "ServerCrashProcedure"
+# HBase 2's client puts an exception's text in the place of a procedure whose state is of a type only HBase 3 has; the
+# types below are known to be neither a crash nor AddPeer, and each is the state of one class alone
+_UNREADABLE = re.compile(r".*Cannot find type for url: type\.googleapis\.com/hbase\.pb\.(\w+)")
+_MIGRATION_STATE = "MigrateReplicationQueueFromZkToTableStateData"
+_OTHER_STATES = frozenset(
+    {
+        "AssignReplicationQueuesStateData",  # a child of every crash while there are peers: its parent is what counts
+        "RecoverStandbyStateData",
+        "SyncReplicationReplayWALRemoteStateData",
+        "SyncReplicationReplayWALStateData",
+        "TransitPeerSyncReplicationStateStateData",
+    }
+)
+UNKNOWN = "UNKNOWN"
 _DONE = "SUCCESS"
 _UNDONE = "ROLLEDBACK"
 
@@ -26,7 +41,7 @@ class Procedure:
 
     Attributes:
         kind: class name without its package.
-        state: `ProcedureState`: INITIALIZING, RUNNABLE, WAITING … SUCCESS, FAILED, ROLLEDBACK.
+        state: `ProcedureState`: INITIALIZING, RUNNABLE, WAITING … SUCCESS, FAILED, ROLLEDBACK; or UNKNOWN.
         messages: what the class itself stores.
     """
 
@@ -51,6 +66,8 @@ def parse_procedures(text: str) -> tuple[Procedure, ...]:
 
 
 def _procedure(entry: object) -> Procedure:
+    if isinstance(entry, str):
+        return _unreadable(entry)
     if not isinstance(entry, dict):
         raise MalformedError(f"a procedure that is no JSON object: {str(entry)[:120]!r}")
     name, state, messages = entry.get("className"), entry.get("state"), entry.get("stateMessage", [])
@@ -58,6 +75,16 @@ def _procedure(entry: object) -> Procedure:
         raise MalformedError(f"a procedure without className and state: {str(entry)[:120]!r}")
     kind = name.rpartition(".")[2]
     return Procedure(kind, state, tuple(message for message in messages if isinstance(message, dict)))
+
+
+def _unreadable(text: str) -> Procedure:
+    found = _UNREADABLE.fullmatch(text)
+    state = found.group(1) if found else None
+    if state == _MIGRATION_STATE:
+        return Procedure(MIGRATION, UNKNOWN, ())
+    if state in _OTHER_STATES:
+        return Procedure(str(state), UNKNOWN, ())
+    raise MalformedError(f"a procedure that this client cannot read: {text[:300]!r}")
 
 
 def crashing_servers(procedures: Iterable[Procedure]) -> frozenset[ServerName]:

@@ -21,7 +21,7 @@ from pipelines.sources.exported_state import ExportedState
 from pipelines.sources.hadoop_files import parse_statuses
 from pipelines.sources.ls_text_files import LsText
 from pipelines.sources.minutes import end_of_minute
-from pipelines.sources.procedures import ADD_PEER, crashing_servers, is_running, parse_procedures
+from pipelines.sources.procedures import ADD_PEER, MIGRATION, crashing_servers, is_running, parse_procedures
 from pipelines.sources.saved_text import SavedFiles, lines_of
 from pipelines.sources.wal_tree import Entry, NoSuchDirectoryError, WalTree
 
@@ -164,6 +164,27 @@ class TestProcedures:
     def test_add_peer(self, state: str, running: bool) -> None:
         text = json.dumps([{"className": f"a.b.{ADD_PEER}", "state": state}])
         assert is_running(parse_procedures(text), ADD_PEER) is running
+
+    UNREADABLE = (
+        "org.apache.hbase.thirdparty.com.google.protobuf.InvalidProtocolBufferException: "
+        "Cannot find type for url: type.googleapis.com/hbase.pb."
+    )
+
+    def test_what_only_hbase_3_has_does_not_hide_the_crash_it_belongs_to(self) -> None:
+        text = json.dumps([self.crash(state="WAITING"), f"{self.UNREADABLE}AssignReplicationQueuesStateData"])
+        procedures = parse_procedures(text)
+        assert crashing_servers(procedures) == {H1}
+        assert not is_running(procedures, ADD_PEER)
+        assert not is_running(procedures, MIGRATION)
+
+    def test_a_migration_that_cannot_be_read_counts_as_running(self) -> None:
+        text = json.dumps([f"{self.UNREADABLE}MigrateReplicationQueueFromZkToTableStateData"])
+        assert is_running(parse_procedures(text), MIGRATION)
+
+    @pytest.mark.parametrize("state", ["ServerCrashStateData", "AddPeerStateData", "SomethingOfTomorrow", ""])
+    def test_any_other_unreadable_procedure_is_no_answer(self, state: str) -> None:
+        with pytest.raises(MalformedError, match="cannot read"):
+            parse_procedures(json.dumps([f"{self.UNREADABLE}{state}"]))
 
     @pytest.mark.parametrize(
         "text",
