@@ -7,22 +7,13 @@ from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, St
 
 from pipelines.domain.cleaner_rule import for_every_file
 from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.decision_table import Answer, DecisionTable
+from pipelines.domain.decision_table import UNKNOWN_SERVER, Answer, DecisionTable
 from pipelines.domain.verdict import Holder
 from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.verdicts import DecisionFrames
 from schemas.wal_verdicts import BLOCKING
 
-_ANSWER = StructType(
-    [
-        StructField("bucket", IntegerType()),
-        StructField("verdict", StringType()),
-        StructField("reason", StringType()),
-        StructField("hbase_verdict", StringType()),
-        StructField("blocking", BLOCKING),
-    ]
-)
-_CLUSTERS = StructType(
+_SCALARS = StructType(
     [
         StructField("cluster", StringType()),
         StructField("untrusted", BooleanType(), nullable=False),
@@ -36,9 +27,8 @@ _CLUSTERS = StructType(
         StructField("wal_ttl", LongType(), nullable=False),
         StructField("procedure_wal_ttl", LongType(), nullable=False),
         StructField("master_local_wal_ttl", LongType(), nullable=False),
-        StructField("unknown", _ANSWER, nullable=False),
-        StructField("no_server", _ANSWER, nullable=False),
-        StructField("nobody", BLOCKING, nullable=False),
+        StructField("unknown_bucket", IntegerType(), nullable=False),
+        StructField("no_server_bucket", IntegerType(), nullable=False),
     ]
 )
 _GROUPS = StructType(
@@ -48,7 +38,8 @@ _GROUPS = StructType(
         StructField("from_timestamp", LongType()),
         StructField("to_timestamp", LongType()),
         StructField("server", StringType()),
-        StructField("answer", _ANSWER),
+        StructField("is_clean", BooleanType()),
+        StructField("bucket", IntegerType()),
     ]
 )
 _SERVERS = StructType(
@@ -56,8 +47,18 @@ _SERVERS = StructType(
         StructField("cluster", StringType()),
         StructField("server", StringType()),
         StructField("encoded", StringType()),
-        StructField("plain", _ANSWER),
-        StructField("rep", _ANSWER),
+        StructField("plain_bucket", IntegerType()),
+        StructField("rep_bucket", IntegerType()),
+    ]
+)
+_ANSWERS = StructType(
+    [
+        StructField("bucket", IntegerType()),
+        StructField("answer_server", StringType()),
+        StructField("answer_verdict", StringType()),
+        StructField("answer_reason", StringType()),
+        StructField("answer_hbase_verdict", StringType()),
+        StructField("answer_blocking", BLOCKING),
     ]
 )
 _BOUNDARIES = StructType(
@@ -82,12 +83,22 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
         if view.backup.enabled
         for address, boundary in sorted(view.backup.boundaries.items())
     ]
+    scalars = [_scalars(view, table) for view, table in clusters]
     return DecisionFrames(
-        clusters=local_frame(spark, [_cluster(view, table) for view, table in clusters], _CLUSTERS),
+        clusters=[dict(zip(_SCALARS.names, values, strict=True)) for values in scalars],
+        scalars=local_frame(spark, scalars, _SCALARS),
         groups=local_frame(
             spark,
             [
-                (table.cluster, row.group, row.from_timestamp, row.to_timestamp, str(row.server), _answer(row.answer))
+                (
+                    table.cluster,
+                    row.group,
+                    row.from_timestamp,
+                    row.to_timestamp,
+                    str(row.server),
+                    row.group.isprintable() and "/" not in row.group,
+                    row.answer.bucket,
+                )
                 for _, table in clusters
                 for row in table.groups
             ],
@@ -96,18 +107,18 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
         servers=local_frame(
             spark,
             [
-                (table.cluster, str(row.server), row.encoded, _answer(row.plain), _answer(row.replication_table))
+                (table.cluster, str(row.server), row.encoded, row.plain.bucket, row.replication_table.bucket)
                 for _, table in clusters
                 for row in table.servers
             ],
             _SERVERS,
         ),
+        answers=local_frame(spark, [_answer(answer) for _, table in clusters for answer in table.answers()], _ANSWERS),
         boundaries=local_frame(spark, backups, _BOUNDARIES) if backups else None,
-        names=[view.cluster for view, _ in clusters],
     )
 
 
-def _cluster(view: ClusterView, table: DecisionTable) -> tuple[object, ...]:
+def _scalars(view: ClusterView, table: DecisionTable) -> tuple[object, ...]:
     everything = for_every_file(view)
     return (
         view.cluster,
@@ -122,9 +133,8 @@ def _cluster(view: ClusterView, table: DecisionTable) -> tuple[object, ...]:
         view.retention.wal_ttl_ms,
         view.retention.procedure_wal_ttl_ms,
         view.retention.master_local_wal_ttl_ms,
-        _answer(table.unknown),
-        _answer(table.no_server),
-        [],
+        table.unknown.bucket,
+        table.no_server.bucket,
     )
 
 
@@ -132,6 +142,7 @@ def _answer(answer: Answer) -> tuple[object, ...]:
     decision = answer.decision
     return (
         answer.bucket,
+        None if answer.server == UNKNOWN_SERVER else str(answer.server),
         decision.verdict.value,
         decision.reason.value,
         answer.hbase_verdict.value,

@@ -4,75 +4,58 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from pipelines.domain.totals import BucketTotal
-from pipelines.transforms.wal_names import is_master_local_wal, is_procedure_wal
+from pipelines.transforms.verdicts import DecisionFrames, with_answers
 
-CONTROL_OR_LINE_END = r"[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}]"
-KEYS = ("cluster", "archived", "verdict", "reason", "hbase_verdict", "bucket")
+# an empty element, `.` or `..`; a control character or line end
+EMPTY_OR_DOTS_OR_CONTROL = r"(?:^|/)\.{0,2}(?:/|\z)|[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}]"
+KEYS = ("cluster", "archived", "early", "bucket")
 
 
-def bucket_totals(decided: DataFrame, clusters: DataFrame, cleaner_interval_ms: int) -> DataFrame:
+def bucket_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_ms: int) -> DataFrame:
     """Totals per bucket, as `pipelines.domain.totals.BucketTotal`, and counts for the gate.
 
+    Files are summed by the numbers of their answers; the answers themselves are looked up for the few sums.
+
     Args:
-        decided: `pipelines.transforms.verdicts.decided`.
-        clusters: `DecisionFrames.clusters`, for the TTLs.
+        found: `pipelines.transforms.verdicts.looked_up`.
+        frames: the decision tables.
         cleaner_interval_ms: `hbase.master.cleaner.interval`.
     """
-    name = F.substring_index("path", "/", -1)
-    named = decided.withColumn("name", name)
-    ttls = F.broadcast(
-        clusters.select("cluster", "files_started", "wal_ttl", "procedure_wal_ttl", "master_local_wal_ttl")
+    overdue = F.col("past_ttl_ms") > F.lit(3 * cleaner_interval_ms)
+    bad_values = F.col("length").isNull() | F.col("modification_time").isNull() | (F.col("length") < 0)
+    sums = found.groupBy(*KEYS).agg(
+        F.count(F.lit(1)).alias("files"),
+        F.sum("length").alias("bytes"),
+        F.min("wal_timestamp").alias("oldest_timestamp"),
+        F.min(F.unix_millis("modification_time")).alias("oldest_modification"),
+        F.sum(F.when(overdue, F.lit(1)).otherwise(F.lit(0))).alias("past_ttl_files"),
+        F.sum(F.when(overdue, F.col("length")).otherwise(F.lit(0))).alias("past_ttl_bytes"),
+        F.sum(F.when(bad_path(), F.lit(1)).otherwise(F.lit(0))).alias("bad_paths"),
+        F.sum(F.when(bad_values, F.lit(1)).otherwise(F.lit(0))).alias("bad_values"),
+        F.sum(F.when(F.col("path").startswith("oldWALs/"), F.lit(0)).otherwise(F.lit(1))).alias("outside"),
     )
-    age = F.col("files_started") - F.unix_millis("modification_time")
-    overdue = (
-        F.col("archived")
-        & (F.col("hbase_verdict") == "DELETE")
-        & ~F.col("reason").isin("BACKUP", "FOREIGN_CLEANER", "ADD_PEER_RUNNING", "SNAPSHOT_UNTRUSTED")
-        & (age > _ttl() + F.lit(3 * cleaner_interval_ms))
-    )
+    barred = ("BACKUP", "FOREIGN_CLEANER", "ADD_PEER_RUNNING", "SNAPSHOT_UNTRUSTED")
+    hbase_deletes = F.col("archived") & (F.col("hbase_verdict") == "DELETE") & ~F.col("reason").isin(*barred)
     listed = F.col("archived") & (F.col("verdict") == "DELETABLE")
-    return (
-        named.join(ttls, "cluster")
-        .groupBy(*KEYS)
-        .agg(
-            F.count(F.lit(1)).alias("files"),
-            F.sum("length").alias("bytes"),
-            F.min("wal_timestamp").alias("oldest_timestamp"),
-            F.min(F.unix_millis("modification_time")).alias("oldest_modification"),
-            F.count_if(overdue).alias("overdue_files"),
-            F.sum(F.when(overdue, F.col("length")).otherwise(F.lit(0))).alias("overdue_bytes"),
-            F.count_if(bad_path()).alias("bad_paths"),
-            F.count_if(F.col("length").isNull() | F.col("modification_time").isNull() | (F.col("length") < 0)).alias(
-                "bad_values"
-            ),
-            F.count_if(listed & (F.size("blocking") > 0)).alias("deletable_and_blocking"),
-            F.count_if(listed & ~F.col("path").startswith("oldWALs/")).alias("deletable_outside"),
-            F.count_if((F.col("reason") == "PENDING") & (F.size("blocking") == 0)).alias("held_without_holder"),
-        )
-    )
+    holders = F.size("blocking")
 
+    def where(condition: Column, name: str) -> Column:
+        return F.when(condition, F.col(name)).otherwise(F.lit(0))
 
-def _ttl() -> Column:
-    return (
-        F.when(F.col("wal_group").isNotNull(), F.col("wal_ttl"))
-        .when(is_procedure_wal(), F.col("procedure_wal_ttl"))
-        .when(is_master_local_wal(), F.col("master_local_wal_ttl"))
-        .otherwise(F.lit(0))
+    return with_answers(sums, frames).withColumns(
+        {
+            "overdue_files": where(hbase_deletes, "past_ttl_files"),
+            "overdue_bytes": where(hbase_deletes, "past_ttl_bytes"),
+            "deletable_and_blocking": where(listed & (holders > 0), "files"),
+            "deletable_outside": where(listed, "outside"),
+            "held_without_holder": where((F.col("reason") == "PENDING") & (holders == 0), "files"),
+        }
     )
 
 
 def bad_path() -> Column:
     """A path that no listing of wal_root can contain, or that a line-based list could not carry."""
-    path = F.col("path")
-    return (
-        path.isNull()
-        | path.startswith("/")
-        | path.contains("//")
-        | path.endswith("/")
-        | F.concat(F.lit("/"), path, F.lit("/")).rlike(r"/\.\.?/")
-        | ~path.contains("/")
-        | path.rlike(CONTROL_OR_LINE_END)
-    )
+    return F.col("path").isNull() | F.col("unproven").rlike(EMPTY_OR_DOTS_OR_CONTROL) | ~F.col("path").contains("/")
 
 
 def listing_totals(files: DataFrame) -> DataFrame:

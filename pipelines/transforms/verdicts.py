@@ -1,10 +1,12 @@
 """The rule in Spark: the same answers as `pipelines.domain.verdict.decide`, by lookup in a `DecisionTable`.
 
-The per-file work is parse, a broadcast lookup by group and timestamp, a second one by server where the group has no
-row, and comparisons: no Python runs per row. A property test holds this equal to the specification.
+In two steps, so that what is done per file stays small. `looked_up` parses a path, finds the number of its answer
+(its *bucket*) by group and timestamp, or by server where the group has no row, and the reasons that come before any
+lookup. `with_answers` puts the answer in the place of the number: after grouping where only totals are wanted, per
+file where the rows are written. No Python runs per row; a property test holds the two steps equal to the specification.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -14,92 +16,137 @@ from pipelines.domain.decision_table import OVERFLOW
 from pipelines.domain.verdict import Reason, Verdict
 from pipelines.transforms import wal_names
 
-DELETABLE_WHEN_REASON = (
-    Reason.PROCEDURE_WAL,
-    Reason.MASTER_LOCAL_WAL,
-    Reason.NO_PEERS,
-    Reason.META_WAL,
-)
+DELETABLE_BEFORE_LOOKUP = (Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason.NO_PEERS, Reason.META_WAL)
 """Reasons found without a lookup whose verdict is DELETABLE; every other one found so is HELD."""
 
 
 @dataclass(frozen=True)
 class DecisionFrames:
-    """The decision tables of all clusters of a run as small DataFrames (`pipelines.transforms.decision_frames`).
+    """The decision tables of all clusters of a run (`pipelines.transforms.decision_frames`).
 
     Attributes:
-        clusters: one row a cluster: flags, instants, TTLs and the answers for servers and names without a row.
-        groups: stretches of timestamps by `wal_group`.
-        servers: answers by `server` for groups without a row.
+        clusters: the scalars of each cluster, by column name.
+        scalars: the same as a DataFrame.
+        groups: buckets by `wal_group` and stretch of timestamps.
+        servers: buckets by `server`, for groups without a row.
+        answers: what each bucket stands for.
         boundaries: backup boundaries by `address`; None when no cluster has backup enabled.
-        names: the clusters, in the order of `clusters`.
     """
 
-    clusters: DataFrame
+    clusters: Sequence[Mapping[str, object]]
+    scalars: DataFrame
     groups: DataFrame
     servers: DataFrame
+    answers: DataFrame
     boundaries: DataFrame | None
-    names: Sequence[str]
 
 
-def decided(files: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """Decide every file.
+def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
+    """Find the bucket of every file.
 
     Args:
         files: `cluster`, `path`, `length`, `modification_time`; below oldWALs or not.
         frames: the decision tables.
 
     Returns:
-        The columns of `files` and `archived` (below oldWALs), `server`, `wal_group`, `wal_timestamp` (ms),
-        `verdict`, `reason`, `hbase_verdict`, `blocking`, `bucket` (the stretch of the decision table; NULL where no
-        lookup was needed). Verdicts of files that are not archived mean nothing beyond their bucket.
+        The columns of `files`, and
+        `archived`: below oldWALs; the others have a bucket too, their reason means nothing.
+        `wal_group`, `wal_timestamp` (ms): NULL when the name is no WAL, the latter also when over 64 bits.
+        `own_server`: as the name says; NULL where the answer knows it, or the name has none.
+        `bucket`: number of the answer; NULL for what the rule never asks the queues about.
+        `early`: the reason, where it comes before any lookup; else NULL.
+        `past_ttl_ms`: age beyond the TTL of its class, ms.
+        `unproven`: the part of the path that may still hold what no path may; a name with a known group cannot.
     """
     parsed = wal_names.with_group_and_timestamp(files).withColumn("archived", F.col("path").startswith("oldWALs/"))
-    with_cluster = parsed.join(F.broadcast(frames.clusters), "cluster", "inner")
-    looked_up = _with_lookups(with_cluster, frames)
-    with_boundary = _with_boundary(looked_up, frames.boundaries)
+    named = _with_server(_with_group_bucket(_with_scalars(parsed, frames), frames))
+    found = _with_boundary(_with_server_bucket(named, frames), frames.boundaries)
     return (
-        with_boundary.withColumn("reason", _reason(with_boundary))
-        .withColumn("verdict", _verdict())
-        .withColumn("hbase_verdict", _hbase_verdict())
-        .withColumn("blocking", _blocking())
+        found.withColumn("past_ttl_ms", F.col("files_started") - F.unix_millis("modification_time") - _ttl())
+        .withColumn("early", _early())
+        .withColumn("unproven", F.when(F.col("g_is_clean"), wal_names.directory()).otherwise(F.col("path")))
         .select(
             *files.columns,
             "archived",
-            F.when(F.col("is_wal"), F.col("server")).alias("server"),
             F.when(F.col("is_wal"), F.col("wal_group")).alias("wal_group"),
             F.when(F.col("is_wal"), F.col("wal_timestamp")).alias("wal_timestamp"),
-            "verdict",
-            "reason",
-            "hbase_verdict",
-            "blocking",
-            F.when(_tracked(), F.col("answer.bucket")).alias("bucket"),
+            "own_server",
+            "bucket",
+            "early",
+            "past_ttl_ms",
+            "unproven",
         )
     )
 
 
-def _with_lookups(files: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """Add `is_wal`, `server` and `answer`: by group and timestamp, else by server, else the cluster's own."""
-    groups = F.broadcast(frames.groups.select(*(F.col(name).alias(f"g_{name}") for name in frames.groups.columns)))
+def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
+    """Put answers in the place of buckets.
+
+    Args:
+        found: has `cluster`, `bucket` and `early`; `own_server` too if holders matter for servers nobody knows.
+        frames: the decision tables.
+
+    Returns:
+        `found` and `server`, `verdict`, `reason`, `hbase_verdict`, `blocking`.
+    """
+    own_server = F.col("own_server") if "own_server" in found.columns else F.lit(None).cast("string")
+    answered = _with_scalars(found, frames).join(F.broadcast(frames.answers), "bucket", "left")
+    nobody = F.array().cast(frames.answers.schema["answer_blocking"].dataType)
+    # the answer for servers nobody knows was asked for a made-up name; a holder's source is the file's own server
+    own_source = F.transform("answer_blocking", lambda holder: holder.withField("source", own_server))
+    return answered.withColumns(
+        {
+            "server": F.coalesce("answer_server", own_server),
+            "reason": F.coalesce("early", "answer_reason"),
+            "verdict": F.when(F.col("early").isNull(), F.col("answer_verdict"))
+            .when(F.col("early").isin([reason.value for reason in DELETABLE_BEFORE_LOOKUP]), Verdict.DELETABLE.value)
+            .otherwise(F.lit(Verdict.HELD.value)),
+            "hbase_verdict": F.coalesce(F.col("hbase_every_file"), F.col("answer_hbase_verdict"), F.lit("DELETE")),
+            "blocking": F.when(F.col("early").isNotNull() | F.col("bucket").isNull(), nobody)
+            .when(F.col("answer_server").isNull() & (F.size("answer_blocking") > 0), own_source)
+            .otherwise(F.col("answer_blocking")),
+        }
+    ).select(*found.columns, "server", "verdict", "reason", "hbase_verdict", "blocking")
+
+
+def _with_scalars(files: DataFrame, frames: DecisionFrames) -> DataFrame:
+    """The scalars of the file's cluster: as literals where there is one cluster, which lets Spark fold them away."""
+    if len(frames.clusters) == 1:
+        kinds = {field.name: field.dataType for field in frames.scalars.schema}
+        scalars = {name: value for name, value in frames.clusters[0].items() if name != "cluster"}
+        return files.withColumns({name: F.lit(value).cast(kinds[name]) for name, value in scalars.items()})
+    return files.join(F.broadcast(frames.scalars), "cluster")
+
+
+def _with_group_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
+    """Add `group_bucket`: the stretch that the file's group and timestamp fall into."""
+    groups = F.broadcast(frames.groups.withColumnsRenamed({name: f"g_{name}" for name in frames.groups.columns}))
     timestamp = F.coalesce("wal_timestamp", F.lit(OVERFLOW))
-    by_group = files.join(
+    joined = files.join(
         groups,
         (F.col("cluster") == F.col("g_cluster"))
         & (F.col("wal_group") == F.col("g_wal_group"))
         & timestamp.between(F.col("g_from_timestamp"), F.col("g_to_timestamp")),
         "left",
     )
-    hit = F.col("g_server").isNotNull()
-    # rows with a group of the table are valid WAL names of its server by construction; only the rest is parsed
-    named = by_group.withColumn("is_wal", hit | wal_names.is_wal()).withColumn(
-        "server",
-        F.when(hit, F.col("g_server")).when(F.col("is_wal") & ~wal_names.is_meta_wal(), wal_names.server_of_name()),
-    )
-    servers = F.broadcast(frames.servers.select(*(F.col(name).alias(f"s_{name}") for name in frames.servers.columns)))
-    by_server = named.join(
-        servers,
-        (F.col("cluster") == F.col("s_cluster")) & (F.when(~hit, F.col("server")) == F.col("s_server")),
-        "left",
+    return joined.withColumnRenamed("g_bucket", "group_bucket")
+
+
+def _with_server(files: DataFrame) -> DataFrame:
+    """Add `is_wal` and, where the rule will ask for it, `own_server`.
+
+    A group of the table is that of a valid WAL name by construction; only other names are parsed.
+    """
+    hit = F.col("group_bucket").isNotNull()
+    typed = files.withColumn("is_wal", hit | wal_names.is_wal())
+    return wal_names.with_own_server(typed, F.col("is_wal") & ~hit)
+
+
+def _with_server_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
+    """Add `bucket`: that of the group, else that of the server, else the cluster's own."""
+    servers = F.broadcast(frames.servers.withColumnsRenamed({name: f"s_{name}" for name in frames.servers.columns}))
+    joined = files.join(
+        servers, (F.col("cluster") == F.col("s_cluster")) & (F.col("own_server") == F.col("s_server")), "left"
     )
     encoded_size = F.length("s_encoded")
     encoded = F.left(F.col("wal_group"), encoded_size)
@@ -107,41 +154,46 @@ def _with_lookups(files: DataFrame, frames: DecisionFrames) -> DataFrame:
     replication_table = (F.lower(encoded) == F.lower(F.col("s_encoded"))) & (
         (rest == F.lit(".rep")) | rest.startswith(F.concat(F.lit("."), encoded, F.lit(".rep.")))
     )
-    return by_server.withColumn(
-        "answer",
-        F.when(hit, F.col("g_answer"))
-        .when(F.col("s_server").isNotNull(), F.when(replication_table, F.col("s_rep")).otherwise(F.col("s_plain")))
-        .when(F.col("server").isNotNull(), F.col("unknown"))
-        .otherwise(F.col("no_server")),
+    by_server = F.when(replication_table, F.col("s_rep_bucket")).otherwise(F.col("s_plain_bucket"))
+    return joined.withColumn(
+        "bucket",
+        F.when(~F.col("is_wal") | wal_names.is_meta_wal(), F.lit(None).cast("int"))
+        .when(F.col("group_bucket").isNotNull(), F.col("group_bucket"))
+        .when(F.col("s_server").isNotNull(), by_server)
+        .when(F.col("own_server").isNotNull(), F.col("unknown_bucket"))
+        .otherwise(F.col("no_server_bucket")),
     )
 
 
 def _with_boundary(files: DataFrame, boundaries: DataFrame | None) -> DataFrame:
+    """Add `backed_up`: HBase backup has the file already."""
     if boundaries is None:
         return files.withColumn("backed_up", F.lit(False))
-    known = F.broadcast(boundaries.select(*(F.col(name).alias(f"b_{name}") for name in boundaries.columns)))
-    # META_WAL names have no `server` above, as the rule never asks for it; a boundary does
-    server = F.coalesce("server", F.when(F.col("is_wal"), wal_names.server_of_name()))
+    known = F.broadcast(boundaries.withColumnsRenamed({name: f"b_{name}" for name in boundaries.columns}))
+    server = F.coalesce("own_server", "g_server")
     address = F.concat(F.substring_index(server, ",", 1), F.lit(":"), F.split_part(server, F.lit(","), F.lit(2)))
-    return files.join(
-        known, (F.col("cluster") == F.col("b_cluster")) & (address == F.col("b_address")), "left"
-    ).withColumn("backed_up", F.coalesce(F.col("wal_timestamp") <= F.col("b_boundary"), F.lit(False)))
+    joined = files.join(known, (F.col("cluster") == F.col("b_cluster")) & (address == F.col("b_address")), "left")
+    return joined.withColumn("backed_up", F.coalesce(F.col("wal_timestamp") <= F.col("b_boundary"), F.lit(False)))
 
 
-def _tracked() -> Column:
-    return F.col("is_wal") & ~wal_names.is_meta_wal()
-
-
-def _reason(files: DataFrame) -> Column:
-    """The order of the verdict table; what matches nothing stays NULL, and the gate refuses NULL."""
-    del files
-    age = F.col("files_started") - F.unix_millis("modification_time")
-    is_procedure, is_master_local = wal_names.is_procedure_wal(), wal_names.is_master_local_wal()
-    invalid = ~F.col("is_wal") & ~is_procedure & ~is_master_local
-    ttl = (
+def _ttl() -> Column:
+    return (
         F.when(F.col("is_wal"), F.col("wal_ttl"))
-        .when(is_procedure, F.col("procedure_wal_ttl"))
-        .otherwise(F.col("master_local_wal_ttl"))
+        .when(wal_names.is_procedure_wal(), F.col("procedure_wal_ttl"))
+        .when(wal_names.is_master_local_wal(), F.col("master_local_wal_ttl"))
+        .otherwise(F.lit(0))
+    )
+
+
+def _early() -> Column:
+    """The order of the verdict table up to POISON_NAME, whose names have an answer of their own but for overflows."""
+    other = ~F.col("is_wal")
+    # nested, so that a WAL, which nearly every file is, costs one test of these
+    kind = F.when(
+        other,
+        F.when(wal_names.is_procedure_wal(), F.lit(Reason.PROCEDURE_WAL.value))
+        .when(wal_names.is_master_local_wal(), F.lit(Reason.MASTER_LOCAL_WAL.value))
+        .otherwise(F.lit(Reason.INVALID_NAME.value)),
     )
 
     def reason(value: Reason) -> Column:
@@ -150,44 +202,13 @@ def _reason(files: DataFrame) -> Column:
     return (
         F.when(F.col("untrusted"), reason(Reason.SNAPSHOT_UNTRUSTED))
         .when(F.col("add_peer_running"), reason(Reason.ADD_PEER_RUNNING))
-        .when(invalid, reason(Reason.INVALID_NAME))
+        .when(other & (kind == Reason.INVALID_NAME.value), reason(Reason.INVALID_NAME))
         .when(F.unix_millis("modification_time") > F.col("files_finished"), reason(Reason.FUTURE_TIMESTAMP))
-        .when(age <= ttl, reason(Reason.TOO_YOUNG))
+        .when(F.col("past_ttl_ms") <= 0, reason(Reason.TOO_YOUNG))
         .when(F.col("foreign_cleaner"), reason(Reason.FOREIGN_CLEANER))
-        .when(~F.col("is_wal") & is_procedure, reason(Reason.PROCEDURE_WAL))
-        .when(~F.col("is_wal") & is_master_local, reason(Reason.MASTER_LOCAL_WAL))
+        .when(other, kind)
         .when(F.col("backup_enabled") & ~F.col("backed_up"), reason(Reason.BACKUP))
         .when(F.col("no_peers"), reason(Reason.NO_PEERS))
         .when(wal_names.is_meta_wal(), reason(Reason.META_WAL))
-        .when(F.col("server").isNull() | F.col("wal_timestamp").isNull(), reason(Reason.POISON_NAME))
-        .otherwise(F.col("answer.reason"))
+        .when(F.col("wal_timestamp").isNull(), reason(Reason.POISON_NAME))
     )
-
-
-def _looked_up() -> Column:
-    """Whether the reason came from the answer, so that verdict and holders do too."""
-    return F.col("reason") == F.col("answer.reason")
-
-
-def _verdict() -> Column:
-    without_lookup = [reason.value for reason in DELETABLE_WHEN_REASON]
-    return (
-        F.when(F.col("reason").isin(without_lookup), F.lit(Verdict.DELETABLE.value))
-        .when(_looked_up(), F.col("answer.verdict"))
-        .when(F.col("reason").isNotNull(), F.lit(Verdict.HELD.value))
-    )
-
-
-def _hbase_verdict() -> Column:
-    return (
-        F.when(F.col("hbase_every_file").isNotNull(), F.col("hbase_every_file"))
-        .when(~_tracked(), F.lit("DELETE"))
-        .otherwise(F.col("answer.hbase_verdict"))
-    )
-
-
-def _blocking() -> Column:
-    # the answer for servers nobody knows was asked for a made-up name; a holder's source is the file's own server
-    unknown = F.col("answer.bucket") == F.col("unknown.bucket")
-    own_source = F.transform("answer.blocking", lambda holder: holder.withField("source", F.col("server")))
-    return F.when(~_looked_up(), F.col("nobody")).when(unknown, own_source).otherwise(F.col("answer.blocking"))

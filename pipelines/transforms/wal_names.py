@@ -13,7 +13,7 @@ WAL_NAME_REGEX = r"^(.+)\.([0-9]+)(\.[0-9A-Za-z]+)?\z"
 PROCEDURE_WAL_REGEX = r"^.*pv2-[0-9]{20}.log\z"
 LINE_END_REGEX = r"[\n\r\x{85}\x{2028}\x{2029}]"
 BAD_ESCAPE_REGEX = r"%(?![0-9A-Fa-f]{2})"
-SERVER_REGEX = r"^([^,]+),([0-9]+),([0-9]+)"
+SERVER_REGEX = r"^[^,]+,[0-9]+,[0-9]+"
 # printable ASCII but `,` `/` `[` `]`; not with exactly one colon, which Java takes for a port
 HOST_REGEX = r"^(?![^:]*:[^:]*\z)[\x20-\x2b\x2d\x2e\x30-\x5a\x5c\x5e-\x7e]+\z"
 MASTER_LOCAL_WAL_SUFFIX = "$masterlocalwal$"
@@ -68,6 +68,12 @@ def with_group_and_timestamp(files: DataFrame) -> DataFrame:
     )
 
 
+def directory() -> Column:
+    """The path without its last element and the slash before it; needs `name`."""
+    size = F.octet_length("path") - F.octet_length("name") - 1
+    return F.substring(F.col("path").cast("binary"), F.lit(1), size).cast("string")
+
+
 def is_wal() -> Column:
     """Whether the name is a valid WAL name; needs `wal_group` and `cut_timestamp`."""
     cut = F.col("cut_timestamp").isNotNull()
@@ -89,13 +95,24 @@ def is_meta_wal() -> Column:
     return F.col("name").endswith(META_SUFFIX)
 
 
-def server_of_name() -> Column:
-    """`host,port,startcode` at the start of the decoded name, host lower-cased; NULL where HBase throws."""
-    decoded = F.when(~F.col("name").rlike(BAD_ESCAPE_REGEX), F.try_url_decode("name"))
-    host = F.regexp_replace(F.regexp_extract(decoded, SERVER_REGEX, 1), r"^\[(.*)\]\z", "$1")
-    port = F.regexp_extract(decoded, SERVER_REGEX, 2).try_cast("int")
-    startcode = F.regexp_extract(decoded, SERVER_REGEX, 3).try_cast("bigint")
-    return F.when(
-        host.rlike(HOST_REGEX) & port.between(0, 65535) & startcode.isNotNull(),
-        F.concat_ws(",", F.lower(host), port.cast("string"), startcode.cast("string")),
+def with_own_server(files: DataFrame, wanted: Column) -> DataFrame:
+    """Add `own_server`: `host,port,startcode` at the start of the decoded name, host lower-cased.
+
+    NULL where HBase throws, and where `wanted` is false, for it is the dearest part of a name. In steps, so that each
+    expression is evaluated once.
+    """
+    return (
+        files.withColumn("_decoded", F.when(wanted & ~F.col("name").rlike(BAD_ESCAPE_REGEX), F.try_url_decode("name")))
+        .withColumn("_server", F.regexp_extract("_decoded", SERVER_REGEX, 0))
+        .withColumn("_host", F.regexp_replace(F.substring_index("_server", ",", 1), r"^\[(.*)\]\z", "$1"))
+        .withColumn("_port", F.split_part(F.col("_server"), F.lit(","), F.lit(2)).try_cast("int"))
+        .withColumn("_startcode", F.split_part(F.col("_server"), F.lit(","), F.lit(3)).try_cast("bigint"))
+        .withColumn(
+            "own_server",
+            F.when(
+                F.col("_host").rlike(HOST_REGEX) & F.col("_port").between(0, 65535) & F.col("_startcode").isNotNull(),
+                F.concat_ws(",", F.lower("_host"), F.col("_port").cast("string"), F.col("_startcode").cast("string")),
+            ),
+        )
+        .drop("_decoded", "_server", "_host", "_port", "_startcode")
     )

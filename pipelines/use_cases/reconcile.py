@@ -23,7 +23,7 @@ from pipelines.ports import Clock
 from pipelines.ports_reconcile import Gate, Lake, ListRequest, ListSink, Reporter, SnapshotReader, TableSink
 from pipelines.transforms import summary, tables
 from pipelines.transforms.decision_frames import decision_frames
-from pipelines.transforms.verdicts import DecisionFrames, decided
+from pipelines.transforms.verdicts import DecisionFrames, looked_up, with_answers
 from pipelines.use_cases.outcome import Outcome
 from pipelines.use_cases.reconcile_cases import NIGHTLY, Case, cases, untrusted_totals
 from pipelines.use_cases.reconcile_rows import (
@@ -171,8 +171,8 @@ def _decide_and_write(night: _Night) -> None:
     files = ports.reader.files([case.opened for case in night.with_files()])
     _LOG.info("deciding")
     frames = _frames(night)
-    decisions = decided(files, frames)
-    counted = _counted(decisions, frames, settings)
+    found = looked_up(files, frames)
+    counted = _counted(found, frames, settings)
     believed = [case for case in night.with_files() if case.refused is None]
     listings = _listings(files) if believed else {}
     metrics = [
@@ -180,10 +180,11 @@ def _decide_and_write(night: _Night) -> None:
         for case in believed
     ]
     night.gate_results = ports.gate.check(metrics, night.request.acceptances, settings.max_deletable_share)
-    examples = _examples(night, files, decisions)
+    examples = _examples(night, files, with_answers(found, frames))
     _refuse_by_gate(night)
     _LOG.info("writing tables")
-    decisions = decided(files, _frames(night))
+    frames = _frames(night)  # those the gate refused have another answer now
+    decisions = with_answers(looked_up(files, frames), frames)
     night.small = _small(night, files, decisions, counted)
     writes = {
         name: ports.tables.frame(table, rows)
@@ -200,10 +201,10 @@ def _frames(night: _Night) -> DecisionFrames:
     return decision_frames(night.ports.spark, views)
 
 
-def _counted(decisions: DataFrame, frames: DecisionFrames, settings: Settings) -> dict[str, Counted]:
+def _counted(found: DataFrame, frames: DecisionFrames, settings: Settings) -> dict[str, Counted]:
     totals: dict[str, list[BucketTotal]] = {}
     counts: dict[str, dict[str, int]] = {}
-    for row in summary.bucket_totals(decisions, frames.clusters, settings.cleaner_interval_ms).toLocalIterator():
+    for row in summary.bucket_totals(found, frames, settings.cleaner_interval_ms).toLocalIterator():
         totals.setdefault(row["cluster"], []).append(summary.as_bucket_total(row))
         sums = counts.setdefault(row["cluster"], dict.fromkeys(summary.GATE_COUNTS, 0))
         for name in summary.GATE_COUNTS:

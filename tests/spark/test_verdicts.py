@@ -15,7 +15,7 @@ from pipelines.domain.verdict import ArchivedFile, decide
 from pipelines.domain.wal_names import parse_wal_name
 from pipelines.transforms.decision_frames import decision_frames
 from pipelines.transforms.local_frames import local_frame
-from pipelines.transforms.verdicts import decided
+from pipelines.transforms.verdicts import looked_up, with_answers
 from tests.strategies import ClusterCase, cluster_cases
 from tests.unit.test_decision_table import view_of
 
@@ -68,7 +68,8 @@ def test_spark_says_what_the_rule_says(spark: SparkSession, drawn: list[ClusterC
         for cluster, case in cases.items()
         for file in case.files
     ]
-    answers = decided(local_frame(spark, rows, FILES), decision_frames(spark, tables)).collect()
+    frames = decision_frames(spark, tables)
+    answers = with_answers(looked_up(local_frame(spark, rows, FILES), frames), frames).collect()
     assert len(answers) == len(rows)
     found = {(row["cluster"], row["path"]): row for row in answers}
     for cluster, case in cases.items():
