@@ -17,7 +17,7 @@ from pipelines.domain.verdict import Decision, Reason, decide_replication, delet
 from pipelines.domain.wal_names import encode_prefix, parse_wal_name
 
 OVERFLOW = -1
-"""What stands for a timestamp over 64 bits in the table; real ones are zero or more."""
+"""What stands for a timestamp over 64 bits in a question; real ones are zero or more."""
 UNKNOWN_SERVER = ServerName("unknown.invalid", 0, 0)
 """Stands for every server that is fully dead and has no row."""
 
@@ -40,14 +40,31 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupStretch:
-    """Files of one group with `from_timestamp` <= timestamp <= `to_timestamp` (ms)."""
+class Stretch:
+    """Files of one group from this timestamp (ms) up to the next stretch."""
+
+    from_timestamp: int
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAnswers:
+    """Files of one group that has a row.
+
+    Attributes:
+        name: the WAL group, verbatim.
+        stretches: from timestamp 0 on, ascending; their buckets are consecutive numbers.
+        overflow: files whose timestamp is over 64 bits.
+    """
 
     server: ServerName
-    group: str
-    from_timestamp: int
-    to_timestamp: int
-    answer: Answer
+    name: str
+    stretches: tuple[Stretch, ...]
+    overflow: Answer
+
+    def answer(self, timestamp: int) -> Answer:
+        """The answer for a timestamp of 64 bits."""
+        return [stretch for stretch in self.stretches if stretch.from_timestamp <= timestamp][-1].answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +88,23 @@ class DecisionTable:
     """The table of one cluster.
 
     Attributes:
-        groups: stretches; together they cover every timestamp of each group that has a row.
+        groups: every group that has a row and can be that of a file.
         servers: every server that is not fully dead or has a row.
         unknown: any other server: fully dead, no row.
         no_server: a valid WAL name in which HBase finds no server (reason POISON_NAME).
     """
 
     cluster: str
-    groups: tuple[GroupStretch, ...]
+    groups: tuple[GroupAnswers, ...]
     servers: tuple[ServerAnswers, ...]
     unknown: Answer
     no_server: Answer
 
     def answers(self) -> Iterator[Answer]:
         """Every answer of the table, each bucket once."""
-        yield from (stretch.answer for stretch in self.groups)
+        for group in self.groups:
+            yield from (stretch.answer for stretch in group.stretches)
+            yield group.overflow
         for server in self.servers:
             yield server.plain
             yield server.replication_table
@@ -106,7 +125,7 @@ def decision_table(view: ClusterView, first_bucket: int = 0) -> DecisionTable:
         first_bucket: buckets are numbered from here, so that they are unique across a fleet.
     """
     buckets = _Counter(first_bucket)
-    groups = tuple(_group_stretches(view, buckets))
+    groups = tuple(_group_answers(view, buckets))
     servers = tuple(_server_answers(view, buckets))
     return DecisionTable(
         cluster=view.cluster,
@@ -133,7 +152,7 @@ class _Counter:
         return self._next - 1
 
 
-def _group_stretches(view: ClusterView, buckets: _Counter) -> Iterator[GroupStretch]:
+def _group_answers(view: ClusterView, buckets: _Counter) -> Iterator[GroupAnswers]:
     for source, rows in sorted(view.rows_of_source.items()):
         for group in sorted({group for row in rows for group in row.offsets}):
             # a file's server and validity are what its own name says: such a row matches no file
@@ -142,9 +161,7 @@ def _group_stretches(view: ClusterView, buckets: _Counter) -> Iterator[GroupStre
                 continue
             needs = {row.need(group) for row in rows}
             starts = sorted({0} | {need for need in needs if NEEDS_ALL < need <= MAX_LONG})
-            ends = [start - 1 for start in starts[1:]] + [MAX_LONG]
-            for start, end in zip(starts, ends, strict=True):
-                yield GroupStretch(source, group, start, end, _answer(view, source, group, start, buckets))
+            stretches = tuple(Stretch(start, _answer(view, source, group, start, buckets)) for start in starts)
             overflow = Answer(
                 buckets.next(),
                 source,
@@ -153,7 +170,7 @@ def _group_stretches(view: ClusterView, buckets: _Counter) -> Iterator[GroupStre
                 held(Reason.POISON_NAME),
                 for_every_file(view) or for_tracked_wal(view, source, group, None),
             )
-            yield GroupStretch(source, group, OVERFLOW, OVERFLOW, overflow)
+            yield GroupAnswers(source, group, stretches, overflow)
 
 
 def _server_answers(view: ClusterView, buckets: _Counter) -> Iterator[ServerAnswers]:

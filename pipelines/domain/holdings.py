@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.domain.cluster_view import ClusterView, QueueRow
-from pipelines.domain.decision_table import Answer, DecisionTable, GroupStretch
+from pipelines.domain.decision_table import Answer, DecisionTable, GroupAnswers
 from pipelines.domain.replication_queues import NEEDS_ALL
 from pipelines.domain.run_summary import PinnedRow
 from pipelines.domain.run_summary import QueueRow as QueueOffsetRow
@@ -69,20 +69,22 @@ def queue_offsets(view: ClusterView, table: DecisionTable, totals: Iterable[Buck
     for total in totals:
         if total.bucket is not None:
             by_bucket.setdefault(total.bucket, []).append(total)
-    stretches: dict[ServerName, list[GroupStretch]] = {}
-    for stretch in table.groups:
-        stretches.setdefault(stretch.server, []).append(stretch)
+    groups: dict[ServerName, list[GroupAnswers]] = {}
+    for one in table.groups:
+        groups.setdefault(one.server, []).append(one)
     without_row = {row.server: (row.plain.bucket, row.replication_table.bucket) for row in table.servers}
     rows = []
     for row in view.rows:
         source = row.queue.wals_of
         for group in [*sorted(row.offsets), None]:
             if group is None:
-                needed = [s for s in stretches.get(source, ()) if s.group not in row.offsets]
-                buckets = [s.answer.bucket for s in needed] + list(without_row.get(source, ()))
+                others = [one for one in groups.get(source, ()) if one.name not in row.offsets]
+                buckets = [stretch.answer.bucket for one in others for stretch in one.stretches]
+                buckets += without_row.get(source, ())
             else:
-                needed = [s for s in stretches.get(source, ()) if s.group == group]
-                buckets = [s.answer.bucket for s in needed if s.from_timestamp >= row.need(group)]
+                own = [one for one in groups.get(source, ()) if one.name == group]
+                need = row.need(group)
+                buckets = [s.answer.bucket for one in own for s in one.stretches if s.from_timestamp >= need]
             found = [total for bucket in buckets for total in by_bucket.get(bucket, ())]
             if group is not None or found or not row.offsets:
                 rows.append(_queue_row(view, row, group, found))

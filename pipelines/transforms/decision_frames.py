@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
 from pipelines.domain.cleaner_rule import for_every_file
 from pipelines.domain.cluster_view import ClusterView
@@ -35,11 +35,11 @@ _GROUPS = StructType(
     [
         StructField("cluster", StringType()),
         StructField("wal_group", StringType()),
-        StructField("from_timestamp", LongType()),
-        StructField("to_timestamp", LongType()),
+        StructField("starts", ArrayType(LongType())),
+        StructField("first_bucket", IntegerType()),
+        StructField("overflow_bucket", IntegerType()),
         StructField("server", StringType()),
         StructField("is_clean", BooleanType()),
-        StructField("bucket", IntegerType()),
     ]
 )
 _SERVERS = StructType(
@@ -92,18 +92,19 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
             [
                 (
                     table.cluster,
-                    row.group,
-                    row.from_timestamp,
-                    row.to_timestamp,
-                    str(row.server),
-                    row.group.isprintable() and "/" not in row.group,
-                    row.answer.bucket,
+                    group.name,
+                    [stretch.from_timestamp for stretch in group.stretches[1:]],
+                    group.stretches[0].answer.bucket,
+                    group.overflow.bucket,
+                    str(group.server),
+                    group.name.isprintable() and "/" not in group.name,
                 )
                 for _, table in clusters
-                for row in table.groups
+                for group in table.groups
             ],
             _GROUPS,
         ),
+        most_starts=max((len(group.stretches) - 1 for _, table in clusters for group in table.groups), default=0),
         servers=local_frame(
             spark,
             [

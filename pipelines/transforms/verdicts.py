@@ -8,14 +8,16 @@ file where the rows are written. No Python runs per row; a property test holds t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.domain.decision_table import OVERFLOW
 from pipelines.domain.verdict import Reason, Verdict
 from pipelines.transforms import wal_names
 
+EARLY_REASONS = tuple(Reason)
+"""Reasons by number, for reasons are summed by number too."""
 DELETABLE_BEFORE_LOOKUP = (Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason.NO_PEERS, Reason.META_WAL)
 """Reasons found without a lookup whose verdict is DELETABLE; every other one found so is HELD."""
 
@@ -27,7 +29,8 @@ class DecisionFrames:
     Attributes:
         clusters: the scalars of each cluster, by column name.
         scalars: the same as a DataFrame.
-        groups: buckets by `wal_group` and stretch of timestamps.
+        groups: by `wal_group`, the timestamps where its stretches start after the first one, and their buckets.
+        most_starts: the longest list of such starts.
         servers: buckets by `server`, for groups without a row.
         answers: what each bucket stands for.
         boundaries: backup boundaries by `address`; None when no cluster has backup enabled.
@@ -36,6 +39,7 @@ class DecisionFrames:
     clusters: Sequence[Mapping[str, object]]
     scalars: DataFrame
     groups: DataFrame
+    most_starts: int
     servers: DataFrame
     answers: DataFrame
     boundaries: DataFrame | None
@@ -54,7 +58,7 @@ def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
         `wal_group`, `wal_timestamp` (ms): NULL when the name is no WAL, the latter also when over 64 bits.
         `own_server`: as the name says; NULL where the answer knows it, or the name has none.
         `bucket`: number of the answer; NULL for what the rule never asks the queues about.
-        `early`: the reason, where it comes before any lookup; else NULL.
+        `early`: number of the reason (`EARLY_REASONS`), where it comes before any lookup; else NULL.
         `past_ttl_ms`: age beyond the TTL of its class, ms.
         `unproven`: the part of the path that may still hold what no path may; a name with a known group cannot.
     """
@@ -97,9 +101,12 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
     return answered.withColumns(
         {
             "server": F.coalesce("answer_server", own_server),
-            "reason": F.coalesce("early", "answer_reason"),
+            "reason": F.coalesce(_reason_of("early"), "answer_reason"),
             "verdict": F.when(F.col("early").isNull(), F.col("answer_verdict"))
-            .when(F.col("early").isin([reason.value for reason in DELETABLE_BEFORE_LOOKUP]), Verdict.DELETABLE.value)
+            .when(
+                F.col("early").isin([EARLY_REASONS.index(reason) for reason in DELETABLE_BEFORE_LOOKUP]),
+                Verdict.DELETABLE.value,
+            )
             .otherwise(F.lit(Verdict.HELD.value)),
             "hbase_verdict": F.coalesce(F.col("hbase_every_file"), F.col("answer_hbase_verdict"), F.lit("DELETE")),
             "blocking": F.when(F.col("early").isNotNull() | F.col("bucket").isNull(), nobody)
@@ -119,17 +126,31 @@ def _with_scalars(files: DataFrame, frames: DecisionFrames) -> DataFrame:
 
 
 def _with_group_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """Add `group_bucket`: the stretch that the file's group and timestamp fall into."""
-    groups = F.broadcast(frames.groups.withColumnsRenamed({name: f"g_{name}" for name in frames.groups.columns}))
-    timestamp = F.coalesce("wal_timestamp", F.lit(OVERFLOW))
-    joined = files.join(
+    """Add `group_bucket`: the stretch that the file's group and timestamp fall into.
+
+    The join is by a 64-bit hash, which Spark looks up without copying the name, and then by the name itself. The
+    stretches of a group have consecutive buckets, so the right one is the first plus the starts already passed.
+    """
+    key = F.xxhash64("cluster", "wal_group")
+    hashed = frames.groups.withColumn("key", key)
+    groups = F.broadcast(hashed.withColumnsRenamed({name: f"g_{name}" for name in hashed.columns}))
+    joined = files.withColumn("group_key", key).join(
         groups,
-        (F.col("cluster") == F.col("g_cluster"))
+        (F.col("group_key") == F.col("g_key"))
         & (F.col("wal_group") == F.col("g_wal_group"))
-        & timestamp.between(F.col("g_from_timestamp"), F.col("g_to_timestamp")),
+        & (F.col("cluster") == F.col("g_cluster")),
         "left",
     )
-    return joined.withColumnRenamed("g_bucket", "group_bucket")
+    passed = [
+        F.when(F.col("wal_timestamp") >= F.get("g_starts", F.lit(number)), F.lit(1)).otherwise(F.lit(0))
+        for number in range(frames.most_starts)
+    ]
+    return joined.withColumn(
+        "group_bucket",
+        F.when(F.col("wal_timestamp").isNull(), F.col("g_overflow_bucket")).otherwise(
+            reduce(Column.__add__, passed, F.col("g_first_bucket"))
+        ),
+    )
 
 
 def _with_server(files: DataFrame) -> DataFrame:
@@ -191,24 +212,29 @@ def _early() -> Column:
     # nested, so that a WAL, which nearly every file is, costs one test of these
     kind = F.when(
         other,
-        F.when(wal_names.is_procedure_wal(), F.lit(Reason.PROCEDURE_WAL.value))
-        .when(wal_names.is_master_local_wal(), F.lit(Reason.MASTER_LOCAL_WAL.value))
-        .otherwise(F.lit(Reason.INVALID_NAME.value)),
+        F.when(wal_names.is_procedure_wal(), _number(Reason.PROCEDURE_WAL))
+        .when(wal_names.is_master_local_wal(), _number(Reason.MASTER_LOCAL_WAL))
+        .otherwise(_number(Reason.INVALID_NAME)),
     )
-
-    def reason(value: Reason) -> Column:
-        return F.lit(value.value)
-
     return (
-        F.when(F.col("untrusted"), reason(Reason.SNAPSHOT_UNTRUSTED))
-        .when(F.col("add_peer_running"), reason(Reason.ADD_PEER_RUNNING))
-        .when(other & (kind == Reason.INVALID_NAME.value), reason(Reason.INVALID_NAME))
-        .when(F.unix_millis("modification_time") > F.col("files_finished"), reason(Reason.FUTURE_TIMESTAMP))
-        .when(F.col("past_ttl_ms") <= 0, reason(Reason.TOO_YOUNG))
-        .when(F.col("foreign_cleaner"), reason(Reason.FOREIGN_CLEANER))
+        F.when(F.col("untrusted"), _number(Reason.SNAPSHOT_UNTRUSTED))
+        .when(F.col("add_peer_running"), _number(Reason.ADD_PEER_RUNNING))
+        .when(other & (kind == _number(Reason.INVALID_NAME)), _number(Reason.INVALID_NAME))
+        .when(F.unix_millis("modification_time") > F.col("files_finished"), _number(Reason.FUTURE_TIMESTAMP))
+        .when(F.col("past_ttl_ms") <= 0, _number(Reason.TOO_YOUNG))
+        .when(F.col("foreign_cleaner"), _number(Reason.FOREIGN_CLEANER))
         .when(other, kind)
-        .when(F.col("backup_enabled") & ~F.col("backed_up"), reason(Reason.BACKUP))
-        .when(F.col("no_peers"), reason(Reason.NO_PEERS))
-        .when(wal_names.is_meta_wal(), reason(Reason.META_WAL))
-        .when(F.col("wal_timestamp").isNull(), reason(Reason.POISON_NAME))
+        .when(F.col("backup_enabled") & ~F.col("backed_up"), _number(Reason.BACKUP))
+        .when(F.col("no_peers"), _number(Reason.NO_PEERS))
+        .when(wal_names.is_meta_wal(), _number(Reason.META_WAL))
+        .when(F.col("wal_timestamp").isNull(), _number(Reason.POISON_NAME))
     )
+
+
+def _number(reason: Reason) -> Column:
+    return F.lit(EARLY_REASONS.index(reason))
+
+
+def _reason_of(number: str) -> Column:
+    """The reason of a number of `EARLY_REASONS`; NULL stays NULL."""
+    return F.get(F.array(*(F.lit(reason.value) for reason in EARLY_REASONS)), F.col(number))

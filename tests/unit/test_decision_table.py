@@ -1,10 +1,10 @@
-"""The rule and its table over generated states: nothing is undecided, HBase agrees, and the table says what the rule says."""
+"""The rule and its table over generated states: nothing is undecided, HBase agrees, table and rule say the same."""
 
 from hypothesis import given, settings
 
 from pipelines.domain.cleaner_rule import for_every_file, for_tracked_wal, hbase_verdict
 from pipelines.domain.cluster_view import ClusterView, cluster_view
-from pipelines.domain.decision_table import OVERFLOW, decision_table
+from pipelines.domain.decision_table import decision_table
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.replication_queues import QueueCell, parse_queue_cells
 from pipelines.domain.trust import distrust
@@ -49,18 +49,16 @@ def test_the_table_says_what_the_rule_says(case: ClusterCase) -> None:
         wal = parse_wal_name(file.name)
         if wal is None or wal.is_meta or wal.server is None or wal.timestamp is None or not view.peer_ids:
             continue
-        stretches = [
-            row
-            for row in table.groups
-            if row.group == wal.group and row.from_timestamp <= wal.timestamp <= row.to_timestamp
-        ]
+        groups = [row for row in table.groups if row.name == wal.group]
         expected = decide_replication(view, wal.server, wal.group, wal.timestamp)
         hbase = for_every_file(view) or for_tracked_wal(view, wal.server, wal.group, wal.timestamp)
-        if stretches:
-            (stretch,) = stretches
-            assert stretch.from_timestamp != OVERFLOW
-            assert (stretch.answer.decision, stretch.answer.hbase_verdict) == (expected, hbase)
-            assert stretch.server == wal.server
+        if groups:
+            (group,) = groups
+            answer = group.answer(wal.timestamp)
+            assert (answer.decision, answer.hbase_verdict) == (expected, hbase)
+            assert group.server == wal.server
+            numbers = [stretch.answer.bucket for stretch in group.stretches]
+            assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 @given(cluster_cases())
