@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from pipelines.domain.delete_list import MANIFEST, Manifest, Part, manifest_json, parse_manifest, part_name
 from pipelines.domain.errors import UnavailableError
+from pipelines.hadoop_jvm import java_cause
 from pipelines.ports_reconcile import ListRequest
 from pipelines.sinks.hadoop_text import write_text
 from pipelines.transforms.list_parts import ListSize, part_plan, sampled_lines
@@ -198,5 +199,6 @@ class DeleteLists:
 
 
 def _unavailable(uri: str, error: Py4JJavaError) -> UnavailableError:
-    cause = str(error.java_exception.toString()).splitlines()[0]
-    return UnavailableError(f"{uri}: the list cannot be read or written ({cause}); no list was emitted, run again")
+    return UnavailableError(
+        f"{uri}: the list cannot be read or written ({java_cause(error)}); no list was emitted, run again"
+    )

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, TypeVar
 
 from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
@@ -112,8 +113,7 @@ class DeltaTables:
 
     def _create_or_widen(self, table: Table) -> None:
         location = self.location(table)
-        builder = DeltaTable.createIfNotExists(self._spark).location(location).comment(table.comment)
-        builder.addColumns(table.schema).partitionedBy(*table.partitioned_by).execute()
+        self._create(table, location)
         self._ensured[table.name] = self._version(table)
         there = self._spark.read.format("delta").load(location).schema
         fault = column_fault(there, table, location)
@@ -123,6 +123,31 @@ class DeltaTables:
             _LOG.info("adding the new columns of %s to %s", table.name, location)
             nothing = local_frame(self._spark, [], table.schema)
             nothing.write.format("delta").mode("append").option("mergeSchema", "true").save(location)
+
+    def _create(self, table: Table, location: str) -> None:
+        builder = DeltaTable.createIfNotExists(self._spark).location(location).comment(table.comment)
+        try:
+            builder.addColumns(table.schema).partitionedBy(*table.partitioned_by).execute()
+        except AnalysisException as error:
+            # a log without a commit: another process is making the table, or died over it, or its disk was full;
+            # an append makes it, or adds nothing to what the other one has made
+            if error.getCondition() != "DELTA_TABLE_NOT_FOUND" or self._lost_its_log(location):
+                raise
+            _LOG.info("%s: its making was begun by another run; going on with it", location)
+            nothing = local_frame(self._spark, [], table.schema).write.format("delta").mode("append")
+            nothing.partitionBy(*table.partitioned_by).save(location)
+            self._spark.sql(f"COMMENT ON TABLE delta.`{location}` IS {_quoted(table.comment)}")
+
+    def _lost_its_log(self, location: str) -> bool:
+        """Whether the folder holds files that no commit accounts for."""
+        jvm: Any = self._spark._jvm  # noqa: SLF001
+        session: Any = self._spark._jsparkSession  # noqa: SLF001
+        folder = jvm.org.apache.hadoop.fs.Path(location)
+        files = folder.getFileSystem(session.sessionState().newHadoopConf())
+        names = {status.getPath().getName() for status in files.listStatus(folder)}
+        log = files.listStatus(jvm.org.apache.hadoop.fs.Path(folder, "_delta_log"))
+        committed = any(status.isFile() and not status.getPath().getName().startswith(".") for status in log)
+        return not committed and names != {"_delta_log"}
 
     def _replace(self, table: Table, frame: DataFrame, runs: Collection[RunKey], *, fresh: bool) -> None:
         # good for one append, which changes the version; a second try looks for itself
@@ -209,6 +234,12 @@ def _rows_of(runs: Collection[RunKey]) -> str:
     if len(ids) > 1:  # run ids differ between the clusters of a fleet: the pairs count, the rest lets files be skipped
         condition += f" AND concat(cluster, '/', run_id) IN ({_texts(sorted(f'{r.cluster}/{r.run_id}' for r in runs))})"
     return condition
+
+
+def _quoted(text: str) -> str:
+    """An SQL string."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def _texts(values: Collection[str]) -> str:

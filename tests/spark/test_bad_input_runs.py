@@ -1,0 +1,263 @@
+"""Runs that meet other runs, their own remains, a damaged lake, or an end by SIGKILL (issue #3, section 4)."""
+
+import signal
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
+from pipelines.domain.settings import DAY_MS
+from pipelines.sinks.delta_tables import DeltaTables
+from pipelines.use_cases.outcome import Outcome
+from schemas.runs import RUNS
+from tests.small_cluster import DECIDED_AFTER_MS, NOW, Desk, clusters_of, small, with_snapshot
+
+PROJECT = Path(__file__).resolve().parents[2]
+SHARE = "deletable_share_below_limit"
+
+
+@pytest.fixture(scope="module")
+def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A lake with one night of one cluster in it."""
+    made = Desk(spark, tmp_path_factory.mktemp("runs"))
+    assert made.reconcile(made.snapshot(small("prod")), run_id="night").exit_code == 0
+    return made
+
+
+def state(desk: Desk, cluster: str) -> dict[str, tuple[bytes, int]]:
+    """Every byte of the cluster's lists and when it was written."""
+    return {
+        name: (content, (desk.lists / cluster / name).stat().st_mtime_ns)
+        for name, content in desk.list_files(cluster).items()
+    }
+
+
+def counted(desk: Desk, cluster: str) -> Counter[str]:
+    """Files with a verdict by run."""
+    return Counter(one["run_id"] for one in desk.rows("wal_verdicts", f"cluster = '{cluster}'"))
+
+
+def test_a_rerun_rewrites_nothing(desk: Desk) -> None:
+    before, runs = state(desk, "prod"), desk.run_rows("prod")
+    assert len(before) == 2
+    again = desk.reconcile(desk.root / "snapshots" / "prod", run_id="night", now=NOW + 2 * DECIDED_AFTER_MS)
+    assert again.exit_code == 0
+    assert clusters_of(again)["prod"]["list_uri"] == f"file:{desk.lists}/prod/night"
+    assert state(desk, "prod") == before
+    assert desk.run_rows("prod") == runs
+    assert counted(desk, "prod") == {"night": 10}
+
+
+def test_a_run_id_is_not_used_for_another_snapshot(desk: Desk) -> None:
+    before, runs = state(desk, "prod"), desk.run_rows("prod")
+    other = desk.snapshot(small("prod", 1), "other-night")
+    with pytest.raises(
+        RefusedError, match="run_id night of cluster prod was already used for another snapshot"
+    ) as told:
+        desk.reconcile(other, run_id="night", now=NOW + DAY_MS + DECIDED_AFTER_MS)
+    assert told.value.exit_code == 3
+    assert "give another --run-id" in str(told.value)
+    assert (state(desk, "prod"), desk.run_rows("prod")) == (before, runs)
+
+
+def test_two_snapshots_of_a_cluster_are_a_wrong_call(desk: Desk) -> None:
+    twin = desk.snapshot(small("prod", 2), "twin")
+    with pytest.raises(UsageError, match="two snapshots of cluster prod in one run"):
+        desk.reconcile(desk.root / "snapshots" / "prod", twin)
+    assert counted(desk, "prod") == {"night": 10}
+
+
+@pytest.mark.parametrize(
+    ("expectation", "words"),
+    [
+        ("deletable_within_hbase_delete", "proves that no needed file is listed and cannot be overruled"),
+        ("paths_are_unique", "cannot be overruled"),
+        ("no_such_thing", "no such expectation; --accept takes deletable_share_below_limit"),
+    ],
+)
+def test_a_proof_of_safety_is_not_accepted_away(
+    spark: SparkSession, tmp_path: Path, expectation: str, words: str
+) -> None:
+    desk = Desk(spark, tmp_path)
+    with pytest.raises(UsageError, match=words) as told:
+        desk.reconcile(desk.snapshot(small("prod")), accept={expectation: "I know better"})
+    assert told.value.exit_code == 2
+    assert not desk.lake.exists()
+    assert not desk.lists.exists()
+
+
+def test_a_share_that_a_person_accepts_is_recorded(desk: Desk) -> None:
+    """The same snapshot is refused first, under the same run_id: the next run works."""
+    everything = with_snapshot(replace(small("greedy"), pass_1=(), pass_2=()), peers=())
+    snapshot = desk.snapshot(everything)
+    refused = desk.reconcile(snapshot)
+    run_id = clusters_of(refused)["greedy"]["run_id"]
+    assert refused.exit_code == 3
+    assert run_id.startswith("20260921T141320Z-")
+    assert SHARE in clusters_of(refused)["greedy"]["reason"]
+    assert desk.list_files("greedy") == {}
+    # exit code 5: with nobody left to wait for, HBase's own cleaner should have deleted these files
+    accepted = desk.reconcile(snapshot, accept={SHARE: "replication was removed on purpose"})
+    assert (accepted.exit_code, clusters_of(accepted)["greedy"]["run_id"]) == (5, run_id)
+    assert len(desk.lines("greedy", run_id)) == 10
+    rows = desk.run_rows("greedy")
+    assert sorted(one["status"] for one in rows) == ["DONE", "REFUSED", "STARTED", "STARTED"]
+    (done,) = [one for one in rows if one["status"] == "DONE"]
+    assert done["accepted"] == [{"expectation": SHARE, "reason": "replication was removed on purpose"}]
+    (result,) = desk.rows("quality_results", f"cluster = 'greedy' AND expectation = '{SHARE}'")
+    assert (result["success"], result["accepted"], result["accepted_reason"]) == (
+        False, True, "replication was removed on purpose",
+    )  # fmt: skip
+    assert counted(desk, "greedy") == {run_id: 10}
+
+
+def test_an_old_snapshot_is_replayed_into_the_tables_alone(desk: Desk) -> None:
+    snapshot = desk.snapshot(small("replayed"))
+    late = desk.reconcile(snapshot, run_id="late", now=NOW + DAY_MS + 1)
+    result = clusters_of(late)["replayed"]
+    assert (late.exit_code, result["status"], result["mode"], result["list_uri"]) == (0, "DONE", "REPLAY", None)
+    assert "REPLAY: too old for a list" in late.text
+    assert desk.list_files("replayed") == {}
+    assert {one["mode"] for one in desk.run_rows("replayed")} == {"REPLAY"}
+    assert counted(desk, "replayed") == {"late": 10}
+    # at the last instant it is still a night
+    last = desk.reconcile(snapshot, run_id="last", now=NOW + DAY_MS)
+    assert clusters_of(last)["replayed"]["mode"] == "NIGHTLY"
+    assert len(desk.lines("replayed", "last")) == 4
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [("wal_verdicts", "wal_verdicts: .*(damaged|folder)"), ("runs", "runs: ")],
+)
+def test_a_damaged_lake_is_named(spark: SparkSession, tmp_path: Path, table: str, words: str) -> None:
+    desk = Desk(spark, tmp_path)
+    snapshot = desk.snapshot(small("prod"))
+    if table == "runs":
+        desk.lake.mkdir()
+        (desk.lake / table).write_text("a file stands where the table should be")
+    else:
+        log = desk.lake / table / "_delta_log"
+        log.mkdir(parents=True)
+        (log / "00000000000000000000.json").write_text("{{{ no json")
+    with pytest.raises((UsageError, UnavailableError), match=words) as told:
+        desk.reconcile(snapshot)
+    assert str(desk.lake) in str(told.value)
+    assert not desk.lists.exists()
+
+
+@pytest.mark.parametrize("left", [(), (".00000000000000000000.json.0123.tmp",)])
+def test_a_table_whose_making_was_cut_short_is_made(spark: SparkSession, tmp_path: Path, left: tuple[str, ...]) -> None:
+    """A full disk or a SIGKILL before the first commit: Delta itself refuses such a folder for ever."""
+    lake = tmp_path / "somebody's lake"
+    log = lake / RUNS.name / "_delta_log"
+    log.mkdir(parents=True)
+    for name in left:
+        (log / name).write_text("")
+    DeltaTables(spark, f"file:{lake}").ensure((RUNS,))
+    frame = spark.read.format("delta").load(f"file:{lake / RUNS.name}")
+    # written, not created: a column that is never NULL is not declared so
+    assert [(field.name, field.dataType, field.metadata) for field in frame.schema] == [
+        (field.name, field.dataType, field.metadata) for field in RUNS.schema
+    ]
+    (detail,) = DeltaTable.forPath(spark, f"file:{lake / RUNS.name}").detail().collect()
+    assert (detail["description"], detail["partitionColumns"]) == (RUNS.comment, list(RUNS.partitioned_by))
+
+
+def test_a_table_that_lost_its_log_is_not_made_anew(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / RUNS.name / "_delta_log").mkdir(parents=True)
+    (tmp_path / RUNS.name / "part-00000.parquet").write_text("rows of many nights")
+    with pytest.raises(UsageError, match="runs: the folder holds other files and no Delta table"):
+        DeltaTables(spark, f"file:{tmp_path}").ensure((RUNS,))
+
+
+def test_runs_at_the_same_time_lose_nothing_and_double_nothing(desk: Desk) -> None:
+    snapshot = desk.snapshot(small("busy"))
+
+    def run(run_id: str) -> Outcome | UnavailableError:
+        try:
+            return desk.reconcile(snapshot, run_id=run_id)
+        except UnavailableError as error:
+            return error
+
+    with ThreadPoolExecutor(3) as pool:
+        told = list(pool.map(run, ("same", "same", "other")))
+    # of two equal runs the slower one may be told to try again; the list stands whole all the same
+    assert isinstance(told[2], Outcome)
+    assert told[2].exit_code == 0
+    assert any(isinstance(one, Outcome) and one.exit_code == 0 for one in told[:2]), told
+    assert counted(desk, "busy") == {"same": 10, "other": 10}
+    assert desk.lines("busy", "same") == desk.lines("busy", "other")
+    statuses = Counter((one["run_id"], one["status"]) for one in desk.run_rows("busy"))
+    assert statuses["other", "DONE"] == statuses["other", "STARTED"] == 1
+    assert statuses["same", "STARTED"] == statuses["same", "DONE"] + statuses["same", "FAILED"]
+    for table in ("queue_offsets", "pinned_bytes", "quality_results", "verdict_totals"):
+        rows = Counter(one["run_id"] for one in desk.rows(table, "cluster = 'busy'"))
+        assert rows["same"] == rows["other"] > 0, table
+
+
+# killed
+
+VICTIM = """
+import os, signal, sys
+from pathlib import Path
+from jobs.session import local_session
+from pipelines.sinks import delete_list
+from pipelines.sinks.delta_tables import DeltaTables
+from pipelines.use_cases import reconcile
+from tests.small_cluster import Desk
+
+point, root = sys.argv[1], Path(sys.argv[2])
+whole = DeltaTables.replace
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def die_half_way(self, writes, runs, **more):
+    whole(self, dict(list(writes.items())[:3]), runs, **more)
+    die()
+
+if point == "after-started":
+    reconcile._decide_and_write = die
+elif point == "between-tables":
+    DeltaTables.replace = die_half_way
+elif point == "before-manifest":
+    delete_list.write_text = die
+spark = local_session(root / f"spark-{point}", memory="700m")
+Desk(spark, root).reconcile(root / "snapshots" / point, run_id="night")
+"""
+POINTS = ("after-started", "between-tables", "before-manifest")
+
+
+def test_sigkill_leaves_no_list_and_the_next_run_works(spark: SparkSession, tmp_path: Path) -> None:
+    desk = Desk(spark, tmp_path)
+    for point in POINTS:
+        desk.snapshot(small(point))
+    victims = [
+        subprocess.Popen(
+            [sys.executable, "-c", VICTIM, point, str(tmp_path)],
+            cwd=PROJECT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )
+        for point in POINTS
+    ]  # fmt: skip
+    for point, victim in zip(POINTS, victims, strict=True):
+        _, told = victim.communicate(timeout=500)
+        assert victim.returncode == -signal.SIGKILL, f"{point}: {told[-2000:]}"
+        assert [one["status"] for one in desk.run_rows(point)] == ["STARTED"]
+        assert not any(name.endswith("manifest.json") for name in desk.list_files(point))
+    assert counted(desk, "after-started") == {}
+    assert (desk.lists / "before-manifest" / "night" / "part-00000.txt").exists()
+    next_run = desk.reconcile(fleet=tmp_path / "snapshots", run_id="night")
+    assert next_run.exit_code == 0
+    for point in POINTS:
+        assert len(desk.lines(point, "night")) == 4
+        assert counted(desk, point) == {"night": 10}
+        assert [one["status"] for one in desk.run_rows(point)].count("DONE") == 1
+    assert not list((desk.lists / "before-manifest" / "night").glob("part-00001.txt"))
