@@ -1,0 +1,125 @@
+"""capture and reconcile need no right to write below wal_root, and reconcile could not use one (design section 5)."""
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grimp
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from jobs.capture import capture_cluster
+from jobs.config import parse_config
+from jobs.context import JobContext
+from jobs.wiring import Places, run_reconcile
+from tests.cluster.classpath import PROJECT
+from tests.cluster.hbase import HBaseCluster
+from tests.cluster.hdfs import HdfsCluster
+
+AUDITOR = "auditor"
+ENTRIES = ("pipelines.use_cases.reconcile", "jobs.wiring", "pipelines.use_cases.capture", "jobs.wiring_capture")
+REMOVING = {"delete", "deleteOnExit", "rmtree", "unlink", "remove", "rmdir", "moveToTrash", "truncate"}
+RENAMING = {"rename", "move", "moveFromLocalFile"}
+# where files are given their names: below the lake, the lists, or the snapshot in the making
+RENAMERS = {"pipelines.sinks.delete_list", "pipelines.sinks.hadoop_text"}
+
+
+def reachable(entry: str) -> set[str]:
+    """Every module of the project that an import of the entry loads."""
+    graph = grimp.build_graph("schemas", "pipelines", "jobs")
+    return {entry} | graph.find_upstream_modules(entry)
+
+
+def source(module: str) -> ast.Module:
+    path = PROJECT / Path(*module.split("."))
+    file = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
+    return ast.parse(file.read_text())
+
+
+def calls(module: str) -> Iterator[tuple[str, str]]:
+    """What methods are called in a module: on what, and which."""
+    for node in ast.walk(source(module)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield ast.unparse(node.func.value), node.func.attr
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_nothing_that_is_imported_can_remove_a_file(entry: str) -> None:
+    modules = reachable(entry)
+    assert entry in modules
+    assert len(modules) > 5
+    found = {(module, f"{on}.{method}") for module in modules for on, method in calls(module) if method in REMOVING}
+    assert found == set()
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_only_named_sinks_rename(entry: str) -> None:
+    found = {module for module in reachable(entry) for _, method in calls(module) if method in RENAMING}
+    assert found <= RENAMERS
+
+
+def test_the_check_sees_a_module_that_removes() -> None:
+    assert ("shutil", "rmtree") in set(calls("pipelines.sinks.snapshot_target"))
+    assert "pipelines.sinks.delta_tables" in reachable("jobs.wiring")
+    assert {"pipelines.sources.hadoop_files", "pipelines.sources.hbase_admin"} <= reachable("jobs.wiring_capture")
+
+
+@pytest.fixture
+def auditor(hbase_spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, its JVM logged in as an ordinary user of HDFS."""
+    jvm: Any = hbase_spark.sparkContext._jvm
+    information = jvm.org.apache.hadoop.security.UserGroupInformation
+    before = information.getLoginUser()
+    information.setLoginUser(information.createRemoteUser(AUDITOR))
+    try:
+        yield hbase_spark
+    finally:
+        information.setLoginUser(before)
+
+
+@pytest.mark.realhbase
+def test_a_user_who_may_only_read_captures_and_reconciles(
+    hbase_cluster: HBaseCluster, hdfs_cluster: HdfsCluster, auditor: SparkSession, tmp_path: Path
+) -> None:
+    hbase_cluster.create_table("privilege")
+    hbase_cluster.archive_wals("privilege")
+    own = hdfs_cluster.path("/walsafe")
+    files = hdfs_cluster.file_system()
+    files.mkdirs(own)
+    files.setOwner(own, AUDITOR, AUDITOR)
+    before = {(file.path, file.length) for file in hbase_cluster.old_wals()}
+    first = min(path for path, _ in before)
+    context: Any = auditor.sparkContext
+    path = context._jvm.org.apache.hadoop.fs.Path(f"{hbase_cluster.wal_root}/{first}")
+    theirs = path.getFileSystem(context._jsc.hadoopConfiguration())
+    for attempt in (lambda: theirs.delete(path, False), lambda: theirs.rename(path, path.suffix(".gone"))):
+        with pytest.raises(Py4JJavaError, match=f"Permission denied: user={AUDITOR}"):
+            attempt()
+
+    site = hbase_cluster.write_conf(tmp_path / "conf", {"hbase.master.logcleaner.ttl": "0"}) / "hbase-site.xml"
+    section = {
+        "files": {"source": "hadoop"},
+        "queues": {"source": "hbase"},
+        "state": {"source": "hbase"},
+        "hbase": {"site": str(site), "timeout": "30s"},
+    }
+    document = {"cluster": "lab", "wal_root": hbase_cluster.wal_root, "capture": section}
+    config = parse_config(json.dumps({**document, "quality": {"max_deletable_share": 1}}), "test.yaml")
+    assert config.capture is not None
+    home = f"{hdfs_cluster.uri}/walsafe"
+    captured = capture_cluster(
+        "lab", hbase_cluster.wal_root, config.capture, f"{home}/snapshot", JobContext("c", spark=auditor)
+    )
+    assert captured.exit_code == 0
+    places = Places(f"{home}/lake", f"{home}/lists")
+    outcome = run_reconcile(JobContext("reconcile", spark=auditor), config, places, [f"{home}/snapshot"])
+    assert outcome.exit_code in (0, 5), outcome.text
+    (cluster,) = outcome.result["clusters"]  # type: ignore[misc]
+    assert cluster["status"] == "DONE"
+    assert cluster["deletable_files"] > 0
+    manifest = hdfs_cluster.path(f"{cluster['list_uri']}/manifest.json")
+    assert files.getFileStatus(manifest).getOwner() == AUDITOR
+    assert before <= {(file.path, file.length) for file in hbase_cluster.old_wals()}
