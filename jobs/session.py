@@ -101,8 +101,8 @@ def local_session(
         "spark.local.dir": str(work / "spark"),
         **(extra or {}),
     }
-    if quick_start:
-        settings.setdefault("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
+    java = "-XX:TieredStopAtLevel=1" if quick_start else "-XX:-DontCompileHugeMethods"
+    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} -XX:ReservedCodeCacheSize=256m")
     builder = SparkSession.builder.master(f"local[{cores}]").appName("walsafe")
     for key, value in settings.items():
         builder = builder.config(key, value)

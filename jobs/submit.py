@@ -15,7 +15,8 @@ from pipelines.domain.errors import UsageError
 SUBMIT_ARGS_ENV = "SPARK_SUBMIT_ARGS"
 SPARK_VERSION = "4.2"
 _SHIPPED_LISTS = ("--jars", "--py-files", "--files")
-_QUICK_START = "-XX:TieredStopAtLevel=1"
+# the smaller compiler alone would have 48 MB for its code and stop compiling when it is full
+_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pipelines.domain.errors import SnapshotError
 from pipelines.domain.gate_metrics import ClusterMetrics, ExpectationResult
 from pipelines.domain.past import PastNight
 from pipelines.domain.replication_queues import QueueCell
-from pipelines.domain.run_summary import RunKey, RunSummary
+from pipelines.domain.run_summary import FindingRow, PinnedRow, RunKey, RunSummary, VerdictTotal
 from pipelines.domain.settings import Acceptances
 from pipelines.domain.snapshot import Snapshot
 from schemas.table import Table
@@ -114,6 +114,15 @@ class Attempt:
     exit_code: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The small tables of an earlier run."""
+
+    totals: tuple[VerdictTotal, ...] = ()
+    pinned: tuple[PinnedRow, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
+
+
 class Lake(Protocol):
     """Reads what earlier runs wrote."""
 
@@ -123,6 +132,10 @@ class Lake(Protocol):
 
     def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
         """The last DONE runs of each cluster before an instant (ms), newest first."""
+        ...
+
+    def recorded(self, keys: Collection[RunKey]) -> Mapping[str, Recorded]:
+        """What runs that are DONE wrote of themselves, by cluster."""
         ...
 
     def deletable(self, keys: Collection[RunKey]) -> DataFrame:
@@ -137,8 +150,8 @@ class TableSink(Protocol):
         """Create what is missing."""
         ...
 
-    def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey]) -> None:
-        """Make the frames the whole of what the tables hold of these runs."""
+    def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey], *, fresh: bool = False) -> None:
+        """Make the frames the whole of what the tables hold of these runs; fresh: there was no earlier attempt."""
         ...
 
     def append_rows(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from pipelines.domain.cluster_view import ClusterView
 from pipelines.domain.decision_table import DecisionTable
+from pipelines.domain.human import human_bytes
 from pipelines.domain.past import PastNight
 from pipelines.domain.replication_queues import QueueId
 from pipelines.domain.run_summary import FindingRow, PinnedRow
@@ -251,6 +252,8 @@ def _leftover_directories(evidence: Evidence) -> Iterator[FindingRow]:
         # a server that is just crashing has its procedure in one of the readings
         if server in view.online or server in view.crashing or view.restless is not None:
             continue
+        if server not in view.wal_directories:  # ignored by release.empty_wal_directories
+            continue
         empty = directory.entries == 0
         yield _finding(
             "LEFTOVER_WAL_DIRECTORY",
@@ -379,7 +382,7 @@ def _growth(evidence: Evidence) -> Iterator[FindingRow]:
                 "GROWTH",
                 WARNING,
                 row.peer_id,
-                f"Bytes held for peer {row.peer_id} have grown for {nights} nights, by {curve[-1] - curve[0]}.",
+                f"Held for peer {row.peer_id}: {human_bytes(curve[-1] - curve[0])} more than {nights} nights ago, rising.",
                 row.remedy or "",
                 peer_id=row.peer_id,
                 files=row.files,
@@ -432,7 +435,7 @@ def _whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
             WARNING,
             "",
             f"Everything past its TTL is held, for {view.foreign_cleaner}.",
-            "State it in the configuration: cleaners.log_cleaner_plugins, cleaners.harmless, backup.enabled.",
+            "State it in the configuration: cleaners.plugins, cleaners.harmless, backup.enabled.",
         )
     if view.add_peer_running:
         yield _finding(
@@ -449,7 +452,7 @@ def _whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
             INFO,
             "",
             f"{moved} files of dead servers are held, for the cluster moved during the capture: {view.restless}.",
-            "Nothing, if it is rare; else let capture retry (capture.retries_when_restless).",
+            "Nothing, if it is rare; else let capture retry (capture.quiet_attempts).",
             files=moved,
             size=size,
         )

@@ -37,6 +37,7 @@ class _Pin:
     exclusive: _Sum = field(default_factory=_Sum)
     joint: _Sum = field(default_factory=_Sum)
     freed: _Sum = field(default_factory=_Sum)
+    waits_for_queue: bool = False
 
     def row(self, level: str, holder: Holder, group: str | None, state: str | None, now: int) -> PinnedRow:
         oldest = min((s.oldest for s in (self.exclusive, self.joint) if s.oldest is not None), default=None)
@@ -55,7 +56,7 @@ class _Pin:
             freed_bytes=self.freed.size,
             oldest_timestamp=oldest,
             oldest_age_ms=None if oldest is None else now - oldest,
-            remedy=_remedy(level, holder, state),
+            remedy=_remedy(level, holder, state, waits_for_queue=self.waits_for_queue),
         )
 
 
@@ -135,6 +136,7 @@ def pinned(
             for key, holder in keys.items():
                 pin = pins.setdefault(key, (level, holder, answer.group, _Pin()))[3]
                 (pin.exclusive if len(keys) == 1 else pin.joint).add(total)
+                pin.waits_for_queue |= answer.decision.reason in FREED_WHEN_FINISHED
                 if _freed(level, holder, len(keys), answer, without):
                     pin.freed.add(total)
     rows = (
@@ -173,8 +175,10 @@ def _freed(level: str, holder: Holder, holders: int, answer: Answer, without: Ma
     return holders == 1 and answer.decision.reason in FREED_WHEN_FINISHED
 
 
-def _remedy(level: str, holder: Holder, state: str | None) -> str:
+def _remedy(level: str, holder: Holder, state: str | None, *, waits_for_queue: bool) -> str:
     peer = holder.peer_id
+    if not waits_for_queue:
+        return f"nothing at peer {peer}: the servers of these files are not proven dead; see the findings"
     if state == "DISABLED":
         return f"enable_peer '{peer}' to ship, or remove_peer '{peer}' if its cluster is gone"
     if holder.owner is None and level != "peer":

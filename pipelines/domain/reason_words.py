@@ -37,7 +37,7 @@ REASON_WORDS: Mapping[str, Words] = {
     "TOO_YOUNG": Words("it has been in oldWALs for less than the TTL", "wait until its TTL has passed"),
     "FOREIGN_CLEANER": Words(
         "a log-cleaner plugin that walsafe does not know could need it",
-        "name the plugin in harmless_cleaners if it needs no WAL",
+        "name the plugin in cleaners.harmless if it needs no WAL",
     ),
     "PROCEDURE_WAL": Words("a procedure WAL past its TTL"),
     "MASTER_LOCAL_WAL": Words("a WAL of the master's local region past its TTL"),

@@ -9,6 +9,7 @@ rows of this run are among theirs (the same run started twice), do 2b. So the la
 
 import logging
 import random
+import re
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -34,6 +35,7 @@ _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 12
 _THREADS = 3
 _LOOK_BACK = 100
+_NO_TABLE_THERE = ("DELTA_TABLE_NOT_FOUND", "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION")
 _RANDOM = random.SystemRandom()
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _T = TypeVar("_T")
@@ -48,7 +50,8 @@ class DeltaTables:
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = spark
-        self.lake_uri = lake_uri.rstrip("/")
+        # Delta takes file:///lake and file:/lake for two places
+        self.lake_uri = re.sub(r"^file:/+", "file:/", lake_uri.rstrip("/"))
         self._ensured: dict[str, int] = {}
 
     def location(self, table: Table) -> str:
@@ -131,7 +134,7 @@ class DeltaTables:
         except AnalysisException as error:
             # a log without a commit: another process is making the table, or died over it, or its disk was full;
             # an append makes it, or adds nothing to what the other one has made
-            if error.getCondition() != "DELTA_TABLE_NOT_FOUND" or self._lost_its_log(location):
+            if error.getCondition() not in _NO_TABLE_THERE or self._lost_its_log(location):
                 raise
             _LOG.info("%s: its making was begun by another run; going on with it", location)
             nothing = local_frame(self._spark, [], table.schema).write.format("delta").mode("append")
@@ -145,9 +148,10 @@ class DeltaTables:
         folder = jvm.org.apache.hadoop.fs.Path(location)
         files = folder.getFileSystem(session.sessionState().newHadoopConf())
         names = {status.getPath().getName() for status in files.listStatus(folder)}
-        log = files.listStatus(jvm.org.apache.hadoop.fs.Path(folder, "_delta_log"))
-        committed = any(status.isFile() and not status.getPath().getName().startswith(".") for status in log)
-        return not committed and names != {"_delta_log"}
+        log = jvm.org.apache.hadoop.fs.Path(folder, "_delta_log")
+        found = files.listStatus(log) if "_delta_log" in names else ()
+        committed = any(status.isFile() and not status.getPath().getName().startswith(".") for status in found)
+        return not committed and not names <= {"_delta_log"}
 
     def _replace(self, table: Table, frame: DataFrame, runs: Collection[RunKey], *, fresh: bool) -> None:
         # good for one append, which changes the version; a second try looks for itself

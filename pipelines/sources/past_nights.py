@@ -4,27 +4,31 @@ Cost does not grow with history: every query names the partitions (run dates) it
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime, timedelta, timezone
+from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from pipelines.domain.past import PastFinding, PastNight, PastOffset
-from pipelines.domain.run_summary import DONE, RunKey
-from pipelines.ports_reconcile import Attempt
+from pipelines.domain.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
+from pipelines.ports_reconcile import Attempt, Recorded
 from pipelines.transforms.local_frames import local_frame
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.runs import RUNS
 from schemas.table import Table
+from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
 _CLUSTER, _RUN_ID = StructField("cluster", StringType()), StructField("run_id", StringType())
 _RUN = StructType([_CLUSTER, _RUN_ID])
 _RANKED_RUN = StructType([_CLUSTER, _RUN_ID, StructField("rank", IntegerType())])
 _NIGHT = StructType([_CLUSTER, StructField("this_night", LongType())])
+_Value = TypeVar("_Value", VerdictTotal, PinnedRow, FindingRow)
 LOOK_BACK = timedelta(days=31)
 """A run longer ago is not a cluster's previous night any more."""
 
@@ -82,6 +86,34 @@ class PastNights:
                 PastNight(run_id, instant, offsets.get(key, {}), held.get(key, {}), found.get(key, {}))
             )
         return past
+
+    def recorded(self, keys: Collection[RunKey]) -> Mapping[str, Recorded]:
+        """What runs that are DONE wrote of themselves, by cluster."""
+        if not keys:
+            return {}
+        totals = self._rows(VERDICT_TOTALS, keys, VerdictTotal)
+        pinned = self._rows(PINNED_BYTES, keys, PinnedRow)
+        found = self._rows(FINDINGS, keys, FindingRow)
+        return {
+            key.cluster: Recorded(
+                tuple(totals.get(key.cluster, ())),
+                tuple(pinned.get(key.cluster, ())),
+                tuple(found.get(key.cluster, ())),
+            )
+            for key in keys
+        }
+
+    def _rows(self, table: Table, keys: Collection[RunKey], kind: type[_Value]) -> Mapping[str, list[_Value]]:
+        """Rows of these runs as values, whose fields are the table's columns; instants in ms."""
+        names = [one.name for one in fields(kind)]
+        instants = [one.name for one in table.schema if isinstance(one.dataType, TimestampType)]
+        wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
+        days = sorted({key.run_date for key in keys})
+        frame = self._table(table).filter(F.col("run_date").isin(days)).join(F.broadcast(wanted), ["cluster", "run_id"])
+        found: dict[str, list[_Value]] = {}
+        for row in frame.withColumns({name: F.unix_millis(name) for name in instants}).collect():
+            found.setdefault(row["cluster"], []).append(kind(**{name: row[name] for name in names}))
+        return found
 
     def deletable(self, keys: Collection[RunKey]) -> DataFrame:
         """`cluster`, `path` of the DELETABLE rows of `wal_verdicts` of these runs."""

@@ -20,7 +20,17 @@ from pipelines.domain.snapshot import NAME
 from pipelines.domain.totals import BucketTotal
 from pipelines.domain.verdict import Verdict
 from pipelines.ports import Clock
-from pipelines.ports_reconcile import Gate, Lake, ListRequest, ListSink, Reporter, SnapshotReader, TableSink
+from pipelines.ports_reconcile import (
+    Attempt,
+    Gate,
+    Lake,
+    ListRequest,
+    ListSink,
+    Recorded,
+    Reporter,
+    SnapshotReader,
+    TableSink,
+)
 from pipelines.transforms import summary, tables
 from pipelines.transforms.decision_frames import decision_frames
 from pipelines.transforms.verdicts import DecisionFrames, looked_up, with_answers
@@ -91,6 +101,7 @@ class _Night:
     ports: ReconcilePorts
     attempt: str
     cases: list[Case]
+    fresh: bool
     gate_results: Sequence[ExpectationResult] = ()
     small: dict[str, Small] = field(default_factory=dict)
     lists: dict[str, str] = field(default_factory=dict)
@@ -118,8 +129,10 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     opened = ports.reader.open(uris)
     all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms())
     ports.tables.ensure()
-    todo, finished = _without_finished(all_cases, ports)
-    night = _Night(request, ports, uuid.uuid4().hex, todo)
+    attempts = ports.lake.attempts([case.key for case in all_cases])
+    todo, finished = _without_finished(all_cases, attempts, ports)
+    fresh = not any((case.key.cluster, case.key.run_id) in attempts for case in todo)
+    night = _Night(request, ports, uuid.uuid4().hex, todo, fresh)
     if todo:
         _work(night)
     summaries = [*_summaries(night), *finished]
@@ -128,11 +141,12 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     return Outcome(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
 
 
-def _without_finished(all_cases: Sequence[Case], ports: ReconcilePorts) -> tuple[list[Case], list[RunSummary]]:
+def _without_finished(
+    all_cases: Sequence[Case], attempts: Mapping[tuple[str, str], Sequence[Attempt]], ports: ReconcilePorts
+) -> tuple[list[Case], list[RunSummary]]:
     """Leave out what is already done; refuse a run_id that was used for another snapshot."""
-    attempts = ports.lake.attempts([case.key for case in all_cases])
     todo: list[Case] = []
-    finished: list[RunSummary] = []
+    finished: list[tuple[Case, int | None]] = []
     for case in all_cases:
         earlier = attempts.get((case.key.cluster, case.key.run_id), ())
         manifest = ports.lists.existing(case.key.cluster, case.key.run_id) if case.view else None
@@ -145,11 +159,16 @@ def _without_finished(all_cases: Sequence[Case], ports: ReconcilePorts) -> tuple
         done = [one for one in earlier if one.status == DONE]
         if manifest is not None and done:
             _LOG.info("%s: %s is already done; nothing is rewritten", case.key.cluster, case.key.run_id)
-            uri = ports.lists.uri(case.key.cluster, case.key.run_id)
-            finished.append(run_summary(case, Small(), uri, ports.lake_uri, done[-1].exit_code))
+            finished.append((case, done[-1].exit_code))
         else:
             todo.append(case)
-    return todo, finished
+    recorded = ports.lake.recorded([case.key for case, _ in finished])
+    return todo, [_recorded_summary(case, code, recorded[case.key.cluster], ports) for case, code in finished]
+
+
+def _recorded_summary(case: Case, code: int | None, recorded: Recorded, ports: ReconcilePorts) -> RunSummary:
+    small = Small(recorded.totals, (), recorded.pinned, recorded.findings)
+    return run_summary(case, small, ports.lists.uri(case.key.cluster, case.key.run_id), ports.lake_uri, code)
 
 
 def _work(night: _Night) -> None:
@@ -192,7 +211,7 @@ def _decide_and_write(night: _Night) -> None:
     }
     if night.with_files():
         writes["wal_verdicts"] = tables.wal_verdicts(decisions, [case.key for case in night.with_files()])
-    ports.tables.replace(writes, [case.key for case in night.cases])
+    ports.tables.replace(writes, [case.key for case in night.cases], fresh=night.fresh)
     _emit_lists(night)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from pipelines.domain.human import human_bytes
 from pipelines.domain.run_summary import REFUSED, RunSummary
 from pipelines.domain.snapshot import format_instant
 from pipelines.domain.verdict import Verdict
@@ -72,16 +73,6 @@ def _cluster(one: RunSummary, pages: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def human_bytes(size: int) -> str:
-    """1536 to `1.5 KiB`."""
-    value, units = float(size), ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-    for unit in units[:-1]:
-        if abs(value) < 1024:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} {units[-1]}"
-
-
 def reconcile_text(summaries: Sequence[RunSummary], pages: Mapping[str, str]) -> str:
     """For eyes: one block a cluster; a large fleet is cut to the clusters that need a person."""
     shown = summaries if len(summaries) <= _SHOWN else [one for one in summaries if one.exit_code]
@@ -119,8 +110,7 @@ def _block(one: RunSummary, pages: Mapping[str, str]) -> str:
     if one.findings:
         lines.append("  findings")
     lines += [
-        f"    {row.severity:<8}{row.code}: {row.message} {row.remedy}"
-        + ("  [acknowledged]" if row.acknowledged else "")
+        f"    {row.severity:<8}{row.key}: {row.message} {row.remedy}" + ("  [acknowledged]" if row.acknowledged else "")
         for row in one.findings[: 2 * _SHOWN]
     ]
     if len(one.findings) > 2 * _SHOWN:
