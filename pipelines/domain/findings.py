@@ -382,7 +382,7 @@ def _growth(evidence: Evidence) -> Iterator[FindingRow]:
                 "GROWTH",
                 WARNING,
                 row.peer_id,
-                f"Held for peer {row.peer_id}: {human_bytes(curve[-1] - curve[0])} more than {nights} nights ago, rising.",
+                f"Bytes held for peer {row.peer_id} rose by {human_bytes(curve[-1] - curve[0])} in {nights} nights.",
                 row.remedy or "",
                 peer_id=row.peer_id,
                 files=row.files,
