@@ -7,7 +7,8 @@ from pipelines.domain.errors import MalformedError
 
 MAX_LONG = 2**63 - 1
 MIN_LONG = -(2**63)
-_DIGITS = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"([+-]?)(?=[0-9])0*([0-9]*)")
+_MAX_DIGITS = 19
 _ASCII_UPPER_TO_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _PRINTABLE_ASCII = re.compile(r"[\x20-\x7e]+")
 
@@ -18,11 +19,13 @@ def java_long(text: str) -> int:
     Raises:
         MalformedError: where Java throws NumberFormatException, overflow included.
     """
-    if not _DIGITS.fullmatch(text):
-        raise MalformedError(f"not a number: {text!r}")
-    value = int(text)
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise MalformedError(f"not a number: {text[:80]!r}")
+    # Python refuses to convert thousands of digits, which no 64-bit number has
+    value = int(match.group(1) + (match.group(2) or "0")) if len(match.group(2)) <= _MAX_DIGITS else MAX_LONG + 1
     if not MIN_LONG <= value <= MAX_LONG:
-        raise MalformedError(f"not a 64-bit number: {text!r}")
+        raise MalformedError(f"not a 64-bit number: {text[:80]!r}")
     return value
 
 

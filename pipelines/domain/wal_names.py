@@ -6,7 +6,7 @@ from enum import Enum
 from urllib.parse import quote_plus, unquote_to_bytes
 
 from pipelines.domain.errors import MalformedError
-from pipelines.domain.server_names import MAX_LONG, ServerName
+from pipelines.domain.server_names import ServerName, java_long
 
 # Java's `.` stops at these; Python's at "\n" alone
 _NO_LINE_END = r"[^\n\r\x85\u2028\u2029]"
@@ -75,8 +75,11 @@ def parse_wal_name(name: str) -> WalName | None:
     match = WAL_NAME.fullmatch(name)
     if match is None:
         return None
-    timestamp = int(match.group(2))
-    return WalName(name, match.group(1), timestamp if timestamp <= MAX_LONG else None, server_of(name))
+    try:
+        timestamp = java_long(match.group(2))
+    except MalformedError:
+        timestamp = None
+    return WalName(name, match.group(1), timestamp, server_of(name))
 
 
 def wal_timestamp(name: str) -> int:

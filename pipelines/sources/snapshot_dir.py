@@ -186,7 +186,7 @@ def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
 def _pass(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> tuple[QueueCell, ...]:
     where = f"{uri}/{name}"
     try:
-        lines = storage.read(where).decode("utf-8").splitlines()
+        lines = storage.read(where).decode("utf-8", errors="replace").splitlines()
     except UnicodeDecodeError as error:
         raise SnapshotError(f"{where}: not UTF-8 ({error}); capture again") from None
     if len(lines) != snapshot.contents[name].rows:
