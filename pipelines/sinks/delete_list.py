@@ -14,6 +14,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.domain.delete_list import MANIFEST, Manifest, Part, manifest_json, parse_manifest, part_name
 from pipelines.domain.errors import UnavailableError
@@ -21,9 +22,11 @@ from pipelines.hadoop_jvm import java_cause
 from pipelines.ports_reconcile import ListRequest
 from pipelines.sinks.hadoop_text import write_text
 from pipelines.transforms.list_parts import ListSize, part_plan, sampled_lines
+from pipelines.transforms.local_frames import local_frame
 
 _LOG = logging.getLogger(__name__)
 _RENAMERS = 8
+_ROOTS = StructType([StructField("cluster", StringType()), StructField("root", StringType())])
 
 
 class DeleteLists:
@@ -94,11 +97,11 @@ class DeleteLists:
             for row in sampled_lines(deletable, sizes).toLocalIterator():
                 samples.setdefault(row["cluster"], []).append(row["path"])
         plan = part_plan(sizes, samples)
-        root = F.lit(requests[0].wal_root)
-        for one in requests[1:]:
-            root = F.when(F.col("cluster") == one.cluster, F.lit(one.wal_root)).otherwise(root)
+        # a join, for a fleet of thousands would make an expression too deep for Spark
+        roots = local_frame(self._spark, [(one.cluster, one.wal_root) for one in requests], _ROOTS)
         lines = (
-            deletable.select("cluster", F.concat(root, F.lit("/"), "path").alias("value"), plan.partition().alias("to"))
+            deletable.join(F.broadcast(roots), "cluster")
+            .select("cluster", F.concat("root", F.lit("/"), "path").alias("value"), plan.partition().alias("to"))
             .repartitionById(plan.partitions, F.col("to"))
             .sortWithinPartitions("cluster", "value")
         )
