@@ -1,5 +1,6 @@
 """Runs that meet other runs, their own remains, a damaged lake, or an end by SIGKILL (issue #3, section 4)."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -240,10 +241,13 @@ def test_sigkill_leaves_no_list_and_the_next_run_works(spark: SparkSession, tmp_
     desk = Desk(spark, tmp_path)
     for point in POINTS:
         desk.snapshot(small(point))
+    script = tmp_path / "victim.py"  # a main module without a file makes pyspark end the process, with 0
+    script.write_text(VICTIM)
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
     victims = [
         subprocess.Popen(
-            [sys.executable, "-c", VICTIM, point, str(tmp_path)],
-            cwd=PROJECT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            [sys.executable, str(script), point, str(tmp_path)], env=environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )
         for point in POINTS
     ]  # fmt: skip
