@@ -17,6 +17,7 @@ from jobs.entry import parse
 from jobs.registry import JOBS
 from pipelines.domain import findings, verdict
 from pipelines.domain.delete_list import parse_manifest
+from pipelines.domain.findings import evidence
 from pipelines.domain.replication_queues import Cell, parse_queue_cell
 from pipelines.domain.settings import Release
 from pipelines.domain.snapshot import parse_snapshot, snapshot_document
@@ -152,20 +153,22 @@ def test_every_reason_has_its_section_with_its_verdicts() -> None:
 
 
 def raised_findings() -> dict[str, str | None]:
-    """Codes of pipelines/domain/findings.py with their severity, where the call names it."""
+    """Codes of pipelines/domain/findings with their severity, where the call names it."""
     found: dict[str, str | None] = {}
-    for call in ast.walk(ast.parse(Path(findings.__file__).read_text(encoding="utf-8"))):
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "_finding"):
+    paths = sorted(Path(findings.__file__).parent.glob("*.py"))
+    modules = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
+    for call in (node for module in modules for node in ast.walk(module)):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "finding"):
             continue
         code, severity = call.args[:2]
-        level = getattr(findings, severity.id) if isinstance(severity, ast.Name) and severity.id.isupper() else None
+        level = getattr(evidence, severity.id) if isinstance(severity, ast.Name) and severity.id.isupper() else None
         if isinstance(code, ast.Constant):
             found[str(code.value)] = level
             continue
         # {"REASON": "CODE", …}.get(reason, reason): the odd names
         (renamed,) = [node for node in ast.walk(code) if isinstance(node, ast.Dict)]
         codes = ast.literal_eval(renamed)
-        found |= {codes.get(reason.value, reason.value): level for reason in findings.ODD_REASONS}
+        found |= {codes.get(reason.value, reason.value): level for reason in evidence.ODD_REASONS}
     return found
 
 

@@ -1,0 +1,89 @@
+"""What findings are drawn from, and the form they take."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.domain.cluster_view import ClusterView
+from pipelines.domain.decision_table import DecisionTable
+from pipelines.domain.past import PastNight
+from pipelines.domain.run_summary import FindingRow, PinnedRow
+from pipelines.domain.run_summary import QueueRow as QueueOffsetRow
+from pipelines.domain.settings import Settings
+from pipelines.domain.snapshot import Snapshot
+from pipelines.domain.totals import BucketTotal
+from pipelines.domain.verdict import Reason
+
+ERROR, WARNING, INFO = "error", "warning", "info"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetWal:
+    """Where the WAL of an offset was found in the listing."""
+
+    archived: bool
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class OddDirectory:
+    """Files of one directory with one of the reasons `ODD_REASONS`."""
+
+    reason: str
+    directory: str
+    files: int
+    bytes: int
+    example: str
+
+
+ODD_REASONS = (Reason.POISON_NAME, Reason.INVALID_NAME, Reason.FUTURE_TIMESTAMP)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that the findings of one cluster are drawn from.
+
+    Attributes:
+        totals: of this cluster.
+        queues: rows of `queue_offsets`.
+        pinned: rows of `pinned_bytes`.
+        offset_wals: by name, the WALs of offsets that the listing has.
+        odd_names: where files are whose name or age is a finding of its own.
+        past: earlier nights, newest first.
+    """
+
+    snapshot: Snapshot
+    view: ClusterView
+    table: DecisionTable
+    settings: Settings
+    totals: Sequence[BucketTotal]
+    queues: Sequence[QueueOffsetRow]
+    pinned: Sequence[PinnedRow]
+    offset_wals: Mapping[str, OffsetWal] = field(default_factory=dict)
+    odd_names: Sequence[OddDirectory] = ()
+    past: Sequence[PastNight] = ()
+
+
+def finding(
+    code: str,
+    severity: str,
+    subject: str,
+    message: str,
+    remedy: str,
+    *,
+    peer_id: str | None = None,
+    server: str | None = None,
+    files: int | None = None,
+    size: int | None = None,
+    **evidence: object,
+) -> FindingRow:
+    """One finding; `evidence` becomes JSON."""
+    text = json.dumps(evidence, sort_keys=True, default=str)
+    key = f"{code}:{subject}" if subject else code
+    return FindingRow(key, code, severity, subject, peer_id, server, message, text, remedy, files, size)
+
+
+def of_reason(evidence: Evidence, reason: Reason) -> tuple[int, int]:
+    """Files and bytes under oldWALs with a reason."""
+    totals = [total for total in evidence.totals if total.archived and total.reason == reason.value]
+    return sum(total.files for total in totals), sum(total.bytes for total in totals)
