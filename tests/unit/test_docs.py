@@ -133,7 +133,7 @@ def test_the_readme_shows_every_job_and_table() -> None:
 
 
 def test_the_readme_query_runs() -> None:
-    (query,) = re.findall(r'duckdb\.sql\("(SELECT [^"]+)"\)', text_of(PROJECT / "README.md"))
+    (query,) = re.findall(r'duckdb\.sql\(\s*"(SELECT [^"]+)"\s*\)', text_of(PROJECT / "README.md"))
     totals = to_arrow_schema(VERDICT_TOTALS.schema, timezone="UTC").empty_table()
     with duckdb.connect() as database:
         columns = database.register("totals", totals).execute(query).description
