@@ -171,7 +171,7 @@ BROKEN: Mapping[str, Broken] = {
     ),
     "not-parquet": content("a part is not a readable Parquet file", PART, b"PAR1 and nothing more", listed=False),
     "not-base64": content("queues-1.jsonl, line 1: not base64", "queues-1.jsonl", ONE_LINE, listed=True),
-    "not-utf8": content("queues-1.jsonl: not UTF-8", "queues-1.jsonl", b"\xff\n" * 5, listed=True),
+    "not-utf8": content("queues-1.jsonl, line 1: truncated or not JSON", "queues-1.jsonl", b"\xff\n" * 5, listed=True),
     # the order
     "step-missing": document("step 'online-2' is missing", without_step("online-2")),
     "files-missing": document("no step 'files'", without_step("files"), listed=False),

@@ -379,7 +379,7 @@ def test_a_healthy_cluster_has_no_finding_on_any_night(nights: list[Outcome]) ->
         ("rewound", "QUEUE_TABLE_REWOUND", "error", 1, f"Peer 1 stood at {wal(H1, 4)}:0, and is back at {wal(H1, 1)}"),
         ("cleaner", "CLEANER_NOT_RUNNING", "error", 0, "should have deleted 1 files"),
         ("stalled", "QUEUE_STALLED", "warning", 3, f"Peer 1 has not moved from {wal(H1, 4)}:3 for 3 nights"),
-        ("growth", "GROWTH", "warning", 3, "Bytes held for peer 2 have grown for 3 nights"),
+        ("growth", "GROWTH", "warning", 3, "Bytes held for peer 2 rose by 3.0 GiB in 3 nights"),
         ("missing", "MISSING_WAL", "error", 0, f"Queue 1-{H1} is to read {group(H1)}.{timestamp(3) + 1} at 0"),
         ("beyond", "BEYOND_EOF", "error", 0, f"stands at 9 in {wal(H1, 4)}, which has only 8 bytes"),
         ("moved", "CLUSTER_MOVED", "info", 0, "server h2.example.org,16020,1789000000000 left"),
