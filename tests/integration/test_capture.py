@@ -282,7 +282,8 @@ def test_a_wrong_wal_root_is_named(lab: Lab, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def wals_on_ha(ha_hdfs: HdfsCluster) -> HdfsCluster:
-    """25 archived files, one of which is still seen below WALs/ as well."""
+    """25 archived files, one of which is still seen below WALs/ as well; the first name node is active."""
+    ha_hdfs.fail_over(0)
     ha_hdfs.create_file("/hbase/WALs/h1,16020,5/h1%2C16020%2C5.7", b"live")
     for index in range(25):
         ha_hdfs.create_file(f"/hbase/oldWALs/h1%2C16020%2C5.{index}", b"x" * index)
@@ -336,12 +337,12 @@ def test_an_fsimage_shows_the_same_files(lab: Lab, wals_on_ha: HdfsCluster, tmp_
 def test_kerberos_by_the_command_line(lab: Lab, kerberos_hdfs: HdfsCluster, tmp_path: Path) -> None:
     kerberos = kerberos_hdfs.kerberos
     assert kerberos is not None
-    kerberos_hdfs.create_file("/hbase/WALs/h1,16020,5/h1%2C16020%2C5.8", b"live")
-    kerberos_hdfs.create_file("/hbase/oldWALs/h1%2C16020%2C5.7", b"old")
+    kerberos_hdfs.create_file("/guarded/WALs/h1,16020,5/h1%2C16020%2C5.8", b"live")
+    kerberos_hdfs.create_file("/guarded/oldWALs/h1%2C16020%2C5.7", b"old")
     conf = kerberos_hdfs.write_conf(tmp_path / "hadoop-conf")
     config = tmp_path / "walsafe.yaml"
     chosen = {"files": HADOOP_FILES, "queues": HBASE_STATE, "state": HBASE_STATE}
-    config.write_text(lab.config(f"{kerberos_hdfs.uri}/hbase", **chosen))
+    config.write_text(lab.config(f"{kerberos_hdfs.uri}/guarded", **chosen))
     submit = shutil.which("spark-submit", path=str(Path(sys.executable).parent))
     assert submit is not None
     options = [
