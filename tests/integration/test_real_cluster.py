@@ -257,18 +257,22 @@ def tell(story: Story) -> None:
     story.see("removed")
     cluster.enable_peer(ONE)
     cluster.archive_wals(TABLE)
-    wait_for_recovered_queues(cluster)
+    wait_until_shipped(cluster)
     story.see("quiet")
     cluster.remove_peer(ONE)
     story.see("no-peers")
 
 
-def wait_for_recovered_queues(cluster: HBaseCluster) -> None:
-    """Until every claimed queue has been shipped, which is when its row goes."""
-    deadline = time.monotonic() + 60
-    while any(b"/" in cell.row for cell in cluster.queue_cells()):
-        assert time.monotonic() < deadline, "a recovered queue is never finished"
-        time.sleep(0.2)
+def wait_until_shipped(cluster: HBaseCluster) -> None:
+    """Until every claimed queue is gone, and HBase keeps no archived WAL but those of its own replication table."""
+    deadline, judge = time.monotonic() + 90, Oracle(cluster)
+    while True:
+        claimed = any(b"/" in cell.row for cell in cluster.queue_cells())
+        archived = [file.path for file in cluster.old_wals() if ".rep." not in file.path]
+        if not claimed and set(judge.verdicts(archived)) <= {"DELETE"}:
+            return
+        assert time.monotonic() < deadline, "the queues are never shipped"
+        time.sleep(0.5)
 
 
 @pytest.fixture(scope="module")
