@@ -126,8 +126,8 @@ class Recorded:
 class Lake(Protocol):
     """Reads what earlier runs wrote."""
 
-    def attempts(self, keys: Collection[RunKey]) -> Mapping[tuple[str, str], Sequence[Attempt]]:
-        """Earlier rows of `runs` of these (cluster, run_id), oldest first."""
+    def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[Attempt]]:
+        """Earlier rows of `runs` of these (cluster, run_id), oldest first; given: a person chose the run_id."""
         ...
 
     def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:

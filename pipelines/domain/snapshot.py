@@ -294,8 +294,12 @@ def _backup(form: Form | None) -> Backup | None:
     if not form.flag("enabled"):
         form.no_other_keys()
         return Backup(enabled=False)
-    boundaries = form.part("boundaries")
-    backup = Backup(enabled=True, boundaries={key.lower(): boundaries.integer(key) for key in boundaries.names()})
+    part = form.part("boundaries")
+    boundaries: dict[str, int] = {}
+    for key in part.names():  # one address in two spellings: the smaller boundary holds more
+        address = key.lower()
+        boundaries[address] = min(boundaries.get(address, part.integer(key)), part.integer(key))
+    backup = Backup(enabled=True, boundaries=boundaries)
     form.no_other_keys()
     return backup
 

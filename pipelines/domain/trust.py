@@ -22,10 +22,10 @@ def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release:
     """
     if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
         return ZOOKEEPER_NOT_BUILT
-    if snapshot.extras:
-        return (
-            f"extra {snapshot.extras[0]!r} is not known to this walsafe; use the version that the capture was made for"
-        )
+    # an extra may turn DELETABLE into HELD, so one that is not understood must not be passed over
+    extras = sorted({*snapshot.extras, *(name for name in snapshot.contents if name.startswith("extras/"))})
+    if extras:
+        return f"extra {extras[0]!r} is not known to this walsafe; use the version that the capture was made for"
     order = order_fault(snapshot.steps)
     if order is not None:
         return f"not the capture order: {order}. Capture again with walsafe or with the export script it ships"

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.domain.delete_list import MANIFEST, Manifest, Part, manifest_json, parse_manifest, part_name
-from pipelines.domain.errors import UnavailableError
+from pipelines.domain.errors import RefusedError, UnavailableError
 from pipelines.hadoop_jvm import java_cause
 from pipelines.ports_reconcile import ListRequest
 from pipelines.sinks.hadoop_text import write_text
@@ -67,7 +67,7 @@ class DeleteLists:
         return parse_manifest(text, uri)
 
     def emit(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> Mapping[str, Manifest]:
-        """Write the lists of these clusters, whole or not at all.
+        """Write the lists of these clusters, each whole or not at all.
 
         Args:
             deletable: `cluster`, `path` of the files to list; read twice.
@@ -125,14 +125,13 @@ class DeleteLists:
 
     def _publish(self, request: ListRequest, folder: str | None, counts: Mapping[str, int]) -> Manifest:
         final = self.uri(request.cluster, request.run_id)
+        standing = self.existing(request.cluster, request.run_id)
+        if standing is not None:
+            return _same_list(standing, request, final)
         self._move_aside(final)
-        self._filesystem(final).mkdirs(self._path(final).getParent())
-        if folder is None:
-            self._filesystem(final).mkdirs(self._path(final))
-            parts: tuple[Part, ...] = ()
-        else:
-            parts = self._numbered(folder, counts)
-            self._rename(folder, final)
+        staged = folder or f"{self._root}/{request.cluster}/.staging-{uuid.uuid4().hex}"
+        self._filesystem(staged).mkdirs(self._path(staged))
+        parts = self._numbered(staged, counts)
         lines = sum(part.lines for part in parts)
         if lines != request.files:
             raise UnavailableError(
@@ -150,7 +149,13 @@ class DeleteLists:
             bytes=request.bytes,
             parts=parts,
         )
-        write_text(self._spark, f"{final}/{MANIFEST}", manifest_json(manifest))
+        # the manifest travels hidden with its parts: another run that moves this folder aside takes it along, and then
+        # the last rename fails instead of leaving a manifest without parts
+        hidden = f".manifest-{uuid.uuid4().hex}"
+        write_text(self._spark, f"{staged}/{hidden}", manifest_json(manifest))
+        self._filesystem(final).mkdirs(self._path(final).getParent())
+        self._rename(staged, final)
+        self._rename(f"{final}/{hidden}", f"{final}/{MANIFEST}")
         return manifest
 
     def _numbered(self, folder: str, counts: Mapping[str, int]) -> tuple[Part, ...]:
@@ -201,7 +206,23 @@ class DeleteLists:
         return self._path(uri).getFileSystem(self._configuration)
 
 
+def _same_list(standing: Manifest, request: ListRequest, final: str) -> Manifest:
+    """The list that already stands, if it is the one asked for: a run died after it, or another was quicker.
+
+    Raises:
+        RefusedError: it lists something else.
+    """
+    asked = (request.snapshot_sha256, request.files, request.bytes)
+    if (standing.snapshot_sha256, standing.files, standing.bytes) != asked:
+        raise RefusedError(
+            f"{final} already holds another list of {standing.files} files, which is never replaced; "
+            "give another --run-id"
+        )
+    return standing
+
+
 def _unavailable(uri: str, error: Py4JJavaError) -> UnavailableError:
     return UnavailableError(
-        f"{uri}: the list cannot be read or written ({java_cause(error)}); no list was emitted, run again"
+        f"{uri}: the list cannot be read or written ({java_cause(error)}); "
+        "a list stands only where its manifest.json does; run again"
     )

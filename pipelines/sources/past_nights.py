@@ -40,15 +40,19 @@ class PastNights:
         self._spark = spark
         self._lake = lake_uri.rstrip("/")
 
-    def attempts(self, keys: Collection[RunKey]) -> Mapping[tuple[str, str], Sequence[Attempt]]:
-        """Earlier rows of `runs` of these (cluster, run_id), whatever their date."""
+    def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[Attempt]]:
+        """Earlier rows of `runs` of these (cluster, run_id), oldest first.
+
+        Args:
+            keys: the runs.
+            given: a person chose the run_id, so it may have been used on any day; the default one holds its date.
+        """
         if not keys:
             return {}
         pairs = [(key.cluster, key.run_id) for key in keys]
-        wanted = local_frame(self._spark, pairs, _RUN)
+        wanted, runs = local_frame(self._spark, pairs, _RUN), self._table(RUNS)
         rows = (
-            self._table(RUNS)
-            .filter(F.col("run_date").isin(sorted({key.run_date for key in keys})))
+            (runs if given else runs.filter(F.col("run_date").isin(sorted({key.run_date for key in keys}))))
             .join(F.broadcast(wanted), ["cluster", "run_id"])
             .select("cluster", "run_id", "status", "snapshot_sha256", "exit_code", "at")
             .orderBy("at")

@@ -6,7 +6,10 @@ from dataclasses import replace
 from pipelines.domain.snapshot import Peer
 
 HIDDEN = "(hidden)"
-_TELLING_NAME = r"passw|secret|token|credential|api[._-]?key|access[._-]?key|private[._-]?key|jaas|keytab"
+_TELLING_NAME = (
+    r"pass|pwd|secret|token|credential|jaas|keytab|fs\.azure\.account|crypto"
+    r"|(?:api|access|private|account|encryption|shared)[._-]?key"
+)
 _SECRET_KEY = re.compile(_TELLING_NAME, re.IGNORECASE)
 _USER_INFO = re.compile(r"(?<=//)[^/?#@]*@")
 _PARAMETER = re.compile(rf"((?:^|[?&;,\s])[^=?&;,\s]*(?:{_TELLING_NAME})[^=?&;,\s]*=)[^&;,\s]*", re.IGNORECASE)

@@ -7,7 +7,7 @@ Nothing here, and nothing it is given, can delete or rename a file of the cluste
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -129,7 +129,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     opened = ports.reader.open(uris)
     all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms())
     ports.tables.ensure()
-    attempts = ports.lake.attempts([case.key for case in all_cases])
+    attempts = ports.lake.attempts([case.key for case in all_cases], given=request.run_id is not None)
     todo, finished = _without_finished(all_cases, attempts, ports)
     fresh = not any((case.key.cluster, case.key.run_id) in attempts for case in todo)
     night = _Night(request, ports, uuid.uuid4().hex, todo, fresh)
@@ -147,15 +147,22 @@ def _without_finished(
     """Leave out what is already done; refuse a run_id that was used for another snapshot."""
     todo: list[Case] = []
     finished: list[tuple[Case, int | None]] = []
+    clashes: list[RunSummary] = []
     for case in all_cases:
         earlier = attempts.get((case.key.cluster, case.key.run_id), ())
         manifest = ports.lists.existing(case.key.cluster, case.key.run_id) if case.view else None
-        used = {one.snapshot_sha256 for one in earlier} | ({manifest.snapshot_sha256} if manifest else set())
-        if used - {case.opened.sha256}:
-            raise RefusedError(
+        used = {one.snapshot_sha256 for one in earlier if one.snapshot_sha256}
+        other = (used | ({manifest.snapshot_sha256} if manifest else set())) - {case.opened.sha256}
+        if other:
+            reason = (
                 f"run_id {case.key.run_id} of cluster {case.key.cluster} was already used for another snapshot "
-                f"({min(str(one) for one in used)[:8]}…); give another --run-id, or leave it out"
+                f"({min(str(one) for one in other)[:8]}…); give another --run-id, or leave it out"
             )
+            if len(all_cases) == 1:
+                raise RefusedError(reason)
+            # the rows of that run_id belong to the other snapshot, so nothing is written of this refusal
+            clashes.append(run_summary(replace(case, refused=reason), Small(), None, ports.lake_uri))
+            continue
         done = [one for one in earlier if one.status == DONE]
         if manifest is not None and done:
             _LOG.info("%s: %s is already done; nothing is rewritten", case.key.cluster, case.key.run_id)
@@ -163,7 +170,8 @@ def _without_finished(
         else:
             todo.append(case)
     recorded = ports.lake.recorded([case.key for case, _ in finished])
-    return todo, [_recorded_summary(case, code, recorded[case.key.cluster], ports) for case, code in finished]
+    done_before = [_recorded_summary(case, code, recorded[case.key.cluster], ports) for case, code in finished]
+    return todo, [*done_before, *clashes]
 
 
 def _recorded_summary(case: Case, code: int | None, recorded: Recorded, ports: ReconcilePorts) -> RunSummary:

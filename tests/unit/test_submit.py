@@ -103,7 +103,7 @@ def test_a_properties_file_that_is_not_there() -> None:
 
 
 def test_a_small_local_job_starts_fast_unless_the_user_says_how(tmp_path: Path) -> None:
-    flag = "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1"
+    flag = "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
     assert flag in command_for("", tmp_path, small=True)
     (tmp_path / "2").mkdir()
     assert flag not in command_for("--conf spark.driver.defaultJavaOptions=-Xss4m", tmp_path / "2", small=True)

@@ -88,9 +88,9 @@ def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
     """Files that HBase's own chain should have deleted long ago.
 
     Only names that never wait for a queue are evidence (a backlog that a peer has just shipped is fresh work for the
-    cleaner, however old its files): WALs of hbase:meta, non-WALs, and everything while there is no peer.
+    cleaner, however old its files): WALs of hbase:meta, procedure WALs and non-WALs.
     """
-    certain = {Reason.META_WAL.value, Reason.INVALID_NAME.value, Reason.NO_PEERS.value, Reason.PROCEDURE_WAL.value}
+    certain = {Reason.META_WAL.value, Reason.INVALID_NAME.value, Reason.PROCEDURE_WAL.value}
     totals = [total for total in evidence.totals if total.archived and total.reason in certain and total.overdue_files]
     if not totals:
         return
