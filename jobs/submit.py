@@ -16,6 +16,8 @@ SUBMIT_ARGS_ENV = "SPARK_SUBMIT_ARGS"
 SPARK_VERSION = "4.2"
 _SHIPPED_LISTS = ("--jars", "--py-files", "--files")
 # the smaller compiler alone would have 48 MB for its code and stop compiling when it is full
+# Spark makes one method of a whole decision, and Java leaves a method of that size uncompiled: 1.7 times the time
+_LONG_RUN = "-XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=256m"
 _QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
 
@@ -156,8 +158,8 @@ def submit_command(
     if settings.local and "spark.sql.warehouse.dir" not in settings.values:
         # every table is named by its path; the catalog's own folder would be left behind where the user stands
         command += ["--conf", f"spark.sql.warehouse.dir={scratch / 'warehouse'}"]
-    if small and settings.local and "spark.driver.defaultJavaOptions" not in settings.values:
-        command += ["--conf", f"spark.driver.defaultJavaOptions={_QUICK_START}"]
+    if settings.local and "spark.driver.defaultJavaOptions" not in settings.values:
+        command += ["--conf", f"spark.driver.defaultJavaOptions={_QUICK_START if small else _LONG_RUN}"]
     command += user.rest
     for option, files in own.items():
         listed = [entry for entry in user.shipped.get(option, "").split(",") if entry] + files
