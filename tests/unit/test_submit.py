@@ -48,6 +48,8 @@ def test_plain_command(tmp_path: Path) -> None:
         "--load-spark-defaults",
         "--conf",
         "spark.sql.warehouse.dir=/scratch/warehouse",
+        "--conf",
+        "spark.driver.defaultJavaOptions=-XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=256m",
         "--jars",
         f"{tmp_path}/.jars/delta.jar",
         "--py-files",
