@@ -237,6 +237,7 @@ def alone(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 def measure(work: Path, files: int, nights: int, night_files: int) -> Speed:
     """Everything, one after the other."""
+    load = os.getloadavg()[0]
     names = work / "names"
     snapshot = make_snapshot(work, files)
     first_names(snapshot, names, min(files, CLEANER_FILES))
@@ -251,7 +252,7 @@ def measure(work: Path, files: int, nights: int, night_files: int) -> Speed:
     jobs = [alone(job_speed, work / "job-tenth", tenth), alone(job_speed, work / "job", snapshot)]
     shutil.rmtree(snapshot)
     night_after_night = alone(nights_speed, work / "nights", night_files, nights) if nights else None
-    return Speed(cores=os.cpu_count() or 1, cleaner=cleaner, decision=decision, jobs=jobs, nights=night_after_night)
+    return Speed(os.cpu_count() or 1, load, cleaner, decision, jobs, night_after_night)
 
 
 def main() -> None:

@@ -68,9 +68,14 @@ class NightsSpeed:
 
 @dataclass(frozen=True)
 class Speed:
-    """One run of the benchmark."""
+    """One run of the benchmark.
+
+    Attributes:
+        load: the machine's 1-minute load average before it began: what others did to these times.
+    """
 
     cores: int
+    load: float
     cleaner: CleanerSpeed
     decision: DecisionSpeed
     jobs: list[JobSpeed]
@@ -146,5 +151,5 @@ def publish(speed: Speed, command: str, out: Path, template: Path) -> None:
     _, found, after = rest.partition(END)
     if not found:
         raise ValueError(f"{template / 'README.md'} has no lines {BEGIN} and {END}")
-    made = f"On {speed.cores} cores:\n\n```bash\n{command}\n```\n\n{table(speed)}\n"
+    made = f"On {speed.cores} cores, with a load average of {speed.load:.1f} before it began:\n\n```bash\n{command}\n```\n\n{table(speed)}\n"
     (out / "README.md").write_text(f"{before}{BEGIN}\n{made}{END}{after}", encoding="utf-8")

@@ -21,6 +21,7 @@ from benchmarks.speed_report import (
 
 SPEED = Speed(
     cores=2,
+    load=0.34,
     cleaner=CleanerSpeed(1_000_000, 400_000, [12.0, 10.0, 11.0], 737.4),
     decision=DecisionSpeed(10_000_000, {"PENDING": 6_000_000, "REPLICATED": 4_000_000}, [5.0, 4.0, 6.0], 400_000),
     jobs=[JobSpeed(10_000_000, 4_000_000, 5.0, 75.0, 3 * GIB, 200 * MIB)],
@@ -54,7 +55,7 @@ def test_results_take_the_place_of_the_ones_before(tmp_path: Path) -> None:
     page = (tmp_path / "README.md").read_text()
     assert "stale" not in page
     assert page.count(table(SPEED)) == 1
-    assert page.startswith(f"above\n{BEGIN}\n")
+    assert page.startswith(f"above\n{BEGIN}\nOn 2 cores, with a load average of 0.3 before it began:\n")
     assert page.endswith(f"{END}\nbelow\n")
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["command"] == "the command"
