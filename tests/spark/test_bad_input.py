@@ -331,8 +331,8 @@ def test_without_peers_everything_old_enough_is_free(
 ) -> None:
     assert verdicts["no-peers"] == {("DELETABLE", "NO_PEERS"), ("HELD", "TOO_YOUNG")}
     assert len(desk.lines("no-peers", RUN)) == 10
-    # nobody ever waited for these files: HBase's own cleaner must have stopped
-    assert [one["code"] for one in clusters_of(outcome)["no-peers"]["findings"]] == ["CLEANER_NOT_RUNNING"]
+    # the last peer may have gone a minute ago: fresh work for HBase's own cleaner, and no alarm
+    assert clusters_of(outcome)["no-peers"]["findings"] == []
 
 
 def test_while_a_peer_may_be_being_added_everything_is_held(
