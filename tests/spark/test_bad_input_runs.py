@@ -224,12 +224,19 @@ def die_half_way(self, writes, runs, **more):
     whole(self, dict(list(writes.items())[:3]), runs, **more)
     die()
 
+rename = delete_list.DeleteLists._rename
+
+def die_before_the_manifest(self, source, target):
+    if target.endswith("manifest.json"):
+        die()
+    rename(self, source, target)
+
 if point == "after-started":
     reconcile._decide_and_write = die
 elif point == "between-tables":
     DeltaTables.replace = die_half_way
 elif point == "before-manifest":
-    delete_list.write_text = die
+    delete_list.DeleteLists._rename = die_before_the_manifest
 spark = local_session(root / f"spark-{point}", memory="700m")
 Desk(spark, root).reconcile(root / "snapshots" / point, run_id="night")
 """
