@@ -151,5 +151,6 @@ def publish(speed: Speed, command: str, out: Path, template: Path) -> None:
     _, found, after = rest.partition(END)
     if not found:
         raise ValueError(f"{template / 'README.md'} has no lines {BEGIN} and {END}")
-    made = f"On {speed.cores} cores, with a load average of {speed.load:.1f} before it began:\n\n```bash\n{command}\n```\n\n{table(speed)}\n"
+    where = f"On {speed.cores} cores, with a load average of {speed.load:.1f} before it began:"
+    made = f"{where}\n\n```bash\n{command}\n```\n\n{table(speed)}\n"
     (out / "README.md").write_text(f"{before}{BEGIN}\n{made}{END}{after}", encoding="utf-8")
