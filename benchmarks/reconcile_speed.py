@@ -18,7 +18,6 @@ import argparse
 import json
 import multiprocessing
 import os
-import resource
 import shutil
 import sys
 import tempfile
@@ -173,10 +172,9 @@ def job_speed(work: Path, snapshot: Path) -> JobSpeed:
     spark = session(work)
     session_seconds = time.perf_counter() - started
     seconds, listed, files = reconcile(spark, snapshot, work / "lake", 0)
-    peak = _jvm_peak_bytes()
+    peaks = _peak_bytes(_jvm()), _peak_bytes("self")
     spark.stop()
-    python_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-    return JobSpeed(files, listed, session_seconds, seconds, peak, python_peak)
+    return JobSpeed(files, listed, session_seconds, seconds, *peaks)
 
 
 def nights_speed(work: Path, files: int, nights: int) -> NightsSpeed:
@@ -213,16 +211,21 @@ def session(work: Path) -> SparkSession:
     return local_session(work, cores=2, memory=HEAP, quick_start=False)
 
 
-def _jvm_peak_bytes() -> int:
-    """Largest resident set so far of the one Java child of this process."""
-    found = []
-    for children in Path("/proc/self/task").glob("*/children"):
-        for child in children.read_text().split():
-            status = dict(line.split(":", 1) for line in Path("/proc", child, "status").read_text().splitlines())
-            if status["Name"].strip() == "java":
-                found.append(int(status["VmHWM"].split()[0]) << 10)
-    (peak,) = found
-    return peak
+def _jvm() -> str:
+    """Process id of the one Java child of this process."""
+    children = " ".join(file.read_text() for file in Path("/proc/self/task").glob("*/children")).split()
+    (jvm,) = [child for child in children if _status(child)["Name"] == "java"]
+    return jvm
+
+
+def _peak_bytes(process: str) -> int:
+    """Largest resident set so far; getrusage would give that of the parent, which outlives the exec."""
+    return int(_status(process)["VmHWM"].split()[0]) << 10
+
+
+def _status(process: str) -> dict[str, str]:
+    lines = Path("/proc", process, "status").read_text(encoding="utf-8").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 # the run
