@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError, model
 from jobs.capture_config import CaptureSection, ClusterName, WalRoot
 from jobs.config_types import DurationMs, Section, SizeBytes, UntilMs
 from jobs.context import JobContext
+from jobs.maintain_config import MaintainSection
 from jobs.yaml_lines import Document, KeyPath, parse_yaml
 from pipelines.domain.errors import UsageError
 from pipelines.domain.settings import DAY_MS, Acknowledgement, Release, Settings
@@ -116,6 +117,7 @@ class Config(Section):
     list: ListSection = Field(default_factory=ListSection)
     quality: QualitySection = Field(default_factory=QualitySection)
     findings: FindingsSection = Field(default_factory=FindingsSection)
+    maintain: MaintainSection = Field(default_factory=MaintainSection)
 
     @model_validator(mode="before")
     @classmethod

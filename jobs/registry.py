@@ -60,4 +60,5 @@ JOBS: dict[str, Entry] = {
     "explain": Entry(
         "jobs.explain", "who holds a file, a peer or a server, since when, what would free it", small=True
     ),
+    "maintain": Entry("jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"),
 }

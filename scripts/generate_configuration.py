@@ -23,7 +23,7 @@ from jobs.config import Config  # noqa: E402 - the project is importable from he
 HEAD = """\
 # Configuration
 
-<!-- Written by scripts/generate_configuration.py from jobs/config.py and jobs/capture_config.py. -->
+<!-- Written by scripts/generate_configuration.py from jobs/config.py and its parts (jobs/*_config.py). -->
 
 One YAML file serves all jobs: `--config FILE`. Every key has a default unless the table says *required*, and the
 defaults are the safe values; `reconcile` runs without a file. `conf/production.example.yaml` has every key, commented.

@@ -1,0 +1,145 @@
+"""What a year of nights costs in the lake: bytes a file and night, and what maintain makes of it.
+
+    .venv/bin/python benchmarks/lake_cost.py --files 200000 --nights 6
+
+reconcile itself writes the tables, on the listings of generate.py, one night after the other in one lake. Then
+maintain runs twice with --execute: by the clock of the last night, and as if more than `maintain.keep.wal_verdicts`
+had passed. "live" is what the newest version of a table needs, "on disk" has the files that VACUUM removes a week later
+too, and "log" is Delta's own. The year is extrapolated from the live bytes of a night, with the default times of the
+configuration: wal_verdicts 90 nights, the others 365.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.reconcile_speed import At, make_snapshot, reconcile
+from jobs.config import Config
+from jobs.context import JobContext
+from jobs.session import local_session
+from jobs.wiring_maintain import retention_policy, run_maintain
+from pipelines.domain.human import human_bytes
+from pipelines.domain.settings import DAY_MS
+from pipelines.sinks.lake_maintenance import LakeMaintenance
+from schemas.registry import DECISION_TABLES
+from schemas.wal_verdicts import WAL_VERDICTS
+
+YEAR = 365
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One table; bytes."""
+
+    name: str
+    nights: int
+    live_files: int
+    live_bytes: int
+    disk_bytes: int
+    log_bytes: int
+
+
+def costs(keeper: LakeMaintenance, lake: Path) -> list[Cost]:
+    """What every table of the lake takes, by its log and on the disk."""
+    found = []
+    for table in DECISION_TABLES:
+        partitions = keeper.partitions(table)
+        everything = [file for file in (lake / table.name).rglob("*") if file.is_file()]
+        logged = [file for file in everything if "_delta_log" in file.parts]
+        found.append(
+            Cost(
+                table.name,
+                len(partitions),
+                sum(one.size.files for one in partitions),
+                sum(one.size.bytes for one in partitions),
+                sum(file.stat().st_size for file in everything) - sum(file.stat().st_size for file in logged),
+                sum(file.stat().st_size for file in logged),
+            )
+        )
+    return found
+
+
+def table(title: str, found: list[Cost], files: int) -> str:
+    lines = [
+        f"\n{title}",
+        f"{'':18}{'nights':>7}{'files':>7}{'live':>12}{'on disk':>12}{'log':>12}{'a night':>12}{'B/file':>9}",
+    ]
+    for one in found:
+        nightly = one.live_bytes / max(one.nights, 1)
+        sizes = "".join(f"{human_bytes(size):>12}" for size in (one.live_bytes, one.disk_bytes, one.log_bytes))
+        counts = f"{one.name:18}{one.nights:>7}{one.live_files:>7}"
+        lines.append(f"{counts}{sizes}{human_bytes(round(nightly)):>12}{nightly / files:>9.2f}")
+    return "\n".join(lines)
+
+
+def below(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def year(found: list[Cost], keep_days: dict[str, int]) -> int:
+    """Live bytes after a year of such nights; `keep_days` by table."""
+    return round(sum(one.live_bytes / max(one.nights, 1) * min(keep_days[one.name], YEAR) for one in found))
+
+
+def measure(spark: SparkSession, work: Path, files: int, nights: int) -> None:
+    lake, snapshot_bytes = work / "lake", 0
+    for night in range(nights):
+        snapshot = make_snapshot(work, files, night)
+        snapshot_bytes = below(snapshot)
+        seconds, _, _ = reconcile(spark, snapshot, lake, night)
+        shutil.rmtree(snapshot)
+        print(f"night {night + 1} of {nights}: {seconds:.1f} s", file=sys.stderr, flush=True)
+    keeper = LakeMaintenance(spark, f"file:{lake}")
+    before = costs(keeper, lake)
+    print(table(f"{files:,} files a night, as reconcile leaves them", before, files))
+    list_bytes = below(work / "lake-lists") // nights
+    print(f"a snapshot: {human_bytes(snapshot_bytes)}; a list: {human_bytes(list_bytes)}")
+    policy = retention_policy(Config())
+    keep_days = {name: time // DAY_MS for name, time in policy.tables_ms.items()}
+    for title, night in (
+        ("after maintain on the last night", nights),
+        (
+            f"after maintain {keep_days[WAL_VERDICTS.name]} nights after the third night",
+            keep_days[WAL_VERDICTS.name] + 3,
+        ),
+    ):
+        started = time.perf_counter()
+        outcome = run_maintain(JobContext("maintain", At(night), spark), Config(), f"file:{lake}", execute=True)
+        seconds = time.perf_counter() - started
+        if outcome.exit_code:
+            raise SystemExit(outcome.text)
+        print(table(f"{title} ({seconds:.1f} s)", costs(keeper, lake), files))
+    kept = year(before, keep_days)
+    never = year(before, dict.fromkeys(keep_days, YEAR))
+    print(f"\na year of such nights: {human_bytes(never)} without maintain, {human_bytes(kept)} with it")
+    print(f"that is {never / files:,.0f} and {kept / files:,.0f} bytes for each file of a usual listing")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=200_000, help="files under oldWALs (default: 200,000)")
+    parser.add_argument("--nights", type=int, default=12, help="nights (default: 12)")
+    parser.add_argument("--work", type=Path, help="parent of the scratch directory (default: TMPDIR)")
+    args = parser.parse_args()
+    if args.nights < 5:
+        parser.error("--nights: at least 5, for the newest four are always kept")
+    with tempfile.TemporaryDirectory(prefix="walsafe-cost-", dir=args.work) as scratch:
+        work = Path(scratch)
+        spark = local_session(work, memory="4g", quick_start=False)
+        try:
+            measure(spark, work, args.files, args.nights)
+        finally:
+            spark.stop()
+
+
+if __name__ == "__main__":
+    main()
