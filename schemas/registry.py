@@ -1,5 +1,7 @@
 """All tables of the lake."""
 
+from schemas.cleanups import CLEANUPS
+from schemas.deletions import DELETIONS
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
@@ -9,7 +11,7 @@ from schemas.table import Table
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
-TABLES: tuple[Table, ...] = (
+DECISION_TABLES: tuple[Table, ...] = (
     RUNS,
     WAL_VERDICTS,
     VERDICT_TOTALS,
@@ -18,3 +20,7 @@ TABLES: tuple[Table, ...] = (
     FINDINGS,
     QUALITY_RESULTS,
 )
+"""What reconcile writes."""
+CLEANUP_TABLES: tuple[Table, ...] = (CLEANUPS, DELETIONS)
+"""The audit of clean, restore and purge."""
+TABLES: tuple[Table, ...] = (*DECISION_TABLES, *CLEANUP_TABLES)

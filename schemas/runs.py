@@ -41,6 +41,7 @@ RUNS = Table(
             column("deletable_files", LongType(), "Files on the delete-safe list."),
             column("deletable_bytes", LongType(), "Their bytes."),
             column("list_uri", StringType(), "Directory of the delete-safe list; NULL without one."),
+            column("peer_ids", ArrayType(StringType()), "The replication peers of the snapshot, sorted."),
         ]
     ),
 )

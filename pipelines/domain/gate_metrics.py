@@ -25,6 +25,7 @@ class ClusterMetrics:
         held_without_holder: PENDING with no holder.
         deletable_kept_by_hbase: DELETABLE, but HBase's own cleaner keeps it or throws; opt-ins of the configuration
             are not counted.
+        share_from_bytes: with fewer bytes than this under oldWALs the share of the list says nothing.
     """
 
     cluster: str
@@ -44,6 +45,7 @@ class ClusterMetrics:
     deletable_and_blocking: int = 0
     held_without_holder: int = 0
     deletable_kept_by_hbase: int = 0
+    share_from_bytes: int = 0
 
     def __post_init__(self) -> None:
         """A number that is missing (SUM of nothing is NULL) would pass for sound; it is a defect of the caller."""
@@ -53,8 +55,11 @@ class ClusterMetrics:
 
     @property
     def deletable_share(self) -> float:
-        """Share of all bytes under oldWALs that the list would hold; of an empty directory 0."""
-        return self.listed_bytes / self.bytes if self.bytes else 0.0
+        """Share of all bytes under oldWALs that the list would hold; 0 where they are too few for it to mean much.
+
+        A small healthy cluster may well have shipped everything just before HBase's own cleaner passes.
+        """
+        return self.listed_bytes / self.bytes if self.bytes and self.bytes >= self.share_from_bytes else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class Settings:
         backup_enabled: the same for HBase backup: False states that it is off; None = stays unknown.
         valid_for_ms: how long after the start of step `files` a list may be emitted and acted on.
         max_deletable_share: largest share of all bytes under oldWALs that one run may list without --accept.
+        share_from_bytes: that limit holds where oldWALs has at least so many bytes.
         cleaner_interval_ms: `hbase.master.cleaner.interval`.
         stalled_nights: nights without progress of a pending offset before QUEUE_STALLED.
         growth_nights: nights of rising held bytes before GROWTH.
@@ -61,6 +62,7 @@ class Settings:
     backup_enabled: bool | None = None
     valid_for_ms: int = DAY_MS
     max_deletable_share: float = 0.95
+    share_from_bytes: int = 100 << 30
     cleaner_interval_ms: int = 600_000
     stalled_nights: int = 3
     growth_nights: int = 3

@@ -1,18 +1,24 @@
 """The decision tables of all clusters of a run as small DataFrames, ready to be broadcast."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
 from pipelines.domain.cleaner_rule import for_every_file
 from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.decision_table import UNKNOWN_SERVER, Answer, DecisionTable
+from pipelines.domain.decision_table import UNKNOWN_SERVER, Answer, DecisionTable, GroupAnswers
+from pipelines.domain.server_names import MAX_LONG
 from pipelines.domain.verdict import Holder
+from pipelines.domain.wal_names import encode_prefix, is_replication_table_group, parse_wal_name
 from pipelines.transforms.local_frames import local_frame
-from pipelines.transforms.verdicts import DecisionFrames
+from pipelines.transforms.verdicts import DecisionFrames, start_column
 from schemas.wal_verdicts import BLOCKING
 
+_SERVER_HERE = "\0"
+_FORMS = 16
+"""Forms of group names that are tried for every server: enough for every region group of a multiwal server."""
 _SCALARS = StructType(
     [
         StructField("cluster", StringType()),
@@ -35,7 +41,6 @@ _GROUPS = StructType(
     [
         StructField("cluster", StringType()),
         StructField("wal_group", StringType()),
-        StructField("starts", ArrayType(LongType())),
         StructField("first_bucket", IntegerType()),
         StructField("overflow_bucket", IntegerType()),
         StructField("server", StringType()),
@@ -84,27 +89,17 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
         for address, boundary in sorted(view.backup.boundaries.items())
     ]
     scalars = [_scalars(view, table) for view, table in clusters]
+    starts = max((len(group.stretches) - 1 for _, table in clusters for group in table.groups), default=0)
+    columns = [StructField(start_column(number), LongType(), nullable=False) for number in range(starts)]
+    groups = [
+        *(_group(table.cluster, group, starts) for _, table in clusters for group in table.groups),
+        *(row for _, table in clusters for row in _expected_groups(table, starts)),
+    ]
     return DecisionFrames(
         clusters=[dict(zip(_SCALARS.names, values, strict=True)) for values in scalars],
         scalars=local_frame(spark, scalars, _SCALARS),
-        groups=local_frame(
-            spark,
-            [
-                (
-                    table.cluster,
-                    group.name,
-                    [stretch.from_timestamp for stretch in group.stretches[1:]],
-                    group.stretches[0].answer.bucket,
-                    group.overflow.bucket,
-                    str(group.server),
-                    group.name.isprintable() and "/" not in group.name,
-                )
-                for _, table in clusters
-                for group in table.groups
-            ],
-            _GROUPS,
-        ),
-        most_starts=max((len(group.stretches) - 1 for _, table in clusters for group in table.groups), default=0),
+        groups=local_frame(spark, groups, StructType([*_GROUPS, *columns])),
+        starts=starts,
         servers=local_frame(
             spark,
             [
@@ -117,6 +112,44 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
         answers=local_frame(spark, [_answer(answer) for _, table in clusters for answer in table.answers()], _ANSWERS),
         boundaries=local_frame(spark, backups, _BOUNDARIES) if backups else None,
     )
+
+
+def _group(cluster: str, group: GroupAnswers, starts: int) -> tuple[object, ...]:
+    later = [stretch.from_timestamp for stretch in group.stretches[1:]]
+    return (
+        cluster,
+        group.name,
+        group.stretches[0].answer.bucket,
+        group.overflow.bucket,
+        str(group.server),
+        group.name.isprintable() and "/" not in group.name,
+        *later,
+        *[MAX_LONG] * (starts - len(later)),
+    )
+
+
+def _expected_groups(table: DecisionTable, starts: int) -> Iterator[tuple[object, ...]]:
+    """Groups that no row has, but that files will have: a known server's, in the forms that the rows show.
+
+    Their answer is that of the server, which `looked_up` would find too, only by taking the name apart.
+    """
+    known = {group.name for group in table.groups}
+    forms = Counter(
+        group.name.replace(encode_prefix(str(group.server)), _SERVER_HERE) for group in table.groups
+    ).most_common(_FORMS)
+    for row in table.servers:
+        for form in {_SERVER_HERE, *(form for form, _ in forms)}:
+            name = form.replace(_SERVER_HERE, row.encoded)
+            wal = parse_wal_name(f"{name}.0")
+            if name in known or wal is None or wal.group != name or wal.server != row.server:
+                continue
+            answer = row.replication_table if is_replication_table_group(name, row.server) else row.plain
+            # a timestamp over 64 bits is POISON_NAME before any answer is asked for
+            yield (
+                *(table.cluster, name, answer.bucket, answer.bucket, str(row.server)),
+                name.isprintable() and "/" not in name,
+                *[MAX_LONG] * starts,
+            )
 
 
 def _scalars(view: ClusterView, table: DecisionTable) -> tuple[object, ...]:

@@ -4,11 +4,11 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from pipelines.domain.totals import BucketTotal
-from pipelines.transforms.verdicts import DecisionFrames, with_answers
+from pipelines.transforms.verdicts import EARLY_REASONS, DecisionFrames, with_answers
 
 # an empty element, `.` or `..`; a control character or line end
 EMPTY_OR_DOTS_OR_CONTROL = r"(?:^|/)\.{0,2}(?:/|\z)|[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}]"
-KEYS = ("cluster", "archived", "early", "bucket")
+_REASONS = len(EARLY_REASONS) + 1
 
 
 def bucket_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_ms: int) -> DataFrame:
@@ -23,7 +23,7 @@ def bucket_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_ms:
     """
     overdue = F.col("past_ttl_ms") > F.lit(3 * cleaner_interval_ms)
     bad_values = F.col("length").isNull() | F.col("modification_time").isNull() | (F.col("length") < 0)
-    sums = found.groupBy(*KEYS).agg(
+    sums = found.groupBy("cluster", answer_key(found).alias("key")).agg(
         F.count(F.lit(1)).alias("files"),
         F.sum("length").alias("bytes"),
         F.min("wal_timestamp").alias("oldest_timestamp"),
@@ -42,7 +42,7 @@ def bucket_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_ms:
     def where(condition: Column, name: str) -> Column:
         return F.when(condition, F.col(name)).otherwise(F.lit(0))
 
-    return with_answers(sums, frames).withColumns(
+    return with_answers(with_numbers(sums), frames).withColumns(
         {
             "overdue_files": where(hbase_deletes, "past_ttl_files"),
             "overdue_bytes": where(hbase_deletes, "past_ttl_bytes"),
@@ -50,6 +50,25 @@ def bucket_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_ms:
             "deletable_outside": where(listed, "outside"),
             "held_without_holder": where((F.col("reason") == "PENDING") & (holders == 0), "files"),
         }
+    )
+
+
+def answer_key(found: DataFrame) -> Column:
+    """`archived`, `early` and `bucket` in one number: Spark groups by one long in half the time of three columns."""
+    early = F.coalesce(found["early"], F.lit(-1)) + F.lit(1)
+    bucket = F.coalesce(found["bucket"], F.lit(-1)).cast("bigint") + F.lit(1)
+    return (bucket * F.lit(_REASONS) + early) * F.lit(2) + F.coalesce(found["archived"], F.lit(False)).cast("int")
+
+
+def with_numbers(sums: DataFrame) -> DataFrame:
+    """The columns that `key` stands for, in its place."""
+    early = F.expr(f"CAST((key div 2) % {_REASONS} AS INT)")
+    bucket = F.expr(f"CAST(key div {2 * _REASONS} AS INT)")
+    return (
+        sums.withColumn("archived", F.col("key") % 2 == 1)
+        .withColumn("early", F.when(early > 0, early - 1))
+        .withColumn("bucket", F.when(bucket > 0, bucket - 1))
+        .drop("key")
     )
 
 

@@ -29,8 +29,9 @@ class DecisionFrames:
     Attributes:
         clusters: the scalars of each cluster, by column name.
         scalars: the same as a DataFrame.
-        groups: by `wal_group`, the timestamps where its stretches start after the first one, and their buckets.
-        most_starts: the longest list of such starts.
+        groups: by `wal_group`, the bucket of its first stretch and where the later ones start: `start_1` and so on,
+            ms, MAX_LONG where there are no more.
+        starts: how many of these columns there are.
         servers: buckets by `server`, for groups without a row.
         answers: what each bucket stands for.
         boundaries: backup boundaries by `address`; None when no cluster has backup enabled.
@@ -39,7 +40,7 @@ class DecisionFrames:
     clusters: Sequence[Mapping[str, object]]
     scalars: DataFrame
     groups: DataFrame
-    most_starts: int
+    starts: int
     servers: DataFrame
     answers: DataFrame
     boundaries: DataFrame | None
@@ -62,13 +63,20 @@ def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
         `past_ttl_ms`: age beyond the TTL of its class, ms.
         `unproven`: the part of the path that may still hold what no path may; a name with a known group cannot.
     """
-    parsed = wal_names.with_group_and_timestamp(files).withColumn("archived", F.col("path").startswith("oldWALs/"))
+    parsed = wal_names.with_group_and_timestamp(files).withColumn(
+        "archived", F.col("path").startswith(wal_names.ARCHIVE)
+    )
     named = _with_server(_with_group_bucket(_with_scalars(parsed, frames), frames))
     found = _with_boundary(_with_server_bucket(named, frames), frames.boundaries)
     return (
         found.withColumn("past_ttl_ms", F.col("files_started") - F.unix_millis("modification_time") - _ttl())
         .withColumn("early", _early())
-        .withColumn("unproven", F.when(F.col("g_is_clean"), wal_names.directory()).otherwise(F.col("path")))
+        .withColumn(
+            "unproven",
+            F.when(
+                F.col("g_is_clean"), F.when(F.col("is_flat"), F.lit("oldWALs")).otherwise(wal_names.directory())
+            ).otherwise(F.col("path")),
+        )
         .select(
             *files.columns,
             "archived",
@@ -116,6 +124,11 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
     ).select(*found.columns, "server", "verdict", "reason", "hbase_verdict", "blocking")
 
 
+def start_column(number: int) -> str:
+    """Name of the column with the start of the stretch after so many others."""
+    return f"start_{number + 1}"
+
+
 def _with_scalars(files: DataFrame, frames: DecisionFrames) -> DataFrame:
     """The scalars of the file's cluster: as literals where there is one cluster, which lets Spark fold them away."""
     if len(frames.clusters) == 1:
@@ -128,22 +141,26 @@ def _with_scalars(files: DataFrame, frames: DecisionFrames) -> DataFrame:
 def _with_group_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
     """Add `group_bucket`: the stretch that the file's group and timestamp fall into.
 
-    The join is by a 64-bit hash, which Spark looks up without copying the name, and then by the name itself. The
-    stretches of a group have consecutive buckets, so the right one is the first plus the starts already passed.
+    The join is by a 64-bit hash, which Spark looks up without copying the name, and then by the name itself: written
+    as two comparisons, for an equality would become a second key and cost the copy. The stretches of a group have
+    consecutive buckets, so the right one is the first plus the starts already passed.
     """
-    key = F.xxhash64("cluster", "wal_group")
+    one_cluster = len(frames.clusters) == 1
+    key = F.xxhash64("wal_group") if one_cluster else F.xxhash64("cluster", "wal_group")
     hashed = frames.groups.withColumn("key", key)
     groups = F.broadcast(hashed.withColumnsRenamed({name: f"g_{name}" for name in hashed.columns}))
+    names = ("wal_group",) if one_cluster else ("wal_group", "cluster")
     joined = files.withColumn("group_key", key).join(
         groups,
-        (F.col("group_key") == F.col("g_key"))
-        & (F.col("wal_group") == F.col("g_wal_group"))
-        & (F.col("cluster") == F.col("g_cluster")),
+        reduce(
+            Column.__and__,
+            ((F.col(name) >= F.col(f"g_{name}")) & (F.col(name) <= F.col(f"g_{name}")) for name in names),
+            F.col("group_key") == F.col("g_key"),
+        ),
         "left",
     )
     passed = [
-        F.when(F.col("wal_timestamp") >= F.get("g_starts", F.lit(number)), F.lit(1)).otherwise(F.lit(0))
-        for number in range(frames.most_starts)
+        (F.col("wal_timestamp") >= F.col(f"g_{start_column(number)}")).cast("int") for number in range(frames.starts)
     ]
     return joined.withColumn(
         "group_bucket",

@@ -24,6 +24,8 @@ SERVER_REGEX = r"^[^,]+,[0-9]+,[0-9]+"
 HOST_REGEX = r"^(?![^:]*:[^:]*\z)[\x20-\x2b\x2d\x2e\x30-\x5a\x5c\x5e-\x7e]+\z"
 MASTER_LOCAL_WAL_SUFFIX = "$masterlocalwal$"
 META_SUFFIX = ".meta"
+ARCHIVE = "oldWALs/"
+_TAIL = 14  # a dot and thirteen digits
 
 
 def with_group_and_timestamp(files: DataFrame) -> DataFrame:
@@ -33,53 +35,65 @@ def with_group_and_timestamp(files: DataFrame) -> DataFrame:
         files: column `path`.
 
     Returns:
-        `files` with `name`, `cut_timestamp` (ms; NULL unless the name ends in a dot and thirteen digits as Java
-        writes them, `.meta` aside), `wal_group` (NULL when the name is certainly no WAL) and `wal_timestamp` (ms; NULL
-        without a group or when it does not fit 64 bits). A cut group may still hold a line end, which `is_wal` rules
-        out.
+        `files` with `cut_timestamp` (ms; NULL unless the name ends in a dot and thirteen digits, `.meta` aside),
+        `is_flat` (the path is `oldWALs/` and such a name, nothing between), `wal_group` (NULL when the name is
+        certainly no WAL) and `wal_timestamp` (ms; NULL without a group or when it does not fit 64 bits). A cut group
+        may still hold a line end, which `is_wal` rules out.
     """
-    name_bytes = F.col("name").cast("binary")
+    path = F.col("path").cast("binary")
     # `.meta` can only be the suffix of the expression: it is no timestamp
-    size = F.octet_length("name") - F.when(is_meta_wal(), F.lit(len(META_SUFFIX))).otherwise(F.lit(0))
+    size = F.octet_length("path") - F.when(is_meta_wal(), F.lit(len(META_SUFFIX))).otherwise(F.lit(0))
+    # bytes compare like numbers: a dot, then a digit; and a digit at the end, for a cast would trim blanks there
+    in_form = (
+        (F.col("_size") > _TAIL)
+        & (F.col("_tail") >= F.lit(b".0000000000000"))
+        & (F.col("_tail") <= F.lit(b".9999999999999"))
+        & (F.substring(path, F.col("_size"), F.lit(1)) >= F.lit(b"0"))
+    )
+    cut = F.col("cut_timestamp").isNotNull()
+    below = F.substring(path, F.lit(len(ARCHIVE) + 1), F.col("_size") - (len(ARCHIVE) + _TAIL)).cast("string")
     return (
-        files.withColumn("name", F.expr("substring_index(path, '/', -1)"))
-        .withColumn("_size", size)
-        .withColumn("_digits", F.substring(name_bytes, F.col("_size") - 12, F.lit(13)))
+        files.withColumn("_size", size)
+        .withColumn("_tail", F.substring(path, F.col("_size") - (_TAIL - 1), F.lit(_TAIL)))
         .withColumn(
-            "_cut",
-            F.when(
-                (F.col("_size") > 14) & (F.substring(name_bytes, F.col("_size") - 13, F.lit(1)) == F.lit(b".")),
-                F.col("_digits").cast("string").try_cast("bigint"),
-            ),
+            "cut_timestamp", F.when(in_form, F.substring("_tail", 2, _TAIL - 1).cast("string").try_cast("bigint"))
         )
-        # casting back rules out blanks, signs and leading zeros, which a cast takes and the expression judges
+        .withColumn("_below", F.when(cut & F.col("path").startswith(ARCHIVE), below))
         .withColumn(
-            "cut_timestamp",
-            F.when(
-                (F.col("_cut") >= 0) & (F.col("_cut").cast("string").cast("binary") == F.col("_digits")), F.col("_cut")
-            ),
+            "is_flat", F.col("_below").isNotNull() & (F.col("_below") != "") & ~F.contains("_below", F.lit("/"))
         )
+        .withColumn("_name", F.when(~F.col("is_flat"), name()))
         .withColumn(
             "wal_group",
-            F.when(
-                F.col("cut_timestamp").isNotNull(),
-                F.substring(name_bytes, F.lit(1), F.col("_size") - 14).cast("string"),
-            ).otherwise(F.nullif(F.regexp_extract("name", WAL_NAME_REGEX, 1), F.lit(""))),
+            F.when(F.col("is_flat"), F.col("_below"))
+            .when(
+                cut & (F.octet_length("_name") > F.octet_length("path") - F.col("_size") + _TAIL),
+                F.substring(
+                    F.col("_name").cast("binary"),
+                    F.lit(1),
+                    F.octet_length("_name") - (F.octet_length("path") - F.col("_size")) - _TAIL,
+                ).cast("string"),
+            )
+            .when(~cut, F.nullif(F.regexp_extract("_name", WAL_NAME_REGEX, 1), F.lit(""))),
         )
         .withColumn(
             "wal_timestamp",
-            F.coalesce(
-                "cut_timestamp",
-                F.when(F.col("wal_group").isNotNull(), F.regexp_extract("name", WAL_NAME_REGEX, 2).try_cast("bigint")),
-            ),
+            F.when(F.col("wal_group").isNull(), F.lit(None).cast("bigint"))
+            .when(cut, F.col("cut_timestamp"))
+            .otherwise(F.regexp_extract("_name", WAL_NAME_REGEX, 2).try_cast("bigint")),
         )
-        .drop("_digits", "_cut", "_size")
+        .drop("_size", "_tail", "_below", "_name")
     )
 
 
+def name() -> Column:
+    """The last element of the path; dear, so wanted only where the whole path will not do."""
+    return F.substring_index("path", "/", -1)
+
+
 def directory() -> Column:
-    """The path without its last element and the slash before it; needs `name`."""
-    size = F.octet_length("path") - F.octet_length("name") - 1
+    """The path without its last element and the slash before it."""
+    size = F.octet_length("path") - F.octet_length(name()) - 1
     return F.substring(F.col("path").cast("binary"), F.lit(1), size).cast("string")
 
 
@@ -93,17 +107,17 @@ def is_wal() -> Column:
 
 def is_procedure_wal() -> Column:
     """Whether the name is that of a procedure WAL of HBase 2.0 to 2.2."""
-    return F.col("name").rlike(PROCEDURE_WAL_REGEX)
+    return name().rlike(PROCEDURE_WAL_REGEX)
 
 
 def is_master_local_wal() -> Column:
     """Whether the name is that of an archived WAL of the master's local region."""
-    return F.col("name").endswith(MASTER_LOCAL_WAL_SUFFIX)
+    return F.col("path").endswith(MASTER_LOCAL_WAL_SUFFIX)
 
 
 def is_meta_wal() -> Column:
     """Whether the name is that of a WAL of hbase:meta."""
-    return F.col("name").endswith(META_SUFFIX)
+    return F.col("path").endswith(META_SUFFIX)
 
 
 def with_own_server(files: DataFrame, wanted: Column) -> DataFrame:

@@ -203,7 +203,9 @@ def _decide_and_write(night: _Night) -> None:
     believed = [case for case in night.with_files() if case.refused is None]
     listings = _listings(files) if believed else {}
     metrics = [
-        gate_metrics(case, counted.get(case.key.cluster, Counted()), listings.get(case.key.cluster, Listing()))
+        gate_metrics(
+            case, counted.get(case.key.cluster, Counted()), listings.get(case.key.cluster, Listing()), settings
+        )
         for case in believed
     ]
     night.gate_results = ports.gate.check(metrics, night.request.acceptances, settings.max_deletable_share)
@@ -398,6 +400,7 @@ def _append_runs(night: _Night, status: str | None, reason: str | None) -> None:
                 "deletable_files": listed if terminal else None,
                 "deletable_bytes": listed_bytes if terminal else None,
                 "list_uri": one.list_uri,
+                "peer_ids": list(case.view.peer_ids) if case.view else None,
             }
         )
     ports.tables.append_rows(RUNS, rows)

@@ -63,7 +63,7 @@ class Small:
         return sum(row.files for row in rows), sum(row.bytes for row in rows)
 
 
-def gate_metrics(case: Case, counted: Counted, listing: Listing) -> ClusterMetrics:
+def gate_metrics(case: Case, counted: Counted, listing: Listing, settings: Settings) -> ClusterMetrics:
     """The numbers of one cluster that the gate holds against each other."""
     archived = [total for total in counted.totals if total.archived]
     listed = [total for total in archived if total.verdict == Verdict.DELETABLE.value]
@@ -94,6 +94,7 @@ def gate_metrics(case: Case, counted: Counted, listing: Listing) -> ClusterMetri
         duplicate_paths=listing.duplicate_paths,
         undecided=_files(undecided),
         deletable_kept_by_hbase=_files(kept_by_hbase),
+        share_from_bytes=settings.share_from_bytes,
         **(counted.gate_counts or {}),
     )
 

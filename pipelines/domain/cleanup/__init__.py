@@ -1,0 +1,1 @@
+"""The clean-up as values: what is safe to touch, who may, and what the audit says of it."""

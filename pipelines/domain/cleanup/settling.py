@@ -1,0 +1,45 @@
+"""What became of an intent whose outcome was never written: the file system says."""
+
+from dataclasses import dataclass
+
+from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject
+
+INTERRUPTED = "the job ended before it was done"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where an intent's file was found.
+
+    Attributes:
+        at_home: the very file (length and time) is below oldWALs.
+        in_quarantine: the very file is in the quarantine.
+    """
+
+    at_home: bool
+    in_quarantine: bool
+
+
+def settled(action: Action, subject: Subject, found: Places, place: str) -> Result:
+    """The outcome of an intent that a dead job left.
+
+    A rename is atomic, so the file is in one of the two places, unless HBase's own cleaner took it from oldWALs.
+
+    Args:
+        action: of the intent.
+        subject: of the intent.
+        found: where it is now.
+        place: its URI in the quarantine.
+    """
+    if action is Action.CLEAN:
+        if found.in_quarantine:
+            return Result(subject, FileOutcome.MOVED, place)
+        return _left(subject) if found.at_home else Result(subject, FileOutcome.ALREADY_GONE)
+    if found.in_quarantine:
+        return _left(subject, place)
+    # not in the quarantine any more: put back (and perhaps taken by HBase since), or deleted
+    return Result(subject, FileOutcome.RESTORED if action is Action.RESTORE else FileOutcome.PURGED)
+
+
+def _left(subject: Subject, place: str | None = None) -> Result:
+    return Result(subject, FileOutcome.FAILED, place, why=INTERRUPTED)

@@ -1,0 +1,28 @@
+"""Directories that a job makes for itself and removes again."""
+
+import uuid
+
+from pipelines.domain.errors import UnavailableError, UsageError
+from pipelines.hadoop_jvm import HadoopJvm, java_errors
+
+
+class ScratchDirectory:
+    """A name below a folder that nothing else has; the directory is whatever is written there.
+
+    Args:
+        hadoop: the JVM.
+        folder: Hadoop URI that Spark's executors can read.
+    """
+
+    def __init__(self, hadoop: HadoopJvm, folder: str) -> None:
+        self._hadoop = hadoop
+        self.uri = f"{folder.rstrip('/')}/{uuid.uuid4().hex}"
+
+    def remove(self) -> None:
+        """Remove it with all it holds; what cannot be removed stays for `maintain`."""
+        try:
+            with java_errors(self.uri):
+                path = self._hadoop.path(self.uri)
+                path.getFileSystem(self._hadoop.conf).delete(path, True)
+        except (UnavailableError, UsageError):
+            return

@@ -1,0 +1,1 @@
+"""clean, restore and purge: the only use cases that touch files of a cluster."""

@@ -1,0 +1,274 @@
+"""clean: move the files of a delete-safe list to the quarantine, after deciding on each of them again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+
+from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.domain.delete_list import Manifest
+from pipelines.domain.errors import (
+    EXIT_DONE,
+    EXIT_REFUSED,
+    EXIT_UNAVAILABLE,
+    RefusedError,
+    UsageError,
+    WalsafeError,
+)
+from pipelines.domain.run_summary import DONE, FAILED, REFUSED
+from pipelines.domain.snapshot import format_instant
+from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending, Looked
+from pipelines.transforms.clean_plan import clean_plan, listed_paths, strangers
+from pipelines.use_cases.cleanup.holder import LeaseHolder
+from pipelines.use_cases.cleanup.moving import move
+from pipelines.use_cases.cleanup.ports import (
+    ARCHIVED_WALS,
+    CleanupPlace,
+    CleanupPorts,
+    FilesBelow,
+    believe,
+    decided_run,
+)
+from pipelines.use_cases.cleanup.progress import Progress
+from pipelines.use_cases.cleanup.settle import settle
+from pipelines.use_cases.cleanup.text import clean_outcome
+from pipelines.use_cases.outcome import Outcome
+
+STOPPED = "STOPPED"
+REHEARSAL = "REHEARSAL"
+MAX_EXAMPLES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CleanRequest:
+    """What the caller asks for.
+
+    Attributes:
+        run_id: of the list.
+        max_files: stop after so many; None = all.
+        max_bytes: the same in bytes.
+        execute: move files; otherwise only tell.
+        resume: go on with an attempt that stopped or died.
+    """
+
+    run_id: str
+    max_files: int | None = None
+    max_bytes: int | None = None
+    execute: bool = False
+    resume: bool = False
+
+
+@dataclass
+class Report:
+    """What came of it so far.
+
+    Attributes:
+        status: REHEARSAL, DONE, STOPPED.
+        tally: sums; in a rehearsal what would be.
+        left: files that are left, with the reason; at most MAX_EXAMPLES of them.
+        reason: why it stopped.
+    """
+
+    manifest: Manifest
+    quarantine: str
+    status: str = REHEARSAL
+    tally: Tally = field(default_factory=Tally)
+    left: list[Result] = field(default_factory=list)
+    settled: int = 0
+    reason: str | None = None
+    failed: int = 0
+
+    def add(self, results: list[Result]) -> None:
+        """Count some results."""
+        self.tally = self.tally.plus(results)
+        self.failed += sum(one.outcome is FileOutcome.FAILED for one in results)
+        odd = [one for one in results if one.outcome not in (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)]
+        self.left += odd[: MAX_EXAMPLES - len(self.left)]
+
+
+def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
+    """Rehearse or execute the clean-up of one list.
+
+    Nothing is moved before the list, the cluster's identity and a second look at the cluster have been checked, and no
+    file without an INTENT row in `deletions`. Whatever is killed, `resume` ends in the same state.
+
+    Returns:
+        Exit code 0: done, or stopped where it was asked to (`status` in the result). 4: some files could not be moved.
+
+    Raises:
+        RefusedError: the list may not be acted on (exit 3); nothing was moved by this call.
+        UsageError: wrong arguments.
+        UnavailableError: a source or sink did not answer; go on with `resume`.
+    """
+    decided = decided_run(ports, place, request.run_id)
+    manifest = ports.lists.manifest(place.cluster, request.run_id)
+    _check_manifest(manifest, decided, place)
+    ports.audit.ensure()
+    _check_once(request, ports.audit.actions(decided.run), decided)
+    report = Report(manifest, place.quarantine.at_rest(request.run_id))
+    if not (request.execute or request.resume):
+        _check_age(manifest, ports)
+        for subject, known in _plan(decided, manifest, place, ports):
+            if known is None and _full(report.tally, request):
+                report.reason = "the limit given"
+                break
+            report.add([known or Result(subject, FileOutcome.MOVED)])
+        ports.second_look.forget()
+        return clean_outcome(place, request.run_id, report, executed=False)
+    with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
+        attempt = Attempt(decided.run, Action.CLEAN, place.identity, holder.number, request.resume)
+        ports.audit.started(attempt, manifest.files, manifest.bytes)
+        ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
+        try:
+            _execute(request, decided, attempt, holder, place, ports, report)
+            code = EXIT_UNAVAILABLE if report.failed else EXIT_DONE
+            ending = Ending(report.status, code, report.tally, report.reason)
+        except WalsafeError as error:
+            status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
+            ending = Ending(status, error.exit_code, report.tally, str(error))
+            raise
+        finally:
+            ports.audit.ended(attempt, ending)
+            ports.second_look.forget()
+    return clean_outcome(place, request.run_id, report, executed=True)
+
+
+def _execute(
+    request: CleanRequest,
+    decided: DecidedRun,
+    attempt: Attempt,
+    holder: LeaseHolder,
+    place: CleanupPlace,
+    ports: CleanupPorts,
+    report: Report,
+) -> None:
+    directory = holder.take_run(request.run_id, make=True)
+    if directory is None:
+        raise RefusedError(f"{place.quarantine.home} cannot hold run {request.run_id}")
+    report.settled = settle(attempt, directory, place, ports)
+    _check_age(report.manifest, ports)
+    plan = _plan(decided, report.manifest, place, ports)
+    progress = Progress("moved", report.manifest.files, ports)
+    origin, rest = place.wal_root, place.quarantine.at_rest(request.run_id)
+    for number, batch in enumerate(_batches(plan, request, place, report), start=1):
+        holder.check()
+        wanted = [subject for subject, known in batch if known is None]
+        if wanted:
+            ports.audit.intend(attempt, number, wanted)
+        results = move(ports.store, wanted, origin, directory, FileOutcome.MOVED, rest) if wanted else []
+        results += [known for _, known in batch if known is not None]
+        ports.audit.record(attempt, number, results)
+        report.add(results)
+        progress.more(report.tally)
+        if ports.stop():
+            report.status, report.reason = STOPPED, "a person asked for it"
+            return
+    report.status = STOPPED if report.reason else DONE
+
+
+def _batches(
+    plan: Iterator[tuple[Subject, Result | None]], request: CleanRequest, place: CleanupPlace, report: Report
+) -> Iterator[list[tuple[Subject, Result | None]]]:
+    """Batches of the plan up to the limits; `report.reason` says that there was more."""
+    batch: list[tuple[Subject, Result | None]] = []
+    planned = Tally()
+    for subject, known in plan:
+        if known is None:
+            if _full(planned, request):
+                report.reason = "the limit given"
+                break
+            planned = planned.plus([Result(subject, FileOutcome.MOVED)])
+        batch.append((subject, known))
+        if len(batch) == place.batch:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _full(tally: Tally, request: CleanRequest) -> bool:
+    return (request.max_files is not None and tally.done_files >= request.max_files) or (
+        request.max_bytes is not None and tally.done_bytes >= request.max_bytes
+    )
+
+
+def _plan(
+    decided: DecidedRun, manifest: Manifest, place: CleanupPlace, ports: CleanupPorts
+) -> Iterator[tuple[Subject, Result | None]]:
+    """Each file of the list in order, with its outcome where that is known without touching it."""
+    if manifest.files == 0:
+        return
+    listed = ports.audit.listed(decided.run)
+    paths = listed_paths(ports.lists.lines(manifest), place.wal_root)
+    _check_lines(paths, listed, manifest)
+    source = FilesBelow(ports.store, f"{place.wal_root}/{ARCHIVED_WALS}", f"{ARCHIVED_WALS}/")
+    looked: Looked = ports.second_look.look(source)
+    believe(looked, decided.peer_ids, manifest.cluster_id)
+    plan = clean_plan(paths, listed, looked.decisions, ports.audit.outcomes(decided.run))
+    for row in plan.toLocalIterator():
+        subject = Subject(row["path"], row["length"], row["modification_time"], row["reason"])
+        known = row["outcome"]
+        yield subject, None if known is None else Result(subject, FileOutcome(known), why=row["why"])
+
+
+def _check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace) -> None:
+    if (manifest.cluster, manifest.run_id) != (decided.run.cluster, decided.run.run_id):
+        raise RefusedError(
+            f"the manifest is that of run {manifest.run_id} of cluster {manifest.cluster}, not of {decided.run.run_id} "
+            f"of {place.cluster}: somebody copied it. Use the list where reconcile wrote it"
+        )
+    if manifest.snapshot_sha256 != decided.snapshot_sha256:
+        raise RefusedError(
+            f"the list of run {manifest.run_id} was decided on another snapshot than the lake says: --lists and --lake "
+            "do not belong together"
+        )
+    if manifest.cluster_id is None:
+        raise RefusedError(
+            "the list does not say which cluster (hbase.id) it was decided for, so nothing proves that it is this one; "
+            "capture with a source that knows the cluster's id, and reconcile again"
+        )
+    if decided.peer_ids is None:
+        raise RefusedError(
+            f"run {manifest.run_id} was decided by a walsafe that did not write its peers down, so a new one would not "
+            "be seen; reconcile again"
+        )
+
+
+def _check_age(manifest: Manifest, ports: CleanupPorts) -> None:
+    now = ports.clock.now_ms()
+    if now > manifest.not_after:
+        raise RefusedError(
+            f"the list is valid until {format_instant(manifest.not_after)}, and it is {format_instant(now)}: capture "
+            "and reconcile again, and clean that list"
+        )
+
+
+def _check_once(request: CleanRequest, actions: frozenset[Action], decided: DecidedRun) -> None:
+    run_id = decided.run.run_id
+    if actions & {Action.RESTORE, Action.PURGE}:
+        raise RefusedError(
+            f"files of run {run_id} were restored or purged already: a list is cleaned once. Reconcile a new capture"
+        )
+    if request.execute and Action.CLEAN in actions:
+        raise RefusedError(
+            f"run {run_id} was cleaned before, and a list is cleaned once. If that attempt stopped or died, go on with "
+            "--resume"
+        )
+    if request.resume and Action.CLEAN not in actions:
+        raise UsageError(f"nothing to resume: run {run_id} was never cleaned. Begin with --execute")
+
+
+def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> None:
+    """Every line is one file that this very run found DELETABLE."""
+    foreign = paths.where("path IS NULL").select("line").limit(1).collect()
+    if foreign:
+        raise RefusedError(
+            f"the list names {foreign[0]['line']!r}, which does not lie below oldWALs of the configured wal_root: "
+            "nothing was moved. Check wal_root; if it is right, reconcile again"
+        )
+    odd = strangers(paths, listed).limit(1).collect()
+    if odd:
+        raise RefusedError(
+            f"the list of run {manifest.run_id} names {odd[0]['line']!r}, which the run did not find DELETABLE, or "
+            "names it twice: nothing was moved. Reconcile again"
+        )

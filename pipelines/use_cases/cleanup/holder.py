@@ -1,0 +1,133 @@
+"""Holding the lease of a cluster, and the directories of its quarantined runs."""
+
+import logging
+from types import TracebackType
+
+from pipelines.domain.cleanup.lease import Lease, may_take, numbers, parse_lease
+from pipelines.domain.cleanup.quarantine import Quarantine, runs_in
+from pipelines.domain.errors import UnavailableError, WalsafeError
+from pipelines.ports_cleanup import WalStore
+
+_LOG = logging.getLogger(__name__)
+
+
+class LeaseHolder:
+    """The one job that may touch a cluster's files, from `with` to the end of its block.
+
+    Args:
+        store: of the quarantine.
+        quarantine: of the cluster.
+        holder: who: user, host, job, attempt; unique.
+        time_to_live_ms: without renewal for so long the lease may be taken by another job.
+
+    Raises:
+        UnavailableError: another job holds it (exit 4).
+    """
+
+    def __init__(self, store: WalStore, quarantine: Quarantine, holder: str, time_to_live_ms: int) -> None:
+        self._store = store
+        self._quarantine = quarantine
+        self._holder = holder
+        self._time_to_live = time_to_live_ms
+        self._lease: Lease | None = None
+        self._at_work: list[str] = []
+
+    def __enter__(self) -> "LeaseHolder":
+        folder = self._quarantine.leases
+        self._store.make_directories([folder])
+        newest = self._newest()
+        renewed_at, now = self._times(newest)
+        number = may_take(newest, renewed_at, now, self._time_to_live, folder)
+        lease = Lease(number, self._holder)
+        if not self._store.create(f"{folder}/{lease.file_name}", lease.text()):
+            raise UnavailableError(f"another job took lease {number} below {folder} at the same moment; try again")
+        self._lease = lease
+        self._store.delete([f"{folder}/{Lease(old, '').file_name}" for old in self._numbers() if old < number])
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Put the runs to rest and release; what fails here is left to the next holder."""
+        if error is not None and not isinstance(error, Exception):
+            return  # killed: nothing that a dead job could not do either
+        try:
+            self.check()
+            for run_id in self._at_work:
+                self._rest(run_id)
+            released = Lease(self.number, self._holder, released=True)
+            self._store.replace(f"{self._quarantine.leases}/{released.file_name}", released.text())
+        except WalsafeError as problem:
+            _LOG.warning("lease %d was not released: %s", self.number, problem)
+
+    @property
+    def number(self) -> int:
+        """Number of the lease."""
+        if self._lease is None:
+            raise UnavailableError("no lease is held")
+        return self._lease.number
+
+    def check(self) -> None:
+        """Go on only as the holder of the newest lease, and renew it.
+
+        Raises:
+            UnavailableError: it expired and another job has taken over.
+        """
+        newest = max(self._numbers(), default=0)
+        if newest != self.number:
+            raise UnavailableError(
+                f"lease {self.number} expired and another job holds lease {newest}: this one stops. Nothing it did is "
+                "lost; see the table deletions"
+            )
+        lease = Lease(self.number, self._holder)
+        self._store.replace(f"{self._quarantine.leases}/{lease.file_name}", lease.text())
+
+    def runs(self) -> list[str]:
+        """Ids of the quarantined runs, sorted."""
+        return sorted(runs_in(self._store.names(self._quarantine.home)))
+
+    def take_run(self, run_id: str, *, make: bool = False) -> str | None:
+        """Give a run's directory the name of this lease: earlier holders cannot reach it any more.
+
+        Returns:
+            The directory; None when there is no such run and `make` is false.
+        """
+        self.check()
+        home, target = self._quarantine.home, self._quarantine.at_work(run_id, self.number)
+        name = runs_in(self._store.names(home)).get(run_id)
+        if name is not None:
+            if f"{home}/{name}" != target and not self._store.rename_directory(f"{home}/{name}", target):
+                raise UnavailableError(f"{home}/{name} vanished: another job is at work on this cluster; try again")
+        elif make:
+            self._store.make_directories([target])
+        else:
+            return None
+        self._at_work.append(run_id)
+        return target
+
+    def _rest(self, run_id: str) -> None:
+        directory = self._quarantine.at_work(run_id, self.number)
+        if not self._store.remove_empty(directory):
+            self._store.rename_directory(directory, self._quarantine.at_rest(run_id))
+
+    def _numbers(self) -> list[int]:
+        return numbers(self._store.names(self._quarantine.leases))
+
+    def _newest(self) -> Lease | None:
+        found = self._numbers()
+        if not found:
+            return None
+        uri = f"{self._quarantine.leases}/{Lease(found[-1], '').file_name}"
+        return parse_lease(found[-1], self._store.read(uri))
+
+    def _times(self, newest: Lease | None) -> tuple[int, int]:
+        """When the newest lease was renewed, and now: both by the file system's clock."""
+        folder = self._quarantine.leases
+        probe = f"{folder}/.now-{self._holder.rpartition(' ')[2]}"
+        self._store.replace(probe, "")
+        lease = f"{folder}/{newest.file_name}" if newest else probe
+        seen, now = self._store.seen([lease, probe])
+        self._store.delete([probe])
+        if now is None:
+            raise UnavailableError(f"{probe} vanished; try again")
+        return (seen or now).modification_time, now.modification_time

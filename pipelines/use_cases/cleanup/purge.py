@@ -1,0 +1,259 @@
+"""purge: free the space of quarantined runs, after one more look that nobody needs their files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import functions as F
+
+from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.domain.errors import EXIT_DONE, EXIT_REFUSED, EXIT_UNAVAILABLE, UsageError, WalsafeError
+from pipelines.domain.human import human_bytes
+from pipelines.domain.run_summary import DONE, FAILED, REFUSED
+from pipelines.domain.settings import HOUR_MS
+from pipelines.domain.verdict import Verdict
+from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
+from pipelines.use_cases.cleanup.holder import LeaseHolder
+from pipelines.use_cases.cleanup.moving import batches, same
+from pipelines.use_cases.cleanup.ports import (
+    ARCHIVED_WALS,
+    CleanupPlace,
+    CleanupPorts,
+    FilesBelow,
+    believe,
+    decided_run,
+)
+from pipelines.use_cases.cleanup.progress import Progress
+from pipelines.use_cases.cleanup.resting import resting_files
+from pipelines.use_cases.cleanup.settle import settle
+from pipelines.use_cases.cleanup.text import failures, left_lines, left_object, tally_object
+from pipelines.use_cases.outcome import Outcome
+
+WAITING, REHEARSAL, STOPPED = "WAITING", "REHEARSAL", "STOPPED"
+UNAUDITED = "no audit row says that walsafe moved it here, so it is not walsafe's to delete"
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeRequest:
+    """What the caller asks for.
+
+    Attributes:
+        run_id: None = every quarantined run.
+        before_grace: a person's reason not to wait; None = wait.
+        execute: delete; otherwise only tell.
+    """
+
+    run_id: str | None = None
+    before_grace: str | None = None
+    execute: bool = False
+
+
+@dataclass
+class RunPurge:
+    """What came of one run.
+
+    Attributes:
+        status: WAITING, REHEARSAL, DONE, STOPPED.
+        waits_ms: how long it still has to rest.
+    """
+
+    run_id: str
+    status: str
+    tally: Tally = field(default_factory=Tally)
+    left: list[Result] = field(default_factory=list)
+    waits_ms: int = 0
+
+
+def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
+    """Delete, or archive and then delete, quarantined runs whose grace is over.
+
+    Returns:
+        Exit code 0; 4 when some files could not be deleted.
+
+    Raises:
+        RefusedError: the cluster cannot be believed now, so nothing proves that the files are not needed (exit 3).
+        UsageError: no such run in the quarantine, or no reason given.
+        UnavailableError: the file system, the lake, a source, or the lease.
+    """
+    if request.before_grace is not None and not request.before_grace.strip():
+        raise UsageError("--before-grace needs a reason in your own words: it is written into the audit")
+    ports.audit.ensure()
+    done: list[RunPurge] = []
+    with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
+        runs = holder.runs()
+        if request.run_id is not None and request.run_id not in runs:
+            raise UsageError(
+                f"run {request.run_id} of {place.cluster} has nothing in {place.quarantine.root}; there are: "
+                f"{', '.join(runs) or 'none'}"
+            )
+        for run_id in [request.run_id] if request.run_id else runs:
+            done.append(_purge_run(run_id, request, holder, place, ports))
+            if done[-1].status == STOPPED:
+                break
+    return _outcome(place, done)
+
+
+def _purge_run(
+    run_id: str, request: PurgeRequest, holder: LeaseHolder, place: CleanupPlace, ports: CleanupPorts
+) -> RunPurge:
+    decided = decided_run(ports, place, run_id)
+    directory = holder.take_run(run_id)
+    if directory is None:
+        raise UsageError(f"run {run_id} vanished from {place.quarantine.home}; try again")
+    attempt = Attempt(decided.run, Action.PURGE, place.identity, holder.number, words=request.before_grace)
+    settle(attempt, directory, place, ports)
+    files = resting_files(ports.store, directory)
+    report = RunPurge(run_id, REHEARSAL)
+    waits = _waits(decided, place, ports)
+    if waits > 0 and request.before_grace is None:
+        report.status, report.waits_ms = WAITING, waits
+        report.tally = Tally(left_files=len(files), left_bytes=sum(one.length for one in files))
+        return report
+    if not request.execute:
+        ready, report.left = _ready(decided, files, directory, ports)
+        report.tally = Tally().plus([Result(one, FileOutcome.PURGED) for one in ready]).plus(report.left)
+        ports.second_look.forget()
+        return report
+    ports.audit.started(attempt, len(files), sum(one.length for one in files))
+    ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
+    try:
+        _execute(attempt, decided, files, directory, holder, place, ports, report)
+        code = EXIT_UNAVAILABLE if failures(report.left) else EXIT_DONE
+        ending = Ending(report.status, code, report.tally)
+    except WalsafeError as error:
+        status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
+        ending = Ending(status, error.exit_code, report.tally, str(error))
+        raise
+    finally:
+        ports.audit.ended(attempt, ending)
+        ports.second_look.forget()
+    return report
+
+
+def _execute(
+    attempt: Attempt,
+    decided: DecidedRun,
+    files: Sequence[Subject],
+    directory: str,
+    holder: LeaseHolder,
+    place: CleanupPlace,
+    ports: CleanupPorts,
+    report: RunPurge,
+) -> None:
+    ready, report.left = _ready(decided, files, directory, ports)
+    if report.left:
+        ports.audit.record(attempt, 0, report.left)
+    report.tally = report.tally.plus(report.left)
+    progress = Progress("purged", len(files), ports)
+    for number, batch in enumerate(batches(ready, place.batch), start=1):
+        holder.check()
+        ports.audit.intend(attempt, number, batch)
+        results = _delete(batch, attempt.run.run_id, directory, place, ports)
+        ports.audit.record(attempt, number, results)
+        report.left += [one for one in results if one.outcome in (FileOutcome.FAILED, FileOutcome.CHANGED)]
+        report.tally = report.tally.plus(results)
+        progress.more(report.tally)
+        if ports.stop() and report.tally.files < len(files):
+            report.status = STOPPED
+            return
+    report.status = DONE
+
+
+def _waits(decided: DecidedRun, place: CleanupPlace, ports: CleanupPorts) -> int:
+    """How long until the grace of the file that was moved last is over, ms."""
+    moved = ports.audit.outcomes(decided.run).where(F.col("outcome") == FileOutcome.MOVED.value)
+    row = moved.agg(F.max(F.unix_millis("at")).alias("at")).first()
+    if row is None or row["at"] is None:
+        return 0
+    return int(row["at"]) + place.grace_ms - ports.clock.now_ms()
+
+
+def _ready(
+    decided: DecidedRun, files: Sequence[Subject], directory: str, ports: CleanupPorts
+) -> tuple[list[Subject], list[Result]]:
+    """Files that may be deleted, and those that may not, after another look at the cluster."""
+    if not files:
+        return [], []
+    looked = ports.second_look.look(FilesBelow(ports.store, f"{directory}/{ARCHIVED_WALS}", f"{ARCHIVED_WALS}/"))
+    believe(looked, None, None)
+    audited = ports.audit.outcomes(decided.run).where(F.col("outcome") == FileOutcome.MOVED.value)
+    joined = looked.decisions.join(
+        audited.select("path", F.lit(True).alias("audited")), "path", "left"
+    ).orderBy("path")  # fmt: skip
+    ready: list[Subject] = []
+    left: list[Result] = []
+    by_path = {one.path: one for one in files}
+    for row in joined.select("path", "verdict", "reason", "audited").toLocalIterator():
+        subject = by_path.get(row["path"])
+        if subject is None:
+            continue  # it came after the look that the audit knows: another day
+        if not row["audited"]:
+            left.append(Result(subject, FileOutcome.REFUSED, why=UNAUDITED))
+        elif row["verdict"] != Verdict.DELETABLE.value:
+            left.append(Result(subject, FileOutcome.REFUSED, why=f"the second look holds it: {row['reason']}"))
+        else:
+            ready.append(Subject(subject.path, subject.length, subject.modification_time, row["reason"]))
+    return ready, left
+
+
+def _delete(
+    batch: Sequence[Subject], run_id: str, directory: str, place: CleanupPlace, ports: CleanupPorts
+) -> list[Result]:
+    uris = [f"{directory}/{one.path}" for one in batch]
+    results: dict[str, Result] = {}
+    ready: list[tuple[Subject, str, str | None]] = []
+    for subject, uri, seen in zip(batch, uris, ports.store.seen(uris), strict=True):
+        if seen is None:
+            results[subject.path] = Result(subject, FileOutcome.ALREADY_GONE)
+        elif not same(subject, seen):
+            results[subject.path] = Result(subject, FileOutcome.CHANGED, why="it changed since the second look")
+        else:
+            ready.append((subject, uri, None))
+    if ports.archive is not None and ready:
+        names = [f"{place.cluster}/{run_id}/{subject.path}" for subject, _, _ in ready]
+        kept = ports.archive.keep([uri for _, uri, _ in ready], names)
+        archived = []
+        for (subject, uri, _), (where, problem) in zip(ready, kept, strict=True):
+            if problem is None:
+                archived.append((subject, uri, where))
+            else:
+                results[subject.path] = Result(subject, FileOutcome.FAILED, why="it was not archived", error=problem)
+        ready = archived
+    errors = ports.store.delete([uri for _, uri, _ in ready]) if ready else []
+    for (subject, _, where), problem in zip(ready, errors, strict=True):
+        done = FileOutcome.ARCHIVED if where else FileOutcome.PURGED
+        results[subject.path] = (
+            Result(subject, done, where)
+            if problem is None
+            else Result(subject, FileOutcome.FAILED, why="it was not deleted", error=problem)
+        )
+    return [results[one.path] for one in batch]
+
+
+def _outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:
+    code = EXIT_UNAVAILABLE if any(failures(one.left) for one in runs) else EXIT_DONE
+    result = {
+        "cluster": place.cluster,
+        "runs": [
+            {
+                "run_id": one.run_id,
+                "status": one.status,
+                "waits_ms": one.waits_ms,
+                **tally_object(one.tally),
+                "left": [left_object(left) for left in one.left[:100]],
+            }
+            for one in runs
+        ],
+    }
+    lines = [] if runs else [f"Nothing of {place.cluster} is in quarantine."]
+    for one in runs:
+        size = human_bytes(one.tally.done_bytes)
+        if one.status == WAITING:
+            lines.append(
+                f"{one.run_id}: {one.tally.left_files:,} files, {human_bytes(one.tally.left_bytes)}, rest for another "
+                f"{one.waits_ms / HOUR_MS:.1f} h (--before-grace REASON frees them at once)"
+            )
+            continue
+        word = "would be deleted; add --execute" if one.status == REHEARSAL else "deleted for good"
+        lines += [f"{one.run_id}: {one.tally.done_files:,} files, {size}, {word}"]
+        lines += left_lines(one.left, one.tally.left_files)
+    return Outcome(code, result, "\n".join(lines))

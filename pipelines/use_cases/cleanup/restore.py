@@ -1,0 +1,112 @@
+"""restore: put quarantined files back where they were."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.domain.errors import EXIT_DONE, EXIT_UNAVAILABLE, UsageError, WalsafeError
+from pipelines.domain.human import human_bytes
+from pipelines.domain.run_summary import DONE, FAILED
+from pipelines.ports_cleanup_audit import Attempt, Ending
+from pipelines.use_cases.cleanup.holder import LeaseHolder
+from pipelines.use_cases.cleanup.moving import batches, move
+from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts, decided_run
+from pipelines.use_cases.cleanup.progress import Progress
+from pipelines.use_cases.cleanup.resting import resting_files
+from pipelines.use_cases.cleanup.settle import settle
+from pipelines.use_cases.cleanup.text import failures, left_lines, left_object, tally_object
+from pipelines.use_cases.outcome import Outcome
+
+STOPPED = "STOPPED"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreRequest:
+    """What the caller asks for; no paths = the whole run."""
+
+    run_id: str
+    paths: Sequence[str] = ()
+
+
+def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
+    """Move files of a cleaned run back below oldWALs; a file that stands there is never overwritten.
+
+    It asks nobody but the file system: putting a file back can lose nothing. It may be run again after a crash.
+
+    Returns:
+        Exit code 0, or 4 when some files could not be moved.
+
+    Raises:
+        UsageError: the run has no files in quarantine, or not those.
+        UnavailableError: the file system, the lake, or the lease.
+    """
+    decided = decided_run(ports, place, request.run_id)
+    ports.audit.ensure()
+    results: list[Result] = []
+    tally, settled, stopped = Tally(), 0, False
+    with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
+        directory = holder.take_run(request.run_id)
+        if directory is None:
+            raise UsageError(
+                f"run {request.run_id} of {place.cluster} has nothing in {place.quarantine.root}: it was purged, "
+                "restored or never cleaned; the table deletions says which"
+            )
+        attempt = Attempt(decided.run, Action.RESTORE, place.identity, holder.number)
+        wanted = _wanted(resting_files(ports.store, directory), request.paths, request.run_id)
+        ports.audit.started(attempt, len(wanted), sum(one.length for one in wanted))
+        ending = Ending(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
+        try:
+            settled = settle(attempt, directory, place, ports)
+            progress = Progress("restored", len(wanted), ports)
+            for number, batch in enumerate(batches(wanted, place.batch), start=1):
+                holder.check()
+                ports.audit.intend(attempt, number, batch)
+                done = move(ports.store, batch, directory, place.wal_root, FileOutcome.RESTORED, place.wal_root)
+                ports.audit.record(attempt, number, done)
+                results += [one for one in done if one.outcome is not FileOutcome.RESTORED]
+                tally = tally.plus(done)
+                progress.more(tally)
+                stopped = ports.stop() and tally.files < len(wanted)
+                if stopped:
+                    break
+            code = EXIT_UNAVAILABLE if failures(results) else EXIT_DONE
+            ending = Ending(STOPPED if stopped else DONE, code, tally)
+        except WalsafeError as error:
+            ending = Ending(FAILED, error.exit_code, tally, str(error))
+            raise
+        finally:
+            ports.audit.ended(attempt, ending)
+    return _outcome(place, request, ending, results, settled)
+
+
+def _wanted(resting: Sequence[Subject], paths: Sequence[str], run_id: str) -> list[Subject]:
+    if not paths:
+        return list(resting)
+    by_path = {one.path: one for one in resting}
+    missing = [path for path in paths if path not in by_path]
+    if missing:
+        raise UsageError(
+            f"{missing[0]!r} is not in the quarantine of run {run_id}; paths are written as in wal_verdicts (oldWALs/…)"
+        )
+    return [by_path[path] for path in dict.fromkeys(paths)]
+
+
+def _outcome(
+    place: CleanupPlace, request: RestoreRequest, ending: Ending, left: Sequence[Result], settled: int
+) -> Outcome:
+    tally = ending.tally
+    result = {
+        "cluster": place.cluster,
+        "run_id": request.run_id,
+        "status": ending.status,
+        "settled_files": settled,
+        **tally_object(tally),
+        "left": [left_object(one) for one in left[:100]],
+    }
+    lines = [
+        f"Restored {tally.done_files:,} files, {human_bytes(tally.done_bytes)}, below {place.wal_root}",
+        *left_lines(left, tally.left_files),
+    ]
+    if ending.status == STOPPED:
+        lines.append("Stopped because a person asked for it; the same command goes on.")
+    return Outcome(ending.exit_code, result, "\n".join(lines))

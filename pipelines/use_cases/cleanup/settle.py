@@ -1,0 +1,37 @@
+"""The intents that a dead job left: looked up in the file system, and given their outcome."""
+
+from itertools import groupby
+
+from pipelines.domain.cleanup.deletions import Action
+from pipelines.domain.cleanup.settling import Places, settled
+from pipelines.ports_cleanup_audit import Attempt
+from pipelines.use_cases.cleanup.moving import same
+from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
+
+
+def settle(attempt: Attempt, directory: str, place: CleanupPlace, ports: CleanupPorts) -> int:
+    """Write the outcomes that are missing; touches no file.
+
+    Args:
+        attempt: of the job that settles; it holds the lease.
+        directory: where the run's quarantine is now.
+        place: of the cluster.
+        ports: the edges.
+
+    Returns:
+        How many there were.
+    """
+    intents = ports.audit.unsettled(attempt.run)
+    rest = place.quarantine.at_rest(attempt.run.run_id)
+    for (action, lease, batch), group in groupby(intents, key=lambda one: (one.action, one.lease, one.batch)):
+        subjects = [one.subject for one in group]
+        home = ports.store.seen([f"{place.wal_root}/{one.path}" for one in subjects])
+        quarantine = ports.store.seen([f"{directory}/{one.path}" for one in subjects])
+        results = [
+            settled(action, subject, Places(same(subject, there), same(subject, here)), f"{rest}/{subject.path}")
+            for subject, there, here in zip(subjects, home, quarantine, strict=True)
+        ]
+        ports.audit.record(
+            Attempt(attempt.run, Action(action), attempt.identity, attempt.lease), batch, results, lease=lease
+        )
+    return len(intents)

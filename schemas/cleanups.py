@@ -1,0 +1,33 @@
+"""`cleanups`: a STARTED row before clean, restore or purge does anything, a terminal row after."""
+
+from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructType, TimestampType
+
+from schemas.table import Table, column, identity
+
+CLEANUPS = Table(
+    "cleanups",
+    "One STARTED and one terminal row for each attempt at clean, restore or purge; STARTED alone is one that died.",
+    StructType(
+        [
+            *identity(),
+            column("action", StringType(), "CLEAN, RESTORE or PURGE."),
+            column("attempt", StringType(), "Random id of the attempt."),
+            column("status", StringType(), "STARTED, DONE, STOPPED (go on with --resume), REFUSED or FAILED."),
+            column("at", TimestampType(), "When the row was written (UTC)."),
+            column("reason", StringType(), "Why it stopped, was refused or failed; or the words of --before-grace."),
+            column("resumed", BooleanType(), "Went on with an earlier attempt."),
+            column("lease", LongType(), "Number of the lease."),
+            column("recheck_sha256", StringType(), "SHA-256 of snapshot.json of the second look at the cluster."),
+            column("list_files", LongType(), "Files of the delete-safe list."),
+            column("list_bytes", LongType(), "Their bytes."),
+            column("done_files", LongType(), "Files moved, restored, purged or archived by this attempt."),
+            column("done_bytes", LongType(), "Their bytes."),
+            column("left_files", LongType(), "Files left where they were: changed, refused or failed."),
+            column("gone_files", LongType(), "Files that HBase's own cleaner took first."),
+            column("exit_code", IntegerType(), "NULL while STARTED."),
+            column("walsafe_version", StringType(), "Version that ran."),
+            column("done_by", StringType(), "User who ran it."),
+            column("host", StringType(), "Where its driver ran."),
+        ]
+    ),
+)
