@@ -1,0 +1,317 @@
+"""Both stores that move and delete, on a real HDFS: one contract."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
+from pipelines.hadoop_jvm import HadoopJvm
+from pipelines.ports_cleanup import Move, WalStore
+from pipelines.sinks.hadoop_wal_store import HadoopWalStore
+from pipelines.sinks.java_handles import JavaHandles, JavaLoop
+from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
+from tests.cluster.hdfs import HdfsCluster
+
+pytestmark = pytest.mark.realhbase
+
+STRANGER = "stranger"
+NAMES = ("h1%2C16020%2C5.7", "two words", "Größe-数", "a,b", "%", "x;y", "#LATEST", "q?a=b&c", "plus+", "%252C")
+MANY = {"hadoop": 5_000, "webhdfs": 200}
+"""A request of WebHDFS takes about a ms; the seconds are better spent elsewhere."""
+
+
+@pytest.fixture(params=["hadoop", "webhdfs"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def root(hdfs_cluster: HdfsCluster, kind: str) -> Iterator[str]:
+    """A directory of its own with `old` and `quarantine`, the two that a store may change."""
+    home, files = f"/wal-store-{kind}", hdfs_cluster.file_system()
+    for name in ("old", "quarantine"):
+        files.mkdirs(hdfs_cluster.path(f"{home}/{name}"))
+    yield f"{hdfs_cluster.uri}{home}"
+    files.delete(hdfs_cluster.path(home), True)
+
+
+Open = Callable[..., WalStore]
+
+
+@pytest.fixture
+def opened(spark: SparkSession, hdfs_cluster: HdfsCluster, kind: str, root: str) -> Iterator[Open]:
+    """Opens stores: of the superuser, or of somebody else."""
+    stores: list[Any] = []
+    within = [f"{root}/old", f"{root}/quarantine"]
+
+    def of(user: str | None = None) -> WalStore:
+        store: HadoopWalStore | WebHdfsWalStore
+        if kind == "webhdfs":
+            store = WebHdfsWalStore([hdfs_cluster.webhdfs()], root, within, user, 10_000)
+        else:
+            hadoop = HadoopJvm.of(spark)
+            information = hadoop.view.org.apache.hadoop.security.UserGroupInformation
+            before = information.getLoginUser()
+            if user is not None:
+                information.setLoginUser(information.createRemoteUser(user))
+            try:
+                store = HadoopWalStore(hadoop, root, within)
+            finally:
+                information.setLoginUser(before)
+        stores.append(store)
+        return store
+
+    yield of
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def store(opened: Open) -> WalStore:
+    return opened()
+
+
+def write(cluster: HdfsCluster, root: str, path: str, text: str = "wal") -> str:
+    cluster.create_file(f"{root.removeprefix(cluster.uri)}/{path}", text.encode())
+    return f"{root}/{path}"
+
+
+def tree(store: WalStore, root: str) -> set[str]:
+    return {path for batch in store.walk(root) for path in batch.paths}
+
+
+def test_a_file_keeps_its_length_and_time(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
+    moves = [Move(write(hdfs_cluster, root, f"old/{name}", name), f"{root}/quarantine/{name}") for name in NAMES]
+    before = store.seen([move.source for move in moves])
+    assert [seen and (seen.length, seen.is_file) for seen in before] == [(len(name.encode()), True) for name in NAMES]
+    assert store.names(f"{root}/old") == sorted(NAMES)
+    assert store.move(moves) == [None] * len(NAMES)
+    assert store.seen([move.target for move in moves]) == before
+    assert store.seen([move.source for move in moves]) == [None] * len(NAMES)
+    (batch,) = store.walk(f"{root}/quarantine")
+    rows = zip(batch.paths, batch.lengths, batch.modification_times, strict=True)
+    expected = {
+        (name, seen.length, seen.modification_time)
+        for name, seen in zip(NAMES, before, strict=True)
+        if seen is not None
+    }
+    assert set(rows) == expected
+    assert store.delete([move.target for move in moves]) == [None] * len(NAMES)
+    assert tree(store, root) == set()
+
+
+def test_a_rename_neither_replaces_nor_ends_inside(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
+    store.make_directories([f"{root}/quarantine/directory", f"{root}/old/tree"])
+    write(hdfs_cluster, root, "quarantine/taken", "first")
+    cases = {"a": "taken", "b": "directory", "c": "none/c", "d": "taken/d", "e": "e"}
+    moves = [
+        Move(write(hdfs_cluster, root, f"old/{name}", "second"), f"{root}/quarantine/{target}")
+        for name, target in cases.items()
+    ]
+    moves += [Move(f"{root}/old/{name}", f"{root}/quarantine/{name}") for name in ("missing", "tree")]
+    answers = store.move(moves)
+    assert [str(answer).partition(":")[0] for answer in answers] == [
+        *("FileAlreadyExistsException", "IOException", "FileNotFoundException"),
+        *("ParentNotDirectoryException", "None", "FileNotFoundException", "NotAFile"),
+    ]
+    assert all(answer is None or "\n" not in answer for answer in answers)
+    assert "must both be directories" in str(answers[1])
+    assert tree(store, root) == {"old/a", "old/b", "old/c", "old/d", "quarantine/taken", "quarantine/e"}
+    assert store.read(f"{root}/quarantine/taken") == "first"
+
+
+def test_directories_are_never_deleted(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
+    store.make_directories([f"{root}/old/empty"])
+    file = write(hdfs_cluster, root, "old/a")
+    empty, done, missing, below = store.delete([f"{root}/old/empty", file, f"{root}/old/missing", f"{root}/old/none/x"])
+    assert str(empty).startswith("NotAFile")
+    assert (done, missing, below) == (None, None, None)
+    assert store.names(f"{root}/old") == ["empty"]
+
+
+def test_trees_of_directories(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
+    run, work, other = (f"{root}/quarantine/{name}" for name in ("run", ".at-work", "other"))
+    store.make_directories([f"{run}/a/b", f"{run}/c", other])
+    store.make_directories([other])
+    file = write(hdfs_cluster, root, "quarantine/run/a/b/w")
+    assert store.rename_directory(run, work)
+    assert not store.rename_directory(run, work)
+    for target in (other, f"{root}/quarantine/none/x"):
+        with pytest.raises(UnavailableError):
+            store.rename_directory(work, target)
+    moved = file.replace("/run/", "/.at-work/")
+    with pytest.raises(UnavailableError, match="no directory"):
+        store.rename_directory(moved, f"{moved}.2")
+    assert not store.remove_empty(work)
+    assert not store.remove_empty(moved)
+    assert store.names(work) == ["a", "c"]
+    assert store.delete([moved]) == [None]
+    assert store.remove_empty(work)
+    assert store.remove_empty(work)
+    assert store.names(f"{root}/quarantine") == ["other"]
+    assert (store.names(work), list(store.walk(work))) == ([], [])
+
+
+def test_of_many_creators_one_succeeds(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
+    uri = f"{root}/quarantine/.leases/0000000001.json"
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda index: store.create(uri, f"holder {index} ü"), range(8)))
+    assert sorted(answers) == [False] * 7 + [True]
+    assert store.read(uri) == f"holder {answers.index(True)} ü"
+    store.replace(uri, "renewed")
+    store.replace(f"{root}/quarantine/new", "first")
+    assert (store.read(uri), store.read(f"{root}/quarantine/new")) == ("renewed", "first")
+    assert store.names(f"{root}/quarantine/.leases") == ["0000000001.json"]
+    assert store.read(f"{root}/quarantine/none") is None
+    dead = write(hdfs_cluster, root, "quarantine/dead", "")
+    assert not store.create(dead, "x")
+    assert store.read(dead) == ""
+    with pytest.raises(UnavailableError, match="no file"):
+        store.read(f"{root}/quarantine")
+
+
+def test_a_file_still_being_written_exists(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
+    path = hdfs_cluster.path(f"{root}/quarantine/lease")
+    out = hdfs_cluster.file_system().create(path, False)
+    assert not store.create(f"{root}/quarantine/lease", "x")
+    assert store.read(f"{root}/quarantine/lease") == ""
+    out.close()
+
+
+def test_safe_mode_refuses_everything(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
+    file = write(hdfs_cluster, root, "old/a")
+    store.make_directories([f"{root}/quarantine/d"])
+    hdfs_cluster.safe_mode(True)
+    try:
+        for change in (
+            lambda: store.move([Move(file, f"{root}/quarantine/a"), Move(f"{file}.none", f"{root}/quarantine/b")]),
+            lambda: store.delete([file]),
+            lambda: store.make_directories([f"{root}/quarantine/e"]),
+            lambda: store.rename_directory(f"{root}/quarantine/d", f"{root}/quarantine/e"),
+            lambda: store.create(f"{root}/quarantine/x", "x"),
+            lambda: store.replace(f"{root}/quarantine/x", "x"),
+            lambda: store.remove_empty(f"{root}/quarantine/d"),
+        ):
+            with pytest.raises(UnavailableError, match=r"[Ss]afe ?[Mm]ode"):
+                change()
+        assert store.seen([file])[0] is not None
+    finally:
+        hdfs_cluster.safe_mode(False)
+    assert tree(store, root) == {"old/a"}
+
+
+def test_a_quota_is_each_file_s_own_failure(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
+    sources = [write(hdfs_cluster, root, f"old/{index}") for index in range(4)]
+    store.make_directories([f"{root}/quarantine/q"])
+    limited = hdfs_cluster.path(f"{root}/quarantine/q")
+    hdfs_cluster.file_system().setQuota(limited, 3, (1 << 63) - 1)  # itself and two more
+    answers = store.move([Move(source, f"{root}/quarantine/q/{index}") for index, source in enumerate(sources)])
+    assert answers.count(None) == 2
+    assert all("quota" in answer for answer in answers if answer)
+    left = [index for index, answer in enumerate(answers) if answer]
+    again = store.move([Move(sources[index], f"{root}/quarantine/q/{index}") for index in left])
+    assert len([answer for answer in again if answer and answer.startswith("NSQuotaExceededException")]) == 2
+    assert len(tree(store, root)) == 4
+
+
+def test_who_may_not(hdfs_cluster: HdfsCluster, opened: Open, root: str) -> None:
+    files = hdfs_cluster.file_system()
+    stranger = opened(STRANGER)
+    hidden, mine, shut = (f"{root}/old/{name}" for name in ("hidden", "mine", "shut"))
+    for directory in (hidden, mine, shut):
+        write(hdfs_cluster, root, f"{directory.removeprefix(root + '/')}/w")
+    hdfs_cluster.set_permission(hidden, 0o700)
+    files.setOwner(hdfs_cluster.path(mine), STRANGER, STRANGER)
+    files.setOwner(hdfs_cluster.path(f"{mine}/w"), STRANGER, STRANGER)
+    moves = [Move(f"{directory}/w", f"{mine}/moved-{index}") for index, directory in enumerate((shut, hidden))]
+    with pytest.raises(UsageError, match="Permission denied"):
+        stranger.move(moves)
+    denied, hidden_too, done = stranger.move([*moves, Move(f"{mine}/w", f"{mine}/v")])
+    assert done is None
+    assert all("Permission denied" in str(answer) for answer in (denied, hidden_too))
+    for change in (
+        lambda: stranger.delete([f"{shut}/w", f"{hidden}/w"]),
+        lambda: stranger.seen([f"{mine}/v", f"{hidden}/w"]),  # None would say that it is gone
+        lambda: stranger.make_directories([f"{shut}/d"]),
+        lambda: stranger.create(f"{shut}/x", "x"),
+        lambda: stranger.replace(f"{shut}/w", "x"),
+        lambda: stranger.rename_directory(shut, f"{root}/old/open"),
+        lambda: list(stranger.walk(hidden)),
+        lambda: stranger.names(hidden),
+        lambda: stranger.read(f"{hidden}/w"),
+    ):
+        with pytest.raises(UsageError, match="Permission denied"):
+            change()
+
+
+def test_nothing_outside_is_touched(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
+    good, outside = write(hdfs_cluster, root, "old/good"), write(hdfs_cluster, root, "precious")
+    home = root.removeprefix(hdfs_cluster.uri)
+    for bad in (
+        outside,
+        f"{root}/old",
+        f"{root}/old/../precious",
+        f"{root}/old//good",
+        f"{root}/old/a\nb",
+        f"file:{home}/old/good",
+        f"hdfs://elsewhere{home}/old/good",
+        f"{home}/old/good",
+    ):
+        for change in (
+            lambda bad=bad: store.move([Move(good, f"{good}.2"), Move(bad, f"{good}.3")]),
+            lambda bad=bad: store.move([Move(good, f"{good}.2"), Move(good, bad)]),
+            lambda bad=bad: store.delete([good, bad]),
+            lambda bad=bad: store.make_directories([bad]),
+            lambda bad=bad: store.remove_empty(bad),
+            lambda bad=bad: store.rename_directory(bad, f"{good}.2"),
+            lambda bad=bad: store.rename_directory(f"{root}/old/x", bad),
+            lambda bad=bad: store.create(bad, "x"),
+            lambda bad=bad: store.replace(bad, "x"),
+        ):
+            with pytest.raises(RefusedError):
+                change()
+    assert tree(store, root) == {"old/good", "precious"}
+
+
+def test_thousands_of_files_in_one_call(spark: SparkSession, store: WalStore, root: str, kind: str) -> None:
+    count = MANY[kind]
+    moves = [Move(uri, uri.replace("/old/", "/quarantine/")) for uri in make_many(spark, root, count)]
+    assert all(store.seen([move.source for move in moves]))
+    assert store.move(moves) == [None] * count
+    assert len(tree(store, f"{root}/quarantine")) == count
+    assert store.delete([move.target for move in moves]) == [None] * count
+    assert tree(store, root) == set()
+
+
+def make_many(spark: SparkSession, root: str, count: int) -> list[str]:
+    """Empty files `old/h1%2C5.<index>`, made by the loop under test: one call a file would take half a minute."""
+    hadoop = HadoopJvm.of(spark)
+    handles = JavaHandles(hadoop)
+    files = hadoop.path(root).getFileSystem(hadoop.conf)
+    path = "org.apache.hadoop.fs.Path"
+    create = handles.virtual("org.apache.hadoop.fs.FileSystem", "createNewFile", "boolean", path).bindTo(files)
+    uris = [f"{root}/old/h1%2C5.{index}" for index in range(count)]
+    text = handles.static("java.lang.String", "valueOf", "java.lang.String", "boolean")
+    loop = JavaLoop(handles, 8)
+    step = handles.then(handles.texts(uris), handles.constructor(path, "java.lang.String"), create, text)
+    assert loop.run(step, count) == ["true"] * count
+    loop.close()
+    return uris
+
+
+def test_a_server_that_is_not_there(spark: SparkSession, root: str, kind: str) -> None:
+    gone = "hdfs://localhost:1"
+    store: WalStore
+    if kind == "webhdfs":
+        store = WebHdfsWalStore(["http://localhost:1"], f"{gone}/hbase", [f"{gone}/hbase/oldWALs"], "me", 2_000)
+    else:
+        fast = {"ipc.client.connect.max.retries": "0"}
+        store = HadoopWalStore(HadoopJvm.of(spark), f"{gone}/hbase", [f"{gone}/hbase/oldWALs"], fast)
+    with pytest.raises(UnavailableError, match="Connect"):
+        store.seen([f"{gone}/hbase/oldWALs/{index}" for index in range(1_000)])
+    with pytest.raises(UnavailableError, match="Connect"):
+        store.delete([f"{gone}/hbase/oldWALs/a"])
+    assert root

@@ -1,0 +1,123 @@
+"""Servers that are not a name node; the name node is real (tests/integration/test_wal_store.py)."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
+from pipelines.ports_cleanup import Move
+from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
+
+ROOT = "hdfs://ns1/hbase"
+OLD, QUARANTINE = f"{ROOT}/oldWALs", "hdfs://ns1/quarantine"
+MOVE = Move(f"{OLD}/a", f"{QUARANTINE}/a")
+Answer = Callable[[str, str], tuple[int, object]]
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[tuple[WebHdfsWalStore, list[tuple[str, str]]]]:
+    """A store on a server that answers by operation and path, and all it was asked."""
+    asked: list[tuple[str, str]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            operation, path = parse_qs(parts.query)["op"][0], parts.path.removeprefix("/webhdfs/v1")
+            asked.append((operation, path))
+            status, body = answer(operation, path)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write((body if isinstance(body, str) else json.dumps(body)).encode())
+
+        do_PUT = do_DELETE = do_GET  # noqa: N815 - the names that http.server looks for
+
+        def log_message(self, *_args: object) -> None:
+            """Not in the tests' output."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    store = WebHdfsWalStore([f"http://127.0.0.1:{server.server_port}"], ROOT, [OLD, QUARANTINE], "me", 5_000)
+    try:
+        yield store, asked
+    finally:
+        store.close()
+        server.shutdown()
+        server.server_close()
+
+
+def status(kind: str) -> dict[str, object]:
+    return {"FileStatus": {"pathSuffix": "", "type": kind, "length": 1, "modificationTime": 2}}
+
+
+def error(kind: str) -> tuple[int, object]:
+    return 403, {"RemoteException": {"exception": kind, "message": f"{kind} of the server"}}
+
+
+def everything_is_there(_operation: str, path: str) -> tuple[int, object]:
+    return 200, status("FILE" if path.endswith("/a") else "DIRECTORY")
+
+
+def test_a_server_that_renames_in_its_own_way_renames_nothing() -> None:
+    """HttpFS answers a rename with `{"boolean": …}`, whatever options it was given."""
+
+    def httpfs(operation: str, path: str) -> tuple[int, object]:
+        return (200, {"boolean": False}) if operation == "RENAME" else everything_is_there(operation, path)
+
+    with serving(httpfs) as (store, asked):
+        with pytest.raises(UsageError, match="ignores renameoptions"):
+            store.move([MOVE])
+        with pytest.raises(UsageError, match="ignores renameoptions"):
+            store.rename_directory(f"{QUARANTINE}/run", f"{QUARANTINE}/work")
+    renamed = [path for operation, path in asked if operation == "RENAME"]
+    assert len(renamed) == 2
+    assert all(path.startswith("/quarantine/.walsafe-") for path in renamed)
+
+
+def test_a_symbolic_link_on_the_way_is_refused() -> None:
+    def linked(operation: str, path: str) -> tuple[int, object]:
+        return (200, status("SYMLINK")) if path == "/quarantine" else everything_is_there(operation, path)
+
+    def unresolved(operation: str, path: str) -> tuple[int, object]:
+        return error("UnresolvedLinkException") if path == "/quarantine" else everything_is_there(operation, path)
+
+    for answer in (linked, unresolved):
+        with serving(answer) as (store, asked):
+            with pytest.raises(RefusedError, match="quarantine is a symbolic link"):
+                store.move([MOVE])
+            assert {operation for operation, _ in asked} == {"GETFILESTATUS"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        (lambda *_: (200, "<html>a proxy</html>"), UnavailableError, "not of WebHDFS"),
+        (lambda *_: (200, []), UnavailableError, "not of WebHDFS"),
+        (lambda *_: (502, "<html>bad gateway</html>"), UnavailableError, "bad gateway|not of WebHDFS"),
+        (lambda *_: error("StandbyException"), UnavailableError, "StandbyException of the server"),
+        (lambda *_: error("RuntimeException"), UnavailableError, "RuntimeException of the server"),
+        (lambda *_: error("AccessControlException"), UsageError, "check the user"),
+        (lambda *_: (401, "no"), UsageError, "Authentication"),
+    ],
+)
+def test_not_to_know_is_never_gone(answer: Answer, kind: type[Exception], words: str) -> None:
+    with serving(answer) as (store, _):
+        for ask in (lambda: store.seen([MOVE.source]), lambda: store.names(OLD), lambda: store.read(MOVE.source)):
+            with pytest.raises(kind, match=words):
+                ask()
+        with pytest.raises(kind, match=words):
+            store.delete([MOVE.source])
+
+
+def test_nothing_more_is_tried_once_the_server_is_gone() -> None:
+    def broken(operation: str, path: str) -> tuple[int, object]:
+        return error("SafeModeException") if path.endswith("/a") else everything_is_there(operation, path)
+
+    uris = [f"{OLD}/{index}/a" for index in range(500)]
+    with serving(broken) as (store, asked), pytest.raises(UnavailableError, match="SafeModeException of the server"):
+        store.delete(uris)
+    assert sum(path.endswith("/a") for _, path in asked) < 50
