@@ -47,6 +47,7 @@ from pipelines.domain.settings import DAY_MS, HOUR_MS
 from pipelines.domain.snapshot import parse_snapshot
 from pipelines.sources.snapshot_dir import SnapshotDirectories
 from pipelines.transforms.decision_frames import decision_frames
+from pipelines.transforms.summary import answer_key, with_numbers
 from pipelines.transforms.verdicts import DecisionFrames, looked_up, with_answers
 from pipelines.use_cases.reconcile_cases import Case, cases
 from tests.cluster.hbase import Cell, HBaseCluster, start_hbase_jvm
@@ -151,7 +152,9 @@ def decision_speed(work: Path, snapshot: Path, names: Path) -> DecisionSpeed:
 
 
 def _by_reason(files: DataFrame, frames: DecisionFrames) -> dict[str, int]:
-    by_bucket = looked_up(files, frames).groupBy("early", "bucket").agg(F.count(F.lit(1)).alias("files"))
+    found = looked_up(files, frames)
+    by_bucket = with_numbers(found.groupBy(answer_key(found).alias("key")).agg(F.count(F.lit(1)).alias("files")))
+    by_bucket = by_bucket.withColumn("cluster", F.lit(CLUSTER))
     counts: dict[str, int] = {}
     for row in with_answers(by_bucket, frames).select("reason", "files").collect():
         counts[row["reason"]] = counts.get(row["reason"], 0) + row["files"]

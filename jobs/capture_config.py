@@ -140,6 +140,13 @@ class ExportQueuesSection(Section):
     source: Literal["export"]
 
 
+class SimulatedSection(Section):
+    """A directory that plays a live cluster: for trying things on a laptop, and for tests."""
+
+    source: Literal["simulated"]
+    path: Text = Field(description="directory on this machine with state.json and queues.jsonl")
+
+
 class HBaseStateSection(Section):
     """HBase's Admin in Spark's JVM (`capture.hbase`)."""
 
@@ -174,9 +181,10 @@ FilesSection = Annotated[
     HadoopFilesSection | WebHdfsFilesSection | FsimageFilesSection | LsFilesSection, Field(discriminator="source")
 ]
 QueuesSection = Annotated[
-    ThriftQueuesSection | HBaseQueuesSection | CellsQueuesSection | ExportQueuesSection, Field(discriminator="source")
+    ThriftQueuesSection | HBaseQueuesSection | CellsQueuesSection | ExportQueuesSection | SimulatedSection,
+    Field(discriminator="source"),
 ]
-StateSection = Annotated[HBaseStateSection | ExportStateSection, Field(discriminator="source")]
+StateSection = Annotated[HBaseStateSection | ExportStateSection | SimulatedSection, Field(discriminator="source")]
 
 
 class CaptureSection(Section):

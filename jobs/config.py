@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
 
 from jobs.capture_config import CaptureSection, ClusterName, WalRoot
+from jobs.cleanup_config import CleanSection
 from jobs.config_types import DurationMs, Section, SizeBytes, UntilMs
 from jobs.context import JobContext
 from jobs.maintain_config import MaintainSection
@@ -78,6 +79,11 @@ class QualitySection(Section):
         le=1,
         description="largest share of all bytes under oldWALs that one run may list without --accept",
     )
+    share_from: SizeBytes = Field(
+        default=100 << 30,
+        description="that share is looked at where oldWALs has at least so many bytes",
+        examples=["100GiB"],
+    )
 
 
 class AcknowledgedSection(Section):
@@ -117,6 +123,7 @@ class Config(Section):
     list: ListSection = Field(default_factory=ListSection)
     quality: QualitySection = Field(default_factory=QualitySection)
     findings: FindingsSection = Field(default_factory=FindingsSection)
+    clean: CleanSection | None = Field(default=None, description="where `clean` moves files, and how carefully")
     maintain: MaintainSection = Field(default_factory=MaintainSection)
 
     @model_validator(mode="before")
@@ -125,7 +132,7 @@ class Config(Section):
         """A section whose keys are all commented out is null in YAML and means its defaults."""
         if not isinstance(values, dict):
             return values
-        optional = {"cluster", "wal_root", "capture"}
+        optional = {"cluster", "wal_root", "capture", "clean"}
         return {key: {} if value is None and key not in optional else value for key, value in values.items()}
 
     def settings(self) -> Settings:
@@ -137,6 +144,7 @@ class Config(Section):
             backup_enabled=self.backup.enabled,
             valid_for_ms=self.list.valid_for,
             max_deletable_share=self.quality.max_deletable_share,
+            share_from_bytes=self.quality.share_from,
             cleaner_interval_ms=self.cleaners.interval,
             stalled_nights=self.findings.stalled_nights,
             growth_nights=self.findings.growth_nights,

@@ -60,5 +60,8 @@ JOBS: dict[str, Entry] = {
     "explain": Entry(
         "jobs.explain", "who holds a file, a peer or a server, since when, what would free it", small=True
     ),
+    "clean": Entry("jobs.clean", "move the files of a delete-safe list to a quarantine, after deciding on each again"),
+    "restore": Entry("jobs.restore", "put quarantined files back where they were", small=True),
+    "purge": Entry("jobs.purge", "delete quarantined runs for good once their grace is over, or archive them"),
     "maintain": Entry("jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"),
 }

@@ -101,7 +101,7 @@ def local_session(
         "spark.local.dir": str(work / "spark"),
         **(extra or {}),
     }
-    java = "-XX:TieredStopAtLevel=1" if quick_start else "-XX:-DontCompileHugeMethods"
+    java = "-XX:TieredStopAtLevel=1" if quick_start else "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
     settings.setdefault("spark.driver.defaultJavaOptions", f"{java} -XX:ReservedCodeCacheSize=256m")
     builder = SparkSession.builder.master(f"local[{cores}]").appName("walsafe")
     for key, value in settings.items():

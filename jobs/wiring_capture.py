@@ -16,6 +16,7 @@ from jobs.capture_config import (
     HadoopFilesSection,
     HBaseQueuesSection,
     LsFilesSection,
+    SimulatedSection,
     ThriftQueuesSection,
     WebHdfsFilesSection,
 )
@@ -34,6 +35,7 @@ from pipelines.sources.hbase_client_queues import HBaseClientQueues
 from pipelines.sources.ls_text_files import LsFiles, LsText
 from pipelines.sources.replication_znodes import ReplicationZnodes
 from pipelines.sources.saved_text import SavedFiles, lines_of
+from pipelines.sources.simulated_cluster import SimulatedQueues, SimulatedState
 from pipelines.sources.thrift_queues import ThriftQueues
 from pipelines.sources.wal_tree import WalTree
 from pipelines.sources.webhdfs_files import WebHdfsLister
@@ -80,7 +82,7 @@ class CaptureWiring:
             tree = WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
             return tree, exported or tree
         if isinstance(section, HadoopFilesSection):
-            tree = self._hadoop_tree(_revealed(section.properties))
+            tree = self._hadoop_tree(revealed(section.properties))
             return tree, exported or tree
         directories = exported or self._hadoop_tree({})
         if isinstance(section, LsFilesSection):
@@ -134,11 +136,15 @@ class CaptureWiring:
                 for name, one in zip(names, section.passes, strict=True)
             }
             return SavedCells(self._saved, passes)
+        if isinstance(section, SimulatedSection):
+            return SimulatedQueues(section.path)
         return ExportedQueues(self._export)
 
     def _state(self) -> StateSource:
         if isinstance(self._section.state, ExportStateSection):
             return ExportedState(self._export, self._wal_root)
+        if isinstance(self._section.state, SimulatedSection):
+            return SimulatedState(self._section.state.path)
         znodes = ReplicationZnodes.of(self._hadoop, self._hbase.conf, self._section.hbase.timeout)
         return HBaseAdmin(self._hbase, znodes)
 
@@ -146,7 +152,7 @@ class CaptureWiring:
     def _hbase(self) -> HBaseClient:
         hbase = self._section.hbase
         where = f"HBase of cluster {self._cluster}"
-        return self._closed(HBaseClient(self._hadoop, hbase.site, _revealed(hbase.properties), hbase.timeout, where))
+        return self._closed(HBaseClient(self._hadoop, hbase.site, revealed(hbase.properties), hbase.timeout, where))
 
     @cached_property
     def _saved(self) -> SavedFiles:
@@ -170,5 +176,6 @@ def capture_sources(cluster: str, wal_root: str, section: CaptureSection, spark:
         yield CaptureWiring(cluster, wal_root, section, spark, stack).sources()
 
 
-def _revealed(properties: Mapping[str, SecretStr]) -> dict[str, str]:
+def revealed(properties: Mapping[str, SecretStr]) -> dict[str, str]:
+    """Values of properties that must not be printed."""
     return {name: value.get_secret_value() for name, value in properties.items()}

@@ -1,15 +1,12 @@
 """The ports through which clean, restore and purge read what was decided and write down what they do."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pyspark.sql import DataFrame
-
-from pipelines.domain.cleanup.deletions import Action, Result, Subject, Tally
+from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
 from pipelines.domain.delete_list import Manifest
 from pipelines.domain.run_summary import RunKey
-from pipelines.ports import FileSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +69,6 @@ class CleanupAudit(Protocol):
         """The run as reconcile ended it; None = it never ended DONE."""
         ...
 
-    def listed(self, run: RunKey) -> DataFrame:
-        """`path`, `length`, `modification_time` of the files that the run decided to be DELETABLE."""
-        ...
-
     def started(self, attempt: Attempt, files: int, size: int) -> None:
         """Write the STARTED row."""
         ...
@@ -100,8 +93,8 @@ class CleanupAudit(Protocol):
         """Intents whose outcome was never written; those of one batch at most, for each job that died."""
         ...
 
-    def outcomes(self, run: RunKey) -> DataFrame:
-        """The last OUTCOME of each path: `path`, `outcome`, `length`, `modification_time`, `at`."""
+    def moved_at(self, run: RunKey) -> int | None:
+        """When the last file of the run was moved that still counts as MOVED, ms; None = there is none."""
         ...
 
 
@@ -116,9 +109,19 @@ class DeleteLists(Protocol):
         """
         ...
 
-    def lines(self, manifest: Manifest) -> DataFrame:
-        """The lines of all parts: `line`."""
-        ...
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One file, decided again.
+
+    Attributes:
+        outcome: what becomes of it without touching it; None = the job may do its work on it.
+        why: in words, where there is an outcome.
+    """
+
+    subject: Subject
+    outcome: FileOutcome | None = None
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,7 @@ class Looked:
         restless: why the capture was not quiet; None = it was.
         cluster_id: content of `hbase.id`.
         snapshot_sha256: of the snapshot.json that was made.
-        decisions: `path`, `length`, `modification_time`, `verdict`, `reason` of the files that were looked at.
+        files: what was looked at, by path; read once, one after the other.
     """
 
     refused: str | None
@@ -138,29 +141,39 @@ class Looked:
     cluster_id: str | None
     peer_ids: tuple[str, ...]
     snapshot_sha256: str
-    decisions: DataFrame
+    files: Iterable[Planned]
 
 
 class SecondLook(Protocol):
-    """Reads the world again before anything is touched."""
+    """Reads the world again, in capture order, before anything is touched, and decides by the rule of reconcile."""
 
-    def look(self, files: FileSource) -> Looked:
-        """Capture the cluster with these files as its listing, and decide on them.
+    def at_list(self, manifest: Manifest, run: RunKey) -> Looked:
+        """The files of a list that no earlier attempt is done with.
 
         Raises:
+            RefusedError: a line is not a file of oldWALs that this run found DELETABLE, or stands there twice; or what
+                was read makes no snapshot.
             UnavailableError: a source did not answer.
+        """
+        ...
+
+    def at_quarantine(self, directory: str, run: RunKey) -> Looked:
+        """The files that a run's directory in the quarantine holds, as if they were still below oldWALs.
+
+        Raises:
             RefusedError: what was read makes no snapshot.
+            UnavailableError: a source did not answer.
         """
         ...
 
     def forget(self) -> None:
-        """Remove what `look` has written for Spark to read."""
+        """Remove what a look has written for Spark to read."""
         ...
 
 
 class Archive(Protocol):
     """A cold archive that quarantined files are copied to before they are removed."""
 
-    def keep(self, sources: Sequence[str], names: Collection[str]) -> list[tuple[str, str | None]]:
-        """Copy files and compare length and checksum of both; (where it is now, why it failed or None) for each."""
+    def keep(self, sources: Sequence[str], names: Sequence[str]) -> list[tuple[str, str | None]]:
+        """Copy files to these names and compare length and checksum; (where it is, why it failed or None) for each."""
         ...

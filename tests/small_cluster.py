@@ -22,7 +22,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.config import Config
+from jobs.config import Config, parse_config
 from jobs.context import JobContext
 from jobs.demo import write_snapshot
 from jobs.wiring import Places, run_reconcile
@@ -223,7 +223,7 @@ class Desk:
         """One run."""
         return run_reconcile(
             JobContext("reconcile", At(now), self.spark),
-            config or Config(),
+            config or parse_config("quality: {share_from: 1MiB}", "test.yaml"),
             self.places,
             [f"file:{snapshot}" for snapshot in snapshots],
             fleet=f"file:{fleet}" if fleet else None,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.domain.cleanup.deletions import Action, Result, Subject
+from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject
 from pipelines.domain.run_summary import DONE, STARTED, RunKey
 from pipelines.domain.verdict import Verdict
 from pipelines.lake_errors import lake_errors
@@ -62,7 +62,7 @@ class LakeAudit:
         return DecidedRun(RunKey.of(cluster, run_id, row["started"]), row["snapshot_sha256"], known)
 
     def listed(self, run: RunKey) -> DataFrame:
-        """See `CleanupAudit.listed`."""
+        """`path`, `length`, `modification_time` of the files that the run found DELETABLE."""
         deletable = self._of(run, WAL_VERDICTS).where(F.col("verdict") == Verdict.DELETABLE.value)
         return deletable.select("path", "length", "modification_time")
 
@@ -125,8 +125,15 @@ class LakeAudit:
             )
             return [_intent(row) for row in found.collect()]
 
+    def moved_at(self, run: RunKey) -> int | None:
+        """See `CleanupAudit.moved_at`."""
+        moved = self.outcomes(run).where(F.col("outcome") == FileOutcome.MOVED.value)
+        with lake_errors(self._tables.location(DELETIONS)):
+            row = moved.agg(F.max(F.unix_millis("at")).alias("at")).first()
+        return None if row is None else row["at"]
+
     def outcomes(self, run: RunKey) -> DataFrame:
-        """See `CleanupAudit.outcomes`."""
+        """The last OUTCOME of each path: `path`, `outcome`, `length`, `modification_time`, `at`."""
         rows = self._of(run, DELETIONS).where(F.col("phase") == OUTCOME)
         kept = F.struct("lease", "batch", "at", "outcome", "length", "modification_time")
         last = rows.groupBy("path").agg(F.max(kept).alias("last"))

@@ -28,7 +28,7 @@ from pipelines.domain.run_summary import RunKey
 from pipelines.lake_errors import is_conflict, lake_errors
 from pipelines.sinks.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.transforms.local_frames import local_frame
-from schemas.registry import TABLES
+from schemas.registry import DECISION_TABLES, TABLES
 from schemas.table import Table
 
 _LOG = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class DeltaTables:
         """The folder of a table."""
         return f"{self.lake_uri}/{table.name}"
 
-    def ensure(self, tables: Sequence[Table] = TABLES) -> None:
+    def ensure(self, tables: Sequence[Table] = DECISION_TABLES) -> None:
         """Create what is missing and add columns that an older walsafe did not have; nothing is ever dropped.
 
         A lake with more columns than this walsafe knows is left as it is: they stay NULL in new rows.

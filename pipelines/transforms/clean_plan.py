@@ -77,3 +77,32 @@ def clean_plan(paths: DataFrame, listed: DataFrame, looked: DataFrame, settled: 
 
 def _differs(name: str) -> Column:
     return F.col(name) != F.col(f"now_{name}")
+
+
+def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
+    """What to do with each file of the quarantine, in the order of their paths.
+
+    Args:
+        looked: the second look: `path`, `length`, `modification_time`, `verdict`, `reason`.
+        outcomes: `path`, `outcome` of the audit.
+
+    Returns:
+        As `clean_plan`; NULL in `outcome` = may be deleted.
+    """
+    moved = outcomes.filter(F.col("outcome") == FileOutcome.MOVED.value).select("path", F.lit(True).alias("audited"))
+    held = F.col("verdict") != Verdict.DELETABLE.value
+    stranger = F.col("audited").isNull()
+    return (
+        looked.join(moved, "path", "left")
+        .select(
+            "path",
+            "length",
+            F.unix_millis("modification_time").alias("modification_time"),
+            F.when(stranger | held, FileOutcome.REFUSED.value).alias("outcome"),
+            F.when(stranger, F.lit("no audit row says that walsafe moved it here, so it is not walsafe's to delete"))
+            .when(held, F.concat(F.lit("the second look holds it: "), F.col("reason")))
+            .alias("why"),
+            "reason",
+        )
+        .orderBy("path")
+    )

@@ -107,7 +107,7 @@ def test_a_user_who_may_only_read_captures_and_reconciles(
         "hbase": {"site": str(site), "timeout": "30s"},
     }
     document = {"cluster": "lab", "wal_root": hbase_cluster.wal_root, "capture": section}
-    config = parse_config(json.dumps({**document, "quality": {"max_deletable_share": 1}}), "test.yaml")
+    config = parse_config(json.dumps(document), "test.yaml")
     assert config.capture is not None
     home = f"{hdfs_cluster.uri}/walsafe"
     captured = capture_cluster(

@@ -45,7 +45,7 @@ def contents(lake: DeltaTables, table: Table = VERDICT_TOTALS) -> list[tuple[str
 
 
 def test_every_table_is_there_with_comments_before_the_first_row(lake: DeltaTables, spark: SparkSession) -> None:
-    lake.ensure()
+    lake.ensure(TABLES)
     for table in TABLES:
         made = DeltaRs(lake.location(table))
         assert made.metadata().description == table.comment
@@ -54,7 +54,7 @@ def test_every_table_is_there_with_comments_before_the_first_row(lake: DeltaTabl
         assert [field.name for field in made.schema().fields] == table.schema.names
         assert all(field.metadata.get("comment") for field in made.schema().fields), table.name
         assert spark.read.format("delta").load(lake.location(table)).schema == table.schema
-    lake.ensure()
+    lake.ensure(TABLES)
     assert DeltaRs(lake.location(RUNS)).version() == 0, "a lake that is complete gets no commit"
 
 

@@ -20,7 +20,7 @@ from pipelines.domain.verdict import ArchivedFile, Decision, Reason, deletable
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.transforms import list_parts
 from pipelines.use_cases.outcome import Outcome
-from schemas.registry import TABLES
+from schemas.registry import DECISION_TABLES
 from schemas.table import Table
 from tests.small_cluster import (
     D1,
@@ -230,7 +230,7 @@ def test_only_files_below_old_wals_have_a_verdict_and_each_has_one(nights: list[
     assert frame.where("cluster = 'healthy'").count() == 10 * NIGHTS
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", DECISION_TABLES, ids=lambda table: table.name)
 def test_every_table_says_whose_rows_they_are_and_what_its_columns_mean(
     nights: list[Outcome], desk: Desk, table: Table
 ) -> None:

@@ -27,7 +27,7 @@ cleaners:
   interval: 5m
 backup: {enabled: false}
 list: {valid_for: 12h}
-quality: {max_deletable_share: 0.5}
+quality: {max_deletable_share: 0.5, share_from: 3GiB}
 findings:
   stalled_nights: 5
   growth_nights: 4
@@ -43,6 +43,7 @@ findings:
         backup_enabled=False,
         valid_for_ms=43_200_000,
         max_deletable_share=0.5,
+        share_from_bytes=3 << 30,
         cleaner_interval_ms=300_000,
         stalled_nights=5,
         growth_nights=4,

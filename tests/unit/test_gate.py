@@ -105,6 +105,13 @@ def test_share_can_be_accepted_and_the_words_are_kept() -> None:
     ]
 
 
+@pytest.mark.parametrize(("size", "refuses"), [(999, False), (1000, True)])
+def test_the_share_counts_from_some_size_on(size: int, refuses: bool) -> None:
+    """A small cluster may have shipped everything; listing everything of a large one is worth a person's look."""
+    shipped = replace(SOUND, bytes=size, verdict_bytes=size, listed_bytes=size, share_from_bytes=1000)
+    assert [one.expectation for one in check([shipped], Acceptances(), 0.95) if one.refuses] == [SHARE] * refuses
+
+
 @pytest.mark.parametrize("name", sorted(set(BROKEN) - ACCEPTABLE))
 def test_a_proof_cannot_be_overruled(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be overruled"):

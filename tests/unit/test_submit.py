@@ -49,7 +49,7 @@ def test_plain_command(tmp_path: Path) -> None:
         "--conf",
         "spark.sql.warehouse.dir=/scratch/warehouse",
         "--conf",
-        "spark.driver.defaultJavaOptions=-XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=256m",
+        "spark.driver.defaultJavaOptions=-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=256m",
         "--jars",
         f"{tmp_path}/.jars/delta.jar",
         "--py-files",

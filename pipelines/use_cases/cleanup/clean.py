@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame
-
 from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
 from pipelines.domain.delete_list import Manifest
 from pipelines.domain.errors import (
@@ -17,15 +15,12 @@ from pipelines.domain.errors import (
 )
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED
 from pipelines.domain.snapshot import format_instant
-from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending, Looked
-from pipelines.transforms.clean_plan import clean_plan, listed_paths, strangers
+from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
 from pipelines.use_cases.cleanup.holder import LeaseHolder
 from pipelines.use_cases.cleanup.moving import move
 from pipelines.use_cases.cleanup.ports import (
-    ARCHIVED_WALS,
     CleanupPlace,
     CleanupPorts,
-    FilesBelow,
     believe,
     decided_run,
 )
@@ -77,6 +72,7 @@ class Report:
     settled: int = 0
     reason: str | None = None
     failed: int = 0
+    recheck_sha256: str | None = None
 
     def add(self, results: list[Result]) -> None:
         """Count some results."""
@@ -108,7 +104,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     report = Report(manifest, place.quarantine.at_rest(request.run_id))
     if not (request.execute or request.resume):
         _check_age(manifest, ports)
-        for subject, known in _plan(decided, manifest, place, ports):
+        for subject, known in _plan(decided, manifest, report, ports):
             if known is None and _full(report.tally, request):
                 report.reason = "the limit given"
                 break
@@ -122,10 +118,10 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
         try:
             _execute(request, decided, attempt, holder, place, ports, report)
             code = EXIT_UNAVAILABLE if report.failed else EXIT_DONE
-            ending = Ending(report.status, code, report.tally, report.reason)
+            ending = Ending(report.status, code, report.tally, report.reason, report.recheck_sha256)
         except WalsafeError as error:
             status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
-            ending = Ending(status, error.exit_code, report.tally, str(error))
+            ending = Ending(status, error.exit_code, report.tally, str(error), report.recheck_sha256)
             raise
         finally:
             ports.audit.ended(attempt, ending)
@@ -147,7 +143,7 @@ def _execute(
         raise RefusedError(f"{place.quarantine.home} cannot hold run {request.run_id}")
     report.settled = settle(attempt, directory, place, ports)
     _check_age(report.manifest, ports)
-    plan = _plan(decided, report.manifest, place, ports)
+    plan = _plan(decided, report.manifest, report, ports)
     progress = Progress("moved", report.manifest.files, ports)
     origin, rest = place.wal_root, place.quarantine.at_rest(request.run_id)
     for number, batch in enumerate(_batches(plan, request, place, report), start=1):
@@ -193,22 +189,17 @@ def _full(tally: Tally, request: CleanRequest) -> bool:
 
 
 def _plan(
-    decided: DecidedRun, manifest: Manifest, place: CleanupPlace, ports: CleanupPorts
+    decided: DecidedRun, manifest: Manifest, report: Report, ports: CleanupPorts
 ) -> Iterator[tuple[Subject, Result | None]]:
     """Each file of the list in order, with its outcome where that is known without touching it."""
     if manifest.files == 0:
         return
-    listed = ports.audit.listed(decided.run)
-    paths = listed_paths(ports.lists.lines(manifest), place.wal_root)
-    _check_lines(paths, listed, manifest)
-    source = FilesBelow(ports.store, f"{place.wal_root}/{ARCHIVED_WALS}", f"{ARCHIVED_WALS}/")
-    looked: Looked = ports.second_look.look(source)
+    looked = ports.second_look.at_list(manifest, decided.run)
+    report.recheck_sha256 = looked.snapshot_sha256
     believe(looked, decided.peer_ids, manifest.cluster_id)
-    plan = clean_plan(paths, listed, looked.decisions, ports.audit.outcomes(decided.run))
-    for row in plan.toLocalIterator():
-        subject = Subject(row["path"], row["length"], row["modification_time"], row["reason"])
-        known = row["outcome"]
-        yield subject, None if known is None else Result(subject, FileOutcome(known), why=row["why"])
+    for planned in looked.files:
+        done = None if planned.outcome is None else Result(planned.subject, planned.outcome, why=planned.why)
+        yield planned.subject, done
 
 
 def _check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace) -> None:
@@ -256,19 +247,3 @@ def _check_once(request: CleanRequest, actions: frozenset[Action], decided: Deci
         )
     if request.resume and Action.CLEAN not in actions:
         raise UsageError(f"nothing to resume: run {run_id} was never cleaned. Begin with --execute")
-
-
-def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> None:
-    """Every line is one file that this very run found DELETABLE."""
-    foreign = paths.where("path IS NULL").select("line").limit(1).collect()
-    if foreign:
-        raise RefusedError(
-            f"the list names {foreign[0]['line']!r}, which does not lie below oldWALs of the configured wal_root: "
-            "nothing was moved. Check wal_root; if it is right, reconcile again"
-        )
-    odd = strangers(paths, listed).limit(1).collect()
-    if odd:
-        raise RefusedError(
-            f"the list of run {manifest.run_id} names {odd[0]['line']!r}, which the run did not find DELETABLE, or "
-            "names it twice: nothing was moved. Reconcile again"
-        )

@@ -50,7 +50,9 @@ def move(
             ready.append(subject)
     if ready:
         below = parents(f"{target}/{one.path}" for one in ready)
-        store.make_directories([one for one in below if one != target])
+        missing = [one for one, found in zip(below, store.seen(below), strict=True) if found is None]
+        if missing:
+            store.make_directories(missing)
         errors = store.move([Move(f"{origin}/{one.path}", f"{target}/{one.path}") for one in ready])
         after = store.seen([f"{target}/{one.path}" for one in ready])
         for subject, error, found in zip(ready, errors, after, strict=True):

@@ -1,12 +1,12 @@
 """What the clean-up jobs share: the request, the edges, and the checks that come before everything."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pipelines.domain.cleanup.quarantine import Quarantine
 from pipelines.domain.errors import RefusedError, UsageError
 from pipelines.domain.snapshot import NAME
-from pipelines.ports import Clock, FileBatch
+from pipelines.ports import Clock
 from pipelines.ports_cleanup import WalStore
 from pipelines.ports_cleanup_audit import Archive, CleanupAudit, DecidedRun, DeleteLists, Looked, SecondLook
 
@@ -57,28 +57,6 @@ class CleanupPlace:
     batch: int
     lease_ms: int
     grace_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class FilesBelow:
-    """A `FileSource` over the store: what a second look lists.
-
-    Attributes:
-        directory: is listed; paths are those below it, with `prefix` before them.
-        prefix: ends with a slash, or is empty.
-    """
-
-    store: WalStore
-    directory: str
-    prefix: str
-
-    def stamp(self, _step: str) -> None:
-        """Read now."""
-
-    def files(self) -> Iterator[FileBatch]:
-        """See `FileSource.files`."""
-        for batch in self.store.walk(self.directory):
-            yield FileBatch([f"{self.prefix}{path}" for path in batch.paths], batch.lengths, batch.modification_times)
 
 
 def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> DecidedRun:

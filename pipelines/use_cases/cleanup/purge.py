@@ -3,22 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pyspark.sql import functions as F
-
 from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
 from pipelines.domain.errors import EXIT_DONE, EXIT_REFUSED, EXIT_UNAVAILABLE, UsageError, WalsafeError
 from pipelines.domain.human import human_bytes
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED
 from pipelines.domain.settings import HOUR_MS
-from pipelines.domain.verdict import Verdict
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
 from pipelines.use_cases.cleanup.holder import LeaseHolder
 from pipelines.use_cases.cleanup.moving import batches, same
 from pipelines.use_cases.cleanup.ports import (
-    ARCHIVED_WALS,
     CleanupPlace,
     CleanupPorts,
-    FilesBelow,
     believe,
     decided_run,
 )
@@ -29,7 +24,6 @@ from pipelines.use_cases.cleanup.text import failures, left_lines, left_object, 
 from pipelines.use_cases.outcome import Outcome
 
 WAITING, REHEARSAL, STOPPED = "WAITING", "REHEARSAL", "STOPPED"
-UNAUDITED = "no audit row says that walsafe moved it here, so it is not walsafe's to delete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +103,7 @@ def _purge_run(
         report.tally = Tally(left_files=len(files), left_bytes=sum(one.length for one in files))
         return report
     if not request.execute:
-        ready, report.left = _ready(decided, files, directory, ports)
+        ready, report.left = _ready(decided, directory, ports)
         report.tally = Tally().plus([Result(one, FileOutcome.PURGED) for one in ready]).plus(report.left)
         ports.second_look.forget()
         return report
@@ -139,7 +133,7 @@ def _execute(
     ports: CleanupPorts,
     report: RunPurge,
 ) -> None:
-    ready, report.left = _ready(decided, files, directory, ports)
+    ready, report.left = _ready(decided, directory, ports)
     if report.left:
         ports.audit.record(attempt, 0, report.left)
     report.tally = report.tally.plus(report.left)
@@ -160,38 +154,21 @@ def _execute(
 
 def _waits(decided: DecidedRun, place: CleanupPlace, ports: CleanupPorts) -> int:
     """How long until the grace of the file that was moved last is over, ms."""
-    moved = ports.audit.outcomes(decided.run).where(F.col("outcome") == FileOutcome.MOVED.value)
-    row = moved.agg(F.max(F.unix_millis("at")).alias("at")).first()
-    if row is None or row["at"] is None:
-        return 0
-    return int(row["at"]) + place.grace_ms - ports.clock.now_ms()
+    moved_at = ports.audit.moved_at(decided.run)
+    return 0 if moved_at is None else moved_at + place.grace_ms - ports.clock.now_ms()
 
 
-def _ready(
-    decided: DecidedRun, files: Sequence[Subject], directory: str, ports: CleanupPorts
-) -> tuple[list[Subject], list[Result]]:
+def _ready(decided: DecidedRun, directory: str, ports: CleanupPorts) -> tuple[list[Subject], list[Result]]:
     """Files that may be deleted, and those that may not, after another look at the cluster."""
-    if not files:
-        return [], []
-    looked = ports.second_look.look(FilesBelow(ports.store, f"{directory}/{ARCHIVED_WALS}", f"{ARCHIVED_WALS}/"))
+    looked = ports.second_look.at_quarantine(directory, decided.run)
     believe(looked, None, None)
-    audited = ports.audit.outcomes(decided.run).where(F.col("outcome") == FileOutcome.MOVED.value)
-    joined = looked.decisions.join(
-        audited.select("path", F.lit(True).alias("audited")), "path", "left"
-    ).orderBy("path")  # fmt: skip
     ready: list[Subject] = []
     left: list[Result] = []
-    by_path = {one.path: one for one in files}
-    for row in joined.select("path", "verdict", "reason", "audited").toLocalIterator():
-        subject = by_path.get(row["path"])
-        if subject is None:
-            continue  # it came after the look that the audit knows: another day
-        if not row["audited"]:
-            left.append(Result(subject, FileOutcome.REFUSED, why=UNAUDITED))
-        elif row["verdict"] != Verdict.DELETABLE.value:
-            left.append(Result(subject, FileOutcome.REFUSED, why=f"the second look holds it: {row['reason']}"))
+    for planned in looked.files:
+        if planned.outcome is None:
+            ready.append(planned.subject)
         else:
-            ready.append(Subject(subject.path, subject.length, subject.modification_time, row["reason"]))
+            left.append(Result(planned.subject, planned.outcome, why=planned.why))
     return ready, left
 
 
@@ -200,26 +177,25 @@ def _delete(
 ) -> list[Result]:
     uris = [f"{directory}/{one.path}" for one in batch]
     results: dict[str, Result] = {}
-    ready: list[tuple[Subject, str, str | None]] = []
+    ready: list[tuple[Subject, str]] = []
     for subject, uri, seen in zip(batch, uris, ports.store.seen(uris), strict=True):
         if seen is None:
             results[subject.path] = Result(subject, FileOutcome.ALREADY_GONE)
         elif not same(subject, seen):
             results[subject.path] = Result(subject, FileOutcome.CHANGED, why="it changed since the second look")
         else:
-            ready.append((subject, uri, None))
-    if ports.archive is not None and ready:
-        names = [f"{place.cluster}/{run_id}/{subject.path}" for subject, _, _ in ready]
-        kept = ports.archive.keep([uri for _, uri, _ in ready], names)
-        archived = []
-        for (subject, uri, _), (where, problem) in zip(ready, kept, strict=True):
-            if problem is None:
-                archived.append((subject, uri, where))
-            else:
+            ready.append((subject, uri))
+    places: dict[str, str | None] = dict.fromkeys((subject.path for subject, _ in ready), None)
+    if ports.archive is not None:
+        names = [f"{place.cluster}/{run_id}/{subject.path}" for subject, _ in ready]
+        kept = ports.archive.keep([uri for _, uri in ready], names)
+        for (subject, _), (kept_at, problem) in zip(ready, kept, strict=True):
+            places[subject.path] = kept_at
+            if problem is not None:
                 results[subject.path] = Result(subject, FileOutcome.FAILED, why="it was not archived", error=problem)
-        ready = archived
-    errors = ports.store.delete([uri for _, uri, _ in ready]) if ready else []
-    for (subject, _, where), problem in zip(ready, errors, strict=True):
+        ready = [(subject, uri) for subject, uri in ready if subject.path not in results]
+    for (subject, _), problem in zip(ready, ports.store.delete([uri for _, uri in ready]), strict=True):
+        where = places[subject.path]
         done = FileOutcome.ARCHIVED if where else FileOutcome.PURGED
         results[subject.path] = (
             Result(subject, done, where)

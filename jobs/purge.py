@@ -1,0 +1,41 @@
+"""purge: free the space of quarantined runs."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.context import JobContext
+from pipelines.use_cases.outcome import Outcome
+
+HELP = "delete quarantined runs for good once their grace is over, or archive them"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Deletes quarantined runs whose grace (clean.grace, default 7 days) is over, after reading the cluster once more: a
+file that any queue needs again stays. With clean.archive each file is copied there and compared first. Without
+--execute it is a rehearsal. What is purged cannot be restored.
+
+A full disk cannot wait: --before-grace REASON frees the space at once, with the same check; the reason is written
+into the table cleanups.
+
+examples:
+  ./spark-submit.sh purge --cluster prod-a --lake /walsafe/lake --config prod-a.yaml
+  … the same --execute
+  … --run-id 20261121T020000Z-1a2b3c4d --before-grace 'disk full, OPS-1234' --execute
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options (design section 2)."""
+    parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
+    parser.add_argument("--run-id", metavar="ID", help="one quarantined run; default: every one whose grace is over")
+    parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
+    parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration, with `clean`")
+    parser.add_argument("--before-grace", metavar="REASON", help="do not wait; recorded, never implied")
+    parser.add_argument("--execute", action="store_true", help="delete; without, rehearse")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.wiring_cleanup import cleanup  # noqa: PLC0415 - `--help` must not import Spark
+    from pipelines.use_cases.cleanup.purge import PurgeRequest, purge  # noqa: PLC0415
+
+    with cleanup(context, args.config, args.cluster, args.lake) as (place, ports):
+        return purge(PurgeRequest(args.run_id, args.before_grace, execute=args.execute), place, ports)

@@ -1,0 +1,171 @@
+"""The second look of the clean-up: capture and decide again, with the parts of capture and reconcile."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.domain.cleanup.deletions import FileOutcome, Subject
+from pipelines.domain.delete_list import Manifest
+from pipelines.domain.errors import RefusedError
+from pipelines.domain.run_summary import RunKey
+from pipelines.domain.settings import Settings
+from pipelines.ports import Clock, FileBatch, FileSource
+from pipelines.ports_cleanup import WalStore
+from pipelines.ports_cleanup_audit import Looked, Planned
+from pipelines.sinks.cleanup_audit import LakeAudit
+from pipelines.sinks.scratch import ScratchDirectory
+from pipelines.sinks.snapshot_target import SnapshotTarget
+from pipelines.sinks.snapshot_writer import SnapshotWriter
+from pipelines.sources.delete_lists import ListReader
+from pipelines.sources.snapshot_dir import SnapshotDirectories
+from pipelines.transforms.clean_plan import ARCHIVE, clean_plan, listed_paths, purge_plan, strangers
+from pipelines.transforms.decision_frames import decision_frames
+from pipelines.transforms.local_frames import local_frame
+from pipelines.transforms.verdicts import looked_up, with_answers
+from pipelines.use_cases.capture import Patience, Sources, capture
+from pipelines.use_cases.capture import Subject as Cluster
+from pipelines.use_cases.reconcile_cases import cases
+from schemas.snapshot_files import SNAPSHOT_FILES
+
+_COLUMNS = ("path", "length", "modification_time", "verdict", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class FilesBelow:
+    """A `FileSource` over the store: what a second look lists.
+
+    Attributes:
+        directory: plays `oldWALs`.
+    """
+
+    store: WalStore
+    directory: str
+
+    def stamp(self, _step: str) -> None:
+        """Read now."""
+
+    def files(self) -> Iterator[FileBatch]:
+        """See `FileSource.files`."""
+        for batch in self.store.walk(self.directory):
+            paths = [f"{ARCHIVE}{path}" for path in batch.paths]
+            yield FileBatch(paths, batch.lengths, batch.modification_times)
+
+
+@dataclass(frozen=True)
+class CaptureParts:
+    """What a capture is made of; see `pipelines.use_cases.capture`.
+
+    Attributes:
+        settings: of reconcile: the same opt-ins hold.
+        target: makes the place of a snapshot.
+    """
+
+    cluster: Cluster
+    sources: Sources
+    settings: Settings
+    patience: Patience
+    clock: Clock
+    target: Callable[[str], SnapshotTarget]
+
+
+class CaptureAgain:
+    """`SecondLook` over the sources of a capture, Spark and the lake.
+
+    Args:
+        spark: the session.
+        parts: of the capture; the listing of each look takes the place of its files.
+        store: lists.
+        audit: knows what was decided and done.
+        lists: whose lines are looked at.
+        scratch: where the snapshots go until `forget`; Spark's executors can read it.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        parts: CaptureParts,
+        store: WalStore,
+        audit: LakeAudit,
+        lists: ListReader,
+        scratch: ScratchDirectory,
+    ) -> None:
+        self._spark = spark
+        self._parts = parts
+        self._store = store
+        self._audit = audit
+        self._lists = lists
+        self._scratch = scratch
+        self._looks = 0
+
+    def at_list(self, manifest: Manifest, run: RunKey) -> Looked:
+        """See `SecondLook.at_list`."""
+        listed = self._audit.listed(run)
+        paths = listed_paths(self._lists.lines(manifest), self._parts.cluster.wal_root)
+        _check_lines(paths, listed, manifest)
+        looked, decisions = self._look(FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{ARCHIVE.rstrip('/')}"))
+        return replace(looked, files=_planned(clean_plan(paths, listed, decisions, self._audit.outcomes(run))))
+
+    def at_quarantine(self, directory: str, run: RunKey) -> Looked:
+        """See `SecondLook.at_quarantine`."""
+        looked, decisions = self._look(FilesBelow(self._store, f"{directory}/{ARCHIVE.rstrip('/')}"))
+        return replace(looked, files=_planned(purge_plan(decisions, self._audit.outcomes(run))))
+
+    def forget(self) -> None:
+        """See `SecondLook.forget`."""
+        self._scratch.remove()
+
+    def _look(self, files: FileSource) -> tuple[Looked, DataFrame]:
+        parts = self._parts
+        self._looks += 1
+        sources = replace(parts.sources, files=files)
+        with SnapshotWriter(parts.target(f"{self._scratch.uri}/{self._looks}")) as writer:
+            captured = capture(parts.cluster, sources, writer, clock=parts.clock, patience=parts.patience)
+        reader = SnapshotDirectories(self._spark)
+        (opened,) = reader.open([captured.uri])
+        if opened.snapshot is None:
+            raise RefusedError(opened.fault or f"{captured.uri} cannot be read")
+        (case,) = cases([opened], None, parts.settings, parts.clock.now_ms())
+        refused, decisions = case.refused, self._nothing()
+        if captured.files == 0:
+            refused = None  # no file is left to be decided on: a listing that a snapshot may not have, and harmless
+        elif refused is None and case.view is not None and case.table is not None:
+            frames = decision_frames(self._spark, [(case.view, case.table)])
+            decisions = with_answers(looked_up(reader.files([opened]), frames), frames).select(*_COLUMNS)
+        looked = Looked(
+            refused=refused,
+            restless=captured.restless,
+            cluster_id=captured.snapshot.cluster_id,
+            peer_ids=tuple(sorted(peer.peer_id for peer in captured.snapshot.peers)),
+            snapshot_sha256=opened.sha256 or "",
+            files=(),
+        )
+        return looked, decisions
+
+    def _nothing(self) -> DataFrame:
+        empty = local_frame(self._spark, [], SNAPSHOT_FILES).select("path", "length", "modification_time")
+        return empty.selectExpr("*", "CAST(NULL AS STRING) AS verdict", "CAST(NULL AS STRING) AS reason")
+
+
+def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> None:
+    """Every line is one file that this very run found DELETABLE."""
+    foreign = paths.where("path IS NULL").select("line").limit(1).collect()
+    if foreign:
+        raise RefusedError(
+            f"the list names {foreign[0]['line']!r}, which does not lie below oldWALs of the configured wal_root: "
+            "nothing was moved. Check wal_root; if it is right, reconcile again"
+        )
+    odd = strangers(paths, listed).limit(1).collect()
+    if odd:
+        raise RefusedError(
+            f"the list of run {manifest.run_id} names {odd[0]['line']!r}, which the run did not find DELETABLE, or "
+            "names it twice: nothing was moved. Reconcile again"
+        )
+
+
+def _planned(plan: DataFrame) -> Iterator[Planned]:
+    """Rows of a plan, a partition at a time."""
+    for row in plan.toLocalIterator():
+        subject = Subject(row["path"], row["length"], row["modification_time"], row["reason"])
+        outcome = row["outcome"]
+        yield Planned(subject, None if outcome is None else FileOutcome(outcome), row["why"])

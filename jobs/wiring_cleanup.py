@@ -1,0 +1,136 @@
+"""Wires clean, restore and purge: the only jobs that are given something able to move or delete files."""
+
+import logging
+import os
+import socket
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from getpass import getuser
+from pathlib import Path
+
+from jobs.capture_config import CaptureSection, WebHdfsFilesSection
+from jobs.cleanup_config import CleanSection
+from jobs.config import Config, load_config
+from jobs.context import JobContext
+from jobs.second_look import CaptureAgain, CaptureParts
+from jobs.wiring_capture import CaptureWiring, revealed
+from pipelines.domain.cleanup.quarantine import Quarantine, check_quarantine
+from pipelines.domain.errors import UsageError
+from pipelines.hadoop_jvm import HadoopJvm
+from pipelines.sinks.archive import HadoopArchive
+from pipelines.sinks.cleanup_audit import LakeAudit
+from pipelines.sinks.hadoop_wal_store import HadoopWalStore
+from pipelines.sinks.scratch import ScratchDirectory
+from pipelines.sinks.snapshot_target import snapshot_target
+from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
+from pipelines.sources.delete_lists import ListReader
+from pipelines.use_cases.capture import Patience, Subject
+from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
+
+STOP_FILE_ENV = "WALSAFE_STOP_FILE"
+"""A file that appears when a person wants the job to end after its batch (`jobs.launch`)."""
+_LOG = logging.getLogger(__name__)
+
+
+@contextmanager
+def cleanup(
+    context: JobContext, config_file: str, cluster: str, lake: str, lists: str | None = None
+) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
+    """Everything that a clean-up job needs, open until the block ends.
+
+    Args:
+        context: of the job.
+        config_file: `--config`.
+        cluster: `--cluster`; the configuration must be that cluster's.
+        lake: folder of the tables.
+        lists: folder of the delete-safe lists, where the job reads one.
+
+    Raises:
+        UsageError: the configuration is not that cluster's, or lacks what a clean-up needs.
+    """
+    config = load_config(config_file, context)
+    section, wal_root, quarantine = _checked(config, config_file, cluster)
+    identity = uuid.uuid4().hex
+    host = socket.gethostname()
+    place = CleanupPlace(
+        cluster=cluster,
+        wal_root=wal_root,
+        quarantine=Quarantine(quarantine.quarantine, cluster),
+        holder=f"{getuser()}@{host} {context.job} {identity}",
+        identity=identity,
+        batch=quarantine.batch,
+        lease_ms=quarantine.lease,
+        grace_ms=quarantine.grace,
+    )
+    spark = context.spark
+    hadoop = HadoopJvm.of(spark)
+    with ExitStack() as stack:
+        store = _store(hadoop, section, wal_root, quarantine, cluster)
+        stack.callback(store.close)
+        parts = CaptureParts(
+            cluster=Subject(cluster, wal_root, host),
+            sources=CaptureWiring(cluster, wal_root, section, spark, stack).sources(),
+            settings=config.settings(),
+            patience=Patience(
+                section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000)
+            ),
+            clock=context.clock,
+            target=lambda uri: snapshot_target(uri, hadoop),
+        )
+        audit = LakeAudit(spark, lake, context.clock, getuser(), host)
+        reader = ListReader(spark, lists or "")
+        scratch = ScratchDirectory(hadoop, f"{lake.rstrip('/')}/.second-looks")
+        yield (
+            place,
+            CleanupPorts(
+                store=store,
+                audit=audit,
+                lists=reader,
+                second_look=CaptureAgain(spark, parts, store, audit, reader, scratch),
+                clock=context.clock,
+                stop=_stop_asked,
+                tell=_LOG.info,
+                seconds=time.monotonic,
+                archive=HadoopArchive(hadoop, quarantine.archive) if quarantine.archive else None,
+            ),
+        )
+
+
+def _checked(config: Config, name: str, cluster: str) -> tuple[CaptureSection, str, CleanSection]:
+    if config.cluster is None or config.wal_root is None or config.capture is None or config.clean is None:
+        keys = ("cluster", "wal_root", "capture", "clean")
+        missing = next(key for key in keys if getattr(config, key) is None)
+        raise UsageError(f"{name}: key {missing!r} is missing; docs/cleanup.md has an example")
+    if config.cluster != cluster:
+        raise UsageError(f"{name} is the configuration of cluster {config.cluster}, not of --cluster {cluster}")
+    capture = config.capture
+    for key, section in (("files", capture.files), ("queues", capture.queues), ("state", capture.state)):
+        if section.source in _EXPORTED[key]:
+            raise UsageError(
+                f"{name}: capture.{key}.source {section.source!r} is an answer of earlier. A clean-up looks at the "
+                "cluster as it is now: give it a configuration with live sources"
+            )
+    check_quarantine(config.clean.quarantine, config.wal_root)
+    return capture, config.wal_root, config.clean
+
+
+_EXPORTED = {"files": {"fsimage", "ls"}, "queues": {"cells", "export"}, "state": {"export"}}
+
+
+def _store(
+    hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, clean: CleanSection, cluster: str
+) -> HadoopWalStore | WebHdfsWalStore:
+    within = (f"{wal_root}/oldWALs", f"{clean.quarantine}/{cluster}")
+    files = capture.files
+    if isinstance(files, WebHdfsFilesSection):
+        return WebHdfsWalStore(files.urls, wal_root, within, files.user, files.timeout, clean.threads)
+    properties = revealed(files.properties) if files.source == "hadoop" else {}
+    return HadoopWalStore(hadoop, wal_root, within, properties, clean.threads)
+
+
+def _stop_asked() -> bool:
+    """Whether a person wants an end: the launcher leaves a file, since Ctrl-C itself would take the JVM along."""
+    told = os.environ.get(STOP_FILE_ENV)
+    return bool(told) and Path(str(told)).exists()

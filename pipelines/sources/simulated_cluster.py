@@ -1,0 +1,106 @@
+"""A directory that plays a live cluster: its files are real, what HBase would answer stands in two more.
+
+    <directory>/hbase/oldWALs/…    files with their names, lengths and times
+    <directory>/state.json         a snapshot.json: peers, membership, flags, configuration; its steps are not looked at
+    <directory>/queues.jsonl       cells of hbase:replication, as in a snapshot's queues-1.jsonl
+
+For the demo, for trying a whole night with its clean-up on a laptop, and for tests. It is read anew at each step, so a
+cluster can change while it is captured; the clock stamps the steps as it does those of a real one.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipelines.domain.errors import UnavailableError
+from pipelines.domain.replication_queues import Cell
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, Step, parse_snapshot
+from pipelines.ports import ClusterSettings
+from pipelines.sources.exported_cells import parse_cell
+
+STATE, QUEUES = "state.json", "queues.jsonl"
+
+
+class SimulatedQueues:
+    """`QueueSource` over `queues.jsonl`."""
+
+    def __init__(self, directory: str) -> None:
+        self._file = Path(directory) / QUEUES
+
+    def stamp(self, _step: str) -> Step | None:
+        """Read now."""
+        return None
+
+    def cells(self, _step: str) -> Iterator[Cell]:
+        """See `QueueSource.cells`."""
+        for number, line in enumerate(_text(self._file).splitlines(), start=1):
+            yield parse_cell(line, f"{self._file}, line {number}")
+
+
+class SimulatedState:
+    """`StateSource` over `state.json`."""
+
+    def __init__(self, directory: str) -> None:
+        self._file = Path(directory) / STATE
+
+    def stamp(self, _step: str) -> Step | None:
+        """Read now."""
+        return None
+
+    def clock_host(self) -> str | None:
+        """See `StateSource.clock_host`."""
+        return None
+
+    def settings(self) -> ClusterSettings:
+        """See `StateSource.settings`."""
+        state = self._state()
+        return ClusterSettings(
+            state.cluster_id,
+            state.hbase_version,
+            state.retention,
+            state.log_cleaner_plugins,
+            state.backup,
+        )
+
+    def active_master(self, _step: str) -> str:
+        """See `StateSource.active_master`."""
+        return self._membership().active_master or ""
+
+    def online(self, _step: str) -> frozenset[ServerName]:
+        """See `StateSource.online`."""
+        return self._membership().online
+
+    def crashing(self, _step: str) -> frozenset[ServerName]:
+        """See `StateSource.crashing`."""
+        return self._membership().crashing
+
+    def peers(self) -> tuple[Peer, ...]:
+        """See `StateSource.peers`."""
+        return self._state().peers
+
+    def flags(self, _step: str) -> Flags:
+        """See `StateSource.flags`."""
+        flags = self._state().flags
+        if flags is None:
+            raise UnavailableError(f"{self._file} has no flags")
+        return flags
+
+    def _membership(self) -> Membership:
+        membership = self._state().membership
+        if membership is None or not membership.active_master:
+            raise UnavailableError(f"{self._file} has no active master")
+        return membership
+
+    def _state(self) -> Snapshot:
+        try:
+            return parse_snapshot(json.loads(_text(self._file)))
+        except ValueError as error:
+            raise UnavailableError(f"{self._file} is not JSON ({error}); write it again") from error
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UnavailableError(f"the simulated cluster cannot be read: {error}") from error
