@@ -86,7 +86,7 @@ class CleanupAudit(Protocol):
         ...
 
     def actions(self, run: RunKey) -> frozenset[Action]:
-        """What was ever started on this run."""
+        """What files of this run were ever touched for: the actions of its INTENT rows."""
         ...
 
     def unsettled(self, run: RunKey) -> list[Intent]:
@@ -142,6 +142,7 @@ class Looked:
     peer_ids: tuple[str, ...]
     snapshot_sha256: str
     files: Iterable[Planned]
+    add_peer_running: bool = False
 
 
 class SecondLook(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject
+from pipelines.domain.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
 from pipelines.domain.run_summary import DONE, STARTED, RunKey
 from pipelines.domain.verdict import Verdict
 from pipelines.lake_errors import lake_errors
@@ -110,8 +110,8 @@ class LakeAudit:
 
     def actions(self, run: RunKey) -> frozenset[Action]:
         """See `CleanupAudit.actions`."""
-        with lake_errors(self._tables.location(CLEANUPS)):
-            rows = self._of(run, CLEANUPS).select("action").distinct().collect()
+        with lake_errors(self._tables.location(DELETIONS)):
+            rows = self._of(run, DELETIONS).where(F.col("phase") == INTENT).select("action").distinct().collect()
         return frozenset(Action(row["action"]) for row in rows)
 
     def unsettled(self, run: RunKey) -> list[Intent]:
@@ -133,8 +133,12 @@ class LakeAudit:
         return None if row is None else row["at"]
 
     def outcomes(self, run: RunKey) -> DataFrame:
-        """The last OUTCOME of each path: `path`, `outcome`, `length`, `modification_time`, `at`."""
-        rows = self._of(run, DELETIONS).where(F.col("phase") == OUTCOME)
+        """The last OUTCOME of each path that says where it is: `path`, `outcome`, `length`, `modification_time`, `at`.
+
+        A purge that refused a file, or failed at it, left it in the quarantine: it counts as MOVED still.
+        """
+        placing = F.col("outcome").isin(*sorted(one.value for one in PLACING_OUTCOMES))
+        rows = self._of(run, DELETIONS).where((F.col("phase") == OUTCOME) & placing)
         kept = F.struct("lease", "batch", "at", "outcome", "length", "modification_time")
         last = rows.groupBy("path").agg(F.max(kept).alias("last"))
         return last.select("path", *(f"last.{name}" for name in ("outcome", "length", "modification_time", "at")))

@@ -1,14 +1,20 @@
 """clean, restore and purge on a cluster of ten real files, through the stores and tables of production."""
 
+import hashlib
+import json
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.domain.errors import RefusedError
+from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
 from pipelines.domain.settings import DAY_MS
-from tests.cleanup_lab import RUN, Lab
-from tests.small_cluster import D1, H1, H2, archived
+from pipelines.domain.snapshot import Peer
+from pipelines.use_cases.cleanup.ports import CleanupPorts
+from tests.cleanup_lab import CLUSTER, RUN, Lab
+from tests.small_cluster import D1, H1, H2, archived, group, row, wal, with_cells, with_snapshot
 
 DELETABLE = {archived(H1, 1, 1).path, archived(H2, 1, 16).path, archived(D1, 1, 64).path}
 
@@ -68,3 +74,176 @@ def test_there_and_back_and_gone(lab: Lab) -> None:
     assert sorted(lab.outcomes().values()) == ["PURGED"] * 3 + ["RESTORED"]
     assert lab.home() == before - moved | {back}
     assert "Nothing of prod is in quarantine" in lab.purge().text
+
+
+# what stops a clean
+
+
+def untouched(lab: Lab, match: str, error: type[Exception] = RefusedError) -> None:
+    """Clean refuses, and nothing has moved; a refusal is no attempt, so `--execute` may be tried again."""
+    before = lab.home()
+    with pytest.raises(error, match=match):
+        lab.clean(execute=True)
+    assert lab.home() == before
+    assert lab.resting() == {}
+
+
+def part(lab: Lab) -> Path:
+    return lab.root / "lists" / CLUSTER / RUN / "part-00000.txt"
+
+
+def forged(lab: Lab, line: str) -> None:
+    """A line more, with a manifest that agrees."""
+    manifest = part(lab).with_name("manifest.json")
+    part(lab).write_text(part(lab).read_text() + line + "\n")
+    document = json.loads(manifest.read_text())
+    document["files"] += 1
+    document["parts"][0]["lines"] += 1
+    document["parts"][0]["sha256"] = hashlib.sha256(part(lab).read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(document))
+
+
+def test_a_world_that_changed_stops_everything(lab: Lab) -> None:
+    """One lab for all of them: a refusal leaves it as it was."""
+    as_it_was, cluster = lab.made, lab.made.snapshot
+    assert cluster.flags is not None
+    assert cluster.membership is not None
+    for change, match in (
+        ({"peers": (*cluster.peers, Peer("9", "ENABLED"))}, "peer '9' was added since the list was decided"),
+        ({"cluster_id": "another"}, "decided for the cluster with id 5c7a0f0e.*answers is another"),
+        ({"flags": replace(cluster.flags, add_peer_running=True)}, "a peer is being added"),
+        ({"flags": replace(cluster.flags, migration_pending=True)}, "migration .* is pending"),
+        ({"flags": replace(cluster.flags, queue_table_exists=False)}, "does not exist although peers do"),
+        ({"membership": replace(cluster.membership, crashing=frozenset({H1}))}, "the cluster moved while it was read"),
+    ):
+        lab.changes(with_snapshot(as_it_was, **change))
+        untouched(lab, match)
+    lab.changes(as_it_was)
+    lab.clock.instant += DAY_MS + 1
+    untouched(lab, "the list is valid until")
+    lab.clock.instant -= DAY_MS + 1
+    done = lab.clean(execute=True)
+    assert (done.exit_code, done.result["done_files"]) == (0, 4)
+
+
+def test_a_list_that_somebody_touched_stops_everything(lab: Lab) -> None:
+    whole, folder = part(lab).read_text(), part(lab).parent
+    manifest = (folder / "manifest.json").read_text()
+    needed = f"file://{lab.live}/hbase/{archived(H1, 4, 8).path}"
+
+    def mended() -> None:
+        part(lab).write_text(whole)
+        (folder / "manifest.json").write_text(manifest)
+
+    part(lab).write_text(whole + needed + "\n")
+    untouched(lab, "is not the part that was written")
+    mended()
+    forged(lab, needed)
+    untouched(lab, "which the run did not find DELETABLE")
+    mended()
+    forged(lab, whole.splitlines()[0])
+    untouched(lab, "names it twice")
+    mended()
+    for line in ("file:///etc/passwd", f"file://{lab.live}/hbase/oldWALs/../data/x", "hdfs://other/hbase/oldWALs/x"):
+        forged(lab, line)
+        untouched(lab, "does not lie below oldWALs")
+        mended()
+    (folder / "part-00001.txt").write_text(needed + "\n")
+    untouched(lab, "is not a part that the manifest names")
+    (folder / "part-00001.txt").unlink()
+    (folder / "manifest.json").unlink()
+    untouched(lab, "has no manifest.json")
+    mended()
+    assert lab.clean(execute=True).result["done_files"] == 4
+
+
+def test_what_changed_is_left_and_the_rest_moves(lab: Lab) -> None:
+    root = lab.live / "hbase"
+    longer, gone, needed = (archived(H1, 1, 1).path, archived(H2, 1, 16).path, archived(D1, 1, 64).path)
+    with (root / longer).open("ab") as out:
+        out.write(b"!")
+    (root / gone).unlink()
+    lab.changes(with_cells(lab.made, row(f"1-{H1}/{D1}", group(D1), wal(D1, 1), 0)))
+    done = lab.clean(execute=True)
+    assert (done.exit_code, done.result["done_files"], done.result["gone_files"]) == (0, 1, 1)
+    left = {one["path"]: (one["outcome"], one["why"]) for one in done.result["left"]}  # type: ignore[attr-defined, union-attr]
+    assert left[needed] == ("REFUSED", "the second look holds it: PENDING")
+    assert left[longer][0] == "CHANGED"
+    assert "it has 2 bytes" in left[longer][1]
+    assert {longer, needed} <= lab.home()
+    assert lab.outcomes()[gone] == "ALREADY_GONE"
+
+
+def test_a_limit_stops_and_resume_goes_on(lab: Lab) -> None:
+    first = lab.clean(execute=True, max_files=1)
+    assert (first.exit_code, first.result["status"], first.result["done_files"]) == (0, "STOPPED", 1)
+    assert "Go on with --resume" in first.text
+    rest = lab.clean(resume=True)
+    assert (rest.result["status"], rest.result["done_files"]) == ("DONE", 3)
+    assert len(lab.resting()) == 4
+
+
+def test_nobody_else_while_one_is_at_work(lab: Lab) -> None:
+    """The second of two jobs ends with 4, and the first one's files are all there."""
+    told = []
+
+    def with_a_second_job(ports: CleanupPorts) -> CleanupPorts:
+        def stop() -> bool:
+            lab.changed = lambda inner: inner
+            with pytest.raises(UnavailableError, match="another job is at work on this cluster") as error:
+                lab.clean(resume=True)
+            told.append(error.value.exit_code)
+            return False
+
+        return replace(ports, stop=stop)
+
+    lab.changed = with_a_second_job
+    assert lab.clean(execute=True).result["done_files"] == 4
+    assert set(told) == {4}
+
+
+def test_a_file_that_is_needed_again_is_not_purged(lab: Lab) -> None:
+    assert lab.clean(execute=True).exit_code == 0
+    lab.changes(with_cells(lab.made, row(f"1-{H1}/{D1}", group(D1), wal(D1, 1), 0)))
+    foreign = lab.quarantine / RUN / "oldWALs" / "h9%2C16020%2C1.1789000000000"
+    foreign.write_bytes(b"")
+    os.utime(foreign, (1_700_000_000, 1_700_000_000))
+    with pytest.raises(UsageError, match="needs a reason"):
+        lab.purge(execute=True, before_grace=" ")
+    done = lab.purge(execute=True, before_grace="disk full")
+    (run,) = done.result["runs"]  # type: ignore[misc]
+    assert (run["status"], run["done_files"], run["left_files"]) == ("DONE", 3, 2)
+    assert set(lab.resting()) == {archived(D1, 1, 64).path, f"oldWALs/{foreign.name}"}
+    words = {one["reason"] for one in lab.rows("cleanups", "action = 'PURGE'")}
+    assert words == {"disk full"}
+
+
+def test_an_archive_has_the_bytes_before_they_go(spark: SparkSession, tmp_path: Path) -> None:
+    lab = Lab(spark, tmp_path, options={"archive": f"file:{tmp_path}/archive"})
+    assert lab.night().exit_code == 0
+    kept = {path: (lab.live / "hbase" / path).read_bytes() for path in DELETABLE}
+    assert lab.clean(execute=True).exit_code == 0
+    (tmp_path / "archive" / CLUSTER / RUN / "oldWALs").mkdir(parents=True)
+    clash = tmp_path / "archive" / CLUSTER / RUN / archived(H1, 1, 1).path
+    clash.write_bytes(b"something else")
+    done = lab.purge(execute=True, before_grace="space")
+    assert done.exit_code == 4, done.text
+    assert set(lab.resting()) == {archived(H1, 1, 1).path}
+    clash.unlink()
+    assert lab.purge(execute=True, before_grace="space").exit_code == 0
+    assert lab.resting() == {}
+    for path, data in kept.items():
+        assert (tmp_path / "archive" / CLUSTER / RUN / path).read_bytes() == data
+    assert {lab.outcomes()[path] for path in DELETABLE} == {"ARCHIVED"}
+
+
+def test_restore_never_overwrites(lab: Lab) -> None:
+    assert lab.clean(execute=True).exit_code == 0
+    path = archived(H1, 1, 1).path
+    (lab.live / "hbase" / path).write_bytes(b"a new one")
+    done = lab.restore()
+    assert (done.result["done_files"], done.result["left_files"]) == (3, 1)
+    assert (lab.live / "hbase" / path).read_bytes() == b"a new one"
+    assert set(lab.resting()) == {path}
+    with pytest.raises(UsageError, match="is not in the quarantine of run"):
+        lab.restore("oldWALs/nothing")

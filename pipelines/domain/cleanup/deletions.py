@@ -30,6 +30,8 @@ DONE_OUTCOMES = frozenset({FileOutcome.MOVED, FileOutcome.RESTORED, FileOutcome.
 """The job did to the file what it was started for."""
 LEFT_OUTCOMES = frozenset({FileOutcome.CHANGED, FileOutcome.REFUSED, FileOutcome.FAILED})
 """The file is where it was; somebody may want to know why."""
+PLACING_OUTCOMES = frozenset(FileOutcome) - LEFT_OUTCOMES
+"""Where a file is follows from the last of these; an outcome that left it alone says nothing new."""
 
 
 @dataclass(frozen=True, slots=True)

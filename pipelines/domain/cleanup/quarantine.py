@@ -51,12 +51,18 @@ class Quarantine:
 
 
 def runs_in(names: Sequence[str]) -> dict[str, str]:
-    """Quarantined runs among the names of a cluster's folder: run_id and the name of its directory now."""
-    found = {name: name for name in names if not name.startswith(".")}
-    for name in names:
+    """Quarantined runs among the names of a cluster's folder: run_id and the name of its directory now.
+
+    Should there be two of one run, the one at rest counts, then that of the highest lease: the other is a tree of empty
+    directories that a holder made whose lease was gone already.
+    """
+    found: dict[str, str] = {}
+    for name in sorted(names):  # ".at-work-…" by lease, then those at rest
         match = _AT_WORK.fullmatch(name)
         if match:
             found[match.group(2)] = name
+        elif not name.startswith("."):
+            found[name] = name
     return found
 
 

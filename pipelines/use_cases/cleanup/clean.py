@@ -10,7 +10,6 @@ from pipelines.domain.errors import (
     EXIT_REFUSED,
     EXIT_UNAVAILABLE,
     RefusedError,
-    UsageError,
     WalsafeError,
 )
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED
@@ -104,12 +103,14 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     report = Report(manifest, place.quarantine.at_rest(request.run_id))
     if not (request.execute or request.resume):
         _check_age(manifest, ports)
-        for subject, known in _plan(decided, manifest, report, ports):
-            if known is None and _full(report.tally, request):
-                report.reason = "the limit given"
-                break
-            report.add([known or Result(subject, FileOutcome.MOVED)])
-        ports.second_look.forget()
+        try:
+            for subject, known in _plan(decided, manifest, report, ports):
+                if known is None and _full(report.tally, request):
+                    report.reason = "the limit given"
+                    break
+                report.add([known or Result(subject, FileOutcome.MOVED)])
+        finally:
+            ports.second_look.forget()
         return clean_outcome(place, request.run_id, report, executed=False)
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
         attempt = Attempt(decided.run, Action.CLEAN, place.identity, holder.number, request.resume)
@@ -151,7 +152,7 @@ def _execute(
         wanted = [subject for subject, known in batch if known is None]
         if wanted:
             ports.audit.intend(attempt, number, wanted)
-        results = move(ports.store, wanted, origin, directory, FileOutcome.MOVED, rest) if wanted else []
+        results = move(ports.store, wanted, origin, directory, FileOutcome.MOVED, rest, holder.check) if wanted else []
         results += [known for _, known in batch if known is not None]
         ports.audit.record(attempt, number, results)
         report.add(results)
@@ -245,5 +246,3 @@ def _check_once(request: CleanRequest, actions: frozenset[Action], decided: Deci
             f"run {run_id} was cleaned before, and a list is cleaned once. If that attempt stopped or died, go on with "
             "--resume"
         )
-    if request.resume and Action.CLEAN not in actions:
-        raise UsageError(f"nothing to resume: run {run_id} was never cleaned. Begin with --execute")

@@ -1,6 +1,6 @@
 """Batches of files moved from one place to another, each looked at before and after."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pipelines.domain.cleanup.deletions import FileOutcome, Result, Subject
 from pipelines.ports_cleanup import Move, Seen, WalStore
@@ -21,7 +21,13 @@ def parents(uris: Iterable[str]) -> list[str]:
 
 
 def move(
-    store: WalStore, subjects: Sequence[Subject], origin: str, target: str, done: FileOutcome, place: str
+    store: WalStore,
+    subjects: Sequence[Subject],
+    origin: str,
+    target: str,
+    done: FileOutcome,
+    place: str,
+    check: Callable[[], None],
 ) -> list[Result]:
     """Move files by rename, keeping their paths; nothing is overwritten.
 
@@ -34,6 +40,7 @@ def move(
         target: directory that they shall lie below; it exists.
         done: what a file that was moved counts as.
         place: directory below which the audit says that they rest.
+        check: raises where another job holds the lease.
     """
     results: dict[str, Result] = {}
     ready: list[Subject] = []
@@ -53,6 +60,9 @@ def move(
         missing = [one for one, found in zip(below, store.seen(below), strict=True) if found is None]
         if missing:
             store.make_directories(missing)
+            # They may have been missing because the next holder renamed the run's directory: then this made it anew,
+            # and the renames would find it. A holder that comes after the check renames what was made here.
+            check()
         errors = store.move([Move(f"{origin}/{one.path}", f"{target}/{one.path}") for one in ready])
         after = store.seen([f"{target}/{one.path}" for one in ready])
         for subject, error, found in zip(ready, errors, after, strict=True):

@@ -94,6 +94,8 @@ def believe(looked: Looked, known_peers: tuple[str, ...] | None, cluster_id: str
         )
     if looked.refused is not None:
         raise RefusedError(f"the cluster cannot be believed now: {looked.refused}")
+    if looked.add_peer_running:
+        raise RefusedError("a peer is being added (AddPeer is running); try again when it has ended")
     if known_peers is not None:
         new = sorted(set(looked.peer_ids) - set(known_peers))
         if new:

@@ -103,9 +103,11 @@ def _purge_run(
         report.tally = Tally(left_files=len(files), left_bytes=sum(one.length for one in files))
         return report
     if not request.execute:
-        ready, report.left = _ready(decided, directory, ports)
+        try:
+            ready, report.left = _ready(decided, directory, ports)
+        finally:
+            ports.second_look.forget()
         report.tally = Tally().plus([Result(one, FileOutcome.PURGED) for one in ready]).plus(report.left)
-        ports.second_look.forget()
         return report
     ports.audit.started(attempt, len(files), sum(one.length for one in files))
     ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")

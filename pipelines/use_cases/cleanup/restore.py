@@ -61,7 +61,8 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             for number, batch in enumerate(batches(wanted, place.batch), start=1):
                 holder.check()
                 ports.audit.intend(attempt, number, batch)
-                done = move(ports.store, batch, directory, place.wal_root, FileOutcome.RESTORED, place.wal_root)
+                home = place.wal_root
+                done = move(ports.store, batch, directory, home, FileOutcome.RESTORED, home, holder.check)
                 ports.audit.record(attempt, number, done)
                 results += [one for one in done if one.outcome is not FileOutcome.RESTORED]
                 tally = tally.plus(done)
