@@ -1,0 +1,75 @@
+"""What a clean-up job leaves behind does not stand in the way of the next one."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.domain.cleanup.quarantine import Quarantine
+from pipelines.domain.errors import UnavailableError
+from pipelines.use_cases.cleanup.holder import LeaseHolder
+from pipelines.use_cases.cleanup.ports import CleanupPorts
+from tests.cleanup_lab import CLUSTER, RUN, Lab
+from tests.small_cluster import D1, H1, archived, group, row, wal, with_cells
+
+
+@pytest.fixture
+def lab(spark: SparkSession, tmp_path: Path) -> Lab:
+    """A night is over; a lease is gone as soon as it is not renewed."""
+    lab = Lab(spark, tmp_path, options={"lease": "1ms"})
+    assert lab.night().exit_code == 0
+    return lab
+
+
+def test_what_purge_refused_is_purged_once_nobody_needs_it(lab: Lab) -> None:
+    assert lab.clean(execute=True).exit_code == 0
+    as_it_was, needed = lab.made, archived(D1, 1, 64).path
+    lab.changes(with_cells(as_it_was, row(f"1-{H1}/{D1}", group(D1), wal(D1, 1), 0)))
+    assert lab.purge(execute=True, before_grace="disk full").exit_code == 0
+    assert set(lab.resting()) == {needed}
+    lab.changes(as_it_was)
+    (waiting,) = lab.purge(execute=True).result["runs"]  # type: ignore[misc]
+    assert waiting["status"] == "WAITING", "the grace of what was left goes on"
+    (done,) = lab.purge(execute=True, before_grace="disk full").result["runs"]  # type: ignore[misc]
+    assert (done["done_files"], done["left_files"]) == (1, 0)
+    assert lab.resting() == {}
+    assert lab.outcomes()[needed] == "PURGED"
+
+
+@dataclass
+class Overtaken:
+    """A store whose holder sleeps past its lease just before it makes directories: another job takes the run."""
+
+    inner: Any
+    quarantine: Quarantine
+    takes_over: bool = True
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
+        return getattr(self.inner, name)
+
+    def make_directories(self, uris: list[str]) -> None:
+        if self.takes_over and any(uri.endswith("/oldWALs") for uri in uris):
+            self.takes_over = False
+            other = LeaseHolder(self.inner, self.quarantine, "another job", 1)
+            other.__enter__()
+            assert other.take_run(RUN) is not None
+        self.inner.make_directories(uris)
+
+
+def test_a_holder_that_slept_cannot_make_its_directory_anew_and_go_on(lab: Lab) -> None:
+    before = lab.home()
+    home = Quarantine(f"file://{lab.root}/quarantine", CLUSTER)
+
+    def overtaken(ports: CleanupPorts) -> CleanupPorts:
+        return replace(ports, store=Overtaken(ports.store, home))  # type: ignore[arg-type]
+
+    lab.changed = overtaken
+    with pytest.raises(UnavailableError, match="lease 1 expired and another job holds lease 2"):
+        lab.clean(execute=True)
+    assert lab.home() == before
+    lab.changed = lambda ports: ports
+    assert lab.clean(resume=True).result["done_files"] == 4
+    assert lab.restore().result["done_files"] == 4
+    assert lab.home() == before
