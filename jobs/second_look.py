@@ -127,9 +127,6 @@ class CaptureAgain:
             raise RefusedError(opened.fault or f"{captured.uri} cannot be read")
         (case,) = cases([opened], None, parts.settings, parts.clock.now_ms())
         refused, decisions = case.refused, self._nothing()
-        if case.view is not None and case.view.add_peer_running:
-            # reconcile holds every file then; here it is a reason to stop before the first one
-            refused = refused or "an AddPeer procedure runs, or may run (unknown); try again when it has ended"
         if captured.files == 0:
             refused = None  # no file is left to be decided on: a listing that a snapshot may not have, and harmless
         elif refused is None and case.view is not None and case.table is not None:
