@@ -107,7 +107,7 @@ def overview() -> str:
     return (
         f"usage: {PROGRAM} JOB [options]\n\n"
         "walsafe tells which HBase write-ahead logs in oldWALs are safe to delete, why every other one is held,\n"
-        "and by whom. It never deletes anything by itself.\n\n"
+        "and by whom. Only purge ever deletes one, after clean has moved it away; both rehearse without --execute.\n\n"
         f"jobs:\n{jobs}\n\n"
         f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n\n"
         "exit codes: 0 done · 2 wrong usage or configuration · 3 refused for safety · 4 unavailable, try again ·\n"
