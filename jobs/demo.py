@@ -1,11 +1,12 @@
 """The demo: three nights of a generated cluster, captured and reconciled by the very parts that a real night uses."""
 
+import json
 import logging
 import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from pipelines.domain.verdict import Reason
 from pipelines.ports import FileBatch
 from pipelines.simulate.capture import capture_at
 from pipelines.simulate.model import GeneratedCapture
+from pipelines.simulate.on_disk import ROOT, lay_out
 from pipelines.simulate.parts import DISABLED_PEER
 from pipelines.simulate.plans import demo_plan
 from pipelines.use_cases.outcome import Outcome
@@ -49,16 +51,19 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     now = context.clock.now_ms()
     places = _Places(_new_directory(args.out, now))
     first_night = now - _CAPTURE_TAKES_MS - (NIGHTS - 1) * DAY_MS
-    plan = demo_plan(first_night)
+    plan = replace(demo_plan(first_night), wal_root=places.wal_root)
+    places.write_config(plan.cluster)
     nights = []
     for number in range(NIGHTS):
         at = first_night + number * DAY_MS
         _LOG.info("night %d of %d", number + 1, NIGHTS)
         snapshot = places.snapshot(number + 1)
-        write_snapshot(capture_at(plan, at), snapshot)
+        made = capture_at(plan, at)
+        write_snapshot(made, snapshot)
         nights.append(_reconcile(snapshot, places, JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark)))
+    lay_out(made, places.cluster)
     page = _page(nights[-1], places, context)
-    commands = _commands(places, _held_example(nights[-1], places, context))
+    commands = _commands(places, nights[-1], _held_example(nights[-1], places, context))
     text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands)
     return Outcome(EXIT_DONE, _result(nights, places, page), text)
 
@@ -106,6 +111,31 @@ class _Places:
     def config(self) -> Path:
         return self.root / "demo.yaml"
 
+    @property
+    def cluster(self) -> Path:
+        """Plays the live cluster of the last night."""
+        return self.root / "cluster"
+
+    @property
+    def wal_root(self) -> str:
+        return f"file://{self.cluster / ROOT}"
+
+    def write_config(self, cluster: str) -> None:
+        """The demo's configuration, and where its cluster is, so that capture and clean work on it."""
+        live = {"source": "simulated", "path": str(self.cluster)}
+        sections = {
+            "cluster": cluster,
+            "wal_root": self.wal_root,
+            "capture": {"files": {"source": "hadoop"}, "queues": live, "state": live},
+            "clean": {"quarantine": f"file://{self.root / 'quarantine'}"},
+        }
+        try:
+            with self.config.open("a", encoding="utf-8") as out:
+                out.write("\n# where the demo's cluster is: a directory that plays a live one\n")
+                out.writelines(f"{key}: {json.dumps(value)}\n" for key, value in sections.items())
+        except OSError as error:
+            raise UnavailableError(f"{self.config} cannot be written: {error}; give another --out") from error
+
     def snapshot(self, number: int) -> Path:
         return self.root / "snapshots" / f"night-{number}"
 
@@ -115,6 +145,7 @@ class _Places:
             Place("delete-safe list", str(self.lists / last.cluster / last.run_id)),
             Place("Delta tables", str(self.lake)),
             Place("snapshots", str(self.root / "snapshots")),
+            Place("the cluster's files", str(self.cluster)),
             Place("configuration", str(self.config)),
         ]
 
@@ -188,7 +219,7 @@ def _held_example(last: RunSummary, places: _Places, context: JobContext) -> str
     return str(row["path"]) if row else ""
 
 
-def _commands(places: _Places, held: str) -> list[Command]:
+def _commands(places: _Places, last: RunSummary, held: str) -> list[Command]:
     from jobs.session import DELTA_CATALOG, DELTA_EXTENSION  # noqa: PLC0415 - `--help` must not import Spark
 
     project = _project()
@@ -204,6 +235,13 @@ def _commands(places: _Places, held: str) -> list[Command]:
             (
                 *(start, "reconcile", "--snapshot", str(places.snapshot(NIGHTS)), "--config", str(places.config)),
                 *("--lake", str(places.root / "again" / "lake"), "--lists", str(places.root / "again" / "lists")),
+            ),
+        ),
+        Command(
+            "Rehearse the clean-up of that list; with --execute files move to a quarantine, restore brings them back.",
+            (
+                *(start, "clean", "--cluster", last.cluster, "--run-id", last.run_id, "--lists", str(places.lists)),
+                *("--lake", lake, "--config", str(places.config)),
             ),
         ),
         Command(

@@ -21,6 +21,7 @@ from jobs.entry import OUTPUT_FILE_ENV, Invocation, parse
 from jobs.entry import main as run_here
 from jobs.registry import JOBS
 from jobs.result_file import local_path
+from jobs.stop_file import STOP_FILE_ENV
 from jobs.submit import (
     SPARK_VERSION,
     SUBMIT_ARGS_ENV,
@@ -87,7 +88,8 @@ def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, s
         )
         if settings.cluster_mode:
             return _in_cluster(command, environment, spark_home, result, invocation)
-        return _in_client(command, environment, Path(folder, "answer"))
+        stop = Path(folder, "stop") if JOBS[invocation.name].gentle else None
+        return _in_client(command, environment, Path(folder, "answer"), stop)
 
 
 def child_environment(environ: Mapping[str, str], settings: Settings, spark_home: Path, java: Path) -> dict[str, str]:
@@ -107,9 +109,9 @@ def child_environment(environ: Mapping[str, str], settings: Settings, spark_home
     return environment
 
 
-def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: Path) -> int:
+def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: Path, stop: Path | None) -> int:
     """Runs the driver here. Its answer comes through a file: spark-submit mixes the driver's two streams into one."""
-    code = _run(command, {**environment, OUTPUT_FILE_ENV: str(answer)})
+    code = _run(command, {**environment, OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or "")}, stop)
     if answer.exists():
         sys.stdout.write(answer.read_text(encoding="utf-8"))
         sys.stdout.flush()
@@ -159,12 +161,32 @@ def _shell(spark_home: Path, environment: Mapping[str, str], *arguments: str) ->
     return subprocess.run(command, env=dict(environment), capture_output=True, text=True, check=False)
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Runs spark-submit with everything it says on standard error, less the noise; forwards signals to it."""
-    child = subprocess.Popen(command, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | None = None) -> int:
+    """Runs spark-submit with everything it says on standard error, less the noise; forwards signals to it.
+
+    Args:
+        command: spark-submit's.
+        environment: its whole environment.
+        stop: appears on the first Ctrl-C instead, for a job that then ends after its batch. The terminal would signal
+            the JVM too, and with it everything would be gone in the middle of a batch: so it runs in a session of its
+            own, and a second Ctrl-C is passed on.
+    """
+    child = subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=stop is not None,
+    )
 
     def forward(number: int, _frame: FrameType | None) -> None:
-        child.send_signal(number)
+        if stop is None:
+            child.send_signal(number)
+        elif number == signal.SIGINT and not stop.exists():
+            stop.touch()
+            sys.stderr.write("walsafe: stopping after this batch; Ctrl-C again ends at once (go on with --resume)\n")
+        else:
+            os.killpg(child.pid, number)
 
     previous = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:

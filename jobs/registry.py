@@ -42,11 +42,13 @@ class Entry:
         module: dotted name of the module.
         help: one line for the overview; the module's HELP.
         small: never decides a large listing, so the JVM may skip its optimizing compiler for a faster start.
+        gentle: on Ctrl-C it ends after the batch it is at.
     """
 
     module: str
     help: str
     small: bool = False
+    gentle: bool = False
 
     def load(self) -> Job:
         """Imports the job."""
@@ -60,8 +62,12 @@ JOBS: dict[str, Entry] = {
     "explain": Entry(
         "jobs.explain", "who holds a file, a peer or a server, since when, what would free it", small=True
     ),
-    "clean": Entry("jobs.clean", "move the files of a delete-safe list to a quarantine, after deciding on each again"),
-    "restore": Entry("jobs.restore", "put quarantined files back where they were", small=True),
-    "purge": Entry("jobs.purge", "delete quarantined runs for good once their grace is over, or archive them"),
+    "clean": Entry(
+        "jobs.clean", "move the files of a delete-safe list to a quarantine, after deciding on each again", gentle=True
+    ),
+    "restore": Entry("jobs.restore", "put quarantined files back where they were", small=True, gentle=True),
+    "purge": Entry(
+        "jobs.purge", "delete quarantined runs for good once their grace is over, or archive them", gentle=True
+    ),
     "maintain": Entry("jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"),
 }

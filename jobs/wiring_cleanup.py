@@ -1,20 +1,19 @@
 """Wires clean, restore and purge: the only jobs that are given something able to move or delete files."""
 
 import logging
-import os
 import socket
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from getpass import getuser
-from pathlib import Path
 
 from jobs.capture_config import CaptureSection, WebHdfsFilesSection
 from jobs.cleanup_config import CleanSection
 from jobs.config import Config, load_config
 from jobs.context import JobContext
 from jobs.second_look import CaptureAgain, CaptureParts
+from jobs.stop_file import stop_asked
 from jobs.wiring_capture import CaptureWiring, revealed
 from pipelines.domain.cleanup.quarantine import Quarantine, check_quarantine
 from pipelines.domain.errors import UsageError
@@ -29,8 +28,6 @@ from pipelines.sources.delete_lists import ListReader
 from pipelines.use_cases.capture import Patience, Subject
 from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
 
-STOP_FILE_ENV = "WALSAFE_STOP_FILE"
-"""A file that appears when a person wants the job to end after its batch (`jobs.launch`)."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -90,7 +87,7 @@ def cleanup(
                 lists=reader,
                 second_look=CaptureAgain(spark, parts, store, audit, reader, scratch),
                 clock=context.clock,
-                stop=_stop_asked,
+                stop=stop_asked,
                 tell=_LOG.info,
                 seconds=time.monotonic,
                 archive=HadoopArchive(hadoop, quarantine.archive) if quarantine.archive else None,
@@ -128,9 +125,3 @@ def _store(
         return WebHdfsWalStore(files.urls, wal_root, within, files.user, files.timeout, clean.threads)
     properties = revealed(files.properties) if files.source == "hadoop" else {}
     return HadoopWalStore(hadoop, wal_root, within, properties, clean.threads)
-
-
-def _stop_asked() -> bool:
-    """Whether a person wants an end: the launcher leaves a file, since Ctrl-C itself would take the JVM along."""
-    told = os.environ.get(STOP_FILE_ENV)
-    return bool(told) and Path(str(told)).exists()

@@ -69,3 +69,31 @@ def restlessness(snapshot: Snapshot, pass_1: frozenset[QueueId], pass_2: frozens
     if pass_1 != pass_2:
         return f"queue {min(str(queue) for queue in pass_1 ^ pass_2)} is in only one of the two passes"
     return None
+
+
+def stranger(snapshot: Snapshot, rows: frozenset[QueueId]) -> str | None:
+    """Why WAL root, HBase and queue table cannot be those of one cluster, or None.
+
+    Files of one cluster judged by another's queues would all look deletable. Every online server keeps a WAL
+    open, so it has a directory below `WALs/`; and in a cluster with peers some queue belongs to a server it knows.
+
+    Args:
+        snapshot: its first membership and its peers are looked at.
+        rows: the queue rows of both scans.
+    """
+    membership = snapshot.membership
+    if membership is None:
+        return None
+    directories = {directory.server for directory in membership.wal_directories}
+    if membership.online and directories and membership.online.isdisjoint(directories):
+        return (
+            f"no online server (such as {min(membership.online)}) has a directory below WALs/ (there is "
+            f"{min(directories)}): wal_root belongs to another cluster than HBase's answers"
+        )
+    known = membership.online | membership.crashing | directories
+    if snapshot.peers and rows and known and not any(row.owner in known for row in rows):
+        return (
+            f"no queue row (such as {min(map(str, rows))}) belongs to a server that HBase knows ({min(known)} …): "
+            "queues are read from another cluster than HBase's answers"
+        )
+    return None

@@ -5,10 +5,11 @@ The order of reading IS the safety argument (design section 1, docs/safety.md).
 
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipelines.domain.capture_order import order_fault, restlessness
+from pipelines.domain.capture_order import order_fault, restlessness, stranger
 from pipelines.domain.errors import MalformedError, RefusedError, UnavailableError
 from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, QueueId, parse_queue_id
 from pipelines.domain.server_names import ServerName
@@ -229,6 +230,9 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
             f"not the capture order: {fault}. Exported inputs must be read by one run of the export script, and the "
             "listing before everything else"
         )
+    strange = stranger(snapshot, _readable(readings.queues_1 | readings.queues_2))
+    if strange is not None:
+        raise RefusedError(f"{strange}. Check wal_root, capture.hbase.site and where queues are read")
     if readings.master != readings.master_2:
         raise RefusedError(
             f"the active master changed from {readings.master} to {readings.master_2} while it was read; capture again"
@@ -280,6 +284,15 @@ def _restless(snapshot: Snapshot, readings: Readings) -> str | None:
     except MalformedError:
         return None  # no second look makes such a row readable; reconcile names it
     return restlessness(snapshot, passes[0], passes[1])
+
+
+def _readable(rows: frozenset[bytes]) -> frozenset[QueueId]:
+    """Those that are in the table's form; reconcile names the others."""
+    found = set()
+    for row in rows:
+        with suppress(MalformedError):
+            found.add(_queue_id(row))
+    return frozenset(found)
 
 
 def _queue_id(row: bytes) -> QueueId:

@@ -246,3 +246,21 @@ def test_ordinary_values_stay() -> None:
         "1", "ENABLED", cluster_key="zk1,zk2:2181:/hbase", config={"hbase.rpc.timeout": "9", "url": "http://h/a?b=c"}
     )
     assert without_secrets(peer) == peer
+
+
+def test_the_parts_of_two_clusters_make_no_snapshot() -> None:
+    """Files of one cluster judged by another's queues would all look deletable."""
+    rows = [b"1-h7,16020,5", b"1-h8,16020,5/h7,16020,1"]
+    foreign_queues = World(rows={"queues-1": rows, "queues-2": rows})
+    with pytest.raises(RefusedError, match="queues are read from another cluster than HBase's answers"):
+        foreign_queues.capture()
+    assert foreign_queues.finished is None
+
+    class ForeignRoot(World):
+        def wal_directories(self) -> tuple[WalDirectory, ...]:
+            return (WalDirectory(ServerName("h7", 16020, 5), 1, 1),)
+
+    foreign_root = ForeignRoot()
+    with pytest.raises(RefusedError, match="wal_root belongs to another cluster than HBase's answers"):
+        foreign_root.capture()
+    assert foreign_root.finished is None

@@ -66,6 +66,12 @@ def runs_in(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def lease_in(name: str) -> int:
+    """Number of the lease under which somebody works on a run, from the name of its directory; 0 = it is at rest."""
+    match = _AT_WORK.fullmatch(name)
+    return int(match.group(1)) if match else 0
+
+
 def check_quarantine(quarantine: str, wal_root: str) -> None:
     """A rename must be able to reach it, and nothing of HBase may.
 

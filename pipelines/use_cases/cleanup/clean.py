@@ -99,9 +99,9 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     manifest = ports.lists.manifest(place.cluster, request.run_id)
     _check_manifest(manifest, decided, place)
     ports.audit.ensure()
-    _check_once(request, ports.audit.actions(decided.run), decided)
     report = Report(manifest, place.quarantine.at_rest(request.run_id))
     if not (request.execute or request.resume):
+        _check_once(request, ports.audit.actions(decided.run), decided)
         _check_age(manifest, ports)
         try:
             for subject, known in _plan(decided, manifest, report, ports):
@@ -113,6 +113,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
             ports.second_look.forget()
         return clean_outcome(place, request.run_id, report, executed=False)
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
+        _check_once(request, ports.audit.actions(decided.run), decided)  # nobody else begins anything now
         attempt = Attempt(decided.run, Action.CLEAN, place.identity, holder.number, request.resume)
         ports.audit.started(attempt, manifest.files, manifest.bytes)
         ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
@@ -142,7 +143,7 @@ def _execute(
     directory = holder.take_run(request.run_id, make=True)
     if directory is None:
         raise RefusedError(f"{place.quarantine.home} cannot hold run {request.run_id}")
-    report.settled = settle(attempt, directory, place, ports)
+    report.settled = settle(attempt, directory, place, ports, holder.check)
     _check_age(report.manifest, ports)
     plan = _plan(decided, report.manifest, report, ports)
     progress = Progress("moved", report.manifest.files, ports)
@@ -154,6 +155,8 @@ def _execute(
             ports.audit.intend(attempt, number, wanted)
         results = move(ports.store, wanted, origin, directory, FileOutcome.MOVED, rest, holder.check) if wanted else []
         results += [known for _, known in batch if known is not None]
+        holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
+        holder.check()  # a holder that was overtaken saw an empty directory: no outcome of any file
         ports.audit.record(attempt, number, results)
         report.add(results)
         progress.more(report.tally)

@@ -4,7 +4,7 @@ import logging
 from types import TracebackType
 
 from pipelines.domain.cleanup.lease import Lease, may_take, numbers, parse_lease
-from pipelines.domain.cleanup.quarantine import Quarantine, runs_in
+from pipelines.domain.cleanup.quarantine import Quarantine, lease_in, runs_in
 from pipelines.domain.errors import UnavailableError, WalsafeError
 from pipelines.ports_cleanup import WalStore
 
@@ -96,6 +96,8 @@ class LeaseHolder:
         home, target = self._quarantine.home, self._quarantine.at_work(run_id, self.number)
         name = runs_in(self._store.names(home)).get(run_id)
         if name is not None:
+            if lease_in(name) > self.number:  # it took over since the check; the run is its own
+                raise UnavailableError(f"{home}/{name} belongs to the next holder: another job is at work; try again")
             if f"{home}/{name}" != target and not self._store.rename_directory(f"{home}/{name}", target):
                 raise UnavailableError(f"{home}/{name} vanished: another job is at work on this cluster; try again")
         elif make:

@@ -94,7 +94,7 @@ def _purge_run(
     if directory is None:
         raise UsageError(f"run {run_id} vanished from {place.quarantine.home}; try again")
     attempt = Attempt(decided.run, Action.PURGE, place.identity, holder.number, words=request.before_grace)
-    settle(attempt, directory, place, ports)
+    settle(attempt, directory, place, ports, holder.check)
     files = resting_files(ports.store, directory)
     report = RunPurge(run_id, REHEARSAL)
     waits = _waits(decided, place, ports)
@@ -136,6 +136,7 @@ def _execute(
     report: RunPurge,
 ) -> None:
     ready, report.left = _ready(decided, directory, ports)
+    holder.check()
     if report.left:
         ports.audit.record(attempt, 0, report.left)
     report.tally = report.tally.plus(report.left)
@@ -144,6 +145,8 @@ def _execute(
         holder.check()
         ports.audit.intend(attempt, number, batch)
         results = _delete(batch, attempt.run.run_id, directory, place, ports)
+        holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
+        holder.check()  # see clean: what an overtaken holder saw is no outcome
         ports.audit.record(attempt, number, results)
         report.left += [one for one in results if one.outcome in (FileOutcome.FAILED, FileOutcome.CHANGED)]
         report.tally = report.tally.plus(results)

@@ -52,17 +52,19 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 "restored or never cleaned; the table deletions says which"
             )
         attempt = Attempt(decided.run, Action.RESTORE, place.identity, holder.number)
-        wanted = _wanted(resting_files(ports.store, directory), request.paths, request.run_id)
+        settled = settle(attempt, directory, place, ports, holder.check)  # nothing below may keep it from that
+        wanted = _wanted(resting_files(ports.store, directory), request, place, ports)
         ports.audit.started(attempt, len(wanted), sum(one.length for one in wanted))
         ending = Ending(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
         try:
-            settled = settle(attempt, directory, place, ports)
             progress = Progress("restored", len(wanted), ports)
             for number, batch in enumerate(batches(wanted, place.batch), start=1):
                 holder.check()
                 ports.audit.intend(attempt, number, batch)
                 home = place.wal_root
                 done = move(ports.store, batch, directory, home, FileOutcome.RESTORED, home, holder.check)
+                holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
+                holder.check()  # see clean: what an overtaken holder saw is no outcome
                 ports.audit.record(attempt, number, done)
                 results += [one for one in done if one.outcome is not FileOutcome.RESTORED]
                 tally = tally.plus(done)
@@ -80,16 +82,21 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
     return _outcome(place, request, ending, results, settled)
 
 
-def _wanted(resting: Sequence[Subject], paths: Sequence[str], run_id: str) -> list[Subject]:
-    if not paths:
+def _wanted(
+    resting: Sequence[Subject], request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts
+) -> list[Subject]:
+    """Files to put back; those that an earlier attempt has put back are passed over, so that a command can go on."""
+    if not request.paths:
         return list(resting)
     by_path = {one.path: one for one in resting}
-    missing = [path for path in paths if path not in by_path]
-    if missing:
-        raise UsageError(
-            f"{missing[0]!r} is not in the quarantine of run {run_id}; paths are written as in wal_verdicts (oldWALs/…)"
-        )
-    return [by_path[path] for path in dict.fromkeys(paths)]
+    missing = [path for path in dict.fromkeys(request.paths) if path not in by_path]
+    for path, found in zip(missing, ports.store.seen([f"{place.wal_root}/{path}" for path in missing]), strict=True):
+        if found is None:
+            raise UsageError(
+                f"{path!r} is not in the quarantine of run {request.run_id}, nor below {place.wal_root}; paths are "
+                "written as in wal_verdicts (oldWALs/…)"
+            )
+    return [by_path[path] for path in dict.fromkeys(request.paths) if path in by_path]
 
 
 def _outcome(

@@ -1,5 +1,6 @@
 """The intents that a dead job left: looked up in the file system, and given their outcome."""
 
+from collections.abc import Callable
 from itertools import groupby
 
 from pipelines.domain.cleanup.deletions import Action
@@ -9,7 +10,9 @@ from pipelines.use_cases.cleanup.moving import same
 from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
 
 
-def settle(attempt: Attempt, directory: str, place: CleanupPlace, ports: CleanupPorts) -> int:
+def settle(
+    attempt: Attempt, directory: str, place: CleanupPlace, ports: CleanupPorts, check: Callable[[], None]
+) -> int:
     """Write the outcomes that are missing; touches no file.
 
     Args:
@@ -17,6 +20,7 @@ def settle(attempt: Attempt, directory: str, place: CleanupPlace, ports: Cleanup
         directory: where the run's quarantine is now.
         place: of the cluster.
         ports: the edges.
+        check: raises where another job holds the lease: what was seen may be another run of events then.
 
     Returns:
         How many there were.
@@ -31,6 +35,7 @@ def settle(attempt: Attempt, directory: str, place: CleanupPlace, ports: Cleanup
             settled(action, subject, Places(same(subject, there), same(subject, here)), f"{rest}/{subject.path}")
             for subject, there, here in zip(subjects, home, quarantine, strict=True)
         ]
+        check()
         ports.audit.record(
             Attempt(attempt.run, Action(action), attempt.identity, attempt.lease), batch, results, lease=lease
         )

@@ -1,0 +1,322 @@
+"""The two edges of the clean-up in memory, so that a job can be stopped, killed or overtaken at each side effect.
+
+Every call that changes something is a *step* with a name (`Process.step`); a call for many files is a step for each.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pipelines.domain.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
+from pipelines.domain.cleanup.quarantine import runs_in
+from pipelines.domain.errors import UnavailableError
+from pipelines.domain.run_summary import RunKey
+from pipelines.ports import FileBatch
+from pipelines.ports_cleanup import Move, Seen
+from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending, Intent
+
+T = TypeVar("T")
+
+
+class Killed(BaseException):
+    """SIGKILL: no `except Exception` sees it, and a dead process changes nothing in its `finally` either."""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """Die at the step with that number, before it or after it."""
+
+    step: int
+    after: bool
+
+
+@dataclass
+class Process:
+    """One job.
+
+    Attributes:
+        kill: where it dies; None = it lives.
+        meanwhile: what happens just before the step with that number, while this job sleeps.
+        steps: names of the steps so far.
+    """
+
+    kill: Kill | None = None
+    meanwhile: Mapping[int, Callable[[], None]] = field(default_factory=dict)
+    steps: list[str] = field(default_factory=list)
+    dead: bool = False
+
+    def step(self, name: str, effect: Callable[[], T]) -> T:
+        """Do one thing that others can see."""
+        self.alive()
+        number = len(self.steps)
+        self.steps.append(name)
+        if number in self.meanwhile:
+            self.meanwhile[number]()
+        self._die(Kill(number, after=False))
+        done = effect()
+        self._die(Kill(number, after=True))
+        return done
+
+    def alive(self) -> None:
+        if self.dead:
+            raise Killed
+
+    def _die(self, now: Kill) -> None:
+        if self.kill == now:
+            self.dead = True
+            raise Killed
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file; `text` of the small ones."""
+
+    length: int
+    modification_time: int
+    text: str = ""
+
+
+@dataclass
+class Disk:
+    """A file system.
+
+    Attributes:
+        now: ms.
+        taken: the highest lease that ever gave a run's directory its name.
+        unfenced: what a holder did to files of a run that a later one had taken; must stay empty.
+    """
+
+    now: int
+    files: dict[str, Entry] = field(default_factory=dict)
+    directories: set[str] = field(default_factory=set)
+    taken: dict[str, int] = field(default_factory=dict)
+    unfenced: list[str] = field(default_factory=list)
+
+    def make(self, directory: str) -> None:
+        while directory.count("/") > 2 and directory not in self.directories:
+            self.directories.add(directory)
+            directory = directory.rpartition("/")[0]
+
+    def below(self, directory: str) -> dict[str, Entry]:
+        return {uri: self.files[uri] for uri in sorted(self.files) if uri.startswith(f"{directory}/")}
+
+    def names(self, directory: str) -> list[str]:
+        inside = (uri for uri in (*self.files, *self.directories) if uri.startswith(f"{directory}/"))
+        return sorted({uri[len(directory) + 1 :].partition("/")[0] for uri in inside})
+
+    def take(self, directory: str) -> None:
+        lease, run = _at_work(directory)
+        if run:
+            self.taken[run] = max(lease, self.taken.get(run, 0))
+
+    def touched(self, *uris: str) -> None:
+        for uri in uris:
+            lease, run = _at_work(uri)
+            if run and lease < self.taken.get(run, 0):
+                self.unfenced.append(uri)
+
+
+def _at_work(uri: str) -> tuple[int, str]:
+    name = next((element for element in uri.split("/") if element.startswith(".at-work-")), "")
+    run = next(iter(runs_in([name])), "") if name else ""
+    return (int(name.split("-")[2]), run) if run else (0, "")
+
+
+class MemoryStore:
+    """`WalStore` of one process."""
+
+    def __init__(self, disk: Disk, process: Process) -> None:
+        self._disk = disk
+        self._process = process
+
+    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+        self._process.alive()
+        return [self._look(uri) for uri in uris]
+
+    def _look(self, uri: str) -> Seen | None:
+        entry = self._disk.files.get(uri)
+        if entry is not None:
+            return Seen(entry.length, entry.modification_time)
+        return Seen(0, 0, is_file=False) if uri in self._disk.directories else None
+
+    def move(self, moves: Sequence[Move]) -> list[str | None]:
+        return [self._process.step(f"move {_name(one.source)}", lambda one=one: self._move(one)) for one in moves]
+
+    def _move(self, move: Move) -> str | None:
+        disk = self._disk
+        if move.source not in disk.files:
+            return "FileNotFoundException"
+        if self._look(move.target) is not None:
+            return "FileAlreadyExistsException"
+        if move.target.rpartition("/")[0] not in disk.directories:
+            return "FileNotFoundException: no parent"
+        disk.files[move.target] = disk.files.pop(move.source)
+        disk.touched(move.source, move.target)
+        return None
+
+    def delete(self, uris: Sequence[str]) -> list[str | None]:
+        return [self._process.step(f"delete {_name(uri)}", lambda uri=uri: self._delete(uri)) for uri in uris]
+
+    def _delete(self, uri: str) -> str | None:
+        if self._disk.files.pop(uri, None) is not None:
+            self._disk.touched(uri)
+        return None
+
+    def walk(self, directory: str) -> Iterator[FileBatch]:
+        self._process.alive()
+        found = self._disk.below(directory)
+        yield FileBatch(
+            [uri[len(directory) + 1 :] for uri in found],
+            [entry.length for entry in found.values()],
+            [entry.modification_time for entry in found.values()],
+        )
+
+    def make_directories(self, uris: Sequence[str]) -> None:
+        for uri in uris:
+            self._process.step(f"make_directories {_name(uri)}", lambda uri=uri: self._make(uri))
+
+    def _make(self, uri: str) -> None:
+        self._disk.make(uri)
+        self._disk.take(uri)
+
+    def remove_empty(self, directory: str) -> bool:
+        return self._process.step(f"remove_empty {_name(directory)}", lambda: self._remove(directory))
+
+    def _remove(self, directory: str) -> bool:
+        if self._disk.below(directory):
+            return False
+        inside = f"{directory}/"
+        self._disk.directories -= {one for one in self._disk.directories if f"{one}/".startswith(inside)}
+        return True
+
+    def names(self, directory: str) -> list[str]:
+        self._process.alive()
+        return self._disk.names(directory)
+
+    def rename_directory(self, source: str, target: str) -> bool:
+        return self._process.step(f"rename_directory {_name(source)}", lambda: self._rename(source, target))
+
+    def _rename(self, source: str, target: str) -> bool:
+        disk = self._disk
+        if source not in disk.directories:
+            return False
+        if self._look(target) is not None:
+            raise UnavailableError(f"{target} exists")
+        inside = f"{source}/"
+        disk.files = {_moved(uri, inside, target): entry for uri, entry in disk.files.items()}
+        disk.directories = {_moved(f"{one}/", inside, target).removesuffix("/") for one in disk.directories}
+        disk.take(target)
+        return True
+
+    def create(self, uri: str, text: str) -> bool:
+        made = self._process.step(f"create {_name(uri)}", lambda: self._create(uri))
+        if made:  # a creator that dies here leaves an empty file
+            self._process.step(f"write {_name(uri)}", lambda: self._write(uri, text))
+        return made
+
+    def _create(self, uri: str) -> bool:
+        if uri in self._disk.files:
+            return False
+        self._write(uri, "")
+        return True
+
+    def replace(self, uri: str, text: str) -> None:
+        self._process.step(f"replace {_name(uri)}", lambda: self._write(uri, text))
+
+    def _write(self, uri: str, text: str) -> None:
+        self._disk.make(uri.rpartition("/")[0])
+        self._disk.files[uri] = Entry(len(text), self._disk.now, text)
+
+    def read(self, uri: str) -> str | None:
+        self._process.alive()
+        entry = self._disk.files.get(uri)
+        return None if entry is None else entry.text
+
+
+def _name(uri: str) -> str:
+    return uri.rpartition("/")[2]
+
+
+def _moved(uri: str, inside: str, target: str) -> str:
+    return f"{target}/{uri[len(inside) :]}" if uri.startswith(inside) else uri
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of `deletions`: an intent where there is no result."""
+
+    run: RunKey
+    action: Action
+    lease: int
+    batch: int
+    at: int
+    subject: Subject
+    result: Result | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (self.run, self.subject.path, self.action, self.lease, self.batch)
+
+
+@dataclass
+class Lake:
+    """The tables."""
+
+    decided: dict[str, DecidedRun] = field(default_factory=dict)
+    cleanups: list[tuple[Attempt, str]] = field(default_factory=list)
+    deletions: list[Row] = field(default_factory=list)
+
+    def unsettled(self, run: RunKey) -> list[Row]:
+        done = {row.key for row in self.deletions if row.result}
+        found = [row for row in self.deletions if row.run == run and row.result is None and row.key not in done]
+        return sorted(found, key=lambda row: (row.lease, row.batch, row.subject.path))
+
+    def placed(self, run: RunKey) -> dict[str, Row]:
+        """The row of each path that says last where it is, as `LakeAudit.outcomes` has it."""
+        rows = [row for row in self.deletions if row.run == run and row.result and row.result.outcome in PLACING_OUTCOMES]
+        return {row.subject.path: row for row in sorted(rows, key=lambda row: (row.lease, row.batch, row.at))}
+
+
+class MemoryAudit:
+    """`CleanupAudit` of one process; an append is one step, as a commit of Delta is."""
+
+    def __init__(self, lake: Lake, disk: Disk, process: Process) -> None:
+        self._lake = lake
+        self._disk = disk
+        self._process = process
+
+    def ensure(self) -> None:
+        self._process.alive()
+
+    def decided(self, _cluster: str, run_id: str) -> DecidedRun | None:
+        return self._lake.decided.get(run_id)
+
+    def started(self, attempt: Attempt, _files: int, _size: int) -> None:
+        self._process.step("started", lambda: self._lake.cleanups.append((attempt, "STARTED")))
+
+    def ended(self, attempt: Attempt, ending: Ending) -> None:
+        self._process.step("ended", lambda: self._lake.cleanups.append((attempt, ending.status)))
+
+    def intend(self, attempt: Attempt, batch: int, subjects: Sequence[Subject]) -> None:
+        self._append("intend", attempt, batch, attempt.lease, [(one, None) for one in subjects])
+
+    def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
+        named = [(one.subject, one) for one in results]
+        self._append("record", attempt, batch, attempt.lease if lease is None else lease, named)
+
+    def _append(
+        self, step: str, attempt: Attempt, batch: int, lease: int, named: Iterable[tuple[Subject, Result | None]]
+    ) -> None:
+        rows = [Row(attempt.run, attempt.action, lease, batch, self._disk.now, *one) for one in named]
+        self._process.step(step, lambda: self._lake.deletions.extend(rows))
+
+    def actions(self, run: RunKey) -> frozenset[Action]:
+        return frozenset(attempt.action for attempt, _ in self._lake.cleanups if attempt.run == run)
+
+    def unsettled(self, run: RunKey) -> list[Intent]:
+        self._process.alive()
+        return [Intent(row.action, row.lease, row.batch, row.subject) for row in self._lake.unsettled(run)]
+
+    def moved_at(self, run: RunKey) -> int | None:
+        rows = self._lake.placed(run).values()
+        return max((row.at for row in rows if row.result and row.result.outcome is FileOutcome.MOVED), default=None)

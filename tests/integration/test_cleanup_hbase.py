@@ -1,0 +1,378 @@
+"""The clean-up on the real thing (issue #4, proof): two replicating clusters on one HDFS.
+
+Every job runs as a user who has the rights of docs/cleanup-privileges.md and no others.
+"""
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from pipelines.domain.settings import DAY_MS
+from tests.cleanup_real_lab import CLEANER, HOME, Entry, Later, RealLab
+from tests.cluster.classpath import PROJECT
+from tests.cluster.hbase import HBaseCluster
+from tests.cluster.hdfs import HdfsCluster
+from tests.cluster.oracle import Oracle
+from tests.integration.test_real_cluster import wait_until_shipped
+
+pytestmark = pytest.mark.realhbase
+
+TABLE, PEER = "cleanup", "cleaned"
+NO_LIMIT = (1 << 63) - 1
+LEASE_SECONDS = 1.2
+FABRICATED = 16
+"""Further archived WALs of servers that have replicated beyond them, so that there are several batches."""
+PRIVILEGES = PROJECT / "docs" / "cleanup-privileges.md"
+
+
+def acl_commands(hdfs: HdfsCluster, root: str) -> None:
+    """Runs the page's own `hdfs dfs -setfacl` lines, on this cluster's directories."""
+    commands = re.findall(r"^hdfs dfs -setfacl -m (\S+) (\S+)$", PRIVILEGES.read_text(), re.MULTILINE)
+    assert len(commands) >= 3
+    entry_of = hdfs.jvm.view.org.apache.hadoop.fs.permission.AclEntry
+    for spec, path in commands:
+        below = hdfs.path(re.sub(r"^/hbase(?=/|$)", root, path))
+        if hdfs.file_system().exists(below):
+            hdfs.file_system().modifyAclEntries(below, entry_of.parseAclSpec(spec, True))
+
+
+@pytest.fixture(scope="module")
+def cleaner(
+    hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster, hdfs_cluster: HdfsCluster, hbase_spark: SparkSession
+) -> Iterator[SparkSession]:
+    """The session, its JVM logged in as the user of the clean-up; nobody else but HBase may look below its root."""
+    root, files = f"/{hbase_cluster.name}", hdfs_cluster.file_system()
+    for peer_id in hbase_cluster.peers():
+        hbase_cluster.remove_peer(peer_id)
+    for cluster in (hbase_cluster, peer_cluster):
+        cluster.create_table(TABLE)
+    for name in ("lake", "quarantine"):
+        files.mkdirs(hdfs_cluster.path(f"{HOME}/{name}"))
+        files.setOwner(hdfs_cluster.path(f"{HOME}/{name}"), CLEANER, CLEANER)
+    before = files.getFileStatus(hdfs_cluster.path(root)).getPermission()
+    hdfs_cluster.set_permission(root, 0o700)
+    acl_commands(hdfs_cluster, root)
+    jvm: Any = hbase_spark.sparkContext._jvm
+    information = jvm.org.apache.hadoop.security.UserGroupInformation
+    user = information.getLoginUser()
+    information.setLoginUser(information.createRemoteUser(CLEANER))
+    try:
+        yield hbase_spark
+    finally:
+        information.setLoginUser(user)
+        for directory in (root, f"{root}/WALs", f"{root}/oldWALs"):
+            files.removeAcl(hdfs_cluster.path(directory))
+        files.setPermission(hdfs_cluster.path(root), before)
+        for peer_id in hbase_cluster.peers():
+            hbase_cluster.remove_peer(peer_id)
+
+
+def fabricate(hdfs: HdfsCluster, cluster: HBaseCluster) -> None:
+    """Older WALs of a group that has an offset."""
+    names = (re.fullmatch(r"oldWALs/(.+)\.(\d{13})", file.path) for file in cluster.old_wals())
+    group, oldest = min((match.group(1), int(match.group(2))) for match in names if match)
+    for number in range(1, FABRICATED + 1):
+        hdfs.create_file(f"/{cluster.name}/oldWALs/{group}.{oldest - number}", b"w" * number)
+
+
+@pytest.fixture(scope="module")
+def opened(
+    cleaner: SparkSession,
+    hbase_cluster: HBaseCluster,
+    peer_cluster: HBaseCluster,
+    hdfs_cluster: HdfsCluster,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., RealLab]:
+    """Makes labs on a cluster that has shipped all it could, its peer disabled, with a row that waits for it."""
+    hbase_cluster.add_peer(PEER, peer_cluster.cluster_key)
+    hbase_cluster.archive_wals(TABLE)
+    hbase_cluster.wait_replicated(TABLE, peer_cluster, 26)
+
+    def of(name: str, files: str = "hadoop") -> RealLab:
+        wait_until_shipped(hbase_cluster)
+        hbase_cluster.disable_peer(PEER)
+        hbase_cluster.put(TABLE, [f"waits for {name} {number}" for number in range(30)])
+        hbase_cluster.archive_wals(TABLE)
+        fabricate(hdfs_cluster, hbase_cluster)
+        return RealLab(hbase_cluster, hdfs_cluster, cleaner, tmp_path_factory.mktemp(name), name, files)
+
+    return of
+
+
+def held(lab: RealLab) -> set[str]:
+    """What HBase itself would keep now."""
+    files = lab.cluster.old_wals()
+    answers = Oracle(lab.cluster).verdicts(files)
+    return {file.path for file, answer in zip(files, answers, strict=True) if answer != "DELETE"}
+
+
+@pytest.mark.parametrize("files", ["hadoop", "webhdfs"])
+def test_every_row_arrives_after_a_clean_up(
+    opened: Callable[..., RealLab], peer_cluster: HBaseCluster, files: str
+) -> None:
+    lab = opened(f"story-{files}", files)
+    start, keeps = lab.home(), held(lab)
+    arrived = peer_cluster.count(TABLE)
+    assert keeps, "nothing waits for the peer: nothing would be proved"
+    lab.night()
+    listed = lab.listed()
+    assert len(listed) > FABRICATED
+    assert not listed & keeps
+    assert lab.clean().result["done_files"] == len(listed)
+    assert lab.home() == start
+    done = lab.clean(execute=True)
+    assert (done.exit_code, done.result["status"], done.result["done_files"]) == (0, "DONE", len(listed)), done.text
+    assert set(lab.resting()) == listed
+    assert keeps <= set(lab.home())
+    assert peer_cluster.count(TABLE) == arrived
+    lab.assert_audit_is_true()
+
+    lab.cluster.enable_peer(PEER)
+    lab.cluster.put(TABLE, [f"after {files} {number}" for number in range(30)])
+    lab.cluster.wait_replicated(TABLE, peer_cluster, lab.cluster.count(TABLE))
+    assert lab.cluster.count(TABLE) == arrived + 60
+
+    half = sorted(listed)[::2]
+    restored = lab.restore(half)
+    assert (restored.exit_code, restored.result["done_files"]) == (0, len(half))
+    assert set(half) <= set(lab.home())
+    purged = lab.purge("the disk is full")
+    assert purged.exit_code == 0, purged.text
+    assert lab.resting() == {}
+    lab.assert_nothing_is_lost(start)
+    assert sorted(lab.outcomes().values()) == ["PURGED"] * (len(listed) - len(half)) + ["RESTORED"] * len(half)
+    lab.cluster.put(TABLE, [f"at last {files} {number}" for number in range(30)])
+    lab.cluster.wait_replicated(TABLE, peer_cluster, lab.cluster.count(TABLE))
+    assert peer_cluster.count(TABLE) == arrived + 90
+
+
+# lists that are wrong
+
+
+@pytest.fixture(scope="module")
+def wrong(opened: Callable[..., RealLab]) -> RealLab:
+    lab = opened("wrong")
+    lab.night()
+    return lab
+
+
+@pytest.fixture
+def untouched(wrong: RealLab) -> Iterator[RealLab]:
+    """The lab, whose list is put right again; nothing may have been moved meanwhile."""
+    before = {file: file.read_bytes() for file in wrong.list_folder.iterdir() if file.is_file()}
+    start = wrong.home()
+    yield replace(wrong)
+    for file, content in before.items():
+        file.write_bytes(content)
+    assert wrong.resting() == {}
+    now = wrong.home()
+    assert {path: now.get(path) for path in start} == start
+
+
+def refused(lab: RealLab) -> str:
+    """The second attempt can only be one that goes on with the first."""
+    first = not (lab.work / "tried").exists()
+    (lab.work / "tried").touch()
+    code, said = lab.attempt(resume=not first)
+    if "nothing to resume" in said:
+        code, said = lab.attempt()
+    assert code == 3, said
+    return said
+
+
+def rewrite(lab: RealLab, line: str, *, digest: bool) -> None:
+    """Puts another line in the place of the list's last one."""
+    (part,) = lab.list_folder.glob("part-*.txt")
+    lines = part.read_text().splitlines()
+    part.write_text("".join(f"{one}\n" for one in (*lines[:-1], line)))
+    for checksum in lab.list_folder.glob(".*.crc"):
+        checksum.unlink()
+    if digest:
+        manifest = lab.list_folder / "manifest.json"
+        document = json.loads(manifest.read_text())
+        document["parts"][0]["sha256"] = hashlib.sha256(part.read_bytes()).hexdigest()
+        manifest.write_text(json.dumps(document))
+
+
+def test_an_edited_part(untouched: RealLab) -> None:
+    rewrite(untouched, f"{untouched.cluster.wal_root}/{min(held(untouched))}", digest=False)
+    assert "its SHA-256 differs" in refused(untouched)
+
+
+def test_an_edited_part_and_its_digest(untouched: RealLab) -> None:
+    rewrite(untouched, f"{untouched.cluster.wal_root}/{min(held(untouched))}", digest=True)
+    assert "which the run did not find DELETABLE" in refused(untouched)
+
+
+def test_a_line_that_leads_elsewhere(untouched: RealLab) -> None:
+    wal = min(file.path for file in untouched.cluster.files("WALs"))
+    rewrite(untouched, f"{untouched.cluster.wal_root}/oldWALs/../{wal}", digest=True)
+    assert "does not lie below oldWALs" in refused(untouched)
+
+
+def test_a_peer_that_was_added_since(untouched: RealLab, peer_cluster: HBaseCluster) -> None:
+    untouched.cluster.add_peer("late", peer_cluster.cluster_key, enabled=False)
+    try:
+        assert "peer 'late' was added since the list was decided" in refused(untouched)
+    finally:
+        untouched.cluster.remove_peer("late")
+
+
+def test_the_list_of_another_cluster(untouched: RealLab, peer_cluster: HBaseCluster) -> None:
+    untouched.site_of = peer_cluster
+    said = refused(untouched)
+    assert f"id {untouched.cluster.cluster_id}, but the one that answers is {peer_cluster.cluster_id}" in said
+
+
+def test_a_list_that_is_too_old(untouched: RealLab) -> None:
+    untouched.clock = Later(2 * DAY_MS)
+    assert "the list is valid until" in refused(untouched)
+
+
+def test_z_a_file_that_was_made_anew_is_left_and_the_others_go(wrong: RealLab, hdfs_cluster: HdfsCluster) -> None:
+    start, listed = wrong.home(), wrong.listed()
+    anew = max(listed)
+    hdfs_cluster.create_file(f"/{wrong.cluster.name}/{anew}", b"another file of that name, and of another length")
+    code, said = wrong.attempt(resume=True)
+    if "nothing to resume" in said:
+        code, said = wrong.attempt()
+    assert code == 0, said
+    assert re.search(rf"CHANGED +{re.escape(anew)}: it has 48 bytes", said)
+    assert set(wrong.resting()) == listed - {anew}
+    assert wrong.outcomes()[anew] == "CHANGED"
+    entry: Entry = wrong.home()[anew]
+    wrong.assert_nothing_is_lost({**start, anew: entry})
+
+
+# faults
+
+
+def test_faults_of_hdfs_one_after_the_other(opened: Callable[..., RealLab], hdfs_cluster: HdfsCluster) -> None:
+    lab = opened("faults")
+    files, quarantine = hdfs_cluster.file_system(), hdfs_cluster.path(lab.quarantine)
+    lab.night()
+    start, listed = lab.home(), lab.listed()
+
+    # the quarantine is somebody else's
+    files.mkdirs(quarantine)
+    code, said = lab.attempt()
+    assert (code, "Permission denied" in said, lab.quarantine in said) == (2, True, True), said
+    assert lab.resting() == {}
+    files.setOwner(quarantine, CLEANER, CLEANER)
+
+    # the name node goes into safe mode after an intent
+    lab.happens("store", "move", lambda: hdfs_cluster.safe_mode(True))
+    try:
+        code, said = lab.attempt()
+    finally:
+        hdfs_cluster.safe_mode(False)
+    assert (code, "safe mode" in said.lower()) == (4, True), said
+    lab.assert_nothing_is_lost(start)
+
+    # a quota lets the quarantine's directory and one file more in
+    def limit() -> None:
+        used = files.getQuotaUsage(quarantine).getFileAndDirectoryCount()
+        files.setQuota(quarantine, used + 2, NO_LIMIT)
+
+    time.sleep(LEASE_SECONDS)
+    lab.happens("store", "move", limit)
+    code, said = lab.attempt(resume=True)
+    assert (code, "quota" in said.lower()) == (4, True), said
+    lab.assert_nothing_is_lost(start)
+    assert 0 < len(lab.resting()) < 4
+    files.setQuota(quarantine, -1, -1)
+
+    # files are moved, and the lake does not take their outcomes
+    time.sleep(LEASE_SECONDS)
+    logs = f"{HOME}/lake/deletions/_delta_log"
+    lab.happens("store", "move", lambda: hdfs_cluster.set_permission(logs, 0o500) or files.setOwner(
+        hdfs_cluster.path(logs), "somebody", "else"))  # fmt: skip
+    code, said = lab.attempt(resume=True)
+    assert (code, "deletions" in said) == (2, True), said
+    files.setOwner(hdfs_cluster.path(logs), CLEANER, CLEANER)
+    hdfs_cluster.set_permission(logs, 0o755)
+    lab.assert_nothing_is_lost(start)
+    moved = set(lab.resting())
+    assert moved > {path for path, outcome in lab.outcomes().items() if outcome == "MOVED"}, "none is unwritten"
+
+    # HBase's own cleaner was quicker: before the second look, and after it
+    early, late = sorted(listed - moved)[:3], sorted(listed - moved)[-2:]
+
+    def take(paths: list[str]) -> None:
+        for path in paths:
+            assert files.delete(hdfs_cluster.path(f"/{lab.cluster.name}/{path}"), False)
+
+    take(early)
+    time.sleep(LEASE_SECONDS)
+    lab.happens("audit", "intend", lambda: take(late))
+    code, said = lab.attempt(resume=True)
+    assert (code, "5 are gone already" in said) == (0, True), said
+    lab.assert_nothing_is_lost(start, taken=[*early, *late])
+    lab.assert_audit_is_true()
+    outcomes = lab.outcomes()
+    assert {outcomes[path] for path in (*early, *late)} == {"ALREADY_GONE"}
+    assert set(lab.resting()) == listed - {*early, *late}
+
+
+# rights
+
+
+def test_the_same_user_can_touch_nothing_else(
+    cleaner: SparkSession, hbase_cluster: HBaseCluster, hdfs_cluster: HdfsCluster
+) -> None:
+    hbase_cluster.flush(TABLE)
+    tables = [file.path for file in hbase_cluster.files(f"data/default/{TABLE}") if "/f/" in file.path]
+    wals = [file.path for file in hbase_cluster.files("WALs")]
+    before = {file.path for name in ("data", "WALs") for file in hbase_cluster.files(name)}
+    context: Any = cleaner.sparkContext
+    fs = context._jvm.org.apache.hadoop.fs
+    root = fs.Path(hbase_cluster.wal_root)
+    theirs = root.getFileSystem(context._jsc.hadoopConfiguration())
+    own = fs.Path(f"{hdfs_cluster.uri}{HOME}/quarantine/stolen")
+    for path in (fs.Path(root, one) for one in (min(tables), min(wals), "hbase.id")):
+        for attempt in (
+            lambda path=path: theirs.delete(path, False),
+            lambda path=path: theirs.rename(path, own),
+            lambda path=path: theirs.create(path.suffix(".new")),
+        ):
+            with pytest.raises(Py4JJavaError, match=f"Permission denied: user={CLEANER}"):
+                attempt()
+    assert before <= {file.path for name in ("data", "WALs") for file in hbase_cluster.files(name)}
+    # and where it may write, it can: the denials above are not those of a user who may nothing
+    made = fs.Path(root, "oldWALs/made")
+    theirs.create(made).close()
+    assert theirs.rename(made, own)
+    assert theirs.delete(own, False)
+
+
+def test_hbase_can_delete_what_restore_put_into_a_directory_of_its_own(
+    cleaner: SparkSession, hbase_cluster: HBaseCluster, hdfs_cluster: HdfsCluster
+) -> None:
+    """With `hbase.separate.oldlogdir.by.regionserver` restore may have to make the server's directory again."""
+    context: Any = cleaner.sparkContext
+    fs = context._jvm.org.apache.hadoop.fs
+    server = fs.Path(f"{hbase_cluster.wal_root}/oldWALs/h1,16020,1")
+    theirs = server.getFileSystem(context._jsc.hadoopConfiguration())
+    assert theirs.mkdirs(server)
+    theirs.create(fs.Path(server, "wal")).close()
+    information = context._jvm.org.apache.hadoop.security.UserGroupInformation
+    as_hbase = information.createRemoteUser("hbase")
+    user = information.getLoginUser()
+    information.setLoginUser(as_hbase)
+    try:
+        assert fs.FileSystem.newInstance(server.toUri(), context._jsc.hadoopConfiguration()).delete(server, True)
+    finally:
+        information.setLoginUser(user)
+
+
+def test_the_page_s_commands_are_the_ones_that_were_run() -> None:
+    assert Path(PRIVILEGES).is_file()
