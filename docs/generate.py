@@ -25,8 +25,8 @@ its columns. No metastore is needed, and the reader protocol is version 1. Colum
 
 Filter by `run_date` first: it lets a reader skip every other night. The rows of one cluster and `run_id` are replaced
 whole when that run is repeated. `runs` is append-only: its last row of a `run_id` counts. So are `cleanups` and
-`deletions`, the audit of the clean-up ([how to ask it](cleanup.md#the-audit)). To look at the last night of each cluster,
-join with the newest `runs` row whose `status` is `DONE`.
+`deletions`, the audit of the clean-up ([how to ask it](cleanup.md#the-audit)). To look at the last night of each
+cluster, join with the newest `runs` row whose `status` is `DONE`.
 
 Every column may be NULL where the value is unknown, or where an older walsafe wrote the row.
 """

@@ -40,32 +40,45 @@ def test_what_purge_refused_is_purged_once_nobody_needs_it(lab: Lab) -> None:
 
 @dataclass
 class Overtaken:
-    """A store whose holder sleeps past its lease just before it makes directories: another job takes the run."""
+    """A store whose holder sleeps past its lease just before a call about files of `oldWALs`: another takes the run."""
 
     inner: Any
     quarantine: Quarantine
+    at: str
     takes_over: bool = True
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
         return getattr(self.inner, name)
 
     def make_directories(self, uris: list[str]) -> None:
-        if self.takes_over and any(uri.endswith("/oldWALs") for uri in uris):
+        self._sleep("make_directories", uris)
+        self.inner.make_directories(uris)
+
+    def delete(self, uris: list[str]) -> list[str | None]:
+        self._sleep("delete", uris)
+        return self.inner.delete(uris)  # type: ignore[no-any-return]
+
+    def _sleep(self, call: str, uris: list[str]) -> None:
+        if call == self.at and self.takes_over and any("/oldWALs" in uri for uri in uris):
             self.takes_over = False
             other = LeaseHolder(self.inner, self.quarantine, "another job", 1)
             other.__enter__()
             assert other.take_run(RUN) is not None
-        self.inner.make_directories(uris)
+
+
+def overtaken(lab: Lab, at: str) -> None:
+    """From now on."""
+    home = Quarantine(f"file://{lab.root}/quarantine", CLUSTER)
+
+    def changed(ports: CleanupPorts) -> CleanupPorts:
+        return replace(ports, store=Overtaken(ports.store, home, at))  # type: ignore[arg-type]
+
+    lab.changed = changed
 
 
 def test_a_holder_that_slept_cannot_make_its_directory_anew_and_go_on(lab: Lab) -> None:
     before = lab.home()
-    home = Quarantine(f"file://{lab.root}/quarantine", CLUSTER)
-
-    def overtaken(ports: CleanupPorts) -> CleanupPorts:
-        return replace(ports, store=Overtaken(ports.store, home))  # type: ignore[arg-type]
-
-    lab.changed = overtaken
+    overtaken(lab, "make_directories")
     with pytest.raises(UnavailableError, match="lease 1 expired and another job holds lease 2"):
         lab.clean(execute=True)
     assert lab.home() == before
@@ -73,3 +86,16 @@ def test_a_holder_that_slept_cannot_make_its_directory_anew_and_go_on(lab: Lab) 
     assert lab.clean(resume=True).result["done_files"] == 4
     assert lab.restore().result["done_files"] == 4
     assert lab.home() == before
+
+
+def test_a_purge_that_slept_does_not_say_that_it_deleted(lab: Lab) -> None:
+    """What it finds gone lies in the directory of the next holder."""
+    assert lab.clean(execute=True).exit_code == 0
+    overtaken(lab, "delete")
+    with pytest.raises(UnavailableError, match="expired and another job holds lease"):
+        lab.purge(execute=True, before_grace="disk full")
+    assert len(lab.resting()) == 4
+    assert set(lab.outcomes().values()) == {"MOVED"}
+    lab.changed = lambda ports: ports
+    (done,) = lab.purge(execute=True, before_grace="disk full").result["runs"]  # type: ignore[misc]
+    assert (done["done_files"], done["left_files"]) == (4, 0)
