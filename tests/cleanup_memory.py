@@ -1,19 +1,17 @@
-"""The two edges of the clean-up in memory, so that a job can be stopped, killed or overtaken at each side effect.
+"""The file system of the clean-up in memory, so that a job can be stopped, killed or overtaken at each side effect.
 
 Every call that changes something is a *step* with a name (`Process.step`); a call for many files is a step for each.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
-from pipelines.domain.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
 from pipelines.domain.cleanup.quarantine import runs_in
 from pipelines.domain.errors import UnavailableError
-from pipelines.domain.run_summary import RunKey
 from pipelines.ports import FileBatch
 from pipelines.ports_cleanup import Move, Seen
-from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending, Intent
 
 T = TypeVar("T")
 
@@ -41,7 +39,7 @@ class Process:
     """
 
     kill: Kill | None = None
-    meanwhile: Mapping[int, Callable[[], None]] = field(default_factory=dict)
+    meanwhile: Mapping[int, Callable[[], object]] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)
     dead: bool = False
 
@@ -140,7 +138,7 @@ class MemoryStore:
         return Seen(0, 0, is_file=False) if uri in self._disk.directories else None
 
     def move(self, moves: Sequence[Move]) -> list[str | None]:
-        return [self._process.step(f"move {_name(one.source)}", lambda one=one: self._move(one)) for one in moves]
+        return [self._process.step(f"move {_name(one.source)}", partial(self._move, one)) for one in moves]
 
     def _move(self, move: Move) -> str | None:
         disk = self._disk
@@ -155,7 +153,7 @@ class MemoryStore:
         return None
 
     def delete(self, uris: Sequence[str]) -> list[str | None]:
-        return [self._process.step(f"delete {_name(uri)}", lambda uri=uri: self._delete(uri)) for uri in uris]
+        return [self._process.step(f"delete {_name(uri)}", partial(self._delete, uri)) for uri in uris]
 
     def _delete(self, uri: str) -> str | None:
         if self._disk.files.pop(uri, None) is not None:
@@ -173,7 +171,7 @@ class MemoryStore:
 
     def make_directories(self, uris: Sequence[str]) -> None:
         for uri in uris:
-            self._process.step(f"make_directories {_name(uri)}", lambda uri=uri: self._make(uri))
+            self._process.step(f"make_directories {_name(uri)}", partial(self._make, uri))
 
     def _make(self, uri: str) -> None:
         self._disk.make(uri)
@@ -239,84 +237,3 @@ def _name(uri: str) -> str:
 
 def _moved(uri: str, inside: str, target: str) -> str:
     return f"{target}/{uri[len(inside) :]}" if uri.startswith(inside) else uri
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of `deletions`: an intent where there is no result."""
-
-    run: RunKey
-    action: Action
-    lease: int
-    batch: int
-    at: int
-    subject: Subject
-    result: Result | None = None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        return (self.run, self.subject.path, self.action, self.lease, self.batch)
-
-
-@dataclass
-class Lake:
-    """The tables."""
-
-    decided: dict[str, DecidedRun] = field(default_factory=dict)
-    cleanups: list[tuple[Attempt, str]] = field(default_factory=list)
-    deletions: list[Row] = field(default_factory=list)
-
-    def unsettled(self, run: RunKey) -> list[Row]:
-        done = {row.key for row in self.deletions if row.result}
-        found = [row for row in self.deletions if row.run == run and row.result is None and row.key not in done]
-        return sorted(found, key=lambda row: (row.lease, row.batch, row.subject.path))
-
-    def placed(self, run: RunKey) -> dict[str, Row]:
-        """The row of each path that says last where it is, as `LakeAudit.outcomes` has it."""
-        rows = [row for row in self.deletions if row.run == run and row.result and row.result.outcome in PLACING_OUTCOMES]
-        return {row.subject.path: row for row in sorted(rows, key=lambda row: (row.lease, row.batch, row.at))}
-
-
-class MemoryAudit:
-    """`CleanupAudit` of one process; an append is one step, as a commit of Delta is."""
-
-    def __init__(self, lake: Lake, disk: Disk, process: Process) -> None:
-        self._lake = lake
-        self._disk = disk
-        self._process = process
-
-    def ensure(self) -> None:
-        self._process.alive()
-
-    def decided(self, _cluster: str, run_id: str) -> DecidedRun | None:
-        return self._lake.decided.get(run_id)
-
-    def started(self, attempt: Attempt, _files: int, _size: int) -> None:
-        self._process.step("started", lambda: self._lake.cleanups.append((attempt, "STARTED")))
-
-    def ended(self, attempt: Attempt, ending: Ending) -> None:
-        self._process.step("ended", lambda: self._lake.cleanups.append((attempt, ending.status)))
-
-    def intend(self, attempt: Attempt, batch: int, subjects: Sequence[Subject]) -> None:
-        self._append("intend", attempt, batch, attempt.lease, [(one, None) for one in subjects])
-
-    def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
-        named = [(one.subject, one) for one in results]
-        self._append("record", attempt, batch, attempt.lease if lease is None else lease, named)
-
-    def _append(
-        self, step: str, attempt: Attempt, batch: int, lease: int, named: Iterable[tuple[Subject, Result | None]]
-    ) -> None:
-        rows = [Row(attempt.run, attempt.action, lease, batch, self._disk.now, *one) for one in named]
-        self._process.step(step, lambda: self._lake.deletions.extend(rows))
-
-    def actions(self, run: RunKey) -> frozenset[Action]:
-        return frozenset(attempt.action for attempt, _ in self._lake.cleanups if attempt.run == run)
-
-    def unsettled(self, run: RunKey) -> list[Intent]:
-        self._process.alive()
-        return [Intent(row.action, row.lease, row.batch, row.subject) for row in self._lake.unsettled(run)]
-
-    def moved_at(self, run: RunKey) -> int | None:
-        rows = self._lake.placed(run).values()
-        return max((row.at for row in rows if row.result and row.result.outcome is FileOutcome.MOVED), default=None)

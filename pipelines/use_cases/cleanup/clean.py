@@ -156,7 +156,6 @@ def _execute(
         results = move(ports.store, wanted, origin, directory, FileOutcome.MOVED, rest, holder.check) if wanted else []
         results += [known for _, known in batch if known is not None]
         holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
-        holder.check()  # a holder that was overtaken saw an empty directory: no outcome of any file
         ports.audit.record(attempt, number, results)
         report.add(results)
         progress.more(report.tally)

@@ -146,7 +146,6 @@ def _execute(
         ports.audit.intend(attempt, number, batch)
         results = _delete(batch, attempt.run.run_id, directory, place, ports)
         holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
-        holder.check()  # see clean: what an overtaken holder saw is no outcome
         ports.audit.record(attempt, number, results)
         report.left += [one for one in results if one.outcome in (FileOutcome.FAILED, FileOutcome.CHANGED)]
         report.tally = report.tally.plus(results)

@@ -64,7 +64,6 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 home = place.wal_root
                 done = move(ports.store, batch, directory, home, FileOutcome.RESTORED, home, holder.check)
                 holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
-                holder.check()  # see clean: what an overtaken holder saw is no outcome
                 ports.audit.record(attempt, number, done)
                 results += [one for one in done if one.outcome is not FileOutcome.RESTORED]
                 tally = tally.plus(done)

@@ -1,0 +1,92 @@
+"""The audit tables of the clean-up in memory; an append is one step, as a commit of Delta is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.domain.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
+from pipelines.domain.run_summary import RunKey
+from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending, Intent
+from tests.cleanup_memory import Disk, Process
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of `deletions`: an intent where there is no result."""
+
+    run: RunKey
+    action: Action
+    lease: int
+    batch: int
+    at: int
+    subject: Subject
+    result: Result | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (self.run, self.subject.path, self.action, self.lease, self.batch)
+
+
+@dataclass
+class Lake:
+    """The tables."""
+
+    decided: dict[str, DecidedRun] = field(default_factory=dict)
+    cleanups: list[tuple[Attempt, str]] = field(default_factory=list)
+    deletions: list[Row] = field(default_factory=list)
+
+    def unsettled(self, run: RunKey) -> list[Row]:
+        done = {row.key for row in self.deletions if row.result}
+        found = [row for row in self.deletions if row.run == run and row.result is None and row.key not in done]
+        return sorted(found, key=lambda row: (row.lease, row.batch, row.subject.path))
+
+    def placed(self, run: RunKey) -> dict[str, Row]:
+        """The row of each path that says last where it is, as `LakeAudit.outcomes` has it."""
+        rows = [
+            row for row in self.deletions if row.run == run and row.result and row.result.outcome in PLACING_OUTCOMES
+        ]
+        return {row.subject.path: row for row in sorted(rows, key=lambda row: (row.lease, row.batch, row.at))}
+
+
+class MemoryAudit:
+    """`CleanupAudit` of one process; an append is one step, as a commit of Delta is."""
+
+    def __init__(self, lake: Lake, disk: Disk, process: Process) -> None:
+        self._lake = lake
+        self._disk = disk
+        self._process = process
+
+    def ensure(self) -> None:
+        self._process.alive()
+
+    def decided(self, _cluster: str, run_id: str) -> DecidedRun | None:
+        return self._lake.decided.get(run_id)
+
+    def started(self, attempt: Attempt, _files: int, _size: int) -> None:
+        self._process.step("started", lambda: self._lake.cleanups.append((attempt, "STARTED")))
+
+    def ended(self, attempt: Attempt, ending: Ending) -> None:
+        self._process.step("ended", lambda: self._lake.cleanups.append((attempt, ending.status)))
+
+    def intend(self, attempt: Attempt, batch: int, subjects: Sequence[Subject]) -> None:
+        self._append("intend", attempt, batch, attempt.lease, [(one, None) for one in subjects])
+
+    def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
+        named = [(one.subject, one) for one in results]
+        self._append("record", attempt, batch, attempt.lease if lease is None else lease, named)
+
+    def _append(
+        self, step: str, attempt: Attempt, batch: int, lease: int, named: Iterable[tuple[Subject, Result | None]]
+    ) -> None:
+        rows = [Row(attempt.run, attempt.action, lease, batch, self._disk.now, *one) for one in named]
+        self._process.step(step, lambda: self._lake.deletions.extend(rows))
+
+    def actions(self, run: RunKey) -> frozenset[Action]:
+        return frozenset(attempt.action for attempt, _ in self._lake.cleanups if attempt.run == run)
+
+    def unsettled(self, run: RunKey) -> list[Intent]:
+        self._process.alive()
+        return [Intent(row.action, row.lease, row.batch, row.subject) for row in self._lake.unsettled(run)]
+
+    def moved_at(self, run: RunKey) -> int | None:
+        rows = self._lake.placed(run).values()
+        return max((row.at for row in rows if row.result and row.result.outcome is FileOutcome.MOVED), default=None)

@@ -1,0 +1,105 @@
+"""Jobs killed between two side effects, on real files and a real lake; the next one ends what they began.
+
+`tests/unit/test_cleanup_machine.py` kills at every step; here a few, some of them by a true SIGKILL of a job's process.
+"""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.sinks.cleanup_audit import LakeAudit
+from tests.cleanup_kill import WORDS, cut, raise_killed
+from tests.cleanup_lab import CLUSTER, RUN, Lab
+from tests.cleanup_memory import Killed
+
+LEASE_S = 1
+
+
+class Mortal(Lab):
+    """A lab whose jobs die; their leases are over soon."""
+
+    def sigkilled(self, job: str, name: str) -> None:
+        """The job in a process of its own, until SIGKILL."""
+        words = [str(self.config), self.lake, f"file:{self.root}/lists", str(self.root / "scratch"), job, name]
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.cleanup_kill", *words],
+            cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        time.sleep(LEASE_S)
+
+    def killed(self, name: str, *, execute: bool = False) -> None:
+        """The job here, until it raises what nothing catches."""
+        self.changed = lambda ports: cut(ports, name, raise_killed)
+        with pytest.raises(Killed):
+            self.clean(execute=execute, resume=not execute)
+        self.changed = lambda ports: ports
+        time.sleep(LEASE_S)
+
+    def open_intents(self) -> int:
+        audit = LakeAudit(self.spark, self.lake, self.clock, "me", "here")
+        decided = audit.decided(CLUSTER, RUN)
+        assert decided is not None
+        return len(audit.unsettled(decided.run))
+
+    def statuses(self, action: str) -> list[str]:
+        rows = sorted(self.rows("cleanups", f"action = '{action}'"), key=lambda one: (one["lease"], one["status"]))
+        return [one["status"] for one in rows]
+
+
+@pytest.fixture
+def lab(spark: SparkSession, tmp_path: Path) -> Mortal:
+    lab = Mortal(spark, tmp_path, options={"lease": f"{LEASE_S}s"})
+    assert lab.night().exit_code == 0
+    return lab
+
+
+def everything(lab: Mortal, start: set[str], moved: int) -> None:
+    """No file is lost, none is in two places, and each that moved has an intent."""
+    assert lab.home() | set(lab.resting()) == start
+    assert not lab.home() & set(lab.resting())
+    assert len(lab.resting()) == moved
+    assert set(lab.resting()) <= {one["path"] for one in lab.rows("deletions", "phase = 'INTENT'")}
+
+
+def test_one_list_and_six_deaths(lab: Mortal) -> None:
+    """Batches of two: the list's four files are moved one, two and one at a time, each time by a job that dies."""
+    start = lab.home()
+    lab.sigkilled("clean", "half of a batch")
+    everything(lab, start, 1)
+    assert lab.open_intents() == 2
+    lab.killed("run taken")
+    everything(lab, start, 1)
+    assert list(lab.resting().values()) == [f".at-work-0000000002-{RUN}"]
+    lab.killed("intended")
+    everything(lab, start, 1)
+    lab.sigkilled("resume", "moved")
+    everything(lab, start, 3)
+    assert lab.open_intents() == 2, "what earlier jobs had begun was settled, what this one began is open"
+    lab.killed("about to end")
+    everything(lab, start, 4)
+    assert lab.statuses("CLEAN") == ["STARTED"] * 5, "the dead write no ending"
+    last = lab.clean(resume=True)
+    assert (last.exit_code, last.result["status"], last.result["done_files"]) == (0, "DONE", 0)
+    everything(lab, start, 4)
+    moved = lab.resting()
+    assert moved == dict.fromkeys(moved, RUN)
+    assert lab.outcomes() == dict.fromkeys(moved, "MOVED")
+    assert lab.open_intents() == 0
+
+    lab.sigkilled("purge", "deleted")
+    assert lab.home() | set(lab.resting()) < start
+    assert (len(lab.resting()), lab.open_intents()) == (2, 2)
+    assert set(lab.outcomes().values()) == {"MOVED"}
+    runs: Any = lab.purge(execute=True, before_grace=WORDS).result["runs"]
+    assert [(one["status"], one["done_files"]) for one in runs] == [("DONE", 2)]
+    assert lab.resting() == {}
+    assert lab.home() == start - set(moved)
+    assert lab.outcomes() == dict.fromkeys(moved, "PURGED")
+    assert lab.open_intents() == 0
