@@ -142,6 +142,10 @@ class Lake(Protocol):
         """`cluster`, `path` of the DELETABLE rows of `wal_verdicts` of these runs."""
         ...
 
+    def with_reasons(self, keys: Collection[RunKey], reasons: Collection[str]) -> DataFrame:
+        """`cluster`, `path`, `length`, `reason` of the rows of `wal_verdicts` of these runs with such a reason."""
+        ...
+
 
 class TableSink(Protocol):
     """Writes the tables of the lake."""

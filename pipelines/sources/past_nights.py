@@ -8,7 +8,7 @@ from dataclasses import fields
 from datetime import datetime, timedelta, timezone
 from typing import TypeVar
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
@@ -121,15 +121,20 @@ class PastNights:
 
     def deletable(self, keys: Collection[RunKey]) -> DataFrame:
         """`cluster`, `path` of the DELETABLE rows of `wal_verdicts` of these runs."""
+        return self._verdicts(keys, F.col("verdict") == "DELETABLE").select("cluster", "path")
+
+    def with_reasons(self, keys: Collection[RunKey], reasons: Collection[str]) -> DataFrame:
+        """`cluster`, `path`, `length`, `reason` of the rows of `wal_verdicts` of these runs with such a reason."""
+        return self._verdicts(keys, F.col("reason").isin(sorted(reasons))).select("cluster", "path", "length", "reason")
+
+    def _verdicts(self, keys: Collection[RunKey], wanted_rows: Column) -> DataFrame:
         days = sorted({key.run_date for key in keys})
-        rows = self._table(WAL_VERDICTS).filter(F.col("run_date").isin(days) & (F.col("verdict") == "DELETABLE"))
+        rows = self._table(WAL_VERDICTS).filter(F.col("run_date").isin(days) & wanted_rows)
         if len(keys) == 1:  # literals let Delta skip the files of other runs
             (key,) = keys
-            own = rows.filter((F.col("cluster") == key.cluster) & (F.col("run_id") == key.run_id))
-        else:
-            wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
-            own = rows.join(F.broadcast(wanted), ["cluster", "run_id"])
-        return own.select("cluster", "path")
+            return rows.filter((F.col("cluster") == key.cluster) & (F.col("run_id") == key.run_id))
+        wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
+        return rows.join(F.broadcast(wanted), ["cluster", "run_id"])
 
     def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], tuple[int, int]]:
         """(cluster, run_id) to (start, rank); 0 is the newest."""

@@ -37,18 +37,24 @@ def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str
         files: listings of all clusters.
         names: (cluster, file name) of every offset that says which WAL it is to read.
     """
-    wanted = F.broadcast(local_frame(spark, names, _NAMES))
+    wanted = local_frame(spark, names, _NAMES).withColumn("key", F.xxhash64("cluster", "name"))
+    wanted = F.broadcast(wanted.withColumnsRenamed({name: f"w_{name}" for name in wanted.columns}))
     named = files.withColumn("name", F.substring_index("path", "/", -1))
-    return named.join(wanted, ["cluster", "name"]).select(
+    # one long is looked up without copying the name; the few that it finds are compared in full
+    found = named.withColumn("key", F.xxhash64("cluster", "name")).join(wanted, F.col("key") == F.col("w_key"))
+    return found.filter("cluster = w_cluster AND name = w_name").select(
         "cluster", "name", F.col("path").startswith("oldWALs/").alias("archived"), "length"
     )
 
 
-def examples(decided: DataFrame, reasons: Sequence[str]) -> DataFrame:
-    """Where files with these reasons are: `cluster`, `reason`, `directory`, `files`, `bytes`, `example` (a path)."""
+def examples(verdicts: DataFrame) -> DataFrame:
+    """Where files are, by reason: `cluster`, `reason`, `directory`, `files`, `bytes`, `example` (a path).
+
+    Args:
+        verdicts: `cluster`, `path`, `length`, `reason`.
+    """
     return (
-        decided.filter(F.col("archived") & F.col("reason").isin(list(reasons)))
-        .withColumn("directory", F.regexp_replace("path", r"/[^/]*\z", ""))
+        verdicts.withColumn("directory", F.regexp_replace("path", r"/[^/]*\z", ""))
         .groupBy("cluster", "reason", "directory")
         .agg(F.count(F.lit(1)).alias("files"), F.sum("length").alias("bytes"), F.min("path").alias("example"))
     )

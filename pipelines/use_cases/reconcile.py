@@ -214,14 +214,16 @@ def _decide_and_write(night: _Night) -> None:
     _LOG.info("writing tables")
     frames = _frames(night)  # those the gate refused have another answer now
     decisions = with_answers(looked_up(files, frames), frames)
-    night.small = _small(night, files, decisions, counted)
+    keys = [case.key for case in night.cases]
+    if night.with_files():
+        rows = tables.wal_verdicts(decisions, [case.key for case in night.with_files()])
+        ports.tables.replace({"wal_verdicts": rows}, keys, fresh=night.fresh)
+    night.small = _small(night, files, counted)
     writes = {
         name: ports.tables.frame(table, rows)
         for name, (table, rows) in small_tables(night.cases, night.small, night.gate_results, examples).items()
     }
-    if night.with_files():
-        writes["wal_verdicts"] = tables.wal_verdicts(decisions, [case.key for case in night.with_files()])
-    ports.tables.replace(writes, [case.key for case in night.cases], fresh=night.fresh)
+    ports.tables.replace(writes, keys, fresh=night.fresh)
     _emit_lists(night)
 
 
@@ -281,7 +283,7 @@ def _refuse_by_gate(night: _Night) -> None:
     ]
 
 
-def _small(night: _Night, files: DataFrame, decisions: DataFrame, counted: Mapping[str, Counted]) -> dict[str, Small]:
+def _small(night: _Night, files: DataFrame, counted: Mapping[str, Counted]) -> dict[str, Small]:
     ports, settings = night.ports, night.request.settings
     believed = [case for case in night.cases if case.refused is None and case.view is not None]
     names = offset_wal_names(believed)
@@ -293,7 +295,9 @@ def _small(night: _Night, files: DataFrame, decisions: DataFrame, counted: Mappi
     odd: dict[str, list[OddDirectory]] = {}
     reasons = {reason.value for reason in ODD_REASONS}
     if any(total.reason in reasons for one in counted.values() for total in one.totals):
-        for row in tables.examples(decisions, sorted(reasons)).collect():
+        # from the rows just written, which Delta finds by reason, and not from another pass over the listing
+        written = ports.lake.with_reasons([case.key for case in night.with_files()], reasons)
+        for row in tables.examples(written).collect():
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
             odd.setdefault(row["cluster"], []).append(place)
     started = {case.key.cluster: case.view.files_started for case in believed if case.view}
