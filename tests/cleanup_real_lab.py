@@ -1,4 +1,4 @@
-"""A night and its clean-up on a real HBase and HDFS, as a user who has the rights of docs/cleanup-privileges.md alone."""
+"""A night and its clean-up on a real HBase and HDFS, with the rights of docs/cleanup-privileges.md alone."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -72,6 +72,8 @@ class RealLab:
     Attributes:
         name: `cluster` of the configuration; each test has one.
         files: `capture.files`, and with it the technology of the store.
+        batch: `clean.batch`.
+        lake_on_hdfs: where the lake can refuse its user; on the disk it takes half the time.
         clock: of all jobs.
         changed: what a test puts in the place of the edges.
         site_of: whose hbase-site.xml the configuration names.
@@ -83,13 +85,15 @@ class RealLab:
     work: Path
     name: str
     files: str = "hadoop"
+    batch: int = 1_000
+    lake_on_hdfs: bool = False
     clock: Clock = field(default_factory=SystemClock)
     changed: Callable[[CleanupPorts], CleanupPorts] = lambda ports: ports
     site_of: HBaseCluster | None = None
 
     @property
     def lake(self) -> str:
-        return f"{self.hdfs.uri}{HOME}/lake"
+        return f"{self.hdfs.uri}{HOME}/lake" if self.lake_on_hdfs else f"file:{self.work}/lake"
 
     @property
     def quarantine(self) -> str:
@@ -115,7 +119,7 @@ class RealLab:
             },
             # as it stands in the cluster's own hbase-site.xml
             "cleaners": {"interval": "24h"},
-            "clean": {"quarantine": f"{self.hdfs.uri}{HOME}/quarantine", "batch": 4, "lease": "1s"},
+            "clean": {"quarantine": f"{self.hdfs.uri}{HOME}/quarantine", "batch": self.batch, "lease": "1s"},
         }
         file = self.work / f"{self.name}.yaml"
         file.write_text(json.dumps(document))
@@ -161,11 +165,12 @@ class RealLab:
 
     def happens(self, edge: str, method: str, event: Callable[[], object]) -> None:
         """From now on something happens before the first call of an edge's method."""
-        self.changed = lambda ports: replace(ports, **{edge: Before(getattr(ports, edge), method, event)})
 
-    def is_well(self) -> None:
-        """From now on nothing happens any more."""
-        self.changed = lambda ports: ports
+        def changed(ports: CleanupPorts) -> CleanupPorts:
+            edges: dict[str, Any] = {edge: Before(getattr(ports, edge), method, event)}
+            return replace(ports, **edges)
+
+        self.changed = changed
 
     # what is where
 
