@@ -122,6 +122,17 @@ def test_a_list_restored_while_a_resume_waits_for_its_lease_is_not_cleaned_again
     assert not world.resting()
 
 
+@pytest.mark.parametrize(("kind", "number"), NAMED)
+def test_a_file_made_anew_at_any_step_is_not_taken_for_the_one_of_the_list(kind: str, number: int) -> None:
+    for path in LISTED:
+        world = world_before(kind)
+        anew = partial(world.archives, path, needed=True)
+        attempted(JOBS[kind], world, Process(meanwhile={number: anew}))
+        world.check()
+        (made,) = (entry for entry in world.disk.files.values() if entry.modification_time == max(world.ever))
+        assert world.home()[path] == made, "it stays where HBase put it"
+
+
 def attempted(job: Job, world: World, process: Process) -> type[WalsafeError] | None:
     """Run a job; what a user would see as its error."""
     try:

@@ -82,6 +82,9 @@ def _moved(
     origin, target = (f"{end}/{subject.path}" for end in ends)
     if same(subject, found):  # also where the answer to the rename was lost on its way
         return Result(subject, done, f"{place}/{subject.path}")
+    if error is None and done is FileOutcome.RESTORED:
+        # nobody else writes to the quarantine: what was renamed is what was seen, and what is there now came after it
+        return Result(subject, done, f"{place}/{subject.path}")
     if error is None and found is not None:
         # another file took that name between the look and the rename
         (back,) = store.move([Move(target, origin)])
