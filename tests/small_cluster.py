@@ -223,7 +223,7 @@ class Desk:
         """One run."""
         return run_reconcile(
             JobContext("reconcile", At(now), self.spark),
-            config or parse_config("quality: {share_from: 1MiB}", "test.yaml"),
+            config or parse_config("quality: {share_from: 0MiB}", "test.yaml"),
             self.places,
             [f"file:{snapshot}" for snapshot in snapshots],
             fleet=f"file:{fleet}" if fleet else None,
