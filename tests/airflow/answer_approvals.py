@@ -17,20 +17,27 @@ from fastapi.testclient import TestClient
 
 
 def main(choice: str, out: Path) -> None:
-    with TestClient(create_app(apps="all")) as client:
-        client.headers["Authorization"] = f"Bearer {client.get('/auth/token').json()['access_token']}"
+    # SQLite may be locked by the night at that moment: an answer that is an error is asked for again
+    with TestClient(create_app(apps="all"), raise_server_exceptions=False) as client:
         while True:
-            pending = client.get("/api/v2/dags/~/dagRuns/~/hitlDetails?response_received=false").json()
-            for one in pending["hitl_details"]:
-                ti = one["task_instance"]
-                if ti["state"] != "awaiting_input":
-                    continue
-                with out.open("a") as file:
-                    file.write(json.dumps({"subject": one["subject"], "body": one["body"]}) + "\n")
-                where = f"/api/v2/dags/{ti['dag_id']}/dagRuns/{ti['dag_run_id']}/taskInstances/{ti['task_id']}"
-                done = client.patch(f"{where}/{ti['map_index']}/hitlDetails", json={"chosen_options": [choice]})
-                done.raise_for_status()
+            token = client.get("/auth/token")
+            if token.is_success:
+                client.headers["Authorization"] = f"Bearer {token.json()['access_token']}"
+                answer(client, choice, out)
             time.sleep(0.3)
+
+
+def answer(client: TestClient, choice: str, out: Path) -> None:
+    pending = client.get("/api/v2/dags/~/dagRuns/~/hitlDetails?response_received=false")
+    for one in pending.json()["hitl_details"] if pending.is_success else ():
+        ti = one["task_instance"]
+        if ti["state"] != "awaiting_input":
+            continue
+        where = f"/api/v2/dags/{ti['dag_id']}/dagRuns/{ti['dag_run_id']}/taskInstances/{ti['task_id']}"
+        done = client.patch(f"{where}/{ti['map_index']}/hitlDetails", json={"chosen_options": [choice]})
+        if done.is_success:
+            with out.open("a") as file:
+                file.write(json.dumps({"subject": one["subject"], "body": one["body"]}) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,33 +1,30 @@
-"""One night of the DAG with the true spark-submit.sh, on the demo's cluster laid out on disk."""
+"""One night of the DAG with the true spark-submit.sh, on the small cluster laid out on disk."""
 
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import pytest
 from deltalake import DeltaTable
 
 from jobs.dags.walsafe_nightly_logic import night_id
-from pipelines.domain.settings import DAY_MS
-from pipelines.simulate.capture import capture_at
 from pipelines.simulate.on_disk import ROOT, lay_out
-from pipelines.simulate.plans import demo_plan
+from tests import small_cluster
 from tests.airflow.conftest import PROJECT, Airflow
 
 SETTLED_MS = 60_000
 
 
 def live_cluster(folder: Path) -> str:
-    """Lays the demo's cluster out as it is now, and writes `prod.yaml`, its configuration.
+    """Lays the small cluster out and writes `prod.yaml`, its configuration.
 
     Returns:
         The cluster's name.
     """
-    now = int(time.time() * 1000) - SETTLED_MS
-    made = capture_at(replace(demo_plan(now - 2 * DAY_MS), wal_root=(folder / "live" / ROOT).as_uri()), now)
+    made = small_cluster.small("prod")
     lay_out(made, folder / "live")
     (folder / "quarantine").mkdir()
     source = {"source": "simulated", "path": str(folder / "live")}
@@ -45,7 +42,10 @@ def wals(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
 
 
-def test_a_real_night_moves_what_its_list_says_and_nothing_else(migrated: Airflow, tmp_path: Path) -> None:
+def test_a_real_night_moves_what_its_list_says_and_nothing_else(
+    migrated: Airflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_cluster, "NOW", int(time.time() * 1000) - SETTLED_MS)  # the jobs go by the real clock
     cluster = live_cluster(tmp_path)
     settings = {
         "walsafe": str(PROJECT),
@@ -55,6 +55,7 @@ def test_a_real_night_moves_what_its_list_says_and_nothing_else(migrated: Airflo
         "results": str(tmp_path / "results"),
         "clusters": {cluster: {"config": str(tmp_path / "prod.yaml")}},
         "approval": "automatic",
+        "environment": {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},  # short jobs
     }
     (tmp_path / "nightly.yaml").write_text(json.dumps(settings))
     before = wals(tmp_path / "live" / ROOT / "oldWALs")
@@ -68,7 +69,7 @@ def test_a_real_night_moves_what_its_list_says_and_nothing_else(migrated: Airflo
     clean = answer(answers / "clean.json")
     listed = names_on_list(tmp_path / "lists" / cluster / run_id)
     assert (clean["status"], clean["done_files"]) == ("DONE", len(listed))
-    assert len(listed) > 1000
+    assert len(listed) == 4
     left = wals(tmp_path / "live" / ROOT / "oldWALs")
     assert before - left == listed
     rows = DeltaTable(str(tmp_path / "lake" / "deletions")).to_pandas()
