@@ -47,7 +47,7 @@ def expected(file: ArchivedFile, view: ClusterView) -> tuple[object, ...]:
 
 @given(st.lists(cluster_cases(), min_size=40, max_size=40))
 @settings(
-    max_examples=6,
+    max_examples=4,
     deadline=None,
     derandomize=True,
     # shrinking would start a Spark job for each step; the cluster named in the message is small already
