@@ -101,7 +101,7 @@ def test_what_it_shows_is_what_lies_in_the_tables(outcome: Outcome, out: Path, s
 def test_the_places_and_commands_it_names_exist(outcome: Outcome, out: Path) -> None:
     assert Path(str(outcome.result["report"])).read_text().startswith("<!")
     commands = [shlex.split(line) for line in outcome.text.splitlines() if "spark-submit.sh" in line]
-    assert [words[1] for words in commands] == ["explain", "explain", "reconcile"]
+    assert [words[1] for words in commands] == ["explain", "explain", "reconcile", "clean"]
     for words in commands:
         lake = Path(words[words.index("--lake") + 1])
         assert lake in {out / "lake", out / "again" / "lake"}
