@@ -55,7 +55,7 @@ def test_a_real_night_moves_what_its_list_says_and_nothing_else(
         "results": str(tmp_path / "results"),
         "clusters": {cluster: {"config": str(tmp_path / "prod.yaml")}},
         "approval": "automatic",
-        "environment": {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},  # short jobs
+        "environment": {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"},  # short jobs
     }
     (tmp_path / "nightly.yaml").write_text(json.dumps(settings))
     before = wals(tmp_path / "live" / ROOT / "oldWALs")
