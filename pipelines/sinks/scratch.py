@@ -19,7 +19,7 @@ class ScratchDirectory:
         self.uri = f"{folder.rstrip('/')}/{uuid.uuid4().hex}"
 
     def remove(self) -> None:
-        """Remove it with all it holds; what cannot be removed stays for `maintain`."""
+        """Remove it with all it holds; what cannot be removed stays, and harms nobody (docs/cleanup.md)."""
         try:
             with java_errors(self.uri):
                 path = self._hadoop.path(self.uri)

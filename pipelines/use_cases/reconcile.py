@@ -43,6 +43,7 @@ from pipelines.use_cases.reconcile_rows import (
     exit_code,
     gate_metrics,
     offset_wal_names,
+    run_row,
     run_summary,
     small_rows,
     small_tables,
@@ -367,44 +368,19 @@ def _append_failed(night: _Night, reason: str) -> None:
 def _append_runs(night: _Night, status: str | None, reason: str | None) -> None:
     """One row of `runs` for each cluster; status None = DONE or REFUSED, whichever it is."""
     ports, request = night.ports, night.request
+    common = {
+        "job": "reconcile",
+        "attempt": night.attempt,
+        "config_sha256": request.config_sha256,
+        "walsafe_version": request.version,
+        "spark_app_id": ports.spark.sparkContext.applicationId,
+        "run_by": request.run_by,
+        "accepted": [{"expectation": name, "reason": words} for name, words in request.acceptances.reasons.items()],
+    }
     summaries = {one.cluster: one for one in _summaries(night)}
-    rows: list[Mapping[str, object]] = []
+    rows = []
     for case in night.cases:
-        one = summaries[case.key.cluster]
         own = status or (DONE if case.refused is None else REFUSED)
-        files, size = one.total()
-        listed, listed_bytes = one.total(Verdict.DELETABLE.value)
-        terminal = own != STARTED
-        rows.append(
-            {
-                "cluster": case.key.cluster,
-                "run_id": case.key.run_id,
-                "run_date": case.key.run_date,
-                "job": "reconcile",
-                "attempt": night.attempt,
-                "status": own,
-                "mode": case.mode,
-                "at": ports.clock.now_ms(),
-                "reason": reason or (case.refused if terminal else None),
-                "exit_code": one.exit_code if own in (DONE, REFUSED) else None,
-                "files_started_at": case.view.files_started if case.view else None,
-                "not_after": case.not_after,
-                "snapshot_uri": case.opened.uri,
-                "snapshot_sha256": case.opened.sha256,
-                "config_sha256": request.config_sha256,
-                "walsafe_version": request.version,
-                "spark_app_id": ports.spark.sparkContext.applicationId,
-                "run_by": request.run_by,
-                "quiet": case.view.restless is None if case.view else None,
-                "accepted": [
-                    {"expectation": name, "reason": words} for name, words in request.acceptances.reasons.items()
-                ],
-                "files": files if terminal else None,
-                "bytes": size if terminal else None,
-                "deletable_files": listed if terminal else None,
-                "deletable_bytes": listed_bytes if terminal else None,
-                "list_uri": one.list_uri,
-                "peer_ids": list(case.view.peer_ids) if case.view else None,
-            }
-        )
+        row = run_row(case, summaries[case.key.cluster], own, reason)
+        rows.append({**common, **row, "at": ports.clock.now_ms()})
     ports.tables.append_rows(RUNS, rows)

@@ -11,6 +11,7 @@ from pipelines.domain.past import PastNight
 from pipelines.domain.run_summary import (
     DONE,
     REFUSED,
+    STARTED,
     FindingRow,
     PinnedRow,
     QueueRow,
@@ -217,3 +218,30 @@ def exit_code(codes: Sequence[int]) -> int:
     if codes and all(code == EXIT_REFUSED for code in codes):
         return EXIT_REFUSED
     return EXIT_PARTIAL if any(code in (EXIT_REFUSED, EXIT_PARTIAL) for code in codes) else EXIT_DONE
+
+
+def run_row(case: Case, summary: RunSummary, status: str, reason: str | None) -> dict[str, object]:
+    """What a row of `runs` says of one cluster; sizes and reasons are those of a terminal row."""
+    terminal = status != STARTED
+    files, size = summary.total()
+    listed, listed_bytes = summary.total(Verdict.DELETABLE.value)
+    return {
+        "cluster": case.key.cluster,
+        "run_id": case.key.run_id,
+        "run_date": case.key.run_date,
+        "status": status,
+        "mode": case.mode,
+        "reason": reason or (case.refused if terminal else None),
+        "exit_code": summary.exit_code if status in (DONE, REFUSED) else None,
+        "files_started_at": case.view.files_started if case.view else None,
+        "not_after": case.not_after,
+        "snapshot_uri": case.opened.uri,
+        "snapshot_sha256": case.opened.sha256,
+        "quiet": case.view.restless is None if case.view else None,
+        "files": files if terminal else None,
+        "bytes": size if terminal else None,
+        "deletable_files": listed if terminal else None,
+        "deletable_bytes": listed_bytes if terminal else None,
+        "list_uri": summary.list_uri,
+        "peer_ids": list(case.view.peer_ids) if case.view else None,
+    }
