@@ -34,6 +34,8 @@ SMALL_MACHINE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
+    # Spark would take 64 MiB of heap for each broadcast of a hashed table, however small
+    "spark.buffer.pageSize": "4m",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
     "spark.sql.parquet.compression.codec": "zstd",

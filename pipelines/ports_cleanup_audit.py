@@ -41,12 +41,17 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """An INTENT row without its outcome."""
+    """An INTENT row without its outcome.
+
+    Attributes:
+        archive: where the file was to be kept before it was deleted; None = nowhere.
+    """
 
     action: Action
     lease: int
     batch: int
     subject: Subject
+    archive: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,10 @@ class CleanupAudit(Protocol):
         """Write the terminal row."""
         ...
 
-    def intend(self, attempt: Attempt, batch: int, subjects: Sequence[Subject]) -> None:
-        """Write INTENT rows; nothing is touched before this returns."""
+    def intend(
+        self, attempt: Attempt, batch: int, subjects: Sequence[Subject], archive: Sequence[str] | None = None
+    ) -> None:
+        """Write INTENT rows; nothing is touched before this returns. `archive`: where each will be kept."""
         ...
 
     def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
@@ -174,6 +181,10 @@ class SecondLook(Protocol):
 
 class Archive(Protocol):
     """A cold archive that quarantined files are copied to before they are removed."""
+
+    def place(self, name: str) -> str:
+        """Where a file of this name is kept."""
+        ...
 
     def keep(self, sources: Sequence[str], names: Sequence[str]) -> list[tuple[str, str | None]]:
         """Copy files to these names and compare length and checksum; (where it is, why it failed or None) for each."""

@@ -1,11 +1,12 @@
 """The small cluster laid out on disk, with everything that a night and its clean-up do to it."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -25,6 +26,7 @@ from tests.small_cluster import NOW, At, small
 
 RUN = "night"
 CLUSTER = "prod"
+L = TypeVar("L", bound="Lab")
 Changed = Callable[[CleanupPorts], CleanupPorts]
 
 
@@ -46,8 +48,9 @@ class Lab:
     changed: Changed = lambda ports: ports
 
     def __post_init__(self) -> None:
-        lay_out(self.made, self.live)
-        (self.root / "quarantine").mkdir()
+        if not self.live.exists():
+            lay_out(self.made, self.live)
+        (self.root / "quarantine").mkdir(exist_ok=True)
         document = {
             "cluster": CLUSTER,
             "wal_root": f"file://{self.live / ROOT}",
@@ -146,6 +149,33 @@ class Lab:
             self.rows("deletions", "phase = 'OUTCOME'"), key=lambda one: (one["lease"], one["batch"], one["at"])
         )
         return {one["path"]: one["outcome"] for one in rows}
+
+
+class NightOver:
+    """Labs whose night is over: it is decided once, and each lab gets its bytes again at the same place.
+
+    Args:
+        base: a directory of the whole session; the lake, lists and snapshots name it.
+    """
+
+    def __init__(self, spark: SparkSession, base: Path) -> None:
+        self._spark, self._root, self._kept = spark, base / "lab", base / "kept"
+        self._root.mkdir()
+        outcome = Lab(spark, self._root).night()
+        assert outcome.exit_code == 0, outcome.text
+        shutil.copytree(self._root, self._kept)
+
+    def lab(self, kind: type[L], options: Mapping[str, object] | None = None) -> L:
+        """A lab as it was just after the night.
+
+        Args:
+            options: of the configuration's section `clean`; the night knows nothing of them.
+        """
+        shutil.rmtree(self._root)
+        shutil.copytree(self._kept, self._root)
+        jvm: Any = self._spark._jvm
+        jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # it remembers commits that are gone
+        return kind(self._spark, self._root, options=options or {})
 
 
 __all__ = ["CLUSTER", "RUN", "AbstractContextManager", "Lab", "replace"]

@@ -67,7 +67,9 @@ class MemoryAudit:
     def ended(self, attempt: Attempt, ending: Ending) -> None:
         self._process.step("ended", lambda: self._lake.cleanups.append((attempt, ending.status)))
 
-    def intend(self, attempt: Attempt, batch: int, subjects: Sequence[Subject]) -> None:
+    def intend(
+        self, attempt: Attempt, batch: int, subjects: Sequence[Subject], _archive: Sequence[str] | None = None
+    ) -> None:
         self._append("intend", attempt, batch, attempt.lease, [(one, None) for one in subjects])
 
     def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:

@@ -25,13 +25,17 @@ class HadoopArchive:
         self._hadoop = hadoop
         self._root = root.rstrip("/")
 
+    def place(self, name: str) -> str:
+        """See `Archive.place`."""
+        return f"{self._root}/{name}"
+
     def keep(self, sources: Sequence[str], names: Sequence[str]) -> list[tuple[str, str | None]]:
         """See `Archive.keep`."""
         with ThreadPoolExecutor(_COPIES, thread_name_prefix="archive") as pool:
             return list(pool.map(self._keep, sources, names))
 
     def _keep(self, source: str, name: str) -> tuple[str, str | None]:
-        target = f"{self._root}/{name}"
+        target = self.place(name)
         try:
             with java_errors(target):
                 return target, self._copied(source, target)

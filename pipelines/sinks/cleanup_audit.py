@@ -87,11 +87,16 @@ class LakeAudit:
             },
         )
 
-    def intend(self, attempt: Attempt, batch: int, subjects: Sequence[Subject]) -> None:
+    def intend(
+        self, attempt: Attempt, batch: int, subjects: Sequence[Subject], archive: Sequence[str] | None = None
+    ) -> None:
         """See `CleanupAudit.intend`."""
-        self._append(
-            attempt, batch, attempt.lease, [{"phase": INTENT, **_subject(subject)} for subject in subjects]
-        )  # fmt: skip
+        places = archive or (None for _ in subjects)
+        rows = [
+            {"phase": INTENT, **_subject(subject), "place": place}
+            for subject, place in zip(subjects, places, strict=True)
+        ]
+        self._append(attempt, batch, attempt.lease, rows)
 
     def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
         """See `CleanupAudit.record`."""
@@ -196,4 +201,4 @@ def _subject(subject: Subject) -> dict[str, object]:
 
 def _intent(row: Row) -> Intent:
     subject = Subject(row["path"], row["length"], row["modified"], row["reason"])
-    return Intent(Action(row["action"]), row["lease"], row["batch"], subject)
+    return Intent(Action(row["action"]), row["lease"], row["batch"], subject, row["place"])

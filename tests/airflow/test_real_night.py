@@ -1,9 +1,10 @@
-"""One night of the DAG with the true spark-submit.sh, on the small cluster laid out on disk."""
+"""Nights of the DAG with the true spark-submit.sh, on the small cluster laid out on disk: good, refused, failed."""
 
 import json
 import time
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -11,75 +12,121 @@ import pytest
 from deltalake import DeltaTable
 
 from jobs.dags.walsafe_nightly_logic import night_id
-from pipelines.simulate.on_disk import ROOT, lay_out
+from pipelines.simulate.model import GeneratedCapture
+from pipelines.simulate.on_disk import ROOT, lay_out, write_answers
 from tests import small_cluster
-from tests.airflow.conftest import PROJECT, Airflow
+from tests.airflow.conftest import PROJECT, Airflow, Night
 
 SETTLED_MS = 60_000
 
 
-def live_cluster(folder: Path) -> str:
-    """Lays the small cluster out and writes `prod.yaml`, its configuration.
+@dataclass(frozen=True)
+class World:
+    """A live cluster and everything that its nights make, below one folder."""
 
-    Returns:
-        The cluster's name.
-    """
+    folder: Path
+    made: GeneratedCapture
+    airflow: Airflow
+
+    @property
+    def cluster(self) -> str:
+        return self.made.snapshot.cluster
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "live" / ROOT
+
+    def night(self, date: datetime) -> tuple[Night, str]:
+        """The night of a logical date, and Airflow's log."""
+        (night,), log = self.airflow.run(self.folder / "nightly.yaml", date.isoformat())
+        return night, log
+
+    def answer(self, date: datetime, name: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = json.loads((self.folder / "results" / night_id(date) / f"{name}.json").read_text())
+        return found
+
+
+@pytest.fixture
+def world(migrated: Airflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(small_cluster, "NOW", int(time.time() * 1000) - SETTLED_MS)  # the jobs go by the real clock
     made = small_cluster.small("prod")
-    lay_out(made, folder / "live")
-    (folder / "quarantine").mkdir()
-    source = {"source": "simulated", "path": str(folder / "live")}
+    lay_out(made, tmp_path / "live")
+    (tmp_path / "quarantine").mkdir()
+    source = {"source": "simulated", "path": str(tmp_path / "live")}
     document = {
         "cluster": made.snapshot.cluster,
-        "wal_root": f"file://{folder / 'live' / ROOT}",
+        "wal_root": f"file://{tmp_path / 'live' / ROOT}",
         "capture": {"files": {"source": "hadoop"}, "queues": source, "state": source, "quiet_attempts": 1},
-        "clean": {"quarantine": f"file://{folder / 'quarantine'}"},
+        "clean": {"quarantine": f"file://{tmp_path / 'quarantine'}"},
     }
-    (folder / "prod.yaml").write_text(json.dumps(document))
-    return made.snapshot.cluster
-
-
-def wals(folder: Path) -> set[str]:
-    return {path.name for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
-
-
-def test_a_real_night_moves_what_its_list_says_and_nothing_else(
-    migrated: Airflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(small_cluster, "NOW", int(time.time() * 1000) - SETTLED_MS)  # the jobs go by the real clock
-    cluster = live_cluster(tmp_path)
+    (tmp_path / "prod.yaml").write_text(json.dumps(document))
     settings = {
         "walsafe": str(PROJECT),
         "lake": f"file:{tmp_path}/lake",
         "lists": f"file:{tmp_path}/lists",
         "snapshots": f"file:{tmp_path}/snapshots",
         "results": str(tmp_path / "results"),
-        "clusters": {cluster: {"config": str(tmp_path / "prod.yaml")}},
+        "clusters": {made.snapshot.cluster: {"config": str(tmp_path / "prod.yaml")}},
         "approval": "automatic",
+        "retries": 1,
+        "retry_delay": "0s",
         "environment": {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"},  # short jobs
     }
     (tmp_path / "nightly.yaml").write_text(json.dumps(settings))
-    before = wals(tmp_path / "live" / ROOT / "oldWALs")
-    date = datetime.now(timezone.utc).replace(microsecond=0)  # noqa: TID251
-    run_id = night_id(date)
-    (night,), log = migrated.copy(tmp_path / "airflow").run(tmp_path / "nightly.yaml", date.isoformat())
+    return World(tmp_path, made, migrated.copy(tmp_path / "airflow"))
+
+
+def wals(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
+
+
+def test_a_good_a_refused_and_a_failed_night(world: World) -> None:
+    tonight = datetime.now(timezone.utc).replace(microsecond=0)  # noqa: TID251
+    left = a_good_night_moves_what_its_list_says_and_nothing_else(world, tonight)
+    a_refused_night_stops_before_any_clean(world, tonight + timedelta(days=1))
+    a_failed_night_tries_again_and_stops(world, tonight + timedelta(days=2))
+    assert wals(world.root / "oldWALs") == left
+
+
+def a_good_night_moves_what_its_list_says_and_nothing_else(world: World, date: datetime) -> set[str]:
+    before = wals(world.root / "oldWALs")
+    night, log = world.night(date)
     assert night.state == "success", log[-6000:]
     assert {one["state"] for one in night.tasks} == {"success"}
 
-    answers = tmp_path / "results" / run_id / cluster
-    clean = answer(answers / "clean.json")
-    listed = names_on_list(tmp_path / "lists" / cluster / run_id)
+    clean = world.answer(date, f"{world.cluster}/clean")
+    listed = names_on_list(world.folder / "lists" / world.cluster / night_id(date))
     assert (clean["status"], clean["done_files"]) == ("DONE", len(listed))
     assert len(listed) == 4
-    left = wals(tmp_path / "live" / ROOT / "oldWALs")
+    left = wals(world.root / "oldWALs")
     assert before - left == listed
-    rows = DeltaTable(str(tmp_path / "lake" / "deletions")).to_pandas()
+    rows = DeltaTable(str(world.folder / "lake" / "deletions")).to_pandas()
     assert set(rows.loc[rows["outcome"] == "MOVED", "path"].str.rsplit("/", n=1).str[-1]) == listed
-    assert answer(answers / "purge.json")["runs"][0]["status"] == "WAITING"
+    assert world.answer(date, f"{world.cluster}/purge")["runs"][0]["status"] == "WAITING"
+    return left
 
 
-def answer(file: Path) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(file.read_text())
-    return found
+def a_refused_night_stops_before_any_clean(world: World, date: datetime) -> None:
+    seeds_form = small_cluster.row("1-not a server", "group", "wal.1", 0)
+    write_answers(small_cluster.with_cells(world.made, seeds_form), world.folder / "live")
+    night, log = world.night(date)
+    assert night.state == "failed"
+    assert (night.states("capture"), night.states("reconcile")) == (["success"], ["failed"])
+    assert (night.tries("reconcile"), night.states("night.clean")) == ([1], ["upstream_failed"])
+    assert "reconcile refused every cluster; prod: refused: " in log
+    assert "malformed queue row" in log
+    assert not (world.folder / "lists" / world.cluster / night_id(date)).exists()
+    write_answers(world.made, world.folder / "live")
+
+
+def a_failed_night_tries_again_and_stops(world: World, date: datetime) -> None:
+    away = world.root.rename(world.folder / "unmounted")
+    night, log = world.night(date)
+    away.rename(world.root)
+    assert night.state == "failed"
+    assert (night.states("capture"), night.tries("capture")) == (["failed"], [2]), log[-6000:]
+    assert (night.states("reconcile"), night.states("night.clean")) == (["failed"], ["upstream_failed"])
+    assert "capture ended with exit code 4" in log
 
 
 def names_on_list(folder: Path) -> set[str]:

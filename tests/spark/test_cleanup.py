@@ -7,25 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
 from pipelines.domain.settings import DAY_MS
 from pipelines.domain.snapshot import Peer
 from pipelines.use_cases.cleanup.ports import CleanupPorts
-from tests.cleanup_lab import CLUSTER, RUN, Lab
+from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
 from tests.small_cluster import D1, H1, H2, archived, group, row, wal, with_cells, with_snapshot
 
 DELETABLE = {archived(H1, 1, 1).path, archived(H2, 1, 16).path, archived(D1, 1, 64).path}
 
 
 @pytest.fixture
-def lab(spark: SparkSession, tmp_path: Path) -> Lab:
+def lab(night_over: NightOver) -> Lab:
     """A night is over: its list waits."""
-    lab = Lab(spark, tmp_path)
-    outcome = lab.night()
-    assert outcome.exit_code == 0, outcome.text
-    return lab
+    return night_over.lab(Lab)
 
 
 def test_there_and_back_and_gone(lab: Lab) -> None:
@@ -219,9 +215,8 @@ def test_a_file_that_is_needed_again_is_not_purged(lab: Lab) -> None:
     assert words == {"disk full"}
 
 
-def test_an_archive_has_the_bytes_before_they_go(spark: SparkSession, tmp_path: Path) -> None:
-    lab = Lab(spark, tmp_path, options={"archive": f"file:{tmp_path}/archive"})
-    assert lab.night().exit_code == 0
+def test_an_archive_has_the_bytes_before_they_go(night_over: NightOver, tmp_path: Path) -> None:
+    lab = night_over.lab(Lab, {"archive": f"file:{tmp_path}/archive"})
     kept = {path: (lab.live / "hbase" / path).read_bytes() for path in DELETABLE}
     assert lab.clean(execute=True).exit_code == 0
     (tmp_path / "archive" / CLUSTER / RUN / "oldWALs").mkdir(parents=True)

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.sinks.cleanup_audit import LakeAudit
 from tests.cleanup_kill import WORDS, cut, raise_killed
-from tests.cleanup_lab import CLUSTER, RUN, Lab
+from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
 from tests.cleanup_memory import Killed
 
 LEASE_S = 1
@@ -54,10 +53,26 @@ class Mortal(Lab):
 
 
 @pytest.fixture
-def lab(spark: SparkSession, tmp_path: Path) -> Mortal:
-    lab = Mortal(spark, tmp_path, options={"lease": f"{LEASE_S}s"})
-    assert lab.night().exit_code == 0
-    return lab
+def lab(night_over: NightOver) -> Mortal:
+    return night_over.lab(Mortal, {"lease": f"{LEASE_S}s"})
+
+
+def test_what_was_archived_before_the_purge_died_is_told_as_archived(night_over: NightOver, tmp_path: Path) -> None:
+    lab = night_over.lab(Mortal, {"lease": f"{LEASE_S}s", "archive": f"file:{tmp_path}/archive"})
+    assert lab.clean(execute=True).exit_code == 0
+    lab.changed = lambda ports: cut(ports, "deleted", raise_killed)
+    with pytest.raises(Killed):
+        lab.purge(execute=True, before_grace=WORDS)
+    lab.changed = lambda ports: ports
+    time.sleep(LEASE_S)
+    assert lab.open_intents() == 2
+    assert lab.purge(execute=True, before_grace=WORDS).exit_code == 0
+    told = {one["path"]: one for one in lab.rows("deletions", "phase = 'OUTCOME' AND action = 'PURGE'")}
+    assert {one["outcome"] for one in told.values()} == {"ARCHIVED"}
+    assert len(told) == 4
+    for path, one in told.items():
+        assert one["place"] == f"file:{tmp_path}/archive/{CLUSTER}/{RUN}/{path}"
+        assert (tmp_path / "archive" / CLUSTER / RUN / path).is_file()
 
 
 def everything(lab: Mortal, start: set[str], moved: int) -> None:

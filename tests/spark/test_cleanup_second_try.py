@@ -2,26 +2,22 @@
 
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.domain.cleanup.quarantine import Quarantine
 from pipelines.domain.errors import UnavailableError
 from pipelines.use_cases.cleanup.holder import LeaseHolder
 from pipelines.use_cases.cleanup.ports import CleanupPorts
-from tests.cleanup_lab import CLUSTER, RUN, Lab
+from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
 from tests.small_cluster import D1, H1, archived, group, row, wal, with_cells
 
 
 @pytest.fixture
-def lab(spark: SparkSession, tmp_path: Path) -> Lab:
+def lab(night_over: NightOver) -> Lab:
     """A night is over; a lease is gone as soon as it is not renewed."""
-    lab = Lab(spark, tmp_path, options={"lease": "1ms"})
-    assert lab.night().exit_code == 0
-    return lab
+    return night_over.lab(Lab, {"lease": "1ms"})
 
 
 def test_what_purge_refused_is_purged_once_nobody_needs_it(lab: Lab) -> None:

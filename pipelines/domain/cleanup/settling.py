@@ -20,7 +20,7 @@ class Places:
     in_quarantine: bool
 
 
-def settled(action: Action, subject: Subject, found: Places, place: str) -> Result:
+def settled(action: Action, subject: Subject, found: Places, place: str, archive: str | None = None) -> Result:
     """The outcome of an intent that a dead job left.
 
     A rename is atomic, so the file is in one of the two places, unless HBase's own cleaner took it from oldWALs.
@@ -30,6 +30,7 @@ def settled(action: Action, subject: Subject, found: Places, place: str) -> Resu
         subject: of the intent.
         found: where it is now.
         place: its URI in the quarantine.
+        archive: where it was to be kept, and compared, before it was deleted.
     """
     if action is Action.CLEAN:
         if found.in_quarantine:
@@ -38,7 +39,9 @@ def settled(action: Action, subject: Subject, found: Places, place: str) -> Resu
     if found.in_quarantine:
         return _left(subject, place)
     # not in the quarantine any more: put back (and perhaps taken by HBase since), or deleted
-    return Result(subject, FileOutcome.RESTORED if action is Action.RESTORE else FileOutcome.PURGED)
+    if action is Action.RESTORE:
+        return Result(subject, FileOutcome.RESTORED)
+    return Result(subject, FileOutcome.ARCHIVED if archive else FileOutcome.PURGED, archive)
 
 
 def _left(subject: Subject, place: str | None = None) -> Result:

@@ -143,7 +143,10 @@ def _execute(
     progress = Progress("purged", len(files), ports)
     for number, batch in enumerate(batches(ready, place.batch), start=1):
         holder.check()
-        ports.audit.intend(attempt, number, batch)
+        kept_at = (
+            [ports.archive.place(_archived(one, attempt.run.run_id, place)) for one in batch] if ports.archive else None
+        )
+        ports.audit.intend(attempt, number, batch, kept_at)
         results = _delete(batch, attempt.run.run_id, directory, place, ports)
         holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
         ports.audit.record(attempt, number, results)
@@ -191,7 +194,7 @@ def _delete(
             ready.append((subject, uri))
     places: dict[str, str | None] = dict.fromkeys((subject.path for subject, _ in ready), None)
     if ports.archive is not None:
-        names = [f"{place.cluster}/{run_id}/{subject.path}" for subject, _ in ready]
+        names = [_archived(subject, run_id, place) for subject, _ in ready]
         kept = ports.archive.keep([uri for _, uri in ready], names)
         for (subject, _), (kept_at, problem) in zip(ready, kept, strict=True):
             places[subject.path] = kept_at
@@ -207,6 +210,11 @@ def _delete(
             else Result(subject, FileOutcome.FAILED, why="it was not deleted", error=problem)
         )
     return [results[one.path] for one in batch]
+
+
+def _archived(subject: Subject, run_id: str, place: CleanupPlace) -> str:
+    """Name of a file in the archive."""
+    return f"{place.cluster}/{run_id}/{subject.path}"
 
 
 def _outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:

@@ -28,12 +28,19 @@ def settle(
     intents = ports.audit.unsettled(attempt.run)
     rest = place.quarantine.at_rest(attempt.run.run_id)
     for (action, lease, batch), group in groupby(intents, key=lambda one: (one.action, one.lease, one.batch)):
-        subjects = [one.subject for one in group]
+        batched = list(group)
+        subjects = [one.subject for one in batched]
         home = ports.store.seen([f"{place.wal_root}/{one.path}" for one in subjects])
         quarantine = ports.store.seen([f"{directory}/{one.path}" for one in subjects])
         results = [
-            settled(action, subject, Places(same(subject, there), same(subject, here)), f"{rest}/{subject.path}")
-            for subject, there, here in zip(subjects, home, quarantine, strict=True)
+            settled(
+                action,
+                one.subject,
+                Places(same(one.subject, there), same(one.subject, here)),
+                f"{rest}/{one.subject.path}",
+                one.archive,
+            )
+            for one, there, here in zip(batched, home, quarantine, strict=True)
         ]
         check()
         ports.audit.record(
