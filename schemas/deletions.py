@@ -22,7 +22,11 @@ DELETIONS = Table(
             column("reason", StringType(), "The verdict's reason when it was decided again, or why the file was left."),
             column("length", LongType(), "Bytes."),
             column("modification_time", TimestampType(), "Of the file (UTC); a rename keeps it."),
-            column("place", StringType(), "URI in the quarantine, once it rests there; in the archive for ARCHIVED, and in PURGE's INTENT rows."),
+            column(
+                "place",
+                StringType(),
+                "URI in the quarantine, once it rests there; in the archive for ARCHIVED, and in PURGE's INTENT rows.",
+            ),
             column("attempt", StringType(), "Ties the row to its rows in `cleanups`."),
             column("lease", LongType(), "Number of the lease under which it was done; rises with every job."),
             column("batch", IntegerType(), "Number of the batch within the attempt."),
