@@ -16,6 +16,7 @@ from jobs.context import JobContext
 from jobs.maintain_config import MaintainSection
 from jobs.yaml_lines import Document, KeyPath, parse_yaml
 from pipelines.domain.errors import UsageError
+from pipelines.domain.replication_queues import RowLayout
 from pipelines.domain.settings import DAY_MS, Acknowledgement, Release, Settings
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
@@ -50,6 +51,16 @@ class CleanersSection(Section):
         default=(), strict=False, description="further log-cleaner plugin classes known to need no file"
     )
     interval: DurationMs = Field(default=600_000, description="`hbase.master.cleaner.interval`", examples=["10m"])
+
+
+class QueuesSection(Section):
+    """How the rows of `hbase:replication` are written."""
+
+    row_layout: Literal["shipped", "seed-003"] = Field(
+        default="shipped",
+        description="`<peer>-<owner>/<source>`, as every HBase writes it, or `<peer>-<owner>-<source>` of the design of "
+        "HBASE-27109; rows of the other layout make a snapshot untrusted",
+    )
 
 
 class BackupSection(Section):
@@ -118,6 +129,7 @@ class Config(Section):
     )
     capture: CaptureSection | None = Field(default=None, description="where each part of a snapshot is read")
     cleaners: CleanersSection = Field(default_factory=CleanersSection)
+    queues: QueuesSection = Field(default_factory=QueuesSection)
     backup: BackupSection = Field(default_factory=BackupSection)
     release: ReleaseSection = Field(default_factory=ReleaseSection)
     list: ListSection = Field(default_factory=ListSection)
@@ -139,6 +151,7 @@ class Config(Section):
         """What the decision needs of it."""
         return Settings(
             release=Release(**self.release.model_dump()),
+            row_layout=RowLayout(self.queues.row_layout),
             harmless_cleaners=self.cleaners.harmless,
             log_cleaner_plugins=self.cleaners.plugins,
             backup_enabled=self.backup.enabled,

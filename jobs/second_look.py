@@ -121,7 +121,7 @@ class CaptureAgain:
         sources = replace(parts.sources, files=files)
         with SnapshotWriter(parts.target(f"{self._scratch.uri}/{self._looks}")) as writer:
             captured = capture(parts.cluster, sources, writer, clock=parts.clock, patience=parts.patience)
-        reader = SnapshotDirectories(self._spark)
+        reader = SnapshotDirectories(self._spark, parts.settings.row_layout)
         (opened,) = reader.open([captured.uri])
         if opened.snapshot is None:
             raise RefusedError(opened.fault or f"{captured.uri} cannot be read")

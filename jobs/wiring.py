@@ -78,7 +78,7 @@ def run_reconcile(
     ports = ReconcilePorts(
         spark=spark,
         clock=context.clock,
-        reader=SnapshotDirectories(spark),
+        reader=SnapshotDirectories(spark, config.settings().row_layout),
         tables=DeltaTables(spark, places.lake),
         lake=PastNights(spark, places.lake),
         lists=DeleteLists(spark, places.lists),

@@ -3,8 +3,10 @@
 HBase's `ReplicationQueueId`, `ReplicationGroupOffset` and `TableReplicationQueueStorage` (golden names.tsv).
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.server_names import ServerName, java_long
@@ -13,6 +15,18 @@ from pipelines.domain.wal_names import wal_timestamp
 QUEUE_FAMILY = b"queue"
 NEEDS_ALL = -1
 """The need of a row without an offset for the group: every file of it (minus infinity, as timestamps are >= 0)."""
+
+
+_SEED_OWNER = re.compile(r"([^,/]+,[0-9]+,[0-9]+)(?:-(.+))?", re.DOTALL)
+
+
+class RowLayout(str, Enum):
+    """How a queue row names the source of a recovered queue."""
+
+    SHIPPED = "shipped"
+    """`<peer>-<owner>/<source>`: every HBase that was ever released."""
+    SEED_003 = "seed-003"
+    """`<peer>-<owner>-<source>`: the design of HBASE-27109, which no release has; HBase's own parser throws on it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,20 +56,32 @@ class QueueId:
         return f"{self.peer_id}-{self.owner}{tail}"
 
 
-def parse_queue_id(text: str) -> QueueId:
-    """Parse a row key as shipped HBase does: peer up to the first `-`, source after the first `/`.
+def parse_queue_id(text: str, layout: RowLayout = RowLayout.SHIPPED) -> QueueId:
+    """Parse a row key: peer up to the first `-`, then as the layout says; the shipped one as HBase itself does.
 
     Raises:
-        MalformedError: where `ReplicationQueueId.parse` throws, seed 003's `-` form and rows with a TAB among them.
+        MalformedError: where `ReplicationQueueId.parse` throws, seed 003's `-` form and rows with a TAB among them;
+            in the seed's layout, rows of the shipped one.
     """
     peer_id, dash, servers = text.partition("-")
     if not dash:
         raise MalformedError(f"queue row without '-' after the peer: {text!r}")
-    owner, slash, source = servers.partition("/")
     try:
-        return QueueId(peer_id, ServerName.parse(owner), ServerName.parse(source) if slash else None)
+        owner, source = _owner_and_source(servers, layout)
+        return QueueId(peer_id, ServerName.parse(owner), None if source is None else ServerName.parse(source))
     except MalformedError as error:
         raise MalformedError(f"malformed queue row {text!r}: {error}") from None
+
+
+def _owner_and_source(servers: str, layout: RowLayout) -> tuple[str, str | None]:
+    if layout is RowLayout.SHIPPED:
+        owner, slash, source = servers.partition("/")
+        return owner, source if slash else None
+    # a host may hold '-', a port and a startcode cannot: the first '-' after the second comma ends the owner
+    match = _SEED_OWNER.fullmatch(servers)
+    if match is None:
+        raise MalformedError("it is not of the form <peer>-<owner>[-<source>], which `queues.row_layout` names")
+    return match[1], match[2]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -123,7 +149,7 @@ class QueueCell:
     offset: GroupOffset
 
 
-def parse_queue_cell(cell: Cell) -> QueueCell:
+def parse_queue_cell(cell: Cell, layout: RowLayout = RowLayout.SHIPPED) -> QueueCell:
     """Parse one cell of family `queue`.
 
     Raises:
@@ -134,15 +160,15 @@ def parse_queue_cell(cell: Cell) -> QueueCell:
     except UnicodeDecodeError:
         raise MalformedError(f"queue row is not UTF-8: {cell.row!r}") from None
     try:
-        return QueueCell(parse_queue_id(row), group, parse_offset(value))
+        return QueueCell(parse_queue_id(row, layout), group, parse_offset(value))
     except MalformedError as error:
         raise MalformedError(f"row {row!r}, qualifier {group!r}: {error}") from None
 
 
-def parse_queue_cells(cells: Iterable[Cell]) -> tuple[QueueCell, ...]:
+def parse_queue_cells(cells: Iterable[Cell], layout: RowLayout = RowLayout.SHIPPED) -> tuple[QueueCell, ...]:
     """Parse the `queue` family of a scan; cells of other families (`sid`, `hfileref`) are left out.
 
     Raises:
         MalformedError: on the first malformed row; one bad row blocks HBase's own cleaner as well.
     """
-    return tuple(parse_queue_cell(cell) for cell in cells if cell.family == QUEUE_FAMILY)
+    return tuple(parse_queue_cell(cell, layout) for cell in cells if cell.family == QUEUE_FAMILY)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.domain.replication_queues import RowLayout
+
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 
@@ -43,6 +45,7 @@ class Settings:
 
     Attributes:
         release: opt-ins.
+        row_layout: how queue rows are written.
         harmless_cleaners: further log-cleaner plugin classes known to need no file.
         log_cleaner_plugins: what stands for the snapshot's list where that is unknown; None = stays unknown.
         backup_enabled: the same for HBase backup: False states that it is off; None = stays unknown.
@@ -57,6 +60,7 @@ class Settings:
     """
 
     release: Release = field(default_factory=Release)
+    row_layout: RowLayout = RowLayout.SHIPPED
     harmless_cleaners: tuple[str, ...] = ()
     log_cleaner_plugins: tuple[str, ...] | None = None
     backup_enabled: bool | None = None

@@ -18,7 +18,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
-from pipelines.domain.replication_queues import Cell, QueueCell, parse_queue_cells
+from pipelines.domain.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
 from pipelines.ports_reconcile import OpenedSnapshot
 from pipelines.sources.storage import Storage, plain_uri, storage_for
@@ -35,8 +35,9 @@ _DIRECTORIES = StructType([StructField("directory", StringType()), StructField("
 class SnapshotDirectories:
     """Opens snapshots through the session's file systems and hands out their listings as one DataFrame."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, row_layout: RowLayout = RowLayout.SHIPPED) -> None:
         self._spark = spark
+        self._row_layout = row_layout
 
     def of_fleet(self, fleet: str) -> list[str]:
         """The snapshot directories of a fleet: its immediate sub-directories, hidden ones (captures at work) left out.
@@ -100,7 +101,7 @@ class SnapshotDirectories:
         if opened.known.queue_storage != QUEUE_STORAGE_TABLE:
             return replace(opened, listing_readable=True)
         try:
-            passes = tuple(_pass(storage, uri, name, opened.known) for name in PASSES)
+            passes = tuple(_pass(storage, uri, name, opened.known, self._row_layout) for name in PASSES)
             return replace(opened, listing_readable=True, passes=passes)
         except SnapshotError as error:
             return replace(opened, listing_readable=True, fault=str(error))
@@ -183,7 +184,7 @@ def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
             raise SnapshotError(f"{uri}/{name}: SHA-256 differs from snapshot.json: truncated or edited; capture again")
 
 
-def _pass(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> tuple[QueueCell, ...]:
+def _pass(storage: Storage, uri: str, name: str, snapshot: Snapshot, layout: RowLayout) -> tuple[QueueCell, ...]:
     where = f"{uri}/{name}"
     try:
         lines = storage.read(where).decode("utf-8", errors="replace").splitlines()
@@ -191,7 +192,8 @@ def _pass(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> tuple[Qu
         raise SnapshotError(f"{where}: not UTF-8 ({error}); capture again") from None
     if len(lines) != snapshot.contents[name].rows:
         raise SnapshotError(f"{where}: {len(lines)} rows, but snapshot.json says {snapshot.contents[name].rows}")
-    return parse_queue_cells(_cell(line, f"{where}, line {number}") for number, line in enumerate(lines, 1))
+    cells = (_cell(line, f"{where}, line {number}") for number, line in enumerate(lines, 1))
+    return parse_queue_cells(cells, layout)
 
 
 def _cell(line: str, where: str) -> Cell:

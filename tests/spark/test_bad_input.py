@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs.config import parse_config
 from pipelines.domain.settings import HOUR_MS
 from pipelines.domain.snapshot import Flags
 from pipelines.domain.verdict import ArchivedFile
@@ -354,3 +355,16 @@ def test_what_broke_an_expectation_is_shown_by_example(desk: Desk, outcome: Outc
         "duplicate-path", "dot-dot", "absolute", "newline", "control", "negative", "no-peers-at-all",
     }  # fmt: skip
     assert all(len(one["examples"]) <= 100 for one in failed)
+
+
+def test_rows_of_the_seeds_layout_are_read_where_the_configuration_names_it(desk: Desk) -> None:
+    """The claimed queue holds the same files under either spelling."""
+    made = small("seeds-rows")
+    in_its_form = [replace(cell, row=cell.row.replace(b"/", b"-")) for cell in made.pass_2]
+    assert in_its_form != list(made.pass_2)
+    written = desk.snapshot(replace(made, pass_1=tuple(in_its_form), pass_2=tuple(in_its_form)))
+    refused = clusters_of(desk.reconcile(written, run_id="shipped"))["seeds-rows"]
+    assert (refused["status"], "malformed queue row" in refused["reason"]) == ("REFUSED", True)
+    named = parse_config("quality: {share_from: 0MiB}\nqueues: {row_layout: seed-003}", "test.yaml")
+    assert clusters_of(desk.reconcile(written, run_id="named", config=named))["seeds-rows"]["status"] == "DONE"
+    assert len(desk.lines("seeds-rows", "named")) == 4
