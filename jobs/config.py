@@ -58,8 +58,8 @@ class QueuesSection(Section):
 
     row_layout: Literal["shipped", "seed-003"] = Field(
         default="shipped",
-        description="`<peer>-<owner>/<source>`, as every HBase writes it, or `<peer>-<owner>-<source>` of the design of "
-        "HBASE-27109; rows of the other layout make a snapshot untrusted",
+        description="`<peer>-<owner>/<source>`, as every HBase writes it, or `<peer>-<owner>-<source>` of the design "
+        "of HBASE-27109; rows of the other layout make a snapshot untrusted",
     )
 
 

@@ -88,6 +88,9 @@ class _Keeping:
         self.summaries.extend(summaries)
         return {}
 
+    def failed(self, summaries: Sequence[RunSummary]) -> None:
+        """The error itself ends the demo."""
+
 
 @dataclass(frozen=True)
 class _Places:

@@ -34,6 +34,15 @@ class Reports:
         self._pages = HtmlReports(spark, reports_uri or f"{lake_uri.rstrip('/')}/reports")
         self._metrics = MetricsFile(spark, metrics_uri) if metrics_uri else None
 
+    def failed(self, summaries: Sequence[RunSummary]) -> None:
+        """Write the metrics of a run that failed: its outcome, and no sizes.
+
+        Raises:
+            UnavailableError: the file cannot be written.
+        """
+        if self._metrics is not None:
+            self._metrics.write(summaries, self._clock.now_ms())
+
     def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
         """Write the metrics, then the page of the run.
 

@@ -187,3 +187,7 @@ class Reporter(Protocol):
     def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
         """Write them; the address of each cluster's page."""
         ...
+
+    def failed(self, summaries: Sequence[RunSummary]) -> None:
+        """Say at least in the metrics that a run failed; raises as `publish` does."""
+        ...

@@ -191,6 +191,7 @@ class Desk:
 
     spark: SparkSession
     root: Path
+    metrics: str | None = None
 
     @property
     def lake(self) -> Path:
@@ -202,7 +203,7 @@ class Desk:
 
     @property
     def places(self) -> Places:
-        return Places(f"file:{self.lake}", f"file:{self.lists}")
+        return Places(f"file:{self.lake}", f"file:{self.lists}", metrics=self.metrics)
 
     def snapshot(self, made: GeneratedCapture, name: str | None = None) -> Path:
         """Writes a snapshot directory by the sink of production."""

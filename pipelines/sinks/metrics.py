@@ -14,7 +14,8 @@ def metrics_text(summaries: Sequence[RunSummary], written_at_ms: int) -> str:
     """The exposition text of one run.
 
     Instants are in seconds since the epoch, as Prometheus wants them, so that a run's age is `time() - metric`;
-    durations are seconds too. A refused cluster has its outcome and no sizes, so old ones do not linger.
+    durations are seconds too. A cluster that was refused, or failed, has its outcome and no sizes, so old ones do not
+    linger.
 
     Args:
         summaries: the clusters of the run.
@@ -30,7 +31,7 @@ def metrics_text(summaries: Sequence[RunSummary], written_at_ms: int) -> str:
     run_time = gauge("run_timestamp_seconds", "When the run ended.")
     capture_time = gauge("capture_timestamp_seconds", "Start of the capture's step files; all ages count from it.")
     outcome = gauge("run_outcome", "1 for the outcome of the last run, with its mode.", "status", "mode")
-    exit_code = gauge("run_exit_code", "Exit code of the cluster: 0 done, 3 refused, 5 new error finding.")
+    exit_code = gauge("run_exit_code", "Exit code: 0 done, 2 somebody must act, 3 refused, 4 unavailable, 5 new error.")
     files = gauge("wal_files", "Files under oldWALs.", "verdict", "reason")
     sizes = gauge("wal_bytes", "Bytes under oldWALs.", "verdict", "reason")
     listed = gauge("list_bytes", "Bytes on the delete-safe list; 0 when none was written.")

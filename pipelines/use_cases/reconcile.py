@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.domain.errors import RefusedError, UsageError, WalsafeError
+from pipelines.domain.errors import EXIT_REFUSED, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
 from pipelines.domain.findings import ODD_REASONS, OddDirectory, OffsetWal
 from pipelines.domain.gate_metrics import ExpectationResult
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED, STARTED, RunSummary
@@ -52,6 +52,7 @@ from pipelines.use_cases.reconcile_text import reconcile_result, reconcile_text
 from schemas.runs import RUNS
 
 _LOG = logging.getLogger(__name__)
+UNKNOWN_ERROR = "an error that walsafe does not know; see the log"
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,18 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     _LOG.info("checking %d snapshot(s)", len(uris))
     opened = ports.reader.open(uris)
     all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms())
+    try:
+        return _run(request, ports, all_cases)
+    except WalsafeError as error:
+        _tell_failed(all_cases, ports, str(error), error.exit_code)
+        raise
+    except Exception:
+        _tell_failed(all_cases, ports, UNKNOWN_ERROR, EXIT_UNAVAILABLE)
+        raise
+
+
+def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[Case]) -> Outcome:
+    """The run, once it is known which clusters it is about."""
     ports.tables.ensure()
     attempts = ports.lake.attempts([case.key for case in all_cases], given=request.run_id is not None)
     todo, finished = _without_finished(all_cases, attempts, ports)
@@ -140,6 +153,19 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     pages = ports.reporter.publish(summaries)
     code = exit_code([one.exit_code for one in summaries])
     return Outcome(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
+
+
+def _tell_failed(all_cases: Sequence[Case], ports: ReconcilePorts, reason: str, code: int) -> None:
+    """Have the metrics say that the run came to nothing: those of an earlier night would look like this one's."""
+    status = REFUSED if code == EXIT_REFUSED else FAILED
+    failed = [
+        replace(run_summary(case, Small(), None, ports.lake_uri, code), status=status, reason=reason)
+        for case in all_cases
+    ]
+    try:
+        ports.reporter.failed(failed)
+    except WalsafeError:
+        _LOG.warning("the metrics could not be written either: the file still speaks of an earlier run")
 
 
 def _without_finished(
@@ -189,7 +215,7 @@ def _work(night: _Night) -> None:
         _append_failed(night, str(error))
         raise
     except Exception:
-        _append_failed(night, "an error that walsafe does not know; see the log")
+        _append_failed(night, UNKNOWN_ERROR)
         raise
     _append_runs(night, None, None)
 

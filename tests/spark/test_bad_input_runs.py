@@ -147,10 +147,16 @@ def test_a_damaged_lake_is_named(spark: SparkSession, tmp_path: Path, table: str
         log = desk.lake / table / "_delta_log"
         log.mkdir(parents=True)
         (log / "00000000000000000000.json").write_text("{{{ no json")
+    metrics = tmp_path / "walsafe.prom"
+    metrics.write_text("of an earlier night")
+    desk = replace(desk, metrics=f"file:{metrics}")
     with pytest.raises((UsageError, UnavailableError), match=words) as told:
         desk.reconcile(snapshot)
     assert str(desk.lake) in str(told.value)
     assert not desk.lists.exists()
+    assert 'walsafe_run_outcome{cluster="prod",mode="NIGHTLY",status="FAILED"} 1.0' in metrics.read_text()
+    assert f'walsafe_run_exit_code{{cluster="prod"}} {told.value.exit_code}.0' in metrics.read_text()
+    assert "walsafe_wal_files{" not in metrics.read_text()
 
 
 @pytest.mark.parametrize("left", [(), (".00000000000000000000.json.0123.tmp",)])
