@@ -22,13 +22,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Name the group of a test, which goes to one process: that of `PROCESSES`, else its file."""
+    group = _process(item)
+    item.add_marker(pytest.mark.xdist_group(PROCESSES[group][0] if group < len(PROCESSES) else item.location[0]))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Name the group of each test, which goes to one process: those of `PROCESSES`, else the tests of one file."""
-    order = {}
-    for item in items:
-        place = item.location[0]
-        shared = [number for number, group in enumerate(PROCESSES) if place.startswith(group)]
-        order[item] = shared[0] if shared else len(PROCESSES)
-        item.add_marker(pytest.mark.xdist_group(PROCESSES[shared[0]][0] if shared else place))
-    items.sort(key=order.__getitem__)
+    """Begin with what takes longest."""
+    items.sort(key=_process)
+
+
+def _process(item: pytest.Item) -> int:
+    place = item.location[0]
+    return next((number for number, group in enumerate(PROCESSES) if place.startswith(group)), len(PROCESSES))
