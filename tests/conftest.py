@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
+from xdist.remote import Producer
 
 from jobs.session import local_session
-
-PROCESSES = (("tests/integration", "tests/cluster", "tests/e2e/test_yarn.py"), ("tests/airflow",), ("tests/e2e",))
-"""What shares something that takes long to start, and so runs in one process of `./tests/run`, the longest first."""
+from tests.processes import SharedTogether, order
 
 # the real HBase, HDFS, ZooKeeper, Kerberos and Thrift
 pytest_plugins = ["tests.cluster.fixtures"]
@@ -22,17 +21,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Name the group of a test, which goes to one process: that of `PROCESSES`, else its file."""
-    group = _process(item)
-    item.add_marker(pytest.mark.xdist_group(PROCESSES[group][0] if group < len(PROCESSES) else item.location[0]))
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest."""
-    items.sort(key=_process)
+    items.sort(key=lambda item: order(item.location[0]))
 
 
-def _process(item: pytest.Item) -> int:
-    place = item.location[0]
-    return next((number for number, group in enumerate(PROCESSES) if place.startswith(group)), len(PROCESSES))
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SharedTogether:
+    """What shares a cluster runs in one process."""
+    return SharedTogether(config, log)
