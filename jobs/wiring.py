@@ -16,7 +16,8 @@ from pipelines.sinks.delta_tables import DeltaTables
 from pipelines.sources.past_nights import PastNights
 from pipelines.sources.snapshot_dir import SnapshotDirectories
 from pipelines.use_cases.outcome import Outcome
-from pipelines.use_cases.reconcile import ReconcilePorts, ReconcileRequest, reconcile
+from pipelines.use_cases.reconcile import reconcile
+from pipelines.use_cases.reconcile_request import ReconcilePorts, ReconcileRequest
 from pipelines.version import VERSION
 
 

@@ -217,7 +217,7 @@ from pathlib import Path
 from jobs.session import local_session
 from pipelines.sinks import delete_list
 from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.use_cases import reconcile
+from pipelines.use_cases import reconcile_night
 from tests.small_cluster import Desk
 
 point, root = sys.argv[1], Path(sys.argv[2])
@@ -238,7 +238,7 @@ def die_before_the_manifest(self, source, target):
     rename(self, source, target)
 
 if point == "after-started":
-    reconcile._decide_and_write = die
+    reconcile_night._decide_and_write = die
 elif point == "between-tables":
     DeltaTables.replace = die_half_way
 elif point == "before-manifest":
