@@ -1,6 +1,8 @@
 """Fixtures of the whole suite."""
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -8,6 +10,10 @@ from xdist.remote import Producer
 
 from jobs.session import local_session
 from tests.processes import SharedTogether, order
+
+# a process of xdist has a main module of no file, which pyspark takes for its own doctests, and exits
+if not hasattr(sys.modules["__main__"], "__file__"):
+    sys.modules["__main__"].__file__ = str(Path(pytest.__file__).with_name("__main__.py"))
 
 # the real HBase, HDFS, ZooKeeper, Kerberos and Thrift
 pytest_plugins = ["tests.cluster.fixtures"]
