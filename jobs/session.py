@@ -36,6 +36,10 @@ SMALL_MACHINE = {
     "spark.sql.shuffle.partitions": "2",
     # Spark would take 64 MiB of heap for each broadcast of a hashed table, however small
     "spark.buffer.pageSize": "4m",
+    # pieces of a listing small enough to share out evenly between a few cores
+    "spark.sql.files.minPartitionNum": "8",
+    # PySpark would ask the JVM several times more for each column, to tell in errors where it was written
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
     "spark.sql.parquet.compression.codec": "zstd",

@@ -22,7 +22,7 @@ pytest_plugins = ["tests.cluster.fixtures"]
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One local session with Delta for all tests; small data, so the JVM's optimizing compiler stays off."""
-    session = local_session(tmp_path_factory.mktemp("spark"), memory="1500m")
+    session = local_session(tmp_path_factory.mktemp("spark"), memory="2g")
     yield session
     session.stop()
 

@@ -129,6 +129,8 @@ class DeltaTables:
 
     def _create(self, table: Table, location: str) -> None:
         builder = DeltaTable.createIfNotExists(self._spark).location(location).comment(table.comment)
+        if table.statistics is not None:
+            builder = builder.property("delta.dataSkippingStatsColumns", ",".join(table.statistics))
         try:
             builder.addColumns(table.schema).partitionedBy(*table.partitioned_by).execute()
         except AnalysisException as error:

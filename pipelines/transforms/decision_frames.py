@@ -11,7 +11,7 @@ from pipelines.domain.cluster_view import ClusterView
 from pipelines.domain.decision_table import UNKNOWN_SERVER, Answer, DecisionTable, GroupAnswers
 from pipelines.domain.server_names import MAX_LONG
 from pipelines.domain.verdict import Holder
-from pipelines.domain.wal_names import encode_prefix, is_replication_table_group, parse_wal_name
+from pipelines.domain.wal_names import META_SUFFIX, encode_prefix, is_replication_table_group, parse_wal_name
 from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.verdicts import DecisionFrames, start_column
 from schemas.wal_verdicts import BLOCKING
@@ -92,7 +92,13 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
     starts = max((len(group.stretches) - 1 for _, table in clusters for group in table.groups), default=0)
     columns = [StructField(start_column(number), LongType(), nullable=False) for number in range(starts)]
     groups = [
-        *(_group(table.cluster, group, starts) for _, table in clusters for group in table.groups),
+        # no name of a file holds a `/`: `flat_group` relies on it that no group of the table does
+        *(
+            _group(table.cluster, group, starts)
+            for _, table in clusters
+            for group in table.groups
+            if "/" not in group.name
+        ),
         *(row for _, table in clusters for row in _expected_groups(table, starts)),
     ]
     return DecisionFrames(
@@ -122,7 +128,7 @@ def _group(cluster: str, group: GroupAnswers, starts: int) -> tuple[object, ...]
         group.stretches[0].answer.bucket,
         group.overflow.bucket,
         str(group.server),
-        group.name.isprintable() and "/" not in group.name,
+        group.name.isprintable(),
         *later,
         *[MAX_LONG] * (starts - len(later)),
     )
@@ -138,16 +144,16 @@ def _expected_groups(table: DecisionTable, starts: int) -> Iterator[tuple[object
         group.name.replace(encode_prefix(str(group.server)), _SERVER_HERE) for group in table.groups
     ).most_common(_FORMS)
     for row in table.servers:
-        for form in {_SERVER_HERE, *(form for form, _ in forms)}:
+        for form in {_SERVER_HERE, f"{_SERVER_HERE}{META_SUFFIX}", *(form for form, _ in forms)}:
             name = form.replace(_SERVER_HERE, row.encoded)
             wal = parse_wal_name(f"{name}.0")
-            if name in known or wal is None or wal.group != name or wal.server != row.server:
+            if name in known or "/" in name or wal is None or wal.group != name or wal.server != row.server:
                 continue
             answer = row.replication_table if is_replication_table_group(name, row.server) else row.plain
             # a timestamp over 64 bits is POISON_NAME before any answer is asked for
             yield (
                 *(table.cluster, name, answer.bucket, answer.bucket, str(row.server)),
-                name.isprintable() and "/" not in name,
+                name.isprintable(),
                 *[MAX_LONG] * starts,
             )
 

@@ -63,19 +63,17 @@ def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
         `past_ttl_ms`: age beyond the TTL of its class, ms.
         `unproven`: the part of the path that may still hold what no path may; a name with a known group cannot.
     """
-    parsed = wal_names.with_group_and_timestamp(files).withColumn(
-        "archived", F.col("path").startswith(wal_names.ARCHIVE)
-    )
-    named = _with_server(_with_group_bucket(_with_scalars(parsed, frames), frames))
+    archived = _with_scalars(files, frames).withColumn("archived", F.col("path").startswith(wal_names.ARCHIVE))
+    named = _with_server(_with_group_bucket(archived, frames))
     found = _with_boundary(_with_server_bucket(named, frames), frames.boundaries)
     return (
         found.withColumn("past_ttl_ms", F.col("files_started") - F.unix_millis("modification_time") - _ttl())
         .withColumn("early", _early())
         .withColumn(
             "unproven",
-            F.when(
-                F.col("g_is_clean"), F.when(F.col("is_flat"), F.lit("oldWALs")).otherwise(wal_names.directory())
-            ).otherwise(F.col("path")),
+            F.when(F.col("flat_is_clean"), F.lit("oldWALs"))
+            .when(F.col("other_is_clean"), wal_names.directory())
+            .otherwise(F.col("path")),
         )
         .select(
             *files.columns,
@@ -139,34 +137,60 @@ def _with_scalars(files: DataFrame, frames: DecisionFrames) -> DataFrame:
 
 
 def _with_group_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """Add `group_bucket`: the stretch that the file's group and timestamp fall into.
+    """Add `wal_group`, `wal_timestamp` and `group_bucket`: the stretch that the file's group and timestamp fall into.
+
+    Two lookups: by `flat_group`, which finds nearly every file, and by the name taken apart with care, where a NULL
+    costs nothing. `flat_…` and `other_…` are what they found.
+    """
+    flat = _looked_up_group(wal_names.with_flat_group(files), "flat", frames)
+    known = F.col("flat_server").isNotNull()
+    named = wal_names.with_group_and_timestamp(flat, known)
+    other = _looked_up_group(named, "other", frames)
+    return other.withColumns(
+        {
+            "wal_group": F.when(known, F.col("flat_wal_group")).otherwise(F.col("other_group")),
+            "group_server": F.coalesce("flat_server", "other_server"),
+            "group_bucket": F.when(known, _stretch("flat", frames)).when(
+                F.col("other_server").isNotNull(), _stretch("other", frames)
+            ),
+        }
+    )
+
+
+def _looked_up_group(files: DataFrame, which: str, frames: DecisionFrames) -> DataFrame:
+    """Join the groups by `<which>_group`; the columns found are called `<which>_…`.
 
     The join is by a 64-bit hash, which Spark looks up without copying the name, and then by the name itself: written
-    as two comparisons, for an equality would become a second key and cost the copy. The stretches of a group have
-    consecutive buckets, so the right one is the first plus the starts already passed.
+    as two comparisons, for an equality would become a second key and cost the copy.
     """
     one_cluster = len(frames.clusters) == 1
+    wanted = f"{which}_group"
     key = F.xxhash64("wal_group") if one_cluster else F.xxhash64("cluster", "wal_group")
+    own_key = F.xxhash64(wanted) if one_cluster else F.xxhash64("cluster", wanted)
     hashed = frames.groups.withColumn("key", key)
-    groups = F.broadcast(hashed.withColumnsRenamed({name: f"g_{name}" for name in hashed.columns}))
-    names = ("wal_group",) if one_cluster else ("wal_group", "cluster")
-    joined = files.withColumn("group_key", key).join(
-        groups,
-        reduce(
-            Column.__and__,
-            ((F.col(name) >= F.col(f"g_{name}")) & (F.col(name) <= F.col(f"g_{name}")) for name in names),
-            F.col("group_key") == F.col("g_key"),
-        ),
-        "left",
+    groups = F.broadcast(hashed.withColumnsRenamed({name: f"{which}_{name}" for name in hashed.columns}))
+    pairs = [(wanted, f"{which}_wal_group")] + ([] if one_cluster else [("cluster", f"{which}_cluster")])
+    return (
+        files.withColumn("_key", F.when(F.col(wanted).isNotNull(), own_key))
+        .join(
+            groups,
+            reduce(
+                Column.__and__,
+                ((F.col(own) >= F.col(known)) & (F.col(own) <= F.col(known)) for own, known in pairs),
+                F.col("_key") == F.col(f"{which}_key"),
+            ),
+            "left",
+        )
+        .drop("_key")
     )
-    passed = [
-        (F.col("wal_timestamp") >= F.col(f"g_{start_column(number)}")).cast("int") for number in range(frames.starts)
-    ]
-    return joined.withColumn(
-        "group_bucket",
-        F.when(F.col("wal_timestamp").isNull(), F.col("g_overflow_bucket")).otherwise(
-            reduce(Column.__add__, passed, F.col("g_first_bucket"))
-        ),
+
+
+def _stretch(which: str, frames: DecisionFrames) -> Column:
+    """The bucket of a timestamp: stretches of a group have consecutive ones, so the first plus the starts passed."""
+    starts = (F.col(f"{which}_{start_column(number)}") for number in range(frames.starts))
+    passed = ((F.col("wal_timestamp") >= start).cast("int") for start in starts)
+    return F.when(F.col("wal_timestamp").isNull(), F.col(f"{which}_overflow_bucket")).otherwise(
+        reduce(Column.__add__, passed, F.col(f"{which}_first_bucket"))
     )
 
 
@@ -177,7 +201,11 @@ def _with_server(files: DataFrame) -> DataFrame:
     """
     hit = F.col("group_bucket").isNotNull()
     typed = files.withColumn("is_wal", hit | wal_names.is_wal())
-    return wal_names.with_own_server(typed, F.col("is_wal") & ~hit)
+    named = wal_names.with_own_server(typed, F.col("is_wal") & ~hit)
+    # no answer tells the server of a meta WAL, since none is ever asked for one
+    return named.withColumn(
+        "own_server", F.when(hit & wal_names.is_meta_wal(), F.col("group_server")).otherwise(F.col("own_server"))
+    )
 
 
 def _with_server_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
@@ -189,7 +217,7 @@ def _with_server_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
     encoded_size = F.length("s_encoded")
     encoded = F.left(F.col("wal_group"), encoded_size)
     rest = F.expr("substring(wal_group, length(s_encoded) + 1)")
-    replication_table = (F.lower(encoded) == F.lower(F.col("s_encoded"))) & (
+    replication_table = (wal_names.ascii_lower(encoded) == wal_names.ascii_lower(F.col("s_encoded"))) & (
         (rest == F.lit(".rep")) | rest.startswith(F.concat(F.lit("."), encoded, F.lit(".rep.")))
     )
     by_server = F.when(replication_table, F.col("s_rep_bucket")).otherwise(F.col("s_plain_bucket"))
@@ -208,7 +236,7 @@ def _with_boundary(files: DataFrame, boundaries: DataFrame | None) -> DataFrame:
     if boundaries is None:
         return files.withColumn("backed_up", F.lit(False))
     known = F.broadcast(boundaries.withColumnsRenamed({name: f"b_{name}" for name in boundaries.columns}))
-    server = F.coalesce("own_server", "g_server")
+    server = F.coalesce("own_server", "group_server")
     address = F.concat(F.substring_index(server, ",", 1), F.lit(":"), F.split_part(server, F.lit(","), F.lit(2)))
     joined = files.join(known, (F.col("cluster") == F.col("b_cluster")) & (address == F.col("b_address")), "left")
     return joined.withColumn("backed_up", F.coalesce(F.col("wal_timestamp") <= F.col("b_boundary"), F.lit(False)))

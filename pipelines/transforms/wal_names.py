@@ -26,69 +26,84 @@ MASTER_LOCAL_WAL_SUFFIX = "$masterlocalwal$"
 META_SUFFIX = ".meta"
 ARCHIVE = "oldWALs/"
 _TAIL = 14  # a dot and thirteen digits
+_THIRTEEN_DIGITS = 10**12
+_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 
 
-def with_group_and_timestamp(files: DataFrame) -> DataFrame:
-    """Add what a lookup by group needs.
+def with_flat_group(files: DataFrame) -> DataFrame:
+    """Add what a first lookup by group needs: nearly every file lies in `oldWALs` itself, and its group is known.
 
     Args:
         files: column `path`.
 
     Returns:
-        `files` with `cut_timestamp` (ms; NULL unless the name ends in a dot and thirteen digits, `.meta` aside),
-        `is_flat` (the path is `oldWALs/` and such a name, nothing between), `wal_group` (NULL when the name is
-        certainly no WAL) and `wal_timestamp` (ms; NULL without a group or when it does not fit 64 bits). A cut group
-        may still hold a line end, which `is_wal` rules out.
+        `files` with `_size` (bytes of the path, a closing `.meta` left out), `cut_timestamp` (ms; NULL unless the name
+        ends in a dot and a number of thirteen digits, `.meta` aside) and `flat_group`: all between `oldWALs/` and that
+        dot, NULL where the path is not of that form. It is the group only if no `/` is in it, and looking for one
+        takes longer than the lookup, which settles it: no group of the table holds a `/`.
     """
-    path = F.col("path").cast("binary")
     # `.meta` can only be the suffix of the expression: it is no timestamp
     size = F.octet_length("path") - F.when(is_meta_wal(), F.lit(len(META_SUFFIX))).otherwise(F.lit(0))
-    # bytes compare like numbers: a dot, then a digit; and a digit at the end, for a cast would trim blanks there
+    # bytes compare like numbers: a dot, then a digit. A cast would trim blanks, but then the number is too small
     in_form = (
         (F.col("_size") > _TAIL)
         & (F.col("_tail") >= F.lit(b".0000000000000"))
         & (F.col("_tail") <= F.lit(b".9999999999999"))
-        & (F.substring(path, F.col("_size"), F.lit(1)) >= F.lit(b"0"))
     )
-    cut = F.col("cut_timestamp").isNotNull()
-    below = F.substring(path, F.lit(len(ARCHIVE) + 1), F.col("_size") - (len(ARCHIVE) + _TAIL)).cast("string")
+    number = F.substring("_tail", 2, _TAIL - 1).cast("string").try_cast("bigint")
+    flat = F.substring("_bytes", F.lit(len(ARCHIVE) + 1), F.col("_size") - (len(ARCHIVE) + _TAIL)).cast("string")
     return (
-        files.withColumn("_size", size)
-        .withColumn("_tail", F.substring(path, F.col("_size") - (_TAIL - 1), F.lit(_TAIL)))
+        files.withColumn("_bytes", F.col("path").cast("binary"))
+        .withColumn("_size", size)
+        .withColumn("_tail", F.substring("_bytes", F.col("_size") - (_TAIL - 1), F.lit(_TAIL)))
+        .withColumn("_number", F.when(in_form, number))
+        .withColumn("cut_timestamp", F.when(F.col("_number") >= _THIRTEEN_DIGITS, F.col("_number")))
+        .withColumn("flat_group", F.when(F.col("cut_timestamp").isNotNull() & F.col("path").startswith(ARCHIVE), flat))
+        .drop("_bytes", "_tail", "_number")
+    )
+
+
+def with_group_and_timestamp(files: DataFrame, known: Column) -> DataFrame:
+    """Add `other_group` and `wal_timestamp` to what `with_flat_group` gives.
+
+    Args:
+        files: `with_flat_group`.
+        known: whether `flat_group` is the group.
+
+    Returns:
+        `files` with `other_group` (NULL where `known`, and when the name is certainly no WAL; a cut group may still
+        hold a line end, which `is_wal` rules out) and `wal_timestamp` (ms; NULL without a group or when it does not
+        fit 64 bits).
+    """
+    cut = F.col("cut_timestamp").isNotNull()
+    size = F.octet_length("_name") - (F.octet_length("path") - F.col("_size")) - _TAIL
+    return (
+        files.withColumn("_name", F.when(~known, name()))
         .withColumn(
-            "cut_timestamp", F.when(in_form, F.substring("_tail", 2, _TAIL - 1).cast("string").try_cast("bigint"))
-        )
-        .withColumn("_below", F.when(cut & F.col("path").startswith(ARCHIVE), below))
-        .withColumn(
-            "is_flat", F.col("_below").isNotNull() & (F.col("_below") != "") & ~F.contains("_below", F.lit("/"))
-        )
-        .withColumn("_name", F.when(~F.col("is_flat"), name()))
-        .withColumn(
-            "wal_group",
-            F.when(F.col("is_flat"), F.col("_below"))
-            .when(
-                cut & (F.octet_length("_name") > F.octet_length("path") - F.col("_size") + _TAIL),
-                F.substring(
-                    F.col("_name").cast("binary"),
-                    F.lit(1),
-                    F.octet_length("_name") - (F.octet_length("path") - F.col("_size")) - _TAIL,
-                ).cast("string"),
-            )
-            .when(~cut, F.nullif(F.regexp_extract("_name", WAL_NAME_REGEX, 1), F.lit(""))),
+            "other_group",
+            F.when(cut & (size > 0), F.substring(F.col("_name").cast("binary"), F.lit(1), size).cast("string")).when(
+                ~cut, F.nullif(F.regexp_extract("_name", WAL_NAME_REGEX, 1), F.lit(""))
+            ),
         )
         .withColumn(
             "wal_timestamp",
-            F.when(F.col("wal_group").isNull(), F.lit(None).cast("bigint"))
+            F.when(known, F.col("cut_timestamp"))
+            .when(F.col("other_group").isNull(), F.lit(None).cast("bigint"))
             .when(cut, F.col("cut_timestamp"))
             .otherwise(F.regexp_extract("_name", WAL_NAME_REGEX, 2).try_cast("bigint")),
         )
-        .drop("_size", "_tail", "_below", "_name")
+        .drop("_name")
     )
 
 
 def name() -> Column:
     """The last element of the path; dear, so wanted only where the whole path will not do."""
     return F.substring_index("path", "/", -1)
+
+
+def ascii_lower(text: Column) -> Column:
+    """Lower case, for text that is known to be ASCII: Spark's own loads Unicode's tables, half a second a session."""
+    return F.when(text.rlike("[A-Z]"), F.translate(text, _UPPER, _LOWER)).otherwise(text)
 
 
 def directory() -> Column:
@@ -141,9 +156,11 @@ def with_own_server(files: DataFrame, wanted: Column) -> DataFrame:
         .withColumn("_startcode", F.split_part(F.col("_server"), F.lit(","), F.lit(3)).try_cast("bigint"))
         .withColumn(
             "own_server",
-            F.when(F.col("_ordinary") != group, F.lower("_ordinary")).when(
+            F.when(F.col("_ordinary") != group, ascii_lower(F.col("_ordinary"))).when(
                 F.col("_host").rlike(HOST_REGEX) & F.col("_port").between(0, 65535) & F.col("_startcode").isNotNull(),
-                F.concat_ws(",", F.lower("_host"), F.col("_port").cast("string"), F.col("_startcode").cast("string")),
+                F.concat_ws(
+                    ",", ascii_lower(F.col("_host")), F.col("_port").cast("string"), F.col("_startcode").cast("string")
+                ),
             ),
         )
         .drop("_ordinary", "_decoded", "_server", "_host", "_port", "_startcode")
