@@ -13,6 +13,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from jobs.submit import LONG_RUN, QUICK_START
 from pipelines.domain.errors import UnavailableError, UsageError
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -107,8 +108,7 @@ def local_session(
         "spark.local.dir": str(work / "spark"),
         **(extra or {}),
     }
-    java = "-XX:TieredStopAtLevel=1" if quick_start else "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
-    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} -XX:ReservedCodeCacheSize=256m")
+    settings.setdefault("spark.driver.defaultJavaOptions", QUICK_START if quick_start else LONG_RUN)
     builder = SparkSession.builder.master(f"local[{cores}]").appName("walsafe")
     for key, value in settings.items():
         builder = builder.config(key, value)

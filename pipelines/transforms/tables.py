@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -11,6 +11,7 @@ from pipelines.transforms.local_frames import local_frame
 from schemas.table import identity
 from schemas.wal_verdicts import WAL_VERDICTS
 
+_LAST_BYTES = 32
 _NAMES = StructType([StructField("cluster", StringType()), StructField("name", StringType())])
 
 
@@ -37,12 +38,18 @@ def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str
         files: listings of all clusters.
         names: (cluster, file name) of every offset that says which WAL it is to read.
     """
-    wanted = local_frame(spark, names, _NAMES).withColumn("key", F.xxhash64("cluster", "name"))
+    # the last bytes of a path are cut without a search for the name, and one long is looked up without a copy; the few
+    # that it finds are compared in full
+    last = min(_LAST_BYTES, *(len(name.encode()) for _, name in names))
+
+    def key(text: str) -> Column:
+        return F.xxhash64(F.substring(F.col(text).cast("binary"), F.octet_length(text) - last + 1, F.lit(last)))
+
+    wanted = local_frame(spark, names, _NAMES).withColumn("key", key("name"))
     wanted = F.broadcast(wanted.withColumnsRenamed({name: f"w_{name}" for name in wanted.columns}))
-    named = files.withColumn("name", F.substring_index("path", "/", -1))
-    # one long is looked up without copying the name; the few that it finds are compared in full
-    found = named.withColumn("key", F.xxhash64("cluster", "name")).join(wanted, F.col("key") == F.col("w_key"))
-    return found.filter("cluster = w_cluster AND name = w_name").select(
+    found = files.withColumn("key", key("path")).join(wanted, F.col("key") == F.col("w_key"))
+    named = found.withColumn("name", F.substring_index("path", "/", -1))
+    return named.filter("cluster = w_cluster AND name = w_name").select(
         "cluster", "name", F.col("path").startswith("oldWALs/").alias("archived"), "length"
     )
 

@@ -9,6 +9,7 @@ import pytest
 from jobs.archive import build_archive
 from jobs.launch import child_environment, copy_without_noise
 from jobs.submit import (
+    LONG_RUN,
     Settings,
     UserArguments,
     read_properties,
@@ -49,7 +50,7 @@ def test_plain_command(tmp_path: Path) -> None:
         "--conf",
         "spark.sql.warehouse.dir=/scratch/warehouse",
         "--conf",
-        "spark.driver.defaultJavaOptions=-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=256m",
+        f"spark.driver.defaultJavaOptions={LONG_RUN}",
         "--jars",
         f"{tmp_path}/.jars/delta.jar",
         "--py-files",

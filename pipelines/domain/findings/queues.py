@@ -8,7 +8,6 @@ from pipelines.domain.findings.evidence import (
     Evidence,
     finding,
 )
-from pipelines.domain.replication_queues import QueueId
 from pipelines.domain.run_summary import FindingRow
 
 CREATION_MARGIN_MS = 600_000
@@ -17,10 +16,10 @@ CREATION_MARGIN_MS = 600_000
 
 def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
     """Queues that nobody ships: of a removed peer, or of a server that is fully dead."""
-    view = evidence.view
+    view, pending = evidence.view, _pending(evidence)
     for row in view.rows:
         queue = row.queue
-        files, size = _pending(evidence, queue)
+        files, size = pending.get((queue.peer_id, str(queue.owner), str(queue.wals_of)), (0, 0))
         if queue.peer_id not in view.peer_ids:
             yield finding(
                 "ORPHAN_QUEUE",
@@ -107,10 +106,11 @@ def missing_wals(evidence: Evidence) -> Iterator[FindingRow]:
             )
 
 
-def _pending(evidence: Evidence, queue: QueueId) -> tuple[int, int]:
-    rows = [
-        row
-        for row in evidence.queues
-        if (row.peer_id, row.owner, row.source) == (queue.peer_id, str(queue.owner), str(queue.wals_of))
-    ]
-    return sum(row.pending_files for row in rows), sum(row.pending_bytes for row in rows)
+def _pending(evidence: Evidence) -> dict[tuple[str, str, str], tuple[int, int]]:
+    """Pending files and bytes by peer, owner and source: over all groups of the queue."""
+    sums: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for row in evidence.queues:
+        key = (row.peer_id, row.owner, row.source)
+        files, size = sums.get(key, (0, 0))
+        sums[key] = (files + row.pending_files, size + row.pending_bytes)
+    return sums
