@@ -8,8 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from pipelines.domain.errors import UsageError
+from pipelines.simulate.adversary.game import Game, Plan
 from pipelines.simulate.adversary.mutants import Mutant
-from pipelines.simulate.adversary.search import Game, Plan
 from pipelines.simulate.adversary.shrink import shrink
 from pipelines.simulate.adversary.text import beginning, ending, story
 from pipelines.simulate.adversary.walk import mutant, scope_of, walk

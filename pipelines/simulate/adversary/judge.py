@@ -1,7 +1,7 @@
 """Asks the project's own rule about what a capture of the model saw, and compares with the ground truth."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pipelines.domain.capture_order import CAPTURE_ORDER
@@ -55,10 +55,6 @@ class Seen(NamedTuple):
     master_2: int | None
 
 
-def _as_it_is(value: Snapshot) -> Snapshot:
-    return value
-
-
 def _both(passes: Passes) -> Passes:
     return passes
 
@@ -78,14 +74,14 @@ class Weakening:
     Attributes:
         seen: of what was read.
         passes: of the parsed cells of both queue passes.
-        restless: of the snapshot and the passes that `restlessness` is asked about.
+        restless: says why the capture was not quiet, in the place of `restlessness`.
         view: of the view that the rule decides on.
         hbase: HBase's own cleaner decides.
     """
 
     seen: Callable[[Seen], Seen] = _seen
-    snapshot: Callable[[Snapshot], Snapshot] = _as_it_is
     passes: Callable[[Passes], Passes] = _both
+    restless: Callable[[Snapshot, Passes], str | None] | None = None
     view: Callable[[ClusterView], ClusterView] = _whole
     hbase: bool = False
 
@@ -140,7 +136,10 @@ class Judge:
         snapshot, passes = self.snapshot(seen)
         settings = Settings()
         untrusted = distrust(snapshot, passes, settings.release)
-        return self.weakening.view(cluster_view(snapshot, passes, settings, untrusted, unparsable=False))
+        view = cluster_view(snapshot, passes, settings, untrusted, unparsable=False)
+        if self.weakening.restless is not None:
+            view = replace(view, restless=self.weakening.restless(snapshot, passes))
+        return self.weakening.view(view)
 
     def snapshot(self, seen: Seen) -> tuple[Snapshot, Passes]:
         """snapshot.json and both queue passes, as capture would have written them."""
@@ -177,7 +176,7 @@ class Judge:
             extras=(),
         )
         passes = (self._cells(seen.queues_1), self._cells(seen.queues_2))
-        return self.weakening.snapshot(snapshot), self.weakening.passes(passes)
+        return snapshot, self.weakening.passes(passes)
 
     def _cells(self, rows: tuple[Row, ...]) -> tuple[QueueCell, ...]:
         return tuple(cell for row in rows for cell in self.names.cells(row))

@@ -169,7 +169,7 @@ def zombie_ships(world: World, server: int, peer: int, group: int) -> World:
     offsets = life.memory[peer]
     if offsets is None:
         return world
-    finished = 2 * life.created[group] - 2
+    finished = max(2 * life.created[group] - 3, 0)
     cells = tuple(finished if number == group else NO_OFFSET for number in range(len(offsets)))
     return with_row(with_life(world, server, life._replace(memory=())), (peer, server, OWN, cells))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipelines.simulate.adversary.search import Game, Loss, Move, State
+from pipelines.simulate.adversary.game import Game, Loss, Move, State
 
 
 def shrink(game: Game, loss: Loss) -> Loss:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from pipelines.simulate.adversary.game import Loss, Move
 from pipelines.simulate.adversary.names import Names
 from pipelines.simulate.adversary.scope import Scope
-from pipelines.simulate.adversary.search import Loss, Move
 
 _Arguments = tuple[int, ...]
 _TOLD: dict[str, Callable[[Names, _Arguments], str]] = {

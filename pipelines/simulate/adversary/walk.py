@@ -4,9 +4,9 @@ import random
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pipelines.simulate.adversary.mutants import MUTANTS, Mutant
+from pipelines.simulate.adversary.game import Game, Loss, Move, Plan, State
+from pipelines.simulate.adversary.mutants import MUTANTS, STRICT, TOO_CAUTIOUS, Mutant
 from pipelines.simulate.adversary.scope import Scope, ServerPlan
-from pipelines.simulate.adversary.search import Game, Loss, Move, Plan, State
 
 DESIGN_ITSELF = Mutant("design", "nothing is taken away")
 _MOST_MOVES = 400
@@ -46,7 +46,7 @@ def mutant(name: str) -> Mutant:
     Raises:
         KeyError: there is none.
     """
-    return {one.name: one for one in (DESIGN_ITSELF, *MUTANTS)}[name]
+    return {one.name: one for one in (DESIGN_ITSELF, *MUTANTS, *TOO_CAUTIOUS, STRICT)}[name]
 
 
 def random_scope(seed: int) -> Scope:
