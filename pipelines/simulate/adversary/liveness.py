@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.simulate.adversary.game import Game, State
 from pipelines.simulate.adversary.servers import Action
-from pipelines.simulate.adversary.world import ONLINE, World, is_needed
+from pipelines.simulate.adversary.world import ONLINE, OWN, World, find_row, is_needed
 
 _UPSETTING = frozenset(
     {
@@ -39,27 +39,39 @@ class HeldFile:
     owners: tuple[str, ...]
 
 
-def settle(game: Game, world: World) -> World:
+def settle(game: Game, world: World, *, idle: bool) -> World:
     """The cluster after everything that was begun has ended, nothing new has begun, and all queues have shipped.
+
+    Args:
+        game: its rules.
+        world: where a history has left it.
+        idle: nothing is written into the newest WALs, so that queues stop at the end (-1) of the WAL before.
 
     Raises:
         RuntimeError: it never comes to rest, a defect of the model.
     """
     world = world._replace(peers=tuple(peer._replace(enabled=True) for peer in world.peers))
     for _ in range(_MOST_MOVES):
-        action = next(_calming(game, world), None)
+        action = next(_calming(game, world, idle=idle), None)
         if action is None:
             return world
         world = action[0](world, *action[1])
     raise RuntimeError(f"the cluster does not come to rest: {world}")
 
 
-def _calming(game: Game, world: World) -> Iterator[Action]:
+def _calming(game: Game, world: World, *, idle: bool) -> Iterator[Action]:
     nobody = not any(life.status == ONLINE for life in world.lives)
     for action in game.actions(State(world)):
         name = action[0].__name__
-        if name not in _UPSETTING and (name != "start" or nobody):
+        at_the_end = idle and name == "ship" and _has_shipped(world, *action[1])
+        if name not in _UPSETTING and (name != "start" or nobody) and not at_the_end:
             yield action
+
+
+def _has_shipped(world: World, server: int, peer: int, group: int) -> bool:
+    """Whether the queue has come to the end of every WAL but the newest."""
+    row = find_row(world, peer, server, OWN)
+    return row is not None and row[3][group] == 2 * world.lives[server].created[group] - 3
 
 
 def held_without_need(game: Game, world: World) -> tuple[HeldFile, ...]:

@@ -5,12 +5,11 @@ from functools import cached_property, lru_cache
 
 from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, QueueCell, QueueId, parse_queue_cell
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.wal_names import encode_prefix
 from pipelines.simulate.adversary.scope import NO_OFFSET, Scope
 from pipelines.simulate.adversary.world import OWN, Row
+from pipelines.simulate.parts import encoded_name, region_server
 
 MASTER_PORT = 16000
-SERVER_PORT = 16020
 _FIRST_WAL = 9
 """Timestamp of the first WAL, ms: the second has one digit more, which an order of strings gets wrong."""
 _POSITION = 443
@@ -25,9 +24,7 @@ class Names:
     @cached_property
     def servers(self) -> tuple[ServerName, ...]:
         """Server names by number."""
-        return tuple(
-            ServerName(f"rs{plan.host}.example.org", SERVER_PORT, plan.startcode) for plan in self.scope.servers
-        )
+        return tuple(region_server(plan.host, plan.startcode) for plan in self.scope.servers)
 
     def servers_of(self, bits: int) -> frozenset[ServerName]:
         """The servers of a bit set."""
@@ -47,7 +44,7 @@ class Names:
 
     def group(self, server: int, group: int) -> str:
         """WAL group, as in the queue table: the server alone, or one of `hbase.wal.regiongrouping.numgroups`."""
-        encoded = encode_prefix(str(self.servers[server]))
+        encoded = encoded_name(self.servers[server])
         return encoded if self.scope.groups == 1 else f"{encoded}.{encoded}.regiongroup-{group}"
 
     def wal(self, server: int, group: int, number: int) -> str:

@@ -1,6 +1,6 @@
 """Named clusters for the searches, and histories written down where a search would take too long to find them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipelines.simulate.adversary.game import DESIGN, QUEUES, Move
@@ -169,3 +169,52 @@ def _procedure(server: int, *, listed: bool) -> list[Move]:
         ("assign_queues", (server,)),
         ("add_missing_queue", (server, 0)),
     ]
+
+
+HISTORIES: dict[str, tuple[Scope, Callable[[Sequence[str]], tuple[Move, ...]]]] = {
+    "design": (LATE_CLAIMERS, lambda order: three_claims(Claims(), order)),
+    "no-online": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_lives=True), order)),
+    "quiet-ignored": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_lives=True), order)),
+    "quiet-without-left": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_lives=True), order)),
+    "quiet-without-crashing": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_ends=True), order)),
+    "quiet-without-owners": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_keeps=True), order)),
+    "quiet-without-keys": (LATE_CLAIMERS, lambda order: three_claims(Claims(kept=True), order)),
+    "no-second-membership": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_ends=True), order)),
+    "online-2-before-pass-2": (LATE_CLAIMERS, lambda order: three_claims(Claims(last_early=True), order)),
+    "crashing-2-before-pass-2": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_ends=True), order)),
+    "last-pass-counts": (LATE_ZOMBIE, lambda _: two_claims_and_a_zombie()),
+    "minus-one-is-small": (LATE_ZOMBIE, lambda _: two_claims_and_a_zombie()),
+}
+"""By the name of the mutant that they find out; `design` is the one that the design itself loses."""
+GROUNDS: dict[str, tuple[str, ...]] = {
+    "files-after-peers": ("add-peer",),
+    "files-last": ("add-peer",),
+    "files-after-directories": ("late-server",),
+    "peers-first": ("add-peer",),
+    "peers-before-membership": ("loading", "failover"),
+    "peers-last": ("failover",),
+    "one-pass": ("claimed",),
+    "first-pass-only": ("claimed",),
+    "no-first-flags": ("migration",),
+    "no-zk-flag": ("migration",),
+    "no-migration-flags": ("migration",),
+    "no-first-proof": ("loading", "failover"),
+    "no-second-proof": ("failover",),
+    "no-proof": ("loading", "failover"),
+    "masters-not-compared": ("failover",),
+    "exact-class-name": ("hbck",),
+    "last-row-counts": ("zombie",),
+    "prefix-match": ("restart",),
+    "groups-merged": ("groups",),
+    "own-queues-only": ("crash", "claimed"),
+}
+"""Where a mutant is looked for; the others in `crash`, and those that no search finds out in every scope."""
+HARMLESS = (
+    "directories-after-online",
+    "procedures-before-online",
+    "queues-before-procedures",
+    "no-second-flags",
+    "no-migration-flag",
+    "no-add-peer-flag",
+)
+"""Mutants that nothing has found out yet: docs/proof.md says of each what stands in for the missing piece."""

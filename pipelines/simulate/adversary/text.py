@@ -7,7 +7,7 @@ from pipelines.simulate.adversary.names import Names
 from pipelines.simulate.adversary.scope import Scope
 
 _Arguments = tuple[int, ...]
-_TOLD: dict[str, Callable[[Names, _Arguments], str]] = {
+TOLD: dict[str, Callable[[Names, _Arguments], str]] = {
     "start": lambda n, a: f"{_rs(n, a[0])} starts",
     "roll": lambda n, a: f"{_rs(n, a[0])} rolls its WAL{_group(n, a[1])}",
     "archive": lambda n, a: f"{_rs(n, a[0])} archives its oldest WAL{_group(n, a[1])}",
@@ -54,8 +54,8 @@ def told(scope: Scope, move: Move) -> str:
     """One step in words; a read of the capture begins with `capture:`."""
     name, arguments = move
     names = Names(scope)
-    if name in _TOLD:
-        words = _TOLD[name](names, arguments)
+    if name in TOLD:
+        words = TOLD[name](names, arguments)
         return f"capture: {words}" if name.startswith("proof") else words
     rows = f", rows of {_rs(names, arguments[0])}" if arguments else ""
     return f"capture: {name}{rows}"
