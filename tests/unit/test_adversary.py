@@ -6,7 +6,14 @@ from dataclasses import dataclass, field, replace
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from pipelines.domain.capture_order import CAPTURE_ORDER, order_fault
 from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
@@ -24,11 +31,11 @@ from pipelines.simulate.adversary.mutants import MUTANTS, TOO_CAUTIOUS, Mutant
 from pipelines.simulate.adversary.names import Names
 from pipelines.simulate.adversary.scenarios import SCOPES
 from pipelines.simulate.adversary.search import explore
-from pipelines.simulate.adversary.walk import DESIGN_ITSELF, Walk, random_scope, walk
+from pipelines.simulate.adversary.walk import DESIGN_ITSELF, Walk, mutant, random_scope, walk
 from pipelines.simulate.adversary.world import NO_DIRECTORY, ONLINE, WAITING, first_needed
 from pipelines.use_cases.capture import Patience, Sources, Subject, capture
 
-QUICK = ("late-server", "add-peer", "loading", "migration", "standby", "restart", "hbck", "leftovers")
+QUICK = ("late-server", "add-peer", "loading", "migration", "standby", "restart", "hbck", "two-peers")
 SLOW = tuple(name for name in SCOPES if name not in QUICK)
 
 
@@ -100,13 +107,13 @@ def test_model_reads_what_the_real_capture_reads_in_its_order() -> None:
     assert tuple(world.asked) == DESIGN
 
 
-@pytest.mark.parametrize("mutant", [one for one in MUTANTS if one.order != DESIGN], ids=lambda one: one.name)
-def test_rule_refuses_an_order_that_is_stamped_as_it_was(mutant: Mutant) -> None:
-    steps = [name for name in mutant.order if name in CAPTURE_ORDER]
+@pytest.mark.parametrize("changed", [one for one in MUTANTS if one.order != DESIGN], ids=lambda one: one.name)
+def test_rule_refuses_an_order_that_is_stamped_as_it_was(changed: Mutant) -> None:
+    steps = [name for name in changed.order if name in CAPTURE_ORDER]
     stamped = [Step(name, 10 * number, 10 * number + 1) for number, name in enumerate(steps)]
     parts = {"flags", "flags-2", "proof", "proof-2"}
     if [name for name in DESIGN if name not in parts] == steps:
-        assert not parts <= set(mutant.order), "a mutant that reads everything in order"
+        assert not parts <= set(changed.order), "a mutant that reads everything in order"
     else:
         assert order_fault(stamped) is not None
 
@@ -125,6 +132,15 @@ def test_no_interleaving_of_a_larger_cluster_loses_a_wal(name: str) -> None:
     outcome = explore(Plan(SCOPES[name]), limit=3_000_000)
     assert outcome.captures > 0, "there was nothing to lose"
     assert outcome.loss is None
+
+
+@pytest.mark.parametrize("name", ["migration", "restart", "nothing-shipped", "add-peer"])
+def test_what_the_search_leaves_out_hides_no_loss(name: str) -> None:
+    weak = ("no-zk-flag", "prefix-match", "peers-before-membership", "files-after-peers")
+    plans = [Plan(SCOPES[name], one.order, one.weakening) for one in map(mutant, ("design", *weak))]
+    found = [explore(plan).loss is not None for plan in plans]
+    assert found == [explore(plan, shorten=False).loss is not None for plan in plans]
+    assert found.count(True) == 1
 
 
 def test_no_history_by_seed_loses_a_wal() -> None:
@@ -202,9 +218,9 @@ def test_at_rest_nothing_is_held_that_nobody_needs() -> None:
     assert {reason for history in histories for reason in reasons_at_rest(history)} == set()
 
 
-@pytest.mark.parametrize("mutant", TOO_CAUTIOUS, ids=lambda one: one.name)
-def test_mutant_that_holds_too_much_is_found_out(mutant: Mutant) -> None:
-    assert any(reasons_at_rest(history, mutant) for history in lively(range(0, 10_000, 40)))
+@pytest.mark.parametrize("cautious", TOO_CAUTIOUS, ids=lambda one: one.name)
+def test_mutant_that_holds_too_much_is_found_out(cautious: Mutant) -> None:
+    assert any(reasons_at_rest(history, cautious) for history in lively(range(0, 10_000, 40)))
 
 
 class Interleaving(RuleBasedStateMachine):
@@ -278,3 +294,27 @@ def test_names_are_those_of_hbase() -> None:
     ]
     (placeholder,) = names.cells((0, 0, -1, (-1,)))
     assert (placeholder.group, str(placeholder.offset)) == ("rs01.example.org,16020,1", ":0")
+
+
+class Weakened(Interleaving):
+    """The same machine on a mutant: it must fail, or it could not find anything."""
+
+    @initialize()
+    def draw_cluster(self) -> None:
+        weakened = mutant("no-directories")
+        self.game = Game(Plan(SCOPES["crash"], weakened.order, weakened.weakening))
+        self.state = self.game.first()
+
+
+@pytest.mark.deep
+def test_hypothesis_finds_a_mutant_out() -> None:
+    search = settings(
+        max_examples=3_000,
+        stateful_step_count=60,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=_HEALTH,
+    )
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(Weakened, settings=search)

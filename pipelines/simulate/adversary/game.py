@@ -84,7 +84,14 @@ class Loss:
 
 
 class Game:
-    """The moves of one plan."""
+    """The moves of one plan.
+
+    Attributes:
+        plan: what is played.
+        judge: the rule.
+        reads: of the capture, in order, with the owner that a queue pass has come to.
+        shorten: leave out what cannot make a difference; a test plays small clusters both ways.
+    """
 
     def __init__(self, plan: Plan, *, shorten: bool = True) -> None:
         self.shorten = shorten
@@ -99,7 +106,7 @@ class Game:
         self._files = names.index("files")
         self._place = {name: names.index(name) for name in plan.order}
         # a zombie's row can make a WAL needed again by a queue that nobody ships
-        self._forgets = not plan.scope.zombies
+        self._forgets = shorten and not plan.scope.zombies
 
     def first(self) -> State:
         """The state in which every history begins."""

@@ -14,6 +14,14 @@ SCOPES: dict[str, Scope] = {
     scope.name: scope
     for scope in (
         Scope("crash", (_BEHIND, _LIVE), rolls=False),
+        Scope("two-peers", (_BEHIND, ServerPlan(2, row=0)), peers=(True, True), rolls=False, ships=False),
+        Scope(
+            "two-crashes",
+            (_BEHIND, ServerPlan(2, row=0), ServerPlan(3, row=0)),
+            crashes=2,
+            rolls=False,
+            ships=False,
+        ),
         Scope("crash-first", (ServerPlan(1), ServerPlan(2, wals=2, archived=1)), rolls=False),
         Scope("late-server", (ServerPlan(1, waits=True), ServerPlan(2, row=0)), ships=False),
         Scope("rolls", (ServerPlan(1), _LIVE)),
@@ -31,6 +39,7 @@ SCOPES: dict[str, Scope] = {
         Scope("leftovers", (_BEHIND, _LIVE), rolls=False, leftovers=True),
         Scope("failover", (_BEHIND, ServerPlan(2, row=0)), rolls=False, failovers=1, ships=False),
         Scope("loading", (_BEHIND, ServerPlan(2, row=0)), rolls=False, loading=True, ships=False),
+        Scope("nothing-shipped", (_BEHIND, _LIVE), rolls=False, ships=False, crashes=0, loading=True, failovers=1),
         Scope(
             "migration",
             (ServerPlan(1, wals=2, archived=2, dead=True, row=0), ServerPlan(2, row=0)),
@@ -86,6 +95,7 @@ class Claims:
 
     Attributes:
         first_lives: the first owner is online at the beginning, and its crash procedure ends in time.
+        first_expired: it is off the online list before the first look, and its crash procedure submitted after it.
         first_ends: its crash procedure is unfinished at the first look, and has ended at the second.
         first_keeps: its own queue is not claimed before the scans.
         last_early: the last owner is on the first online list.
@@ -93,6 +103,7 @@ class Claims:
     """
 
     first_lives: bool = False
+    first_expired: bool = False
     first_ends: bool = False
     first_keeps: bool = False
     last_early: bool = False
@@ -101,14 +112,16 @@ class Claims:
 
 def three_claims(claims: Claims, order: Sequence[str] = DESIGN) -> tuple[Move, ...]:
     """A row that slips through both passes, as the capture of this order would meet it."""
-    first = [("crash", (4, 0)), *_procedure(4, listed=claims.first_lives)]
+    inside = claims.first_lives or claims.first_expired
+    gone: list[Move] = [("crash", (4, 0))]
+    first = [*([] if claims.first_expired else gone), *_procedure(4, listed=inside)]
     own = [] if claims.first_keeps else [("claim", (0, 4, -1, 0))]
     kept = [("recovered_ships", (0, 0, 1, 0))]
-    unseen = [*first, *own, ("recovered_ships", (0, 0, 4, 0))] if claims.first_lives else []
+    unseen = [*first, *own, ("recovered_ships", (0, 0, 4, 0))] if inside else []
     between = {
         "queues-1/2": [*unseen, ("claim", (0, 4, 2, 1))],
         "queues-2/0": [
-            *((("finish", (4,)),) if claims.first_lives or claims.first_ends else ()),
+            *((("finish", (4,)),) if inside or claims.first_ends else ()),
             ("crash", (1, 0)),
             *_procedure(1, listed=True),
             *([] if claims.last_early else [("start", (3,))]),
@@ -129,8 +142,7 @@ def three_claims(claims: Claims, order: Sequence[str] = DESIGN) -> tuple[Move, .
     moves: list[Move] = []
     if claims.last_early:
         moves.append(("start", (3,)))
-    if not claims.first_lives:
-        moves += [*first, *own]
+    moves += gone if claims.first_expired else [] if inside else [*first, *own]
     for name in order:
         for owner in range(5) if name in QUEUES else (0,):
             moves += between.get(f"{name}/{owner}", [])
@@ -185,14 +197,15 @@ HISTORIES: dict[str, tuple[Scope, Callable[[Sequence[str]], tuple[Move, ...]]]] 
     "last-pass-counts": (LATE_ZOMBIE, lambda _: two_claims_and_a_zombie()),
     "minus-one-is-small": (LATE_ZOMBIE, lambda _: two_claims_and_a_zombie()),
 }
-"""By the name of the mutant that they find out; `design` is the one that the design itself loses."""
+HISTORIES["design-expired"] = (LATE_CLAIMERS, lambda order: three_claims(Claims(first_expired=True), order))
+"""By the name of the mutant that they find out; those of `design` and `design-expired` the design itself loses."""
 GROUNDS: dict[str, tuple[str, ...]] = {
     "files-after-peers": ("add-peer",),
     "files-last": ("add-peer",),
     "files-after-directories": ("late-server",),
     "peers-first": ("add-peer",),
-    "peers-before-membership": ("loading", "failover"),
-    "peers-last": ("failover",),
+    "peers-before-membership": ("nothing-shipped",),
+    "peers-last": ("nothing-shipped",),
     "one-pass": ("claimed",),
     "first-pass-only": ("claimed",),
     "no-first-flags": ("migration",),

@@ -22,7 +22,7 @@ class Outcome:
     loss: Loss | None
 
 
-def explore(plan: Plan, limit: int = 10_000_000) -> Outcome:
+def explore(plan: Plan, limit: int = 10_000_000, *, shorten: bool = True) -> Outcome:
     """Breadth-first, until a loss or the end; the first loss is a shortest one.
 
     States are remembered by a 64-bit hash, so that one of n states is taken for another with a chance of n^2 / 2^65.
@@ -30,8 +30,9 @@ def explore(plan: Plan, limit: int = 10_000_000) -> Outcome:
     Args:
         plan: what to search.
         limit: states after which to give up.
+        shorten: leave out what cannot make a difference.
     """
-    game = Game(plan)
+    game = Game(plan, shorten=shorten)
     first = game.first()
     parents: dict[int, int] = {hash(first): 0}
     level, captures = [first], 0
