@@ -133,7 +133,7 @@ def recovered_ships(world: World, peer: int, owner: int, source: int, one: int) 
     if row is None:
         return world
     if not one:
-        return without_row(world, row)
+        return _finished(world, row)
     created, offsets = world.lives[source].created, row[3]
     for group, offset in enumerate(offsets):
         last = 2 * created[group] - 1
@@ -142,7 +142,17 @@ def recovered_ships(world: World, peer: int, owner: int, source: int, one: int) 
             if any(done[other] < 2 * number - 1 for other, number in enumerate(created)):
                 return with_row(world, (peer, owner, source, done))
             break
-    return without_row(world, row)
+    return _finished(world, row)
+
+
+def _finished(world: World, row: Row) -> World:
+    """The row goes; all is shipped, whatever row a zombie has written or writes later."""
+    peer, _, source, _ = row
+    world, life = without_row(world, row), world.lives[source]
+    others = any(entry[0] == peer and entry[2] == source for entry in world.rows)
+    if not life.memory or others:
+        return world
+    return with_life(world, source, life._replace(done=life.done | 1 << peer))
 
 
 def crash(world: World, server: int, zombie: int) -> World:
@@ -171,7 +181,8 @@ def zombie_ships(world: World, server: int, peer: int, group: int) -> World:
         return world
     finished = max(2 * life.created[group] - 3, 0)
     cells = tuple(finished if number == group else NO_OFFSET for number in range(len(offsets)))
-    return with_row(with_life(world, server, life._replace(memory=())), (peer, server, OWN, cells))
+    silent = life._replace(memory=(None,) * len(life.memory))
+    return with_row(with_life(world, server, silent), (peer, server, OWN, cells))
 
 
 def _more(numbers: tuple[int, ...], position: int) -> tuple[int, ...]:

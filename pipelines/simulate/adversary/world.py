@@ -39,7 +39,8 @@ class Life(NamedTuple):
         step: of its crash procedure.
         todo: peers for which the crash procedure has not looked at missing queues yet, a bit each.
         hbck: the crash procedure is an HBCKServerCrashProcedure.
-        memory: offsets that a server taken for dead still has in memory, per peer; empty = it writes no more.
+        memory: offsets of a server taken for dead, per peer; None = it writes no more; empty = it is no zombie.
+        done: peers that have got all of a zombie's WALs, a bit each, whatever row it writes afterwards.
     """
 
     status: int
@@ -50,6 +51,7 @@ class Life(NamedTuple):
     todo: int = 0
     hbck: bool = False
     memory: tuple[Offsets | None, ...] = ()
+    done: int = 0
 
 
 class PeerState(NamedTuple):
@@ -216,11 +218,12 @@ def first_needed(world: World, peer: int, server: int, group: int) -> int:
     state = world.peers[peer]
     if state.status != STORED or state.standby:
         return NOTHING
-    since = state.since[server][group]
+    since, life = state.since[server][group], world.lives[server]
+    if life.done >> peer & 1:
+        return NOTHING
     needs = [need_of(row[3][group]) for row in world.rows + world.znodes if row[0] == peer and source_of(row) == server]
     if needs:
         return max(since, min(needs))
-    life = world.lives[server]
     if life.status == DEAD or (life.status == CRASHING and life.step == ASSIGNING and not life.todo >> peer & 1):
         return NOTHING
     return since
