@@ -139,7 +139,8 @@ def actions_table() -> str:
     """Every action of the cluster with what it stands for, from the docstrings."""
     rows = []
     for module, who in ((servers, "server"), (master, "master"), (peers, "peers"), (cleaner, "cleaner")):
-        for name, function in vars(module).items():
+        functions = {**vars(module), **vars(getattr(module, "Cleaner", object))}
+        for name, function in functions.items():
             if callable(function) and getattr(function, "__module__", "") == module.__name__ and name in text.TOLD:
                 rows.append(f"| {who} | `{name}` | {first_line(function)} |")
     return "\n".join(["| who | action | what it is in HBase |", "|---|---|---|", *rows])

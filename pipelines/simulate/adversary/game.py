@@ -145,7 +145,7 @@ class Game:
             return actions_of_peer(world, number // 2 % len(world.peers))
         if scope.cleaner and number % 2:
             return self._cleaner.actions(world)
-        return actions_of_master(world)
+        return actions_of_master(world, scope)
 
     def listed(self, state: State) -> Listing | None:
         """The listed WALs that are still needed, once files are listed and where that can be known."""

@@ -41,16 +41,19 @@ def master_actions(world: World, scope: Scope, listed: Listing | None, *, shorte
         listed: the WALs that matter, once they are known.
         shorten: leave out steps that nobody can see: the renaming, and the archiving once the files are listed.
     """
-    yield from actions_of_master(world)
+    yield from actions_of_master(world, scope)
     if world.loaded:
         for number in range(len(world.lives)):
             yield from actions_of_crash(world, scope, listed, number, shorten=shorten)
 
 
-def actions_of_master(world: World) -> Iterator[Action]:
-    """Fail-over, and the migration of the queues."""
+def actions_of_master(world: World, scope: Scope) -> Iterator[Action]:
+    """Fail-over, ReplicationSyncUp while all is down, and the migration of the queues."""
     if not world.loaded:
         yield load, ()
+        down = not any(life.status == ONLINE for life in world.lives)
+        if scope.sync_up and down and not world.synced:
+            yield sync_up, ()
         return
     if world.budget.failovers:
         yield fail_over, ()
@@ -180,6 +183,12 @@ def fail_over(world: World) -> World:
 def load(world: World) -> World:
     """`HMaster.finishActiveMasterInitialization` is done."""
     return world._replace(loaded=True)
+
+
+def sync_up(world: World) -> World:
+    """ReplicationSyncUp, while all is down: it ships every queue, leaves the rows, and a flag file for each server."""
+    dead = sum(1 << number for number, life in enumerate(world.lives) if life.status == EXPIRED)
+    return world._replace(synced=dead)
 
 
 def submit_migration(world: World) -> World:

@@ -39,6 +39,13 @@ SCOPES: dict[str, Scope] = {
         Scope("leftovers", (_BEHIND, _LIVE), rolls=False, leftovers=True),
         Scope("failover", (_BEHIND, ServerPlan(2, row=0)), rolls=False, failovers=1, ships=False),
         Scope("loading", (_BEHIND, ServerPlan(2, row=0)), rolls=False, loading=True, ships=False),
+        Scope(
+            "sync-up",
+            (ServerPlan(1, wals=2, archived=1, row=0), ServerPlan(2, waits=True)),
+            rolls=False,
+            failovers=1,
+            sync_up=True,
+        ),
         Scope("nothing-shipped", (_BEHIND, _LIVE), rolls=False, ships=False, crashes=0, loading=True, failovers=1),
         Scope(
             "migration",

@@ -57,7 +57,7 @@ class Scope:
         zombies: a server taken for dead may still write one offset.
         cleaner: HMaster's own cleaner runs, so many times.
         migration: unclaimed queues of dead servers are in ZooKeeper, and the migration procedure is not submitted yet.
-        sync_up: a dead server may have been shipped by ReplicationSyncUp.
+        sync_up: ReplicationSyncUp may run while no server is online and no master is loaded.
     """
 
     name: str

@@ -27,6 +27,7 @@ TOLD: dict[str, Callable[[Names, _Arguments], str]] = {
     "remove_queues": lambda n, a: f"{_rs(n, a[0])}: ReplicationSyncUp has shipped its queues, rows are removed",
     "finish": lambda n, a: f"the crash procedure of {_rs(n, a[0])} ends",
     "fail_over": lambda _, _a: "another master takes over, and loads",
+    "sync_up": lambda _, _a: "ReplicationSyncUp ships every queue, and leaves a flag file for each server",
     "load": lambda _, _a: "the master is initialized",
     "submit_migration": lambda _, _a: "the migration of the queues is submitted",
     "copy_row": lambda _, _a: "the migration copies a queue into the table",
