@@ -30,7 +30,7 @@ from pipelines.simulate.adversary.walk import DESIGN_ITSELF  # noqa: E402
 
 MOST_STATES = 1_500_000
 """Of one search of the design."""
-ENOUGH_STATES = 60_000
+ENOUGH_STATES = 20_000
 """Of one search for a mutant that nothing has found out."""
 Found = dict[str, Any]
 
