@@ -70,4 +70,5 @@ JOBS: dict[str, Entry] = {
         "jobs.purge", "delete quarantined runs for good once their grace is over, or archive them", gentle=True
     ),
     "maintain": Entry("jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"),
+    "simulate": Entry("jobs.simulate", "try to make the rule lose data: random histories of a model cluster, by seed"),
 }

@@ -7,6 +7,7 @@ from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.runs import RUNS
+from schemas.simulations import SIMULATIONS
 from schemas.table import Table
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
@@ -23,4 +24,4 @@ DECISION_TABLES: tuple[Table, ...] = (
 """What reconcile writes."""
 CLEANUP_TABLES: tuple[Table, ...] = (CLEANUPS, DELETIONS)
 """The audit of clean, restore and purge."""
-TABLES: tuple[Table, ...] = (*DECISION_TABLES, *CLEANUP_TABLES)
+TABLES: tuple[Table, ...] = (*DECISION_TABLES, *CLEANUP_TABLES, SIMULATIONS)

@@ -44,7 +44,8 @@ def new_peer(name: str) -> Peer:
     )
 
 
-def _server(host: int, started: int) -> ServerName:
+def region_server(host: int, started: int) -> ServerName:
+    """One life of a region server; `started` is its start code, ms."""
     return ServerName(f"rs{host:02d}.example.org", _PORT, started)
 
 
@@ -69,7 +70,7 @@ def new_life(
     regiongroups: int = 1,
 ) -> ServerLife:
     """One life of a region server with its user WALs: one group, or one for each of `regiongroups` (multiwal)."""
-    server = _server(host, started)
+    server = region_server(host, started)
     encoded = encode_prefix(str(server))
     groups = (
         (encoded,)

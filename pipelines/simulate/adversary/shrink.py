@@ -1,0 +1,41 @@
+"""Makes a history that loses data as short as it gets by leaving out moves that the loss does not need."""
+
+from collections.abc import Sequence
+
+from pipelines.simulate.adversary.game import Game, Loss, Move, State
+
+
+def shrink(game: Game, loss: Loss) -> Loss:
+    """The same kind of loss in fewer moves; none of them can be left out any more."""
+    moves, shrunk = list(loss.moves), True
+    while shrunk:
+        shrunk = False
+        for length in (4, 3, 2, 1):
+            place = len(moves) - length
+            while place >= 0:
+                shorter = (*moves[:place], *moves[place + length :])
+                found = loss_of(game, shorter)
+                if found is not None:
+                    moves, loss, shrunk = list(shorter), found, True
+                place -= 1
+    return loss
+
+
+def loss_of(game: Game, moves: Sequence[Move]) -> Loss | None:
+    """What a history loses; None when it loses nothing, does not end the capture, or is not possible."""
+    state = run(game, moves)
+    if state is None or not game.is_over(state):
+        return None
+    found = game.loss(state)
+    return Loss(tuple(moves), found[0], found[1], state) if found else None
+
+
+def run(game: Game, moves: Sequence[Move]) -> State | None:
+    """The state that a history ends in, or None when one of its moves is not possible where it stands."""
+    state = game.first()
+    for wanted in moves:
+        after = next((after for move, after in game.moves(state) if move == wanted), None)
+        if after is None:
+            return None
+        state = after
+    return state

@@ -1,0 +1,62 @@
+"""The job `simulate`: it plays on executors, goes on where it was, and says 3 when data is lost."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.context import JobContext
+from jobs.entry import main
+from jobs.wiring_simulate import RANGE, Request, play_seeds, replay
+from pipelines.domain.errors import UsageError
+from pipelines.simulate.adversary.batch import play_range
+
+
+def context(spark: SparkSession) -> JobContext:
+    return JobContext("simulate", spark=spark)
+
+
+def test_seeds_are_played_once(spark: SparkSession, tmp_path: Path) -> None:
+    lake = f"file:{tmp_path}/lake"
+    first, _ = play_seeds(context(spark), Request(0, 1_500, "design", lake))
+    again, text = play_seeds(context(spark), Request(500, 2_400, "design", lake))
+    assert (first["histories"], first["played_before"], first["violations"]) == (2 * RANGE, 0, 0)
+    assert (again["histories"], again["played_before"], again["first_seed"]) == (3 * RANGE, 2 * RANGE, 0)
+    rows = spark.read.format("delta").load(f"{lake}/simulations").orderBy("first_seed").collect()
+    assert [row.first_seed for row in rows] == [0, RANGE, 2 * RANGE]
+    here = play_range(RANGE, RANGE, "design")
+    assert (rows[1].contested, rows[1].moves) == (here.contested, here.moves), "executors play the same histories"
+    assert "0 lost data" in text
+
+
+def test_violations_are_written_with_their_shortest_history(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = f"file:{tmp_path}/lake"
+    arguments = ["simulate", "--seeds", "1000", "--lake", lake, "--mutant", "no-directories"]
+    assert main(arguments, context=context(spark)) == 3
+    (row,) = spark.read.format("delta").load(f"{lake}/simulations").collect()
+    assert row.mutant == "no-directories"
+    one = row.violations[0]
+    assert one.reason == "DEAD_NO_QUEUE"
+    assert "crashes: off the online list, no crash procedure yet" in one.replay
+    assert one.replay in capsys.readouterr().out
+
+
+def test_one_history_is_shown(capsys: pytest.CaptureFixture[str], spark: SparkSession) -> None:
+    assert main(["simulate", "--replay", "7"], context=context(spark)) == 0
+    out = capsys.readouterr().out
+    assert "Seed 7, mutant design" in out
+    assert "capture: files" in out
+
+
+def test_a_mutant_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"docs/proof\.md"):
+        replay(1, "no-such-mutant")
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--seeds", "5"], ["--seeds", "0", "--lake", "x"], [], ["--seeds", "1", "--replay", "2"]]
+)
+def test_wrong_usage_is_refused(wrong: list[str], spark: SparkSession) -> None:
+    assert main(["simulate", *wrong], context=context(spark)) == 2
