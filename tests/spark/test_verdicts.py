@@ -16,8 +16,7 @@ from pipelines.domain.wal_names import parse_wal_name
 from pipelines.transforms.decision_frames import decision_frames
 from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.verdicts import looked_up, with_answers
-from tests.strategies import ClusterCase, cluster_cases
-from tests.unit.test_decision_table import view_of
+from tests.strategies import ClusterCase, cluster_cases, view_of
 
 FILES = StructType(
     [
