@@ -1,6 +1,7 @@
-"""The saved states: for each kind of answer the smallest state that shows it, with what HBase and walsafe say.
+"""The saved states, each with what HBase and walsafe say.
 
-A kind is our reason, HBase's answer and our transcription's. `./tests/run --deep` adds kinds that it meets for the
+For each kind of answer, which is our reason, HBase's answer and our transcription's, the smallest state that shows it;
+for each mutant of a rule the smallest that tells it from the truth. `./tests/run --deep` adds what it meets for the
 first time, and the shrunk state of a mismatch.
 """
 
@@ -87,9 +88,19 @@ def kinds(state: JudgedState, answers: Sequence[Answer]) -> Mapping[str, int]:
 
 
 def smallest(
-    state: JudgedState, kind: str, ask: Callable[[JudgedState], Sequence[Answer]], number: int
+    state: JudgedState,
+    number: int,
+    ask: Callable[[JudgedState], Sequence[Answer]],
+    shows: Callable[[JudgedState, Sequence[Answer]], bool],
 ) -> tuple[JudgedState, Sequence[Answer]]:
-    """The state without whatever the kind does not need; one file is left."""
+    """The state without whatever it does not need to show it; one file is left.
+
+    Args:
+        state: shows it on one of its files.
+        number: of that file.
+        ask: the real cleaner.
+        shows: whether a smaller state still does.
+    """
     state = replace(state, files=(state.files[number],))
     answers = ask(state)
     shrunk = True
@@ -97,7 +108,7 @@ def smallest(
         shrunk = False
         for smaller in _smaller(state):
             answers_now = ask(smaller)
-            if kind in kinds(smaller, answers_now):
+            if shows(smaller, answers_now):
                 state, answers, shrunk = smaller, answers_now, True
                 break
     return state, answers

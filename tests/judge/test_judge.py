@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -12,6 +13,7 @@ from tests.cluster.judge import Judge
 from tests.cluster.oracle import Oracle
 from tests.judge.comparison import Answer, mismatches
 from tests.judge.corpus import Entry, entries, kind_of_each, kinds, save, smallest
+from tests.judge.mutants import MUTANTS, caught_on
 from tests.judge.record import Record
 from tests.judge.states import JudgedState, judged_states
 
@@ -60,12 +62,12 @@ def test_many_random_states(judge: Judge, peer_cluster: HBaseCluster) -> None:
     version = peer_cluster.jvm.view.org.apache.hadoop.hbase.util.VersionInfo.getVersion()
     first = number = int(time.time()) // 86_400 * 100_000
     record = Record(hbase=version, states_per_round=STATES_PER_ROUND)
-    known = {kind for entry in entries() for kind in kinds(entry.state, entry.answers)}
+    new = Novelties(judge)
     faults: list[str] = []
     started = time.monotonic()
     while time.monotonic() - started < limit:
         try:
-            one_round(judge, record, known, number)
+            one_round(judge, record, new, number)
         except AssertionError as error:
             faults.append(f"seed {number}: {error}")
         number += 1
@@ -77,8 +79,42 @@ def test_many_random_states(judge: Judge, peer_cluster: HBaseCluster) -> None:
     assert not faults, "\n".join(faults)
 
 
-def one_round(judge: Judge, record: Record, known: set[str], number: int) -> None:
-    """Counts into the record; a kind met for the first time is added to `known`, and to the corpus."""
+class Novelties:
+    """What the corpus has no state for yet: kinds of answer, and mutants that none of its states catches."""
+
+    def __init__(self, judge: Judge) -> None:
+        corpus = entries()
+        self._judge = judge
+        self._kinds = {kind for entry in corpus for kind in kinds(entry.state, entry.answers)}
+        self._at_large = [
+            mutant
+            for mutant in MUTANTS
+            if all(caught_on(mutant, entry.state, entry.answers) is None for entry in corpus)
+        ]
+
+    def look_for(self, state: JudgedState, answers: Sequence[Answer]) -> None:
+        """Adds the state to the corpus, made small, once for each thing that it is the first to show."""
+        for kind, number in kinds(state, answers).items():
+            if kind not in self._kinds:
+                self._kinds.add(kind)
+                save(kind, *smallest(state, number, self._judge.answers, partial(_shows, kind)))
+        for mutant in tuple(self._at_large):
+            caught = caught_on(mutant, state, answers)
+            if caught is not None:
+                self._at_large.remove(mutant)
+                save(f"mutant {mutant}", *smallest(state, caught, self._judge.answers, partial(_tells, mutant)))
+
+
+def _tells(mutant: str, state: JudgedState, answers: Sequence[Answer]) -> bool:
+    return caught_on(mutant, state, answers) is not None
+
+
+def _shows(kind: str, state: JudgedState, answers: Sequence[Answer]) -> bool:
+    return kind in kinds(state, answers)
+
+
+def one_round(judge: Judge, record: Record, new: Novelties, number: int) -> None:
+    """Counts into the record; what is met for the first time goes into the corpus."""
 
     @seed(number)
     @settings(SETTINGS, max_examples=STATES_PER_ROUND, database=None)
@@ -88,10 +124,7 @@ def one_round(judge: Judge, record: Record, known: set[str], number: int) -> Non
         record.states += 1
         record.files += len(state.files)
         record.kinds.update(kind_of_each(state, answers))
-        for kind, position in kinds(state, answers).items():
-            if kind not in known:
-                known.add(kind)
-                save(kind, *smallest(state, kind, judge.answers, position))
         check(state, answers)
+        new.look_for(state, answers)
 
     every()

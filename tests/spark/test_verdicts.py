@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timezone
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -44,16 +45,8 @@ def expected(file: ArchivedFile, view: ClusterView) -> tuple[object, ...]:
     )
 
 
-@given(st.lists(cluster_cases(), min_size=40, max_size=40))
-@settings(
-    max_examples=4,
-    deadline=None,
-    derandomize=True,
-    # shrinking would start a Spark job for each step; the cluster named in the message is small already
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-def test_spark_says_what_the_rule_says(spark: SparkSession, drawn: list[ClusterCase]) -> None:
+def agree(spark: SparkSession, drawn: list[ClusterCase]) -> None:
+    """Both forms on the files of all these clusters, in one Spark plan."""
     cases = {f"c{number}": case for number, case in enumerate(drawn)}
     views: dict[str, ClusterView] = {}
     tables = []
@@ -83,3 +76,20 @@ def test_spark_says_what_the_rule_says(spark: SparkSession, drawn: list[ClusterC
                 [tuple(holder) for holder in row["blocking"]],
             )
             assert answer == expected(file, views[cluster]), (file, case.snapshot.peers, views[cluster].rows)
+
+
+# shrinking would start a Spark job for each step; the cluster named in the message is small already
+ONE_PLAN_EACH = settings(deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+
+
+@given(st.lists(cluster_cases(), min_size=40, max_size=40))
+@settings(ONE_PLAN_EACH, max_examples=4, derandomize=True)
+def test_spark_says_what_the_rule_says(spark: SparkSession, drawn: list[ClusterCase]) -> None:
+    agree(spark, drawn)
+
+
+@pytest.mark.deep
+@given(st.lists(cluster_cases(min_files=10, malformed=True, control_characters=True), min_size=60, max_size=60))
+@settings(ONE_PLAN_EACH, max_examples=60)
+def test_spark_says_what_the_rule_says_of_thousands_of_clusters(spark: SparkSession, drawn: list[ClusterCase]) -> None:
+    agree(spark, drawn)
