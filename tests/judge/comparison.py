@@ -63,7 +63,7 @@ def mismatches(state: JudgedState, answers: Sequence[Answer]) -> list[Mismatch]:
         state: what the cleaner was asked.
         answers: one for each file, in their order.
     """
-    view = state.view()
+    view = state.view
     merged = _merged_as_hbase_does(state, view)
     found = []
     for file, real in zip(state.files, answers, strict=True):

@@ -48,7 +48,7 @@ def _entry(path: Path) -> Entry:
 
 def save(name: str, state: JudgedState, answers: Sequence[Answer]) -> Path:
     """Write one state to the corpus."""
-    view = state.view()
+    view = state.view
     document = {
         **state_document(state),
         "hbase": list(answers),
@@ -67,7 +67,7 @@ def words(file: ArchivedFile, view: ClusterView) -> str:
 
 def kind_of_each(state: JudgedState, answers: Sequence[Answer]) -> list[str]:
     """The kind of answer on each file."""
-    view = state.view()
+    view = state.view
     doubled = any(len(view.queues(peer, source)) > 1 for peer in view.peer_ids for source in view.rows_of_source)
     found = []
     for file, real in zip(state.files, answers, strict=True):

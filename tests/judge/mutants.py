@@ -72,5 +72,6 @@ def caught_on(mutant: str, state: JudgedState, answers: Sequence[Answer]) -> int
     """The number of a file on which the mutant differs from the real answers without a reason; None = on no file."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         MUTANTS[mutant](monkeypatch)
-        found = {one.path for one in mismatches(state, answers)}
+        # a copy: the state keeps its view, and that what it has worked out
+        found = {one.path for one in mismatches(replace(state), answers)}
     return next((number for number, file in enumerate(state.files) if file.path in found), None)

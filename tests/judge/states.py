@@ -3,6 +3,7 @@
 import base64
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
@@ -45,6 +46,7 @@ class JudgedState:
         """What the cleaner is told to be not fully dead."""
         return tuple(map(str, sorted(self.first.online | self.first.crashing)))
 
+    @cached_property
     def view(self) -> ClusterView:
         """As reconcile would build it."""
         flags = replace(SAFE_FLAGS, add_peer_running=self.barrier)
@@ -125,12 +127,15 @@ def parse_state(document: dict[str, JsonValue]) -> JudgedState:
 
 
 def one_line_each(document: dict[str, JsonValue]) -> str:
-    """JSON with a line for each key, and for each cell and file."""
+    """JSON with a line for each key, and for each entry of what is long."""
     lines = []
     for key, value in document.items():
         text = json.dumps(value)
         if isinstance(value, list) and value and isinstance(value[0], list):
             text = "[\n    " + ",\n    ".join(map(json.dumps, value)) + "\n  ]"
+        elif isinstance(value, dict) and len(value) > 3:
+            entries = (f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in value.items())
+            text = "{\n    " + ",\n    ".join(entries) + "\n  }"
         lines.append(f"  {json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

@@ -16,7 +16,7 @@ CORPUS = entries()
 @pytest.mark.parametrize("entry", CORPUS, ids=lambda entry: entry.name)
 def test_both_rules_agree_with_the_recorded_answers(entry: Entry) -> None:
     assert [str(one) for one in mismatches(entry.state, entry.answers)] == []
-    view = entry.state.view()
+    view = entry.state.view
     assert tuple(words(file, view) for file in entry.state.files) == entry.ours
 
 
