@@ -66,8 +66,7 @@ def _should_replicate(rows: list[QueueRow], group: str, timestamp: int | None) -
         offset = row.offsets.get(group)
         if offset is None:
             return HBaseVerdict.KEEP
-        if offset.wal == "" and offset.offset == 0:
-            return HBaseVerdict.KEEP
+        # a placeholder read from the table is not the object BEGIN that HBase compares with: it is compared like any other
         if timestamp is None:
             return HBaseVerdict.THROWS
         if offset.should_replicate(timestamp):
