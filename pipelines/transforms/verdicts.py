@@ -29,8 +29,8 @@ class DecisionFrames:
     Attributes:
         clusters: the scalars of each cluster, by column name.
         scalars: the same as a DataFrame.
-        groups: by `wal_group`, the bucket of its first stretch and where the later ones start: `start_1` and so on,
-            ms, MAX_LONG where there are no more.
+        groups: by `wal_group`, the bucket of its first stretch and the last timestamp before each later one: `start_1`
+            and so on, ms; MAX_LONG, which no timestamp is above, where there are no more.
         starts: how many of these columns there are.
         servers: buckets by `server`, for groups without a row.
         answers: what each bucket stands for.
@@ -160,7 +160,7 @@ def _with_group_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
         "left",
     )
     passed = [
-        (F.col("wal_timestamp") >= F.col(f"g_{start_column(number)}")).cast("int") for number in range(frames.starts)
+        (F.col("wal_timestamp") > F.col(f"g_{start_column(number)}")).cast("int") for number in range(frames.starts)
     ]
     return joined.withColumn(
         "group_bucket",
