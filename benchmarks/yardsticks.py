@@ -82,7 +82,7 @@ class DuckDbDecision:
         ):
             self._connection.register(f"{name}_arrow", frame.toArrow())
             self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_arrow")  # noqa: S608 - names above
-        passed = "".join(f" + (ts >= g.{start_column(number)})::INT" for number in range(frames.starts))
+        passed = "".join(f" + (ts > g.{start_column(number)})::INT" for number in range(frames.starts))
         self._query = QUERY.format(passed=passed)
 
     def by_reason(self) -> dict[str, int]:

@@ -1,15 +1,18 @@
 """Units of the configuration file: durations, dates, sizes as people write them."""
 
 import re
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from pipelines.domain.server_names import MAX_LONG
 
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)", re.ASCII)
 _MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|TiB)", re.ASCII)
 _BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_EPOCH = date(1970, 1, 1)
 _LONGEST_MS = 100 * 365 * _MS["d"]
 
 
@@ -33,7 +36,10 @@ def _size(value: object) -> int:
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError("expected a size with its unit, like 500MiB, 1GiB or 2TiB")
-    return int(match.group(1)) * _BYTES[match.group(2)]
+    size = int(match.group(1)) * _BYTES[match.group(2)]
+    if size > MAX_LONG:
+        raise ValueError("expected a size below 8 EiB")
+    return size
 
 
 def _end_of(value: object) -> int:
@@ -43,8 +49,7 @@ def _end_of(value: object) -> int:
             raise ValueError("expected a day like 2027-01-31, or an instant with its zone like 2027-01-31T12:00:00Z")
         return int(value.timestamp() * 1000)
     if isinstance(value, date):
-        following = datetime.combine(value + timedelta(days=1), time(), timezone.utc)
-        return int(following.timestamp() * 1000) - 1
+        return (value.toordinal() - _EPOCH.toordinal() + 1) * _MS["d"] - 1
     raise ValueError("expected a day like 2027-01-31, or an instant with its zone like 2027-01-31T12:00:00Z")
 
 

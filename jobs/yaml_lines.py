@@ -9,6 +9,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from pipelines.domain.errors import UsageError
 
 KeyPath = tuple[str | int, ...]
+# what PyYAML's constructors let through for a value that is not of its tag, such as `!!timestamp abc` or `!!int ""`
+_OF_CONSTRUCTORS = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def parse_yaml(text: str, name: str) -> Document:
         mark = error.problem_mark or error.context_mark
         where = f", line {mark.line + 1}" if mark else ""
         raise UsageError(f"{name}{where}: not valid YAML: {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, *_OF_CONSTRUCTORS) as error:
         raise UsageError(f"{name}: not valid YAML: {error}") from None
     return Document(name, values, lines)
 

@@ -18,6 +18,11 @@ _DAMAGED_LOG = (
     r"FAILED_READ_FILE[^\n]*_delta_log|DELTA_(VERSIONS_NOT_CONTIGUOUS|TRUNCATED_TRANSACTION_LOG|STATE_RECOVER|LOG_FILE"
     r"|MISSING_PART_FILES|SCHEMA_NOT_SET)|EXPRESSION_DECODING_FAILED"
 )
+# what the Parquet reader says of content; a file system that fails while it reads says something of its own
+_DAMAGED_FILE = (
+    r"is not a Parquet file|can not read class org\.apache\.parquet\.format|ParquetDecodingException|ZstdIOException"
+    r"|(Caused by|^): (org\.apache|shaded)\.parquet\."
+)
 _KNOWN: tuple[tuple[str, type[WalsafeError], str], ...] = (
     (
         r"No space left on device|QuotaExceeded|[Dd]isk quota",
@@ -45,6 +50,7 @@ _KNOWN: tuple[tuple[str, type[WalsafeError], str], ...] = (
         UsageError,
         "a data file is gone that its transaction log names: restore it from a backup",
     ),
+    (_DAMAGED_FILE, UsageError, "a data file is damaged: restore it from a backup"),
     (r"No FileSystem for scheme|UnsupportedFileSystem", UsageError, "Spark has no file system for that URI"),
     (
         r"AccessControlException|Permission denied|AccessDenied",

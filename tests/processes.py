@@ -2,7 +2,11 @@
 
 from xdist.scheduler import LoadScopeScheduling
 
-SHARED = (("tests/integration", "tests/cluster", "tests/e2e/test_yarn.py"), ("tests/airflow",), ("tests/e2e",))
+SHARED = (
+    ("tests/integration", "tests/cluster", "tests/judge", "tests/e2e/test_yarn.py"),
+    ("tests/airflow",),
+    ("tests/e2e",),
+)
 """What shares something that takes long to start, the longest first."""
 
 

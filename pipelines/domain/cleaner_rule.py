@@ -66,8 +66,7 @@ def _should_replicate(rows: list[QueueRow], group: str, timestamp: int | None) -
         offset = row.offsets.get(group)
         if offset is None:
             return HBaseVerdict.KEEP
-        if offset.wal == "" and offset.offset == 0:
-            return HBaseVerdict.KEEP
+        # a placeholder read from the table is another object than the BEGIN that HBase looks for: compared like any
         if timestamp is None:
             return HBaseVerdict.THROWS
         if offset.should_replicate(timestamp):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.errors import RefusedError, SnapshotError
-from pipelines.domain.json_form import Form
+from pipelines.domain.json_form import Form, read_json
 from pipelines.domain.snapshot import NAME, format_instant, parse_instant
 
 FORMAT = 1
@@ -68,7 +68,7 @@ def parse_manifest(text: str, where: str) -> Manifest:
         RefusedError: anything but a complete manifest of format 1.
     """
     try:
-        form = Form(json.loads(text), where)
+        form = Form(read_json(text, where), where)
         if form.integer("format") != FORMAT:
             raise RefusedError(f"{where}: only format {FORMAT} is known")
         manifest = Manifest(
@@ -84,7 +84,7 @@ def parse_manifest(text: str, where: str) -> Manifest:
         )
         form.no_other_keys()
     except SnapshotError as error:
-        raise RefusedError(str(error)) from None
+        raise RefusedError(f"{error}; reconcile again under another --run-id") from None
     except ValueError as error:
         raise RefusedError(f"{where}: not a manifest ({error}); reconcile again under another --run-id") from None
     return manifest

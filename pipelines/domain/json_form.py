@@ -3,6 +3,7 @@
 A typing error in a key must never weaken a check, so unknown keys are refused by name (design section 2).
 """
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
@@ -13,12 +14,49 @@ JsonValue: TypeAlias = Any
 """Whatever `json.loads` gives; each accessor narrows it."""
 
 
+def read_json(text: str | bytes, where: str) -> JsonValue:
+    """What a JSON text holds.
+
+    Stricter than Python's reader: a key given twice, of which the last would silently win, is refused, and so are NaN
+    and Infinity, which are no JSON.
+
+    Args:
+        text: UTF-8 if bytes.
+        where: what to call it in messages.
+
+    Raises:
+        SnapshotError: not JSON, or nested too deeply to be of any use.
+    """
+    try:
+        return _READER.decode(text if isinstance(text, str) else text.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"{where}: truncated or not JSON ({error})") from None
+
+
+def _each_key_once(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"key {max(names, key=names.count)!r} is given twice")
+    return values
+
+
+def _no_number(name: str) -> JsonValue:
+    raise ValueError(f"{name} is no number")
+
+
+_READER = json.JSONDecoder(object_pairs_hook=_each_key_once, parse_constant=_no_number)
+
+
 class Form:
     """One JSON object; `where` names it in messages."""
 
     def __init__(self, document: object, where: str) -> None:
         if not isinstance(document, dict):
             raise SnapshotError(f"{where}: expected a JSON object, found {type(document).__name__}")
+        for name in document:
+            if not _is_utf8(name):
+                raise SnapshotError(f"{where}: key {name!r} is half of a character")
         self._values: dict[str, Any] = document
         self._where = where
         self._asked: set[str] = set()
@@ -36,7 +74,7 @@ class Form:
     def text(self, key: str) -> str:
         """A non-empty string."""
         value = self._required(key)
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not value or not _is_utf8(value):
             raise self._wrong(key, "a non-empty string", value)
         return value
 
@@ -47,7 +85,7 @@ class Form:
     def any_text(self, key: str) -> str:
         """A string, empty or not."""
         value = self._required(key)
-        if not isinstance(value, str):
+        if not isinstance(value, str) or not _is_utf8(value):
             raise self._wrong(key, "a string", value)
         return value
 
@@ -115,7 +153,7 @@ class Form:
         """A list of strings."""
         values = self._list(key)
         for value in values:
-            if not isinstance(value, str):
+            if not isinstance(value, str) or not _is_utf8(value):
                 raise self._wrong(key, "a list of strings", value)
         return [str(value) for value in values]
 
@@ -141,3 +179,8 @@ class Form:
 
     def _wrong(self, key: str, expected: str, found: object) -> SnapshotError:
         return SnapshotError(f"{self._where}: {key!r} must be {expected}, found {str(found)[:120]!r}")
+
+
+def _is_utf8(text: str) -> bool:
+    r"""Whether a text can be written again; JSON's `\ud800` is half of a surrogate pair, which cannot."""
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)

@@ -21,6 +21,8 @@ QUEUE_STORAGE_TABLE = "table"
 QUEUE_STORAGE_ZOOKEEPER = "zookeeper"
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+# beyond them dates overflow as soon as a duration is added
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999
 PEER_STATES = ("ENABLED", "DISABLED")
 SYNC_REPLICATION_STATES = ("NONE", "ACTIVE", "DOWNGRADE_ACTIVE", "STANDBY")
 
@@ -38,6 +40,8 @@ def parse_instant(text: str) -> int:
         seconds = datetime.strptime(match.group(1), "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
     except ValueError as error:
         raise MalformedError(f"not an instant: {text!r} ({error})") from None
+    if not _FIRST_YEAR <= seconds.year <= _LAST_YEAR:
+        raise MalformedError(f"not an instant of {_FIRST_YEAR} to {_LAST_YEAR}: {text!r}")
     return int(seconds.timestamp()) * 1000 + int((match.group(2) or "0").ljust(3, "0"))
 
 

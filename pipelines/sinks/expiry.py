@@ -7,7 +7,6 @@ later one.
 """
 
 import hashlib
-import json
 import re
 import uuid
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from pipelines.domain.delete_list import MANIFEST, parse_manifest
 from pipelines.domain.errors import RefusedError, UsageError
+from pipelines.domain.json_form import read_json
 from pipelines.domain.retention import LEFTOVER, LIST, SNAPSHOT, Size, Stored
 from pipelines.domain.snapshot import NAME, parse_snapshot
 from pipelines.hadoop_jvm import HadoopJvm, JavaObject, java_errors
@@ -174,7 +174,7 @@ def _list(uri: str, content: bytes) -> Stored:
 
 
 def _snapshot(uri: str, content: bytes) -> Stored:
-    snapshot = parse_snapshot(json.loads(content))
+    snapshot = parse_snapshot(read_json(content, SNAPSHOT_JSON))
     if not snapshot.steps:
         raise RefusedError(f"its {SNAPSHOT_JSON} has no steps")
     taken = max(step.finished_at for step in snapshot.steps)

@@ -1,6 +1,5 @@
 """The directory that `conf/export/walsafe-export.sh` wrote: one stamped text for each step of a capture."""
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
-from pipelines.domain.json_form import Form
+from pipelines.domain.json_form import Form, read_json
 from pipelines.domain.snapshot import Step, parse_instant
 from pipelines.sources.saved_text import SavedFiles, lines_of
 
@@ -91,9 +90,10 @@ class ExportPart:
         """
         lines = [line for _, line in self.lines()]
         try:
-            return Form(json.loads(lines[0] if len(lines) == 1 else ""), self.name)
-        except (ValueError, RecursionError):
+            document = read_json(lines[0] if len(lines) == 1 else "", self.name)
+        except SnapshotError:
             raise SnapshotError(f"{self.name}: expected one line of JSON between the stamps; export again") from None
+        return Form(document, self.name)
 
     def _stamped(self, begin: re.Match[str], end: re.Match[str]) -> PartStamp:
         try:

@@ -1,13 +1,11 @@
 """`hbase:replication` from saved scans: the export script's, or lines of a snapshot's own form."""
 
 import base64
-import binascii
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from pipelines.domain.errors import SnapshotError, UsageError
-from pipelines.domain.json_form import Form
+from pipelines.domain.json_form import Form, read_json
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.snapshot import Step
 from pipelines.sources.export_parts import ExportDirectory
@@ -71,7 +69,7 @@ def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]
             raise SnapshotError(f"{name}, line {number}: something follows the closing `N row(s)`; export again")
         closing = _CLOSING.fullmatch(line)
         if closing is not None:
-            if int(closing.group(1)) != rows:
+            if (closing.group(1).lstrip("0") or "0") != str(rows):  # thousands of digits are no number to Python
                 raise SnapshotError(f"{name}: {rows} rows, but its closing line says {closing.group(1)}; export again")
             closed = True
             continue
@@ -89,14 +87,19 @@ def parse_cell(line: str, where: str) -> Cell:
     Raises:
         UsageError: not a cell; the message names the place.
     """
+    wrong = UsageError(
+        f'{where}: not a cell like {{"row":"<base64>","family":…,"qualifier":…,"value":…}}: {line[:120]!r}'
+    )
     try:
-        form = Form(json.loads(line), where)
+        document = read_json(line, where)
+    except SnapshotError:
+        raise wrong from None
+    try:
+        form = Form(document, where)
         parts = [base64.b64decode(form.any_text(field), validate=True) for field in _FIELDS]
         form.no_other_keys()
     except SnapshotError as error:
         raise UsageError(str(error)) from None
-    except (ValueError, RecursionError, binascii.Error):
-        raise UsageError(
-            f'{where}: not a cell like {{"row":"<base64>","family":…,"qualifier":…,"value":…}}: {line[:120]!r}'
-        ) from None
+    except ValueError:  # base64 of other letters than its own
+        raise wrong from None
     return Cell(*parts)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from zoneinfo import ZoneInfo
 
 from py4j.protocol import Py4JJavaError
@@ -10,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.domain.errors import MalformedError, UsageError
+from pipelines.domain.server_names import java_long
 from pipelines.domain.snapshot import Step
 from pipelines.hadoop_jvm import java_cause
 from pipelines.ports import FileBatch
@@ -91,9 +93,10 @@ class FsimageFiles:
         return table.where(inside & files).select(relative, "FileSize", "ModificationTime")
 
     def _length(self, text: str | None, path: str) -> int:
-        if text is None or not text.isascii() or not text.isdecimal():
-            raise UsageError(f"{self._uri}: {path}: FileSize {text!r} is no number; the text is cut off or another's")
-        return int(text)
+        if text is not None and text.isascii() and text.isdecimal():
+            with suppress(MalformedError):
+                return java_long(text)
+        raise UsageError(f"{self._uri}: {path}: FileSize {text!r} is no number; the text is cut off or another's")
 
     def _modified(self, text: str | None, path: str) -> int:
         try:

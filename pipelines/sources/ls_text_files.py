@@ -7,7 +7,7 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from pipelines.domain.errors import MalformedError, UsageError
-from pipelines.domain.server_names import ServerName
+from pipelines.domain.server_names import ServerName, java_long
 from pipelines.domain.snapshot import Step, WalDirectory
 from pipelines.ports import FileBatch
 from pipelines.sources.minutes import end_of_minute
@@ -62,12 +62,12 @@ class LsText:
                 raise UsageError(
                     f"{self._name}, line {number}: not a line of `hdfs dfs -ls -R` (no -h, -C or -q): {line[:120]!r}"
                 )
-            kind, length, minute, path = match.groups()
+            kind, digits, minute, path = match.groups()
             try:
-                time = end_of_minute(minute, self._zone)
+                length, time = java_long(digits), end_of_minute(minute, self._zone)
             except MalformedError as error:
                 raise UsageError(f"{self._name}, line {number}: {error}") from None
-            yield ListedFile(self._relative(path, number), kind == "d", int(length), time)
+            yield ListedFile(self._relative(path, number), kind == "d", length, time)
 
     def _relative(self, path: str, number: int) -> str:
         for root in (self._root, self._bare):

@@ -105,8 +105,8 @@ def is_running(procedures: Iterable[Procedure], kind: str) -> bool:
 
 def _server(procedure: Procedure) -> ServerName:
     found = [message["serverName"] for message in procedure.messages if "serverName" in message]
-    if len(found) != 1 or not isinstance(found[0], dict):
+    if len(found) != 1 or not isinstance(found[0], dict) or not isinstance(found[0].get("hostName"), str):
         raise MalformedError(f"an unfinished {procedure.kind} does not tell its server")
     name = found[0]
     # protobuf leaves out a port or start code that was never set; JSON has 64-bit numbers as strings
-    return ServerName.parse(f"{name.get('hostName', '')},{name.get('port', 0)},{name.get('startCode', -1)}")
+    return ServerName.parse(f"{name['hostName']},{name.get('port', 0)},{name.get('startCode', -1)}")

@@ -8,11 +8,11 @@ For the demo, for trying a whole night with its clean-up on a laptop, and for te
 cluster can change while it is captured; the clock stamps the steps as it does those of a real one.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.domain.errors import UnavailableError
+from pipelines.domain.errors import SnapshotError, UnavailableError
+from pipelines.domain.json_form import read_json
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, Step, parse_snapshot
@@ -94,9 +94,10 @@ class SimulatedState:
 
     def _state(self) -> Snapshot:
         try:
-            return parse_snapshot(json.loads(_text(self._file)))
-        except ValueError as error:
-            raise UnavailableError(f"{self._file} is not JSON ({error}); write it again") from error
+            document = read_json(_text(self._file), str(self._file))
+        except SnapshotError as error:
+            raise UnavailableError(f"{error}; write it again") from error
+        return parse_snapshot(document)
 
 
 def _text(file: Path) -> str:

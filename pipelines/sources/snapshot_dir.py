@@ -1,10 +1,8 @@
 """Reading snapshot directories, format 1 (design section 2): nothing is believed before its digest is right."""
 
 import hashlib
-import json
 import re
 from base64 import b64decode
-from binascii import Error as Base64Error
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
-from pipelines.domain.json_form import Form
+from pipelines.domain.json_form import Form, read_json
 from pipelines.domain.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
 from pipelines.ports_reconcile import OpenedSnapshot
@@ -151,11 +149,11 @@ def _counted(opened: OpenedSnapshot, counts: Mapping[str, int], directory: str |
     return counted
 
 
-def _json(raw: bytes, where: str) -> object:
+def _json(text: str | bytes, where: str) -> object:
     try:
-        return json.loads(raw)
-    except ValueError as error:
-        raise SnapshotError(f"{where}: truncated or not JSON ({error}); capture again") from None
+        return read_json(text, where)
+    except SnapshotError as error:
+        raise SnapshotError(f"{error}; capture again") from None
 
 
 def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
@@ -197,12 +195,12 @@ def _pass(storage: Storage, uri: str, name: str, snapshot: Snapshot, layout: Row
 
 
 def _cell(line: str, where: str) -> Cell:
-    form = Form(_json(line.encode(), where), where)
+    form = Form(_json(line, where), where)
     try:
         row, family, qualifier, value = (
             b64decode(form.any_text(key), validate=True) for key in ("row", "family", "qualifier", "value")
         )
-    except Base64Error as error:
+    except ValueError as error:  # base64 of other letters than its own, ASCII or not
         raise SnapshotError(f"{where}: not base64 ({error}); capture again") from None
     form.no_other_keys()
     return Cell(row, family, qualifier, value)

@@ -10,6 +10,7 @@ from hdfs.client import _Request
 from requests import RequestException
 
 from pipelines.domain.errors import UnavailableError, UsageError
+from pipelines.domain.server_names import MAX_LONG
 from pipelines.sources.wal_tree import Entry, NoSuchDirectoryError
 
 logger = logging.getLogger(__name__)
@@ -108,8 +109,11 @@ def _entries(listing: dict[str, Any]) -> list[Entry]:
 
 
 def _entry(status: dict[str, Any]) -> Entry:
-    modified = int(status["modificationTime"])
-    return Entry(str(status["pathSuffix"]), status["type"] == "DIRECTORY", int(status["length"]), modified)
+    name, kind = status["pathSuffix"], status["type"]
+    numbers = (status["length"], status["modificationTime"])
+    if not isinstance(name, str) or not all(isinstance(number, int) and 0 <= number <= MAX_LONG for number in numbers):
+        raise TypeError(f"not a FileStatus: {str(status)[:120]!r}")
+    return Entry(name, kind == "DIRECTORY", *numbers)
 
 
 def _translated(error: HdfsError, where: str, path: str) -> Exception:

@@ -121,7 +121,7 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
 
 
 def _group(cluster: str, group: GroupAnswers, starts: int) -> tuple[object, ...]:
-    later = [stretch.from_timestamp for stretch in group.stretches[1:]]
+    later = [stretch.from_timestamp - 1 for stretch in group.stretches[1:]]
     return (
         cluster,
         group.name,

@@ -29,8 +29,8 @@ class DecisionFrames:
     Attributes:
         clusters: the scalars of each cluster, by column name.
         scalars: the same as a DataFrame.
-        groups: by `wal_group`, the bucket of its first stretch and where the later ones start: `start_1` and so on,
-            ms, MAX_LONG where there are no more.
+        groups: by `wal_group`, the bucket of its first stretch and the last timestamp before each later one: `start_1`
+            and so on, ms; MAX_LONG, which no timestamp is above, where there are no more.
         starts: how many of these columns there are.
         servers: buckets by `server`, for groups without a row.
         answers: what each bucket stands for.
@@ -188,7 +188,7 @@ def _looked_up_group(files: DataFrame, which: str, frames: DecisionFrames) -> Da
 def _stretch(which: str, frames: DecisionFrames) -> Column:
     """The bucket of a timestamp: stretches of a group have consecutive ones, so the first plus the starts passed."""
     starts = (F.col(f"{which}_{start_column(number)}") for number in range(frames.starts))
-    passed = ((F.col("wal_timestamp") >= start).cast("int") for start in starts)
+    passed = ((F.col("wal_timestamp") > start).cast("int") for start in starts)
     return F.when(F.col("wal_timestamp").isNull(), F.col(f"{which}_overflow_bucket")).otherwise(
         reduce(Column.__add__, passed, F.col(f"{which}_first_bucket"))
     )

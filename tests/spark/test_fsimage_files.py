@@ -4,11 +4,15 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from pipelines.domain.errors import UsageError
+from pipelines.domain.errors import UsageError, WalsafeError
+from pipelines.domain.server_names import MAX_LONG
 from pipelines.domain.snapshot import Step
 from pipelines.sources.fsimage_files import FsimageFiles
+from tests.strategies.garbage import edited
 
 HEADER = "\t".join(
     (
@@ -64,6 +68,8 @@ def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: P
     [
         ([HEADER.replace("FileSize", "Size")], "no column 'FileSize'"),
         ([HEADER, row("/hbase/oldWALs/x.1", size="1.0K")], "FileSize '1.0K' is no number"),
+        ([HEADER, row("/hbase/oldWALs/x.1", size="9" * 19)], "FileSize '9999999999999999999' is no number"),
+        ([HEADER, row("/hbase/oldWALs/x.1", size="9" * 5000)], "FileSize '9999.*' is no number"),
         ([HEADER, "/hbase/oldWALs/x.1\t3"], "FileSize None is no number"),
         ([HEADER, row("/hbase/oldWALs/x.1", modified="21.11.2026")], "not a time like"),
     ],
@@ -71,6 +77,17 @@ def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: P
 def test_other_text_is_refused(spark: SparkSession, tmp_path: Path, lines: list[str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         list(source(spark, tmp_path, *lines).files())
+
+
+@given(edited(st.just("\n".join((HEADER, row("/hbase/oldWALs/x.1"), row('"/hbase/WALs/h1,1,1/x.2"'), "")))))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+def test_any_text_is_read_or_refused(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    image = source(spark, tmp_path_factory.mktemp("image"), text)
+    try:
+        batches = list(image.files())
+    except WalsafeError:
+        return
+    assert all(0 <= length <= MAX_LONG for batch in batches for length in batch.lengths)
 
 
 def test_another_delimiter_is_named(spark: SparkSession, tmp_path: Path) -> None:

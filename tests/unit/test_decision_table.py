@@ -3,26 +3,10 @@
 from hypothesis import given, settings
 
 from pipelines.domain.cleaner_rule import for_every_file, for_tracked_wal, hbase_verdict
-from pipelines.domain.cluster_view import ClusterView, cluster_view
 from pipelines.domain.decision_table import decision_table
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.replication_queues import QueueCell, parse_queue_cells
-from pipelines.domain.trust import distrust
 from pipelines.domain.verdict import Decision, Reason, Verdict, decide, decide_replication
 from pipelines.domain.wal_names import parse_wal_name
-from tests.strategies import ClusterCase, cluster_cases
-
-
-def view_of(case: ClusterCase) -> ClusterView:
-    """The view that reconcile would build."""
-    passes: list[tuple[QueueCell, ...]] = []
-    try:
-        passes = [parse_queue_cells(case.pass_1), parse_queue_cells(case.pass_2)]
-        untrusted = distrust(case.snapshot, passes, case.settings.release)
-        malformed = False
-    except MalformedError as error:
-        untrusted, malformed, passes = str(error), True, []
-    return cluster_view(case.snapshot, passes, case.settings, untrusted, unparsable=malformed)
+from tests.strategies import ClusterCase, cluster_cases, view_of
 
 
 @given(cluster_cases())

@@ -37,6 +37,20 @@ JAVA = "An error occurred while calling o1.save.\n: {}\n\tat org.apache.spark.sq
             UsageError,
             "check owner and permissions",
         ),
+        (
+            JAVA.format("org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading "
+                        "file file:///l/t/part-0.parquet.")
+            + "\nCaused by: java.lang.RuntimeException: file:///l/t/part-0.parquet is not a Parquet file (too short)",
+            UsageError,
+            "a data file is damaged: restore it from a backup",
+        ),
+        (
+            JAVA.format("org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading "
+                        "file hdfs://n/l/t/part-0.parquet.")
+            + "\nCaused by: java.net.ConnectException: Call From vm to n:1 failed\n\tat org.apache.parquet.hadoop.X",
+            UnavailableError,
+            "try again",
+        ),
         (JAVA.format('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "foo"'), UsageError,
          "no file system for that URI"),
     ],

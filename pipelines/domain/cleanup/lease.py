@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.domain.errors import UnavailableError
+from pipelines.domain.errors import SnapshotError, UnavailableError
+from pipelines.domain.json_form import read_json
 
 _NAME = re.compile(r"([0-9]{10})\.json")
 
@@ -48,9 +49,9 @@ def numbers(names: Sequence[str]) -> list[int]:
 def parse_lease(number: int, text: str | None) -> Lease:
     """Read a lease; one whose creator died before it wrote a word is held by somebody unknown."""
     try:
-        document = json.loads(text or "")
+        document = read_json(text or "", "lease")
         return Lease(number, str(document["holder"]), document["released"] is True)
-    except (ValueError, KeyError, TypeError):
+    except (SnapshotError, KeyError, TypeError):
         return Lease(number, "somebody who died while taking it")
 
 

@@ -234,6 +234,11 @@ public final class Harness {
     admin().flush(TableName.valueOf(name));
   }
 
+  /** Asks for a major compaction; it runs by itself. */
+  public void compact(String name) throws IOException {
+    admin().majorCompact(TableName.valueOf(name));
+  }
+
   public void rollWals(String server) throws IOException {
     admin().rollWALWriter(ServerName.valueOf(server));
   }

@@ -31,11 +31,11 @@ public final class Oracle {
     this.harness = harness;
   }
 
-  private ReplicationPeerManager peerManager() {
+  ReplicationPeerManager peerManager() {
     return harness.master().getReplicationPeerManager();
   }
 
-  private ReplicationLogCleaner cleaner(List<String> live) throws ReflectiveOperationException {
+  ReplicationLogCleaner cleaner(List<String> live) throws ReflectiveOperationException {
     ReplicationLogCleaner cleaner = new ReplicationLogCleaner();
     cleaner.setConf(harness.conf());
     cleaner.init(Map.of(HMaster.MASTER, harness.master()));
@@ -49,7 +49,7 @@ public final class Oracle {
     return cleaner;
   }
 
-  private static FileStatus status(String line) {
+  static FileStatus status(String line) {
     String[] parts = line.split("\t", -1);
     long length = parts.length > 1 ? Long.parseLong(parts[1]) : 1;
     long modified = parts.length > 2 ? Long.parseLong(parts[2]) : 0;

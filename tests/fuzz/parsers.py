@@ -1,0 +1,249 @@
+"""Every parser of what comes from outside, as one function of bytes, with samples of what it reads.
+
+Each answers with a value or with an error of `pipelines.domain.errors`; anything else is a defect.
+"""
+
+import base64
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from requests import Response
+
+from jobs.config import parse_config
+from pipelines.domain.cleanup.lease import parse_lease
+from pipelines.domain.delete_list import Manifest, Part, manifest_json, parse_manifest
+from pipelines.domain.replication_queues import Cell, parse_offset, parse_queue_cell, parse_queue_id
+from pipelines.domain.server_names import MAX_LONG, ServerName
+from pipelines.domain.snapshot import Membership, WalDirectory, parse_snapshot, snapshot_document
+from pipelines.domain.wal_names import file_kind, parse_wal_name, server_of, wal_timestamp
+from pipelines.sources.export_parts import ExportDirectory
+from pipelines.sources.exported_cells import ExportedQueues, parse_cell, scanned_cells
+from pipelines.sources.exported_state import ExportedState
+from pipelines.sources.ls_text_files import LsText
+from pipelines.sources.procedures import ADD_PEER, crashing_servers, is_running, parse_procedures
+from pipelines.sources.saved_text import SavedFiles, lines_of
+from pipelines.sources.snapshot_dir import _cell, _json
+from pipelines.sources.webhdfs_files import WebHdfsLister
+from tests.strategies.clusters import MASTER, NOW, snapshot_of
+from tests.strategies.names import ODD_NAMES, SERVERS, encodings, groups_of
+from tests.strategies.queues import MALFORMED_CELLS, OTHER_FAMILIES
+
+ROOT = "hdfs://ns1/hbase"
+SERVER = str(SERVERS[0])
+
+
+@dataclass(frozen=True)
+class Parser:
+    """One parser.
+
+    Attributes:
+        read: raises only errors of `pipelines.domain.errors`.
+        samples: what it reads, or nearly.
+        is_json: each sample is one JSON document.
+    """
+
+    read: Callable[[bytes], object]
+    samples: tuple[bytes, ...]
+    is_json: bool = False
+
+
+def _text(read: Callable[[str], object]) -> Callable[[bytes], object]:
+    """A parser of text, which is what Python has decoded already."""
+    return lambda raw: read(raw.decode("utf-8", errors="replace"))
+
+
+def _lines(raw: bytes) -> list[tuple[int, str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "saved")
+        path.write_bytes(raw)
+        return list(lines_of(path, "saved.txt"))
+
+
+def _names(name: str) -> object:
+    wal = parse_wal_name(name)
+    return (file_kind(name), wal, wal and wal.sync_peer_id, server_of(name), wal_timestamp(name))
+
+
+def _queue_row(raw: bytes) -> object:
+    row, _, rest = raw.partition(b"\x01")
+    group, _, value = rest.partition(b"\x01")
+    return parse_queue_cell(Cell(row, b"queue", group, value))
+
+
+def _offset(text: str) -> object:
+    offset = parse_offset(text)
+    return offset, offset.need, offset.should_replicate(MAX_LONG), str(offset)
+
+
+def _listing(raw: bytes) -> object:
+    text = LsText(ROOT, ZoneInfo("Europe/Vienna"), "files.txt")
+    lines = _lines(raw)
+    batches = list(text.batches(lines))
+    for batch in batches:
+        assert all(0 <= length <= MAX_LONG for length in batch.lengths)
+        assert all(abs(time) <= MAX_LONG for time in batch.modification_times)
+    return batches, text.directories(lines)
+
+
+class _OneAnswer:
+    """A WebHDFS client whose server says one thing."""
+
+    def __init__(self, body: bytes) -> None:
+        self._response = Response()
+        self._response._content = body
+
+    def list_status(self, _path: str) -> Response:
+        return self._response
+
+
+def _webhdfs(raw: bytes) -> object:
+    lister = WebHdfsLister(["http://nn1:9870"], ROOT)
+    lister._client = _OneAnswer(raw)
+    entries = lister._whole("/hbase/oldWALs")
+    assert all(0 <= entry.length <= MAX_LONG and 0 <= entry.modification_time <= MAX_LONG for entry in entries)
+    return entries
+
+
+def _export(step: str, read: Callable[[ExportDirectory], object]) -> Callable[[bytes], object]:
+    """A parser of one part of an export."""
+
+    def parse(raw: bytes) -> object:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, f"{step}.txt").write_bytes(raw)
+            return read(ExportDirectory(folder, SavedFiles()))
+
+    return parse
+
+
+def _part(step: str, *lines: str) -> bytes:
+    first = f"# walsafe-export 1 {step} started 2026-11-21T02:00:00.000Z host edge1 zone Europe/Vienna"
+    last = f"# walsafe-export end {step} finished 2026-11-21T02:00:01.000Z status 0"
+    return "".join(f"{line}\n" for line in (first, *lines, last)).encode()
+
+
+def _state(read: Callable[[ExportedState], object]) -> Callable[[ExportDirectory], object]:
+    return lambda export: read(ExportedState(export, ROOT))
+
+
+def _cell_line(cell: Cell) -> str:
+    parts = (("row", cell.row), ("family", cell.family), ("qualifier", cell.qualifier), ("value", cell.value))
+    return json.dumps({name: base64.b64encode(part).decode() for name, part in parts})
+
+
+def _snapshot() -> dict[str, Any]:
+    server = SERVERS[0]
+    first = Membership(MASTER, frozenset({server}), frozenset({SERVERS[1]}), (WalDirectory(server, 2, NOW - 5),))
+    document = snapshot_document(snapshot_of(("1", "2"), first, Membership(MASTER, frozenset({server}), frozenset())))
+    document["contents"] = {"files/part-00000.parquet": {"rows": 3, "sha256": "0" * 64}}
+    document["peers"][0]["config"] = {"a": "b"}
+    document["backup"] = {"enabled": True, "boundaries": {"h1.example.org:16020": NOW}}
+    return document
+
+
+SNAPSHOT: dict[str, Any] = _snapshot()
+CELLS = (*MALFORMED_CELLS, *OTHER_FAMILIES, Cell(f"1-{SERVER}".encode(), b"queue", b"g", b"g.1:0"))
+WAL_NAMES = (*ODD_NAMES, *(f"{group}.1664096778778" for group in groups_of(encodings(SERVERS[0])[0])))
+LS_LINES = (
+    f"drwxr-xr-x   - hbase hbase          0 2026-11-21 02:00 {ROOT}/WALs/{SERVER}",
+    f"-rw-r--r--   3 hbase hbase         83 2026-11-21 02:00 {ROOT}/WALs/{SERVER}/h1%2C16020%2C5.17",
+    "-rw-r--r--+  3 hbase big data users 7 2026-10-25 02:30 /hbase/oldWALs/h1%2C16020%2C5.16",
+)
+PROCEDURES = [
+    {"className": "org.apache.hadoop.hbase.master.procedure.ServerCrashProcedure", "state": "RUNNABLE",
+     "stateMessage": [{"serverName": {"hostName": "h1", "port": 16020, "startCode": "5"}}]},
+    {"className": f"org.apache.hadoop.hbase.master.replication.{ADD_PEER}", "state": "SUCCESS"},
+]  # fmt: skip
+MANIFEST = Manifest("prod-a", None, "r1", "0" * 64, NOW, NOW + 1, 2, 9, (Part("part-00000.txt", 2, "1" * 64),))
+STATUS = {"pathSuffix": "a", "type": "FILE", "length": 7, "modificationTime": NOW}
+CONFIG = b"""\
+cluster: prod-a
+wal_root: hdfs://ns1/hbase
+capture:
+  files: {source: fsimage, path: /x, time_zone: Europe/Vienna, transaction_time: 2026-11-21T02:00:00Z}
+  queues: {source: thrift, host: h, timeout: 60s}
+  state: {source: hbase}
+list: {valid_for: 24h}
+quality: {max_deletable_share: 0.5, share_from: 100GiB}
+cleaners: {plugins: [org.example.A], harmless: [], interval: 10m}
+findings:
+  acknowledged: [{key: K, reason: why, until: 2027-01-31}]
+  growth_min_bytes: 1GiB
+"""
+_LEASE = b'{"holder": "somebody", "released": false}'
+_SETTINGS = json.dumps(
+    {
+        "cluster_id": None,
+        "hbase_version": "3.0.0",
+        "retention": {"wal_ttl_ms": 1, "procedure_wal_ttl_ms": 2, "master_local_wal_ttl_ms": 3},
+        "log_cleaner_plugins": "a.B, c.D",
+        "backup_enabled": False,
+    }
+)
+
+
+def _encoded(texts: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(text.encode() for text in texts)
+
+
+PARSERS: dict[str, Parser] = {
+    "wal_name": Parser(_text(_names), _encoded(WAL_NAMES)),
+    "server_name": Parser(_text(ServerName.parse), _encoded(tuple(map(str, SERVERS)))),
+    "queue_id": Parser(_text(parse_queue_id), _encoded((f"1-{SERVER}", f"1-{SERVER}/{SERVER}"))),
+    "offset": Parser(_text(_offset), _encoded((f"{WAL_NAMES[-1]}:443", ":0", "x.7.syncrep:-1"))),
+    "queue_row": Parser(_queue_row, tuple(b"\x01".join((c.row, c.qualifier, c.value)) for c in CELLS)),
+    "snapshot_json": Parser(
+        lambda raw: parse_snapshot(_json(raw, "snapshot.json")), (json.dumps(SNAPSHOT).encode(),), is_json=True
+    ),
+    "snapshot_cell": Parser(
+        _text(lambda text: _cell(text, "queues-1.jsonl")), _encoded(tuple(map(_cell_line, CELLS))), is_json=True
+    ),
+    "saved_cell": Parser(
+        _text(lambda text: parse_cell(text, "cells")), _encoded(tuple(map(_cell_line, CELLS))), is_json=True
+    ),
+    "scan": Parser(
+        lambda raw: list(scanned_cells(_lines(raw), "queues-1.txt")),
+        ("\n".join((*map(_cell_line, CELLS[-2:]), "2 row(s)", "")).encode(), b"0 row(s)\n"),
+    ),
+    "ls_listing": Parser(_listing, ("\n".join((*LS_LINES, "")).encode(),)),
+    "webhdfs_listing": Parser(
+        _webhdfs, (json.dumps({"FileStatuses": {"FileStatus": [STATUS]}}).encode(),), is_json=True
+    ),
+    "procedures": Parser(
+        _text(lambda text: (crashing_servers(found := parse_procedures(text)), is_running(found, ADD_PEER))),
+        (json.dumps(PROCEDURES).encode(),),
+        is_json=True,
+    ),
+    "export_queues": Parser(
+        _export("queues-1", lambda export: list(ExportedQueues(export).cells("queues-1"))),
+        (_part("queues-1", _cell_line(CELLS[-1]), "1 row(s)"),),
+    ),
+    "export_directories": Parser(
+        _export("wal_directories", _state(lambda state: state.wal_directories())),
+        (_part("wal_directories", *LS_LINES[:2]),),
+    ),
+    "export_settings": Parser(
+        _export("settings", _state(lambda state: state.settings())), (_part("settings", _SETTINGS),)
+    ),
+    "export_online": Parser(
+        _export("online", _state(lambda state: (state.online("online"), state.active_master("online")))),
+        (_part("online", json.dumps({"active_master": MASTER, "servers": [SERVER]})),),
+    ),
+    "export_crashing": Parser(
+        _export("crashing", _state(lambda state: state.crashing("crashing"))),
+        (_part("crashing", json.dumps({"procedures": json.dumps(PROCEDURES), "active_master": MASTER})),),
+    ),
+    "export_peers": Parser(
+        _export("peers", _state(lambda state: (state.peers(), state.flags("peers")))),
+        (_part("peers", json.dumps({"peers": SNAPSHOT["peers"], "flags": SNAPSHOT["flags"]})),),
+    ),
+    "manifest": Parser(
+        _text(lambda text: parse_manifest(text, "manifest.json")), (manifest_json(MANIFEST).encode(),), is_json=True
+    ),
+    "lease": Parser(_text(lambda text: parse_lease(1, text)), (_LEASE,), is_json=True),
+    "configuration": Parser(_text(lambda text: parse_config(text, "walsafe.yaml").digest()), (CONFIG,)),
+}  # fmt: skip

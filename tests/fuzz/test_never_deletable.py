@@ -1,0 +1,80 @@
+"""Garbage never frees a file: not in a name, not in a row, and not where snapshot.json lost what it knew."""
+
+import re
+from dataclasses import replace
+from urllib.parse import unquote_plus
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from pipelines.domain.errors import MalformedError, SnapshotError
+from pipelines.domain.replication_queues import parse_queue_cell
+from pipelines.domain.settings import Settings
+from pipelines.domain.snapshot import parse_snapshot, snapshot_document
+from pipelines.domain.verdict import ArchivedFile, Reason, Verdict, decide
+from tests.strategies import ClusterCase, cluster_cases, view_of
+from tests.strategies.clusters import DAY_MS, NOW
+from tests.strategies.garbage import ANYTHING, edited, edited_bytes, places, without
+from tests.strategies.names import ODD_NAMES, wal_file_names
+
+# what each reason must find in a name, written down apart from the parsers
+WELL_FORMED = {
+    Reason.REPLICATED: r".+\.0*[0-9]{1,19}(\.[0-9A-Za-z]+)?",
+    Reason.DEAD_NO_QUEUE: r".+\.0*[0-9]{1,19}(\.[0-9A-Za-z]+)?",
+    Reason.REPLICATION_TABLE_WAL: r".+\.rep(\..+)?\.0*[0-9]{1,19}(\.[0-9A-Za-z]+)?",
+    Reason.NO_PEERS: r".+\.[0-9]+(\.[0-9A-Za-z]+)?",
+    Reason.META_WAL: r".+\.[0-9]+\.meta",
+    Reason.PROCEDURE_WAL: r".*pv2-[0-9]{20}.log",
+    Reason.MASTER_LOCAL_WAL: r".*\$masterlocalwal\$",
+}
+STARTS_WITH_A_SERVER = re.compile(r"[ -~]+,\+?0*[0-9]{1,5},\+?[0-9]+")
+OF_A_SERVER = {Reason.REPLICATED, Reason.DEAD_NO_QUEUE, Reason.REPLICATION_TABLE_WAL}
+
+
+def freed(case: ClusterCase) -> set[str]:
+    view = view_of(case)
+    return {file.path for file in case.files if decide(file, view).verdict is Verdict.DELETABLE}
+
+
+@given(cluster_cases(max_files=3), st.lists(edited(st.one_of(wal_file_names(), st.sampled_from(ODD_NAMES), ANYTHING))))
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_name_that_frees_a_file_is_well_formed(case: ClusterCase, names: list[str]) -> None:
+    view = view_of(case)
+    for name in names:
+        decision = decide(ArchivedFile(f"oldWALs/{name}", 1, NOW - 30 * DAY_MS), view)
+        if decision.verdict is Verdict.DELETABLE:
+            last = name.rpartition("/")[2]
+            assert re.fullmatch(WELL_FORMED[decision.reason], last, re.DOTALL), (decision.reason, name)
+            if decision.reason in OF_A_SERVER:
+                assert STARTS_WITH_A_SERVER.match(unquote_plus(last)), name
+
+
+@given(cluster_cases(), st.data())
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_row_that_cannot_be_read_holds_everything(case: ClusterCase, data: st.DataObject) -> None:
+    assume(case.pass_1)
+    cell = data.draw(st.sampled_from(case.pass_1))
+    part = data.draw(st.sampled_from(("row", "value")))
+    broken = replace(cell, family=b"queue", **{part: data.draw(edited_bytes(st.just(getattr(cell, part))))})
+    try:
+        parse_queue_cell(broken)
+    except MalformedError:
+        for damaged in (replace(case, pass_1=(*case.pass_1, broken)), replace(case, pass_2=(*case.pass_2, broken))):
+            view = view_of(damaged)
+            assert {decide(file, view).reason for file in damaged.files} <= {Reason.SNAPSHOT_UNTRUSTED}
+
+
+@given(cluster_cases(), st.data())
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_a_snapshot_has_forgotten_frees_nothing(case: ClusterCase, data: st.DataObject) -> None:
+    # what the configuration states where a snapshot is silent is a person's word, not the snapshot's
+    told = replace(case, settings=Settings(release=case.settings.release))
+    document = snapshot_document(told.snapshot)
+    place = data.draw(st.sampled_from(places(document)))
+    # an entry that left its list is another cluster, which nothing can tell
+    null = isinstance(place[-1], int) or data.draw(st.booleans())
+    try:
+        snapshot = parse_snapshot(without(document, place, null=null))
+    except SnapshotError:
+        return
+    assert freed(replace(told, snapshot=snapshot)) <= freed(told), place

@@ -1,0 +1,1 @@
+"""Differential testing with HBase's own ReplicationLogCleaner (docs/judge.md)."""
