@@ -4,9 +4,10 @@
     …  --out DIR                                                         results.json and README.md go there
 
 In this order, and never two at a time:
-  cleaner   the class itself in the master of a real mini cluster, one thread, warm, best of three; its input is in
+  cleaner   the class itself in the master of a real mini cluster, one thread, warm, best of five; its input is in
             memory already, and the reading of its queues is not counted
-  decision  read the snapshot, decide, count by reason: `local[2]`, warm, best of three
+  decision  read the snapshot, decide, count by reason: `local[2]`, warm, best of five; DuckDB does the same, as a
+            yardstick for what two cores can do
   job       reconcile as in the night: a cold JVM, a fresh lake, every table, the gate, the list and the report; for a
             tenth of the files and for all of them, which shows how cost and memory grow
   nights    the job of a smaller cluster, night after night in one lake, which shows what history costs
@@ -36,6 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.generate import STEP_MS, Shape, write
 from benchmarks.speed_report import CleanerSpeed, DecisionSpeed, JobSpeed, NightsSpeed, Speed, publish, table
+from benchmarks.yardsticks import DuckDbDecision, warm_seconds
 from jobs.config import Config
 from jobs.context import JobContext
 from jobs.session import local_session
@@ -62,7 +64,7 @@ NOW = 1_790_000_000_000
 CLUSTER = "bench"
 SERVERS, PEERS, GROUPS_PER_SERVER = 300, 4, 4
 CLEANER_FILES = 1_000_000  # it needs 0.7 GiB of heap a million, and its speed does not depend on how many
-REPEATS = 3
+REPEATS = 5
 HEAP = "4g"
 DONE = (0, 5)  # 5 = a finding that is new: HBase's cleaner, which never ran here, should have
 
@@ -147,8 +149,15 @@ def decision_speed(work: Path, snapshot: Path, names: Path) -> DecisionSpeed:
         F.timestamp_millis(F.lit(NOW - HOUR_MS)).alias("modification_time"),
     )
     deletes = with_answers(looked_up(asked, frames), frames).filter("hbase_verdict = 'DELETE'").count()
+    yardstick = DuckDbDecision(snapshot, frames, threads=2)
     spark.stop()
-    return DecisionSpeed(files=sum(counts.values()), by_reason=counts, seconds=seconds[1:], hbase_deletes=deletes)
+    return DecisionSpeed(
+        files=sum(counts.values()),
+        by_reason=counts,
+        seconds=seconds[1:],
+        hbase_deletes=deletes,
+        duckdb_seconds=warm_seconds(yardstick, counts, REPEATS),
+    )
 
 
 def _by_reason(files: DataFrame, frames: DecisionFrames) -> dict[str, int]:

@@ -25,12 +25,13 @@ class CleanerSpeed:
 
 @dataclass(frozen=True)
 class DecisionSpeed:
-    """Warm runs of read → decide → count by reason, seconds."""
+    """Warm runs of read → decide → count by reason, seconds; `duckdb_seconds`: the same counts by DuckDB."""
 
     files: int
     by_reason: dict[str, int]
     seconds: list[float]
     hbase_deletes: int
+    duckdb_seconds: list[float]
 
     @property
     def per_second(self) -> float:
@@ -114,6 +115,17 @@ def table(speed: Speed) -> str:
             "",
         ),
     ]
+    fastest = min(decision.duckdb_seconds)
+    rows.append(
+        (
+            "yardstick: the same counts by DuckDB, 2 threads",
+            f"{decision.files:,}",
+            f"{fastest:.1f}",
+            f"{decision.files / fastest:,.0f}",
+            f"walsafe does {fastest / min(decision.seconds):.2f} of its files/s",
+            "",
+        )
+    )
     for job in speed.jobs:
         needed = speed.cleaner_seconds(job.files)
         rows.append(

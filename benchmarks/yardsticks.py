@@ -6,7 +6,6 @@ differs from walsafe's is an error, not a result.
 """
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,19 +48,6 @@ LEFT JOIN answers USING (bucket) GROUP BY 1
 """
 
 
-@dataclass(frozen=True)
-class Yardstick:
-    """What another engine needed for the same counts; seconds of warm runs."""
-
-    engine: str
-    files: int
-    seconds: list[float]
-
-    @property
-    def per_second(self) -> float:
-        return self.files / min(self.seconds)
-
-
 class DuckDbDecision:
     """The decision of one snapshot in DuckDB.
 
@@ -90,13 +76,12 @@ class DuckDbDecision:
         return dict(self._connection.execute(self._query, {"files": self._files}).fetchall())
 
 
-def duckdb_speed(snapshot: Path, frames: DecisionFrames, expected: dict[str, int], repeats: int) -> Yardstick:
-    """Warm runs of the decision in DuckDB, which must count what walsafe counted.
+def warm_seconds(decision: DuckDbDecision, expected: dict[str, int], repeats: int) -> list[float]:
+    """Warm runs of the decision in DuckDB, which must count what walsafe counted; seconds.
 
     Raises:
         SystemExit: it does not.
     """
-    decision = DuckDbDecision(snapshot, frames, threads=2)
     seconds = []
     for _ in range(repeats + 1):
         started = time.perf_counter()
@@ -104,4 +89,4 @@ def duckdb_speed(snapshot: Path, frames: DecisionFrames, expected: dict[str, int
         seconds.append(time.perf_counter() - started)
         if counts != expected:
             raise SystemExit(f"DuckDB counts {counts}, walsafe {expected}: these times are not comparable")
-    return Yardstick("DuckDB", sum(expected.values()), seconds[1:])
+    return seconds[1:]

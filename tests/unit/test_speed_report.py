@@ -23,7 +23,9 @@ SPEED = Speed(
     cores=2,
     load=0.34,
     cleaner=CleanerSpeed(1_000_000, 400_000, [12.0, 10.0, 11.0], 737.4),
-    decision=DecisionSpeed(10_000_000, {"PENDING": 6_000_000, "REPLICATED": 4_000_000}, [5.0, 4.0, 6.0], 400_000),
+    decision=DecisionSpeed(
+        10_000_000, {"PENDING": 6_000_000, "REPLICATED": 4_000_000}, [5.0, 4.0, 6.0], 400_000, [3.0, 2.0]
+    ),
     jobs=[JobSpeed(10_000_000, 4_000_000, 5.0, 75.0, 3 * GIB, 200 * MIB)],
     nights=NightsSpeed(200_000, [30.0, 8.0, 9.0, 7.0, 8.5, 8.0]),
 )
@@ -33,6 +35,10 @@ def test_ratios_are_of_the_best_runs() -> None:
     assert SPEED.cleaner.per_second == 100_000
     assert SPEED.decision_ratio == pytest.approx(25)
     assert SPEED.cleaner_seconds(10_000_000) == pytest.approx(100)
+
+
+def test_the_yardstick_is_a_ratio_of_the_best_runs() -> None:
+    assert "| 5,000,000 | walsafe does 0.50 of its files/s |" in table(SPEED)
 
 
 def test_a_job_is_compared_with_its_session_included() -> None:
