@@ -96,6 +96,10 @@ class ClusterSettings:
     backup: Backup | None
 
 
+EndedCrash = tuple[str, ServerName]
+"""Number and server of a crash procedure; HBCK2 can start more than one for a server."""
+
+
 class StateSource(CaptureSource, Protocol):
     """What the active master knows."""
 
@@ -121,6 +125,10 @@ class StateSource(CaptureSource, Protocol):
 
     def crashing(self, step: str) -> frozenset[ServerName]:
         """Servers of every crash procedure whose state is not SUCCESS, HBCK's among them."""
+        ...
+
+    def ended_crashes(self, step: str) -> frozenset[EndedCrash]:
+        """Crash procedures that the master remembers as ended (`hbase.procedure.cleaner.evict.ttl`, 15 minutes)."""
         ...
 
     def peers(self) -> tuple[Peer, ...]:

@@ -4,10 +4,10 @@ from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import PEER_STATES, Backup, Flags, Peer, Retention, Step, WalDirectory
-from pipelines.ports import ClusterSettings
+from pipelines.ports import ClusterSettings, EndedCrash
 from pipelines.sources.export_parts import ExportDirectory
 from pipelines.sources.ls_text_files import LsText
-from pipelines.sources.procedures import crashing_servers, parse_procedures
+from pipelines.sources.procedures import crashing_servers, ended_crashes, parse_procedures
 
 
 class ExportedState:
@@ -74,6 +74,14 @@ class ExportedState:
         form = self._export.part(step).form()
         try:
             return crashing_servers(parse_procedures(form.text("procedures")))
+        except MalformedError as error:
+            raise SnapshotError(f"{step}.txt: {error}; export again") from None
+
+    def ended_crashes(self, step: str) -> frozenset[EndedCrash]:
+        """See `StateSource.ended_crashes`."""
+        form = self._export.part(step).form()
+        try:
+            return ended_crashes(parse_procedures(form.text("procedures")))
         except MalformedError as error:
             raise SnapshotError(f"{step}.txt: {error}; export again") from None
 

@@ -12,9 +12,17 @@ from pipelines.domain.errors import MalformedError, UnavailableError
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Step
 from pipelines.hadoop_jvm import JavaObject, java_cause, java_errors
-from pipelines.ports import ClusterSettings
+from pipelines.ports import ClusterSettings, EndedCrash
 from pipelines.sources.hbase_client import HBaseClient
-from pipelines.sources.procedures import ADD_PEER, MIGRATION, Procedure, crashing_servers, is_running, parse_procedures
+from pipelines.sources.procedures import (
+    ADD_PEER,
+    MIGRATION,
+    Procedure,
+    crashing_servers,
+    ended_crashes,
+    is_running,
+    parse_procedures,
+)
 from pipelines.sources.replication_znodes import ReplicationZnodes
 
 logger = logging.getLogger(__name__)
@@ -83,6 +91,13 @@ class HBaseAdmin:
         """See `StateSource.crashing`."""
         try:
             return crashing_servers(self._procedures())
+        except MalformedError as error:
+            raise UnavailableError(f"{self._client.where}: {error}; is this HBase newer than its client?") from error
+
+    def ended_crashes(self, _step: str) -> frozenset[EndedCrash]:
+        """See `StateSource.ended_crashes`."""
+        try:
+            return ended_crashes(self._procedures())
         except MalformedError as error:
             raise UnavailableError(f"{self._client.where}: {error}; is this HBase newer than its client?") from error
 

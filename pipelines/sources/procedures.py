@@ -12,6 +12,7 @@ from typing import Any
 
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.server_names import ServerName
+from pipelines.ports import EndedCrash
 
 ADD_PEER = "AddPeerProcedure"
 MIGRATION = "MigrateReplicationQueueFromZkToTableProcedure"
@@ -40,11 +41,13 @@ class Procedure:
     """One procedure.
 
     Attributes:
+        number: `procId`; '' where it is not told.
         kind: class name without its package.
         state: `ProcedureState`: INITIALIZING, RUNNABLE, WAITING … SUCCESS, FAILED, ROLLEDBACK; or UNKNOWN.
         messages: what the class itself stores.
     """
 
+    number: str
     kind: str
     state: str
     messages: tuple[Mapping[str, Any], ...]
@@ -74,16 +77,18 @@ def _procedure(entry: object) -> Procedure:
     if not isinstance(name, str) or not isinstance(state, str) or not isinstance(messages, list):
         raise MalformedError(f"a procedure without className and state: {str(entry)[:120]!r}")
     kind = name.rpartition(".")[2]
-    return Procedure(kind, state, tuple(message for message in messages if isinstance(message, dict)))
+    return Procedure(
+        str(entry.get("procId", "")), kind, state, tuple(message for message in messages if isinstance(message, dict))
+    )
 
 
 def _unreadable(text: str) -> Procedure:
     found = _UNREADABLE.fullmatch(text)
     state = found.group(1) if found else None
     if state == _MIGRATION_STATE:
-        return Procedure(MIGRATION, UNKNOWN, ())
+        return Procedure("", MIGRATION, UNKNOWN, ())
     if state in _OTHER_STATES:
-        return Procedure(str(state), UNKNOWN, ())
+        return Procedure("", str(state), UNKNOWN, ())
     raise MalformedError(f"a procedure that this client cannot read: {text[:300]!r}")
 
 
@@ -98,6 +103,19 @@ def crashing_servers(procedures: Iterable[Procedure]) -> frozenset[ServerName]:
     )
 
 
+def ended_crashes(procedures: Iterable[Procedure]) -> frozenset[EndedCrash]:
+    """Crash procedures that are done.
+
+    Raises:
+        MalformedError: such a procedure does not tell its server.
+    """
+    return frozenset(
+        (procedure.number, _server(procedure))
+        for procedure in procedures
+        if procedure.kind.endswith(CRASH) and procedure.state == _DONE
+    )
+
+
 def is_running(procedures: Iterable[Procedure], kind: str) -> bool:
     """Whether a procedure of that class is neither done nor undone."""
     return any(one.kind == kind and one.state not in {_DONE, _UNDONE} for one in procedures)
@@ -106,7 +124,7 @@ def is_running(procedures: Iterable[Procedure], kind: str) -> bool:
 def _server(procedure: Procedure) -> ServerName:
     found = [message["serverName"] for message in procedure.messages if "serverName" in message]
     if len(found) != 1 or not isinstance(found[0], dict) or not isinstance(found[0].get("hostName"), str):
-        raise MalformedError(f"an unfinished {procedure.kind} does not tell its server")
+        raise MalformedError(f"a {procedure.kind} does not tell its server")
     name = found[0]
     # protobuf leaves out a port or start code that was never set; JSON has 64-bit numbers as strings
     return ServerName.parse(f"{name['hostName']},{name.get('port', 0)},{name.get('startCode', -1)}")

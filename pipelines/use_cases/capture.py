@@ -167,12 +167,17 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> R
 
     Directories come before online servers and crash procedures: a server that has left the list and has no procedure
     yet still has its directory. The master proves that it is initialized before the first and after the last look at
-    its procedures, since while it loads it answers with none.
+    its procedures, since while it loads it answers with none. A crash procedure that has begun and ended in between, or
+    only ended, counts as unfinished in the second look: it may have moved rows behind both passes.
     """
     state, take = sources.state, timeline.take
     directories = take("wal_directories", sources.directories, sources.directories.wal_directories)
     online = take("online", state, lambda: state.online("online"))
-    master, crashing = take("crashing", state, lambda: (state.active_master("crashing"), state.crashing("crashing")))
+    master, crashing, ended = take(
+        "crashing",
+        state,
+        lambda: (state.active_master("crashing"), state.crashing("crashing"), state.ended_crashes("crashing")),
+    )
     peers, flags = take("peers", state, lambda: (state.peers(), state.flags("peers")))
     _, rows_1 = take("queues-1", sources.queues, lambda: _queues(sources.queues, sink, "queues-1"))
     cells, rows_2 = take("queues-2", sources.queues, lambda: _queues(sources.queues, sink, "queues-2"))
@@ -180,7 +185,11 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> R
     crashing_2, flags_2, master_2 = take(
         "crashing-2",
         state,
-        lambda: (state.crashing("crashing-2"), state.flags("crashing-2"), state.active_master("crashing-2")),
+        lambda: (
+            state.crashing("crashing-2") | {server for _, server in state.ended_crashes("crashing-2") - ended},
+            state.flags("crashing-2"),
+            state.active_master("crashing-2"),
+        ),
     )
     return Readings(
         directories=directories,

@@ -21,7 +21,14 @@ from pipelines.sources.exported_state import ExportedState
 from pipelines.sources.hadoop_files import parse_statuses
 from pipelines.sources.ls_text_files import LsText
 from pipelines.sources.minutes import end_of_minute
-from pipelines.sources.procedures import ADD_PEER, MIGRATION, crashing_servers, is_running, parse_procedures
+from pipelines.sources.procedures import (
+    ADD_PEER,
+    MIGRATION,
+    crashing_servers,
+    ended_crashes,
+    is_running,
+    parse_procedures,
+)
 from pipelines.sources.saved_text import SavedFiles, lines_of
 from pipelines.sources.wal_tree import Entry, NoSuchDirectoryError, WalTree
 
@@ -155,8 +162,11 @@ class TestProcedures:
         text = json.dumps([self.crash(kind, state), self.crash(state="SUCCESS")])
         assert crashing_servers(parse_procedures(text)) == {H1}
 
-    def test_a_finished_crash_is_over(self) -> None:
-        assert crashing_servers(parse_procedures(json.dumps([self.crash(state="SUCCESS")]))) == frozenset()
+    def test_a_finished_crash_is_over_and_remembered(self) -> None:
+        done = self.crash(state="SUCCESS")
+        procedures = parse_procedures(json.dumps([{**done, "procId": "17"}, {**done, "procId": "18"}, self.crash()]))
+        assert crashing_servers(procedures[:2]) == frozenset()
+        assert ended_crashes(procedures) == {("17", H1), ("18", H1)}
 
     @pytest.mark.parametrize(
         ("state", "running"), [("RUNNABLE", True), ("FAILED", True), ("SUCCESS", False), ("ROLLEDBACK", False)]

@@ -10,11 +10,12 @@ from pipelines.domain.errors import RefusedError, UnavailableError
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Flags, Peer, Retention, Snapshot, Step, WalDirectory
-from pipelines.ports import ClusterSettings, FileBatch
+from pipelines.ports import ClusterSettings, EndedCrash, FileBatch
 from pipelines.use_cases.capture import Captured, Patience, Sources, Subject, capture
 from pipelines.use_cases.capture_secrets import HIDDEN, without_secrets
 
 H1, H2 = ServerName("h1", 16020, 5), ServerName("h2", 16020, 6)
+H3 = ServerName.parse("h3,16020,5")
 CALM = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
 
 
@@ -29,6 +30,7 @@ class World:
     masters: list[str] = field(default_factory=lambda: ["m,1,1", "m,1,1"])
     rows: dict[str, list[bytes]] = field(default_factory=dict)
     online_later: list[frozenset[ServerName]] = field(default_factory=list)
+    ended_later: list[frozenset[EndedCrash]] = field(default_factory=list)
     peer: Peer = field(default_factory=lambda: Peer("1", "ENABLED", config={"db.password": "hunter2"}))
     slept: list[int] = field(default_factory=list)
     finished: Snapshot | None = None
@@ -90,6 +92,13 @@ class World:
         self.ask(f"procedures:{step}")
         return frozenset({H2})
 
+    def ended_crashes(self, step: str) -> frozenset[EndedCrash]:
+        self.ask(f"ended:{step}")
+        long_ago = frozenset({("1", H2)})
+        if step == "crashing-2" and self.ended_later:
+            return long_ago | self.ended_later.pop(0)
+        return long_ago
+
     def peers(self) -> tuple[Peer, ...]:
         self.ask("peers")
         return (self.peer,)
@@ -113,12 +122,14 @@ THE_REST = [
     "online",
     "master:crashing",
     "procedures:crashing",
+    "ended:crashing",
     "peers",
     "flags:peers",
     "queues-1",
     "queues-2",
     "online-2",
     "procedures:crashing-2",
+    "ended:crashing-2",
     "flags:crashing-2",
     "master:crashing-2",
 ]
@@ -167,6 +178,17 @@ def test_while_servers_leave_the_rest_is_read_again_after_the_same_listing() -> 
     assert captured.restless is None
     assert world.finished is not None
     assert tuple(step.step for step in world.finished.steps) == CAPTURE_ORDER
+
+
+def test_a_crash_that_ended_in_between_is_not_quiet() -> None:
+    """Its claims moved rows while the passes were read: three of them lose a WAL (docs/proof.md)."""
+    world = World(ended_later=[frozenset({("2", H3)})])
+    captured = world.capture()
+    assert captured.restless == f"the crash procedure of {H3} started or ended while the cluster was read"
+    assert captured.snapshot.membership_2 is not None
+    assert captured.snapshot.membership_2.crashing == {H2, H3}
+    world = World(ended_later=[frozenset({("2", H3)})])
+    assert world.capture(quiet_attempts=2).restless is None, "the second look finds nothing that has ended since"
 
 
 def test_a_cluster_that_never_rests_is_captured_all_the_same() -> None:
