@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,13 @@ def world(migrated: Airflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     document = {
         "cluster": made.snapshot.cluster,
         "wal_root": f"file://{tmp_path / 'live' / ROOT}",
-        "capture": {"files": {"source": "hadoop"}, "queues": source, "state": source, "quiet_attempts": 1},
+        "capture": {
+            "files": {"source": "hadoop"},
+            "queues": source,
+            "state": source,
+            "quiet_attempts": 1,
+            "step_attempts": 1,
+        },
         "clean": {"quarantine": f"file://{tmp_path / 'quarantine'}"},
     }
     (tmp_path / "prod.yaml").write_text(json.dumps(document))
@@ -120,13 +126,16 @@ def a_refused_night_stops_before_any_clean(world: World, date: datetime) -> None
 
 
 def a_failed_night_tries_again_and_stops(world: World, date: datetime) -> None:
-    away = world.root.rename(world.folder / "unmounted")
+    membership = world.made.snapshot.membership
+    assert membership is not None
+    headless = small_cluster.with_snapshot(world.made, membership=replace(membership, active_master=None))
+    write_answers(headless, world.folder / "live")
     night, log = world.night(date)
-    away.rename(world.root)
     assert night.state == "failed"
     assert (night.states("capture"), night.tries("capture")) == (["failed"], [2]), log[-6000:]
     assert (night.states("reconcile"), night.states("night.clean")) == (["failed"], ["upstream_failed"])
-    assert "capture ended with exit code 4" in log
+    assert "capture ended with exit code 4: " in log
+    assert "has no active master" in log
 
 
 def names_on_list(folder: Path) -> set[str]:
