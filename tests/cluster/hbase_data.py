@@ -31,7 +31,7 @@ class WalFile:
     modification_time: int
 
 
-def wait_until(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+def wait_until(condition: Callable[[], bool], what: str, seconds: float = 150.0) -> None:
     """Polls until a condition holds.
 
     Raises:
@@ -118,7 +118,7 @@ class HBaseData:
         """Peer ids and their states."""
         return dict(line.split("\t") for line in self.harness.peers())
 
-    def wait_replicated(self, table: str, peer: "HBaseData", rows: int, seconds: float = 60.0) -> None:
+    def wait_replicated(self, table: str, peer: "HBaseData", rows: int, seconds: float = 150.0) -> None:
         """Waits until the peer has so many rows of a table."""
         wait_until(lambda: peer.count(table) >= rows, f"{rows} rows of {table} arrived at {peer.name}", seconds)
 

@@ -29,7 +29,7 @@ MODULE_OPTIONS = (
     *(option for module in _OPENED for option in ("--add-opens", f"{module}=ALL-UNNAMED")),
     *(option for module in _EXPORTED for option in ("--add-exports", f"{module}=ALL-UNNAMED")),
 )
-_START_SECONDS = 60.0
+_START_SECONDS = 150.0
 
 
 class Process:

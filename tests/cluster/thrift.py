@@ -13,7 +13,7 @@ from tests.cluster.classpath import THRIFT, resolve
 from tests.cluster.hbase import HBaseCluster
 from tests.cluster.jvm import Jvm
 
-_START_SECONDS = 60.0
+_START_SECONDS = 150.0
 
 
 class ThriftGateway:
