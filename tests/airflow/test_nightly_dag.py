@@ -214,7 +214,8 @@ def test_a_person_reads_the_rehearsal_and_decides(migrated: Airflow, tmp_path: P
     ]
     assert "Would move 7 files of prod-a" in asked[0]["body"]
     assert night.state == "success"
-    moved = [call for call in made.calls(GOOD) if call.startswith("clean") and call.endswith("--execute")]
+    # one cluster does not wait for the other's approval
+    moved = sorted(call for call in made.calls(GOOD) if call.startswith("clean") and call.endswith("--execute"))
     if answer == "Approve":
         assert moved == ["clean prod-a --execute", "clean prod-b --execute"]
         assert "approved by " in log
