@@ -60,6 +60,7 @@ class DuckDbDecision:
     def __init__(self, snapshot: Path, frames: DecisionFrames, threads: int) -> None:
         self._files = str(snapshot / "files" / "*.parquet")
         self._connection: Any = duckdb.connect(config={"threads": threads})
+        self._connection.execute("SET enable_progress_bar = false")
         for name, frame in (
             ("scalars", frames.scalars),
             ("groups", frames.groups),
