@@ -41,17 +41,21 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     opened = ports.reader.open(uris)
     all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms())
     try:
-        return _run(request, ports, all_cases)
+        summaries = _run(request, ports, all_cases)
     except WalsafeError as error:
         _tell_failed(all_cases, ports, str(error), error.exit_code)
         raise
     except Exception:
         _tell_failed(all_cases, ports, UNKNOWN_ERROR, EXIT_UNAVAILABLE)
         raise
+    # not in there: tables and lists stand now, and metrics that say so are not taken back because a page has no room
+    pages = ports.reporter.publish(summaries)
+    code = exit_code([one.exit_code for one in summaries])
+    return Outcome(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
 
 
-def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[Case]) -> Outcome:
-    """The run, once it is known which clusters it is about."""
+def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[Case]) -> list[RunSummary]:
+    """Decide and write, once it is known which clusters it is about."""
     ports.tables.ensure()
     attempts = ports.lake.attempts([case.key for case in all_cases], given=request.run_id is not None)
     todo, finished = _without_finished(all_cases, attempts, ports)
@@ -59,10 +63,7 @@ def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[Case]
     night = Night(request, ports, uuid.uuid4().hex, todo, fresh)
     if todo:
         work(night)
-    summaries = [*summaries_of(night), *finished]
-    pages = ports.reporter.publish(summaries)
-    code = exit_code([one.exit_code for one in summaries])
-    return Outcome(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
+    return [*summaries_of(night), *finished]
 
 
 def _tell_failed(all_cases: Sequence[Case], ports: ReconcilePorts, reason: str, code: int) -> None:

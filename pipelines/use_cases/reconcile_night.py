@@ -85,10 +85,11 @@ def _decide_and_write(night: Night) -> None:
     ]
     night.gate_results = ports.gate.check(metrics, night.request.acceptances, settings.max_deletable_share)
     examples = _examples(night, files, with_answers(found, frames))
-    _refuse_by_gate(night)
+    if _refuse_by_gate(night):  # these have another answer now
+        frames = _frames(night)
+        found = looked_up(files, frames)
     _LOG.info("writing tables")
-    frames = _frames(night)  # those the gate refused have another answer now
-    decisions = with_answers(looked_up(files, frames), frames)
+    decisions = with_answers(found, frames)
     keys = [case.key for case in night.cases]
     if night.with_files():
         rows = tables.wal_verdicts(decisions, [case.key for case in night.with_files()])
@@ -143,8 +144,8 @@ def _examples(night: Night, files: DataFrame, decisions: DataFrame) -> Mapping[t
     return found
 
 
-def _refuse_by_gate(night: Night) -> None:
-    """Refuse the clusters with an expectation that failed and was not accepted."""
+def _refuse_by_gate(night: Night) -> bool:
+    """Refuse the clusters with an expectation that failed and was not accepted; whether there are any."""
     failed: dict[str, list[str]] = {}
     for result in night.gate_results:
         if result.refuses:
@@ -156,6 +157,7 @@ def _refuse_by_gate(night: Night) -> None:
         else case
         for case in night.cases
     ]
+    return bool(failed)
 
 
 def _small(night: Night, files: DataFrame, counted: Mapping[str, Counted]) -> dict[str, Small]:
