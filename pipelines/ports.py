@@ -96,8 +96,22 @@ class ClusterSettings:
     backup: Backup | None
 
 
-EndedCrash = tuple[str, ServerName]
-"""Number and server of a crash procedure; HBCK2 can start more than one for a server."""
+@dataclass(frozen=True, slots=True)
+class Crashes:
+    """The master's crash procedures, HBCK's among them, as one answer tells them.
+
+    Attributes:
+        unfinished: servers of every one whose state is not SUCCESS.
+        ended: number and server of those that it remembers as ended (`hbase.procedure.cleaner.evict.ttl`, 15 minutes);
+            HBCK2 can start more than one for a server.
+    """
+
+    unfinished: frozenset[ServerName]
+    ended: frozenset[tuple[str, ServerName]]
+
+    def since(self, earlier: "Crashes") -> frozenset[ServerName]:
+        """Servers of those that are unfinished, or have ended since an earlier answer: both may have moved rows."""
+        return self.unfinished | {server for _, server in self.ended - earlier.ended}
 
 
 class StateSource(CaptureSource, Protocol):
@@ -123,12 +137,8 @@ class StateSource(CaptureSource, Protocol):
         """Servers on the master's online list."""
         ...
 
-    def crashing(self, step: str) -> frozenset[ServerName]:
-        """Servers of every crash procedure whose state is not SUCCESS, HBCK's among them."""
-        ...
-
-    def ended_crashes(self, step: str) -> frozenset[EndedCrash]:
-        """Crash procedures that the master remembers as ended (`hbase.procedure.cleaner.evict.ttl`, 15 minutes)."""
+    def crashes(self, step: str) -> Crashes:
+        """Crash procedures; `step` is `crashing` or `crashing-2`."""
         ...
 
     def peers(self) -> tuple[Peer, ...]:

@@ -4,10 +4,10 @@ from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import PEER_STATES, Backup, Flags, Peer, Retention, Step, WalDirectory
-from pipelines.ports import ClusterSettings, EndedCrash
+from pipelines.ports import ClusterSettings, Crashes
 from pipelines.sources.export_parts import ExportDirectory
 from pipelines.sources.ls_text_files import LsText
-from pipelines.sources.procedures import crashing_servers, ended_crashes, parse_procedures
+from pipelines.sources.procedures import crashes_of, parse_procedures
 
 
 class ExportedState:
@@ -69,19 +69,11 @@ class ExportedState:
         """See `StateSource.online`."""
         return frozenset(_server(name, step) for name in self._export.part(step).form().texts("servers"))
 
-    def crashing(self, step: str) -> frozenset[ServerName]:
-        """See `StateSource.crashing`."""
+    def crashes(self, step: str) -> Crashes:
+        """See `StateSource.crashes`."""
         form = self._export.part(step).form()
         try:
-            return crashing_servers(parse_procedures(form.text("procedures")))
-        except MalformedError as error:
-            raise SnapshotError(f"{step}.txt: {error}; export again") from None
-
-    def ended_crashes(self, step: str) -> frozenset[EndedCrash]:
-        """See `StateSource.ended_crashes`."""
-        form = self._export.part(step).form()
-        try:
-            return ended_crashes(parse_procedures(form.text("procedures")))
+            return crashes_of(parse_procedures(form.text("procedures")))
         except MalformedError as error:
             raise SnapshotError(f"{step}.txt: {error}; export again") from None
 

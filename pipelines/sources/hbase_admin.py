@@ -12,14 +12,13 @@ from pipelines.domain.errors import MalformedError, UnavailableError
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Step
 from pipelines.hadoop_jvm import JavaObject, java_cause, java_errors
-from pipelines.ports import ClusterSettings, EndedCrash
+from pipelines.ports import ClusterSettings, Crashes
 from pipelines.sources.hbase_client import HBaseClient
 from pipelines.sources.procedures import (
     ADD_PEER,
     MIGRATION,
     Procedure,
-    crashing_servers,
-    ended_crashes,
+    crashes_of,
     is_running,
     parse_procedures,
 )
@@ -87,17 +86,10 @@ class HBaseAdmin:
         names = self._ask("online servers", lambda: [str(server.toString()) for server in metrics.getServersName()])
         return frozenset(map(ServerName.parse, names))
 
-    def crashing(self, _step: str) -> frozenset[ServerName]:
-        """See `StateSource.crashing`."""
+    def crashes(self, _step: str) -> Crashes:
+        """See `StateSource.crashes`."""
         try:
-            return crashing_servers(self._procedures())
-        except MalformedError as error:
-            raise UnavailableError(f"{self._client.where}: {error}; is this HBase newer than its client?") from error
-
-    def ended_crashes(self, _step: str) -> frozenset[EndedCrash]:
-        """See `StateSource.ended_crashes`."""
-        try:
-            return ended_crashes(self._procedures())
+            return crashes_of(self._procedures())
         except MalformedError as error:
             raise UnavailableError(f"{self._client.where}: {error}; is this HBase newer than its client?") from error
 

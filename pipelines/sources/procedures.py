@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.server_names import ServerName
-from pipelines.ports import EndedCrash
+from pipelines.ports import Crashes
 
 ADD_PEER = "AddPeerProcedure"
 MIGRATION = "MigrateReplicationQueueFromZkToTableProcedure"
@@ -92,27 +92,16 @@ def _unreadable(text: str) -> Procedure:
     raise MalformedError(f"a procedure that this client cannot read: {text[:300]!r}")
 
 
-def crashing_servers(procedures: Iterable[Procedure]) -> frozenset[ServerName]:
-    """Servers of every crash procedure whose state is not SUCCESS; a FAILED one is unfinished too.
+def crashes_of(procedures: Iterable[Procedure]) -> Crashes:
+    """Every crash procedure by its server; a FAILED one is unfinished too.
 
     Raises:
         MalformedError: such a procedure does not tell its server.
     """
-    return frozenset(
-        _server(procedure) for procedure in procedures if procedure.kind.endswith(CRASH) and procedure.state != _DONE
-    )
-
-
-def ended_crashes(procedures: Iterable[Procedure]) -> frozenset[EndedCrash]:
-    """Crash procedures that are done.
-
-    Raises:
-        MalformedError: such a procedure does not tell its server.
-    """
-    return frozenset(
-        (procedure.number, _server(procedure))
-        for procedure in procedures
-        if procedure.kind.endswith(CRASH) and procedure.state == _DONE
+    found = [(one.number, one.state == _DONE, _server(one)) for one in procedures if one.kind.endswith(CRASH)]
+    return Crashes(
+        unfinished=frozenset(server for _, done, server in found if not done),
+        ended=frozenset((number, server) for number, done, server in found if done),
     )
 
 

@@ -16,7 +16,7 @@ from pipelines.domain.json_form import read_json
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, Step, parse_snapshot
-from pipelines.ports import ClusterSettings, EndedCrash
+from pipelines.ports import ClusterSettings, Crashes
 from pipelines.sources.exported_cells import parse_cell
 
 STATE, QUEUES = "state.json", "queues.jsonl"
@@ -71,13 +71,9 @@ class SimulatedState:
         """See `StateSource.online`."""
         return self._membership().online
 
-    def crashing(self, _step: str) -> frozenset[ServerName]:
-        """See `StateSource.crashing`."""
-        return self._membership().crashing
-
-    def ended_crashes(self, _step: str) -> frozenset[EndedCrash]:
-        """See `StateSource.ended_crashes`: nothing ends in a cluster that stands still."""
-        return frozenset()
+    def crashes(self, _step: str) -> Crashes:
+        """See `StateSource.crashes`: nothing ends in a cluster that stands still."""
+        return Crashes(self._membership().crashing, frozenset())
 
     def peers(self) -> tuple[Peer, ...]:
         """See `StateSource.peers`."""

@@ -173,11 +173,7 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> R
     state, take = sources.state, timeline.take
     directories = take("wal_directories", sources.directories, sources.directories.wal_directories)
     online = take("online", state, lambda: state.online("online"))
-    master, crashing, ended = take(
-        "crashing",
-        state,
-        lambda: (state.active_master("crashing"), state.crashing("crashing"), state.ended_crashes("crashing")),
-    )
+    master, crashes = take("crashing", state, lambda: (state.active_master("crashing"), state.crashes("crashing")))
     peers, flags = take("peers", state, lambda: (state.peers(), state.flags("peers")))
     _, rows_1 = take("queues-1", sources.queues, lambda: _queues(sources.queues, sink, "queues-1"))
     cells, rows_2 = take("queues-2", sources.queues, lambda: _queues(sources.queues, sink, "queues-2"))
@@ -186,7 +182,7 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> R
         "crashing-2",
         state,
         lambda: (
-            state.crashing("crashing-2") | {server for _, server in state.ended_crashes("crashing-2") - ended},
+            state.crashes("crashing-2").since(crashes),
             state.flags("crashing-2"),
             state.active_master("crashing-2"),
         ),
@@ -195,7 +191,7 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> R
         directories=directories,
         online=online,
         master=master,
-        crashing=crashing,
+        crashing=crashes.unfinished,
         peers=tuple(map(without_secrets, peers)),
         flags=flags,
         queues_1=rows_1,

@@ -9,7 +9,7 @@ import pytest
 from hdfs import HdfsError, InsecureClient
 from py4j.protocol import Py4JJavaError
 
-from pipelines.sources.procedures import ended_crashes, parse_procedures
+from pipelines.sources.procedures import crashes_of, parse_procedures
 from tests.cluster import classpath
 from tests.cluster.classpath import HBASE_CLIENT, HDFS, PYSPARK_JARS, resolve
 from tests.cluster.hbase import CrashStage, HBaseCluster, wait_until
@@ -156,7 +156,7 @@ def test_a_crash_is_held_unfinished(replicating: HBaseCluster, oracle: Oracle, s
         replicating.enable_peer("1")
     assert victim in claimed
     # what has ended is still told for a while: a capture sees by it what moved while it read
-    ended = {server for _, server in ended_crashes(parse_procedures(json.dumps(replicating.procedures())))}
+    ended = {server for _, server in crashes_of(parse_procedures(json.dumps(replicating.procedures()))).ended}
     assert victim in map(str, ended)
     assert victim not in replicating.crashing()
 

@@ -25,7 +25,7 @@ from pipelines.sources.export_parts import ExportDirectory
 from pipelines.sources.exported_cells import ExportedQueues, parse_cell, scanned_cells
 from pipelines.sources.exported_state import ExportedState
 from pipelines.sources.ls_text_files import LsText
-from pipelines.sources.procedures import ADD_PEER, crashing_servers, is_running, parse_procedures
+from pipelines.sources.procedures import ADD_PEER, crashes_of, is_running, parse_procedures
 from pipelines.sources.saved_text import SavedFiles, lines_of
 from pipelines.sources.snapshot_dir import _cell, _json
 from pipelines.sources.webhdfs_files import WebHdfsLister
@@ -214,7 +214,7 @@ PARSERS: dict[str, Parser] = {
         _webhdfs, (json.dumps({"FileStatuses": {"FileStatus": [STATUS]}}).encode(),), is_json=True
     ),
     "procedures": Parser(
-        _text(lambda text: (crashing_servers(found := parse_procedures(text)), is_running(found, ADD_PEER))),
+        _text(lambda text: (crashes_of(found := parse_procedures(text)), is_running(found, ADD_PEER))),
         (json.dumps(PROCEDURES).encode(),),
         is_json=True,
     ),
@@ -234,7 +234,7 @@ PARSERS: dict[str, Parser] = {
         (_part("online", json.dumps({"active_master": MASTER, "servers": [SERVER]})),),
     ),
     "export_crashing": Parser(
-        _export("crashing", _state(lambda state: state.crashing("crashing"))),
+        _export("crashing", _state(lambda state: state.crashes("crashing"))),
         (_part("crashing", json.dumps({"procedures": json.dumps(PROCEDURES), "active_master": MASTER})),),
     ),
     "export_peers": Parser(

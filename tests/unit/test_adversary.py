@@ -23,7 +23,7 @@ from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Flags, Peer, Retention, Snapshot, Step, WalDirectory
 from pipelines.domain.verdict import Verdict, decide_replication
 from pipelines.domain.wal_names import parse_wal_name
-from pipelines.ports import ClusterSettings, EndedCrash, FileBatch
+from pipelines.ports import ClusterSettings, Crashes, FileBatch
 from pipelines.simulate.adversary.batch import play_range
 from pipelines.simulate.adversary.game import DESIGN, Game, Plan, State
 from pipelines.simulate.adversary.liveness import held_without_need, settle
@@ -83,12 +83,9 @@ class Recorder:
         self.asked.append(step)
         return frozenset()
 
-    def crashing(self, step: str) -> frozenset[ServerName]:
+    def crashes(self, step: str) -> Crashes:
         self.asked.append(step)
-        return frozenset()
-
-    def ended_crashes(self, _step: str) -> frozenset[EndedCrash]:
-        return frozenset()
+        return Crashes(frozenset(), frozenset())
 
     def peers(self) -> tuple[Peer, ...]:
         self.asked.append("peers")

@@ -21,14 +21,7 @@ from pipelines.sources.exported_state import ExportedState
 from pipelines.sources.hadoop_files import parse_statuses
 from pipelines.sources.ls_text_files import LsText
 from pipelines.sources.minutes import end_of_minute
-from pipelines.sources.procedures import (
-    ADD_PEER,
-    MIGRATION,
-    crashing_servers,
-    ended_crashes,
-    is_running,
-    parse_procedures,
-)
+from pipelines.sources.procedures import ADD_PEER, MIGRATION, crashes_of, is_running, parse_procedures
 from pipelines.sources.saved_text import SavedFiles, lines_of
 from pipelines.sources.wal_tree import Entry, NoSuchDirectoryError, WalTree
 
@@ -160,13 +153,13 @@ class TestProcedures:
     @pytest.mark.parametrize("state", ["INITIALIZING", "RUNNABLE", "WAITING_TIMEOUT", "ROLLEDBACK", "FAILED"])
     def test_every_state_but_success_is_unfinished(self, kind: str, state: str) -> None:
         text = json.dumps([self.crash(kind, state), self.crash(state="SUCCESS")])
-        assert crashing_servers(parse_procedures(text)) == {H1}
+        assert crashes_of(parse_procedures(text)).unfinished == {H1}
 
     def test_a_finished_crash_is_over_and_remembered(self) -> None:
         done = self.crash(state="SUCCESS")
         procedures = parse_procedures(json.dumps([{**done, "procId": "17"}, {**done, "procId": "18"}, self.crash()]))
-        assert crashing_servers(procedures[:2]) == frozenset()
-        assert ended_crashes(procedures) == {("17", H1), ("18", H1)}
+        assert crashes_of(procedures[:2]).unfinished == frozenset()
+        assert crashes_of(procedures).ended == {("17", H1), ("18", H1)}
 
     @pytest.mark.parametrize(
         ("state", "running"), [("RUNNABLE", True), ("FAILED", True), ("SUCCESS", False), ("ROLLEDBACK", False)]
@@ -183,7 +176,7 @@ class TestProcedures:
     def test_what_only_hbase_3_has_does_not_hide_the_crash_it_belongs_to(self) -> None:
         text = json.dumps([self.crash(state="WAITING"), f"{self.UNREADABLE}AssignReplicationQueuesStateData"])
         procedures = parse_procedures(text)
-        assert crashing_servers(procedures) == {H1}
+        assert crashes_of(procedures).unfinished == {H1}
         assert not is_running(procedures, ADD_PEER)
         assert not is_running(procedures, MIGRATION)
 
@@ -211,7 +204,7 @@ class TestProcedures:
     )
     def test_what_could_hide_a_crash_is_no_answer(self, text: str) -> None:
         with pytest.raises(MalformedError):
-            crashing_servers(parse_procedures(text))
+            crashes_of(parse_procedures(text))
 
     @given(
         st.recursive(
@@ -226,11 +219,11 @@ class TestProcedures:
     )
     def test_anything_else_is_our_error(self, document: object) -> None:  # fmt: skip
         try:
-            servers = crashing_servers(parse_procedures(json.dumps(document)))
+            found = crashes_of(parse_procedures(json.dumps(document)))
         except MalformedError:
             return
         assert isinstance(document, list)
-        assert isinstance(servers, frozenset)
+        assert isinstance(found.unfinished, frozenset)
 
 
 def b64(text: str) -> str:
@@ -318,7 +311,7 @@ class TestExportParts:
     def test_a_missing_part_is_named(self, tmp_path: Path) -> None:
         export = ExportDirectory(str(tmp_path), SavedFiles())
         with pytest.raises(UsageError, match=r"crashing\.txt; export\.path must be"):
-            ExportedState(export, ROOT).crashing("crashing")
+            ExportedState(export, ROOT).crashes("crashing")
 
     @given(
         st.lists(

@@ -10,7 +10,7 @@ from pipelines.domain.errors import RefusedError, UnavailableError
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Flags, Peer, Retention, Snapshot, Step, WalDirectory
-from pipelines.ports import ClusterSettings, EndedCrash, FileBatch
+from pipelines.ports import ClusterSettings, Crashes, FileBatch
 from pipelines.use_cases.capture import Captured, Patience, Sources, Subject, capture
 from pipelines.use_cases.capture_secrets import HIDDEN, without_secrets
 
@@ -30,7 +30,7 @@ class World:
     masters: list[str] = field(default_factory=lambda: ["m,1,1", "m,1,1"])
     rows: dict[str, list[bytes]] = field(default_factory=dict)
     online_later: list[frozenset[ServerName]] = field(default_factory=list)
-    ended_later: list[frozenset[EndedCrash]] = field(default_factory=list)
+    ended_later: list[frozenset[tuple[str, ServerName]]] = field(default_factory=list)
     peer: Peer = field(default_factory=lambda: Peer("1", "ENABLED", config={"db.password": "hunter2"}))
     slept: list[int] = field(default_factory=list)
     finished: Snapshot | None = None
@@ -88,16 +88,10 @@ class World:
             return self.online_later.pop(0)
         return frozenset({H1})
 
-    def crashing(self, step: str) -> frozenset[ServerName]:
+    def crashes(self, step: str) -> Crashes:
         self.ask(f"procedures:{step}")
-        return frozenset({H2})
-
-    def ended_crashes(self, step: str) -> frozenset[EndedCrash]:
-        self.ask(f"ended:{step}")
-        long_ago = frozenset({("1", H2)})
-        if step == "crashing-2" and self.ended_later:
-            return long_ago | self.ended_later.pop(0)
-        return long_ago
+        later = self.ended_later.pop(0) if step == "crashing-2" and self.ended_later else frozenset()
+        return Crashes(frozenset({H2}), frozenset({("1", H2)}) | later)
 
     def peers(self) -> tuple[Peer, ...]:
         self.ask("peers")
@@ -122,14 +116,12 @@ THE_REST = [
     "online",
     "master:crashing",
     "procedures:crashing",
-    "ended:crashing",
     "peers",
     "flags:peers",
     "queues-1",
     "queues-2",
     "online-2",
     "procedures:crashing-2",
-    "ended:crashing-2",
     "flags:crashing-2",
     "master:crashing-2",
 ]
