@@ -265,8 +265,11 @@ def tell(story: Story) -> None:
 
 def wait_until_shipped(cluster: HBaseCluster) -> None:
     """Until every claimed queue is gone, and HBase keeps no archived WAL but those of its own replication table."""
+    # an offset is written when something is shipped: a server without a region owes its last one for ever
+    for index, server in enumerate(cluster.online_servers()):
+        cluster.move_region(TABLE, server, index)
     judge, started = Oracle(cluster), time.monotonic()
-    while True:
+    for tried in range(1, 1_000):
         claimed = {cell.row.decode() for cell in cluster.queue_cells() if b"/" in cell.row}
         archived = [file.path for file in cluster.old_wals() if ".rep." not in file.path]
         answers = dict(zip(archived, judge.verdicts(archived), strict=True))
@@ -274,10 +277,11 @@ def wait_until_shipped(cluster: HBaseCluster) -> None:
         if not claimed and not kept:
             return
         passed = time.monotonic() - started
-        assert passed < 180, (
-            f"never shipped: {claimed}, {kept}; online {cluster.online_servers()}, {cluster.queue_cells()}"
+        # one slow answer of a busy machine is no reason to give up
+        assert passed < 180 or tried < 20, (
+            f"never shipped, asked {tried} times: {claimed}, {kept}; "
+            f"online {cluster.online_servers()}, {cluster.queue_cells()}"
         )
-        # an offset is written when something is shipped; an idle server may owe its last one for ever
         if passed > 5:
             cluster.archive_wals(TABLE)
             time.sleep(2)
