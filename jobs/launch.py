@@ -40,6 +40,7 @@ _NOISE = re.compile(
     rb"WARNING: (?:Using incubator modules: jdk\.incubator\.vector"
     rb"|package sun\.security\.action not in java\.base"
     rb"|(?:A|Use|Please|sun\.misc\.Unsafe|A terminally).*(?:sun\.misc\.Unsafe|restricted method|native access).*)\s*$"
+    rb"|1 compiler directives added\s*$"
     rb"|Picked up (?:JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS):"
 )
 

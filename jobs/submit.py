@@ -18,12 +18,18 @@ _SHIPPED_LISTS = ("--jars", "--py-files", "--files")
 # whole listings pass through short-lived objects: the collector made for throughput takes a fifth less time
 # the smaller compiler alone would have 48 MB for its code and stop compiling when it is full
 # Spark makes one method of a whole decision, and Java leaves a method of that size uncompiled: 1.7 times the time
-LONG_RUN = (
+_LONG_RUN = (
     "-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=256m "
     # ten times Java's own: what runs for every file is optimized all the same, what plans a query is not worth it
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
 )
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+
+
+def long_run(project: Path) -> str:
+    """Java's options for a driver on this machine that works through whole listings."""
+    directives = project / "conf" / "compiler-directives.json"
+    return f'{_LONG_RUN} -XX:+UnlockDiagnosticVMOptions "-XX:CompilerDirectivesFile={directives}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,7 @@ def submit_command(
         # every table is named by its path; the catalog's own folder would be left behind where the user stands
         command += ["--conf", f"spark.sql.warehouse.dir={scratch / 'warehouse'}"]
     if settings.local and "spark.driver.defaultJavaOptions" not in settings.values:
-        command += ["--conf", f"spark.driver.defaultJavaOptions={QUICK_START if small else LONG_RUN}"]
+        command += ["--conf", f"spark.driver.defaultJavaOptions={QUICK_START if small else long_run(project)}"]
     command += user.rest
     for option, files in own.items():
         listed = [entry for entry in user.shipped.get(option, "").split(",") if entry] + files

@@ -89,6 +89,21 @@ class ListRequest:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class StagedLists:
+    """Lines of lists that nobody can take for lists yet.
+
+    Attributes:
+        requests: what they are lines of; without `files`, there are none.
+        folders: the hidden folder of each cluster's lines.
+        counts: lines of each file, by the last two names of its path.
+    """
+
+    requests: tuple[ListRequest, ...]
+    folders: Mapping[str, str]
+    counts: Mapping[str, int]
+
+
 class ListSink(Protocol):
     """Emits delete-safe lists, whole or not at all."""
 
@@ -100,8 +115,12 @@ class ListSink(Protocol):
         """The manifest that stands, or None."""
         ...
 
-    def emit(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> Mapping[str, Manifest]:
-        """Write the lists of these clusters from their `cluster`, `path`."""
+    def stage(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> StagedLists:
+        """Write the lines of these clusters' lists from their `cluster`, `path`, hidden."""
+        ...
+
+    def publish(self, staged: StagedLists) -> Mapping[str, Manifest]:
+        """Make lists of the lines."""
         ...
 
 

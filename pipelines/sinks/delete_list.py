@@ -19,7 +19,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from pipelines.domain.delete_list import MANIFEST, Manifest, Part, manifest_json, parse_manifest, part_name
 from pipelines.domain.errors import RefusedError, UnavailableError
 from pipelines.hadoop_jvm import java_cause
-from pipelines.ports_reconcile import ListRequest
+from pipelines.ports_reconcile import ListRequest, StagedLists
 from pipelines.sinks.hadoop_text import write_text
 from pipelines.transforms.list_parts import ListSize, part_plan, sampled_lines
 from pipelines.transforms.local_frames import local_frame
@@ -66,25 +66,37 @@ class DeleteLists:
             raise _unavailable(uri, error) from error
         return parse_manifest(text, uri)
 
-    def emit(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> Mapping[str, Manifest]:
-        """Write the lists of these clusters, each whole or not at all.
+    def stage(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> StagedLists:
+        """Write the lines of these clusters' lists where nobody can take them for lists.
 
         Args:
             deletable: `cluster`, `path` of the files to list; read twice.
-            requests: one for each cluster; its `files` is what the gate saw, and the lines must be as many.
+            requests: one for each cluster.
+
+        Raises:
+            UnavailableError: the file system did not take it.
+        """
+        listed = [one for one in requests if one.files]
+        try:
+            folders = self._write_lines(deletable, listed) if listed else {}
+            return StagedLists(tuple(requests), folders, self._line_counts(folders.values()))
+        except Py4JJavaError as error:
+            raise _unavailable(self._root, error) from error
+
+    def publish(self, staged: StagedLists) -> Mapping[str, Manifest]:
+        """Make lists of the lines, each whole or not at all.
 
         Returns:
             The manifest of each cluster.
 
         Raises:
-            UnavailableError: the file system did not take it, or the lines are not those the gate saw.
+            UnavailableError: the file system did not take it, or the lines are not as many as the gate saw.
         """
-        listed = [one for one in requests if one.files]
         try:
-            folders = self._write_lines(deletable, listed) if listed else {}
-            counts = self._line_counts(folders.values())
             with ThreadPoolExecutor(_RENAMERS) as pool:
-                manifests = pool.map(lambda one: self._publish(one, folders.get(one.cluster), counts), requests)
+                manifests = pool.map(
+                    lambda one: self._publish(one, staged.folders.get(one.cluster), staged.counts), staged.requests
+                )
                 return {manifest.cluster: manifest for manifest in manifests}
         except Py4JJavaError as error:
             raise _unavailable(self._root, error) from error

@@ -8,6 +8,7 @@ from pipelines.domain.cleanup.store_failures import (
     failed,
     outcomes,
     raise_common,
+    to_blame,
 )
 from pipelines.domain.errors import UnavailableError
 from pipelines.hadoop_jvm import HadoopJvm, java_errors
@@ -74,7 +75,7 @@ class HadoopWalStore:
         failures = [answer for answer in answers if isinstance(answer, Failure) and not answer.gone]
         if failures:  # not to know is no answer: whoever asks would take it for "gone"
             raise_common(failures, len(failures), what)
-            raise failed(failures[0], what)
+            raise failed(to_blame(failures), what)
         return [
             None if isinstance(answer, Failure) else Seen(answer.length, answer.modification_time, answer.is_file)
             for answer in answers
@@ -123,7 +124,7 @@ class HadoopWalStore:
         if any("NotEmpty" in failure.kind or failure.kind == OTHER_KIND for failure in failures):
             return False
         if failures:
-            raise failed(failures[0], what)
+            raise failed(to_blame(failures), what)
         return True
 
     def names(self, directory: str) -> list[str]:

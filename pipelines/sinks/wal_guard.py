@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from pipelines.domain.cleanup.paths import check_within, folders_above, parse_uri, refuse_outside
-from pipelines.domain.cleanup.store_failures import Failure, failed
+from pipelines.domain.cleanup.store_failures import Failure, failed, to_blame
 from pipelines.domain.errors import RefusedError
 from pipelines.sinks.wal_walk import Listed
 
@@ -39,6 +39,7 @@ class WalGuard:
         for uri in uris:
             refuse_outside(uri, self._within)
         folders, what = folders_above(uris), f"looking for symbolic links on {self._root}"
+        failures = []
         for folder, answer in zip(folders, self._describe(folders, what), strict=True):
             is_link = isinstance(answer, Listed) and not answer.is_file and not answer.is_directory
             if is_link or (isinstance(answer, Failure) and answer.kind == "UnresolvedLinkException"):
@@ -48,7 +49,9 @@ class WalGuard:
                 )
             # of what is not there, or hidden, the elements themselves will tell
             if isinstance(answer, Failure) and not answer.gone and not answer.denied:
-                raise failed(answer, what)
+                failures.append(answer)
+        if failures:
+            raise failed(to_blame(failures), what)
 
     def own(self, uris: Iterable[str]) -> None:
         """Passes only paths on this file system, for reading.

@@ -12,6 +12,7 @@ from pipelines.domain.cleanup.store_failures import (
     outcomes,
     parse_failure,
     raise_common,
+    to_blame,
 )
 from pipelines.domain.errors import UnavailableError, UsageError
 from pipelines.ports import FileBatch
@@ -66,7 +67,7 @@ class WebHdfsWalStore:
         failures = [answer for answer in answers if isinstance(answer, Failure) and not answer.gone]
         if failures:  # not to know is no answer: whoever asks would take it for "gone"
             raise_common(failures, len(failures), what)
-            raise failed(failures[0], what)
+            raise failed(to_blame(failures), what)
         return [
             None if isinstance(answer, Failure) else Seen(answer.length, answer.modification_time, answer.is_file)
             for answer in answers

@@ -90,6 +90,15 @@ def listing_totals(files: DataFrame) -> DataFrame:
     )
 
 
+def repeated_hashes(files: DataFrame) -> DataFrame:
+    """The hashes that more than one row has: `hash`; none = no path is there twice.
+
+    Sorted before they are grouped: nearly all of them differ, and a table of them would be as large as they are.
+    """
+    hashes = files.select(F.xxhash64("cluster", "path").alias("hash"))
+    return hashes.repartition("hash").sortWithinPartitions("hash").groupBy("hash").count().filter("count > 1")
+
+
 def duplicate_paths(files: DataFrame) -> DataFrame:
     """How many rows of each cluster repeat a path: `cluster`, `duplicate_paths`.
 

@@ -7,6 +7,7 @@ Nothing here, and nothing it is given, can delete or rename a file of the cluste
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from pipelines.domain.errors import EXIT_REFUSED, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
@@ -38,9 +39,13 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     ports.gate.check_acceptances(request.acceptances, request.settings.max_deletable_share)
     uris = ports.reader.of_fleet(request.fleet) if request.fleet else list(request.snapshots)
     _LOG.info("checking %d snapshot(s)", len(uris))
-    opened = ports.reader.open(uris)
-    all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms())
+    # making the tables of a new lake takes as long as reading a snapshot, and neither needs the other
+    with ThreadPoolExecutor(1) as beside:
+        ensured = beside.submit(ports.tables.ensure)
+        opened = ports.reader.open(uris)
+        all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms())
     try:
+        ensured.result()
         summaries = _run(request, ports, all_cases)
     except WalsafeError as error:
         _tell_failed(all_cases, ports, str(error), error.exit_code)
@@ -56,7 +61,6 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
 
 def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[Case]) -> list[RunSummary]:
     """Decide and write, once it is known which clusters it is about."""
-    ports.tables.ensure()
     attempts = ports.lake.attempts([case.key for case in all_cases], given=request.run_id is not None)
     todo, finished = _without_finished(all_cases, attempts, ports)
     fresh = not any((case.key.cluster, case.key.run_id) in attempts for case in todo)

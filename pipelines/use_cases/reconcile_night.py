@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
@@ -12,8 +13,7 @@ from pipelines.domain.gate_metrics import ExpectationResult
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED, STARTED, RunSummary
 from pipelines.domain.settings import Settings
 from pipelines.domain.totals import BucketTotal
-from pipelines.domain.verdict import Verdict
-from pipelines.ports_reconcile import ListRequest
+from pipelines.ports_reconcile import ListRequest, StagedLists
 from pipelines.transforms import summary, tables
 from pipelines.transforms.decision_frames import decision_frames
 from pipelines.transforms.verdicts import DecisionFrames, looked_up, with_answers
@@ -58,7 +58,9 @@ def work(night: Night) -> None:
     """All of a run between its STARTED and its terminal rows."""
     _append_runs(night, STARTED, None)
     try:
-        _decide_and_write(night)
+        # planning keeps one core busy and leaves the others idle: what does not need each other goes side by side
+        with ThreadPoolExecutor(1) as beside:
+            _decide_and_write(night, beside)
     except WalsafeError as error:
         _append_failed(night, str(error))
         raise
@@ -68,15 +70,16 @@ def work(night: Night) -> None:
     _append_runs(night, None, None)
 
 
-def _decide_and_write(night: Night) -> None:
+def _decide_and_write(night: Night, beside: ThreadPoolExecutor) -> None:
     ports, settings = night.ports, night.request.settings
     files = ports.reader.files([case.opened for case in night.with_files()])
     _LOG.info("deciding")
     frames = _frames(night)
     found = looked_up(files, frames)
-    counted = _counted(found, frames, settings)
     believed = [case for case in night.with_files() if case.refused is None]
-    listings = _listings(files) if believed else {}
+    listed = beside.submit(_listings, files) if believed else None
+    counted = _counted(found, frames, settings)
+    listings = listed.result() if listed else {}
     metrics = [
         gate_metrics(
             case, counted.get(case.key.cluster, Counted()), listings.get(case.key.cluster, Listing()), settings
@@ -91,16 +94,20 @@ def _decide_and_write(night: Night) -> None:
     _LOG.info("writing tables")
     decisions = with_answers(found, frames)
     keys = [case.key for case in night.cases]
+    offset_wals = beside.submit(_offset_wals, night, files)
     if night.with_files():
         rows = tables.wal_verdicts(decisions, [case.key for case in night.with_files()])
         ports.tables.replace({"wal_verdicts": rows}, keys, fresh=night.fresh)
-    night.small = _small(night, files, counted)
+    lists = beside.submit(_stage_lists, night, counted)
+    night.small = _small(night, counted, offset_wals)
     writes = {
         name: ports.tables.frame(table, rows)
         for name, (table, rows) in small_tables(night.cases, night.small, night.gate_results, examples).items()
     }
     ports.tables.replace(writes, keys, fresh=night.fresh)
-    _emit_lists(night)
+    # last, for a list that stands is one whose run is in the tables
+    for cluster, manifest in ports.lists.publish(lists.result()).items():
+        night.lists[cluster] = ports.lists.uri(cluster, manifest.run_id)
 
 
 def _frames(night: Night) -> DecisionFrames:
@@ -120,7 +127,9 @@ def _counted(found: DataFrame, frames: DecisionFrames, settings: Settings) -> di
 
 
 def _listings(files: DataFrame) -> dict[str, Listing]:
-    repeats = {row["cluster"]: row["duplicate_paths"] for row in summary.duplicate_paths(files).collect()}
+    repeats: dict[str, int] = {}
+    if summary.repeated_hashes(files).head() is not None:
+        repeats = {row["cluster"]: row["duplicate_paths"] for row in summary.duplicate_paths(files).collect()}
     return {
         row["cluster"]: Listing(
             row["rows"], row["archived_files"], row["archived_bytes"] or 0, repeats.get(row["cluster"], 0)
@@ -160,15 +169,25 @@ def _refuse_by_gate(night: Night) -> bool:
     return bool(failed)
 
 
-def _small(night: Night, files: DataFrame, counted: Mapping[str, Counted]) -> dict[str, Small]:
-    ports, settings = night.ports, night.request.settings
-    believed = [case for case in night.cases if case.refused is None and case.view is not None]
-    names = offset_wal_names(believed)
+def _offset_wals(night: Night, files: DataFrame) -> dict[str, dict[str, OffsetWal]]:
+    """By cluster and name, the listed WALs that offsets point into; an archived one before one that is not."""
+    names = offset_wal_names(_with_view(night))
     wals: dict[str, dict[str, OffsetWal]] = {}
-    for row in tables.offset_wals(ports.spark, files, names).collect() if names else ():
+    for row in tables.offset_wals(night.ports.spark, files, names).collect() if names else ():
         known = wals.setdefault(row["cluster"], {})
         if row["name"] not in known or row["archived"]:
             known[row["name"]] = OffsetWal(row["archived"], row["length"])
+    return wals
+
+
+def _with_view(night: Night) -> list[Case]:
+    return [case for case in night.cases if case.refused is None and case.view is not None]
+
+
+def _small(
+    night: Night, counted: Mapping[str, Counted], offset_wals: Future[dict[str, dict[str, OffsetWal]]]
+) -> dict[str, Small]:
+    ports, settings = night.ports, night.request.settings
     odd: dict[str, list[OddDirectory]] = {}
     reasons = {reason.value for reason in ODD_REASONS}
     if any(total.reason in reasons for one in counted.values() for total in one.totals):
@@ -177,8 +196,9 @@ def _small(night: Night, files: DataFrame, counted: Mapping[str, Counted]) -> di
         for row in tables.examples(written).collect():
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
             odd.setdefault(row["cluster"], []).append(place)
-    started = {case.key.cluster: case.view.files_started for case in believed if case.view}
+    started = {case.key.cluster: case.view.files_started for case in _with_view(night) if case.view}
     past = ports.lake.before(started, max(settings.stalled_nights, settings.growth_nights))
+    wals = offset_wals.result()
     small = {}
     for case in night.cases:
         cluster = case.key.cluster
@@ -194,13 +214,13 @@ def _small(night: Night, files: DataFrame, counted: Mapping[str, Counted]) -> di
     return small
 
 
-def _emit_lists(night: Night) -> None:
-    """Emit the lists of the clusters that passed, from the very rows the audit table now holds."""
+def _stage_lists(night: Night, counted: Mapping[str, Counted]) -> StagedLists:
+    """The lines of the lists of the clusters that passed, from the very rows the audit table now holds."""
     ports = night.ports
     requests = []
     for case in night.cases:
         if case.refused is None and case.mode == NIGHTLY and case.view is not None:
-            files, size = night.small[case.key.cluster].of(Verdict.DELETABLE)
+            files, size = counted.get(case.key.cluster, Counted()).listed()
             requests.append(
                 ListRequest(
                     cluster=case.key.cluster,
@@ -214,11 +234,10 @@ def _emit_lists(night: Night) -> None:
                     bytes=size,
                 )
             )
-    if requests:
-        _LOG.info("writing %d delete-safe list(s)", len(requests))
-        keys = [case.key for case in night.cases]
-        for cluster, manifest in ports.lists.emit(ports.lake.deletable(keys), requests).items():
-            night.lists[cluster] = ports.lists.uri(cluster, manifest.run_id)
+    if not requests:
+        return StagedLists((), {}, {})
+    _LOG.info("writing %d delete-safe list(s)", len(requests))
+    return ports.lists.stage(ports.lake.deletable([case.key for case in night.cases]), requests)
 
 
 def summaries_of(night: Night) -> list[RunSummary]:

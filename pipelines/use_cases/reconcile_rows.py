@@ -48,6 +48,11 @@ class Counted:
     totals: tuple[BucketTotal, ...] = ()
     gate_counts: Mapping[str, int] | None = None
 
+    def listed(self) -> tuple[int, int]:
+        """Files and bytes below oldWALs that are DELETABLE."""
+        rows = [total for total in self.totals if total.archived and total.verdict == Verdict.DELETABLE.value]
+        return _files(rows), _bytes(rows)
+
 
 @dataclass(frozen=True)
 class Small:

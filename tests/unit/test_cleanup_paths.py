@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pipelines.domain.cleanup.paths import check_within, folders_above, parse_uri, refuse_outside
 from pipelines.domain.cleanup.store_failures import NOT_TRIED, Failure, outcomes, parse_failure
 from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
+from pipelines.sinks.wal_guard import WalGuard
 
 OLD, QUARANTINE = "hdfs://ns1/hbase/oldWALs", "hdfs://ns1/walsafe/quarantine"
 WITHIN = (OLD, QUARANTINE)
@@ -125,3 +126,14 @@ def test_one_success_makes_every_failure_its_own() -> None:
     assert outcomes([DENIED, None], "moving") == ["AccessControlException: x", None]
     assert outcomes([DENIED, EXISTS], "moving") == ["AccessControlException: x", "E: x"]
     assert outcomes([], "moving") == []
+
+
+def test_a_folder_that_was_not_tried_any_more_is_not_the_reason() -> None:
+    refused = parse_failure("java.net.ConnectException: refused")
+    guard = WalGuard(
+        "hdfs://n/hbase",
+        ["hdfs://n/hbase/oldWALs"],
+        lambda uris, _: [parse_failure(NOT_TRIED)] * (len(uris) - 1) + [refused],
+    )
+    with pytest.raises(UnavailableError, match="ConnectException"):
+        guard.allow(["hdfs://n/hbase/oldWALs/a/b"])

@@ -9,9 +9,9 @@ import pytest
 from jobs.archive import build_archive
 from jobs.launch import child_environment, copy_without_noise
 from jobs.submit import (
-    LONG_RUN,
     Settings,
     UserArguments,
+    long_run,
     read_properties,
     read_settings,
     read_user_arguments,
@@ -50,7 +50,7 @@ def test_plain_command(tmp_path: Path) -> None:
         "--conf",
         "spark.sql.warehouse.dir=/scratch/warehouse",
         "--conf",
-        f"spark.driver.defaultJavaOptions={LONG_RUN}",
+        f"spark.driver.defaultJavaOptions={long_run(tmp_path)}",
         "--jars",
         f"{tmp_path}/.jars/delta.jar",
         "--py-files",

@@ -83,13 +83,16 @@ def raise_common(failures: Sequence[Failure], asked: int, what: str) -> None:
     """
     if not failures or len(failures) < asked:
         return
-    # whoever is to blame first; the others were not tried any more
     common = [failure for failure in failures if failure.unavailable]
     if common:
-        cause = next((failure for failure in common if failure.kind != NOT_TRIED.partition(":")[0]), common[0])
-        raise UnavailableError(f"{what}: {cause.text}; put it right and try again")
+        raise UnavailableError(f"{what}: {to_blame(common).text}; put it right and try again")
     if all(failure.denied for failure in failures):
         raise denied(failures[0], what)
+
+
+def to_blame(failures: Sequence[Failure]) -> Failure:
+    """The first failure that says why: those not tried any more, of calls side by side, may come before it."""
+    return next((failure for failure in failures if failure.kind != NOT_TRIED.partition(":")[0]), failures[0])
 
 
 def outcomes(answers: Sequence[Failure | None], what: str) -> list[str | None]:
