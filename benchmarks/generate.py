@@ -26,24 +26,22 @@ import pyarrow.compute as pc
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines.domain.capture_order import CAPTURE_ORDER
 from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, QueueId
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import DAY_MS, HOUR_MS
 from pipelines.domain.snapshot import (
     QUEUE_STORAGE_TABLE,
     Backup,
-    Flags,
     Membership,
     Peer,
     Retention,
     Snapshot,
-    Step,
     WalDirectory,
 )
 from pipelines.domain.wal_names import encode_prefix
 from pipelines.ports import FileBatch
-from pipelines.simulate.capture import LOG_CLEANERS
+from pipelines.simulate.capture import LOG_CLEANERS, SAFE_FLAGS, steps_at
+from pipelines.simulate.parts import wal_groups
 from pipelines.sinks.snapshot_target import LocalTarget
 from pipelines.sinks.snapshot_writer import SnapshotWriter
 
@@ -52,7 +50,6 @@ PAST_MS = 30 * DAY_MS
 META_EVERY, ODD_EVERY, INVALID_EVERY = 40, 200, 400  # 2.5 %, 0.5 %, 0.25 %
 GROUPS_WITHOUT_OFFSET = 0.05
 DEAD_SHARE = 0.1
-SAFE = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
 ODD_FORMS = ("{group}.{ts}.copy", "{group}.0{ts}", "{group}.{short}", "{group}.{ts}.syncrep", "{group}.{ts}.7")
 INVALID_FORMS = ("{group}.{ts}.a.b", "{group}.{ts}.", "{group}.{ts}.tmp~", "{group}")
 
@@ -76,10 +73,7 @@ class Shape:
         return number % round(1 / DEAD_SHARE) == 3
 
     def groups(self, number: int) -> list[str]:
-        encoded = encode_prefix(str(self.server(number)))
-        if self.groups_per_server == 1:
-            return [encoded]
-        return [f"{encoded}.{encoded}.regiongroup-{group}" for group in range(self.groups_per_server)]
+        return list(wal_groups(self.server(number), self.groups_per_server))
 
     def files_of(self, number: int) -> int:
         return self.files // self.servers + (number < self.files % self.servers)
@@ -178,18 +172,15 @@ def snapshot(shape: Shape) -> Snapshot:
         queue_storage=QUEUE_STORAGE_TABLE,
         wal_root=f"hdfs://{shape.cluster.lower()}/hbase",
         clock_host="edge1.example.org",
-        steps=tuple(
-            Step(name, shape.now + number * STEP_MS, shape.now + (number + 1) * STEP_MS)
-            for number, name in enumerate(CAPTURE_ORDER)
-        ),
+        steps=steps_at(shape.now, STEP_MS, gap=0),
         contents={},
         peers=tuple(
             Peer(str(peer), "DISABLED" if peer == shape.peers else "ENABLED") for peer in range(1, shape.peers + 1)
         ),
         membership=Membership(master, online, frozenset(), directories),
         membership_2=Membership(master, online, frozenset()),
-        flags=SAFE,
-        flags_2=SAFE,
+        flags=SAFE_FLAGS,
+        flags_2=SAFE_FLAGS,
         retention=Retention(600_000, 604_800_000, 604_800_000),
         log_cleaner_plugins=LOG_CLEANERS,
         backup=Backup(enabled=False),

@@ -18,7 +18,8 @@ from schemas.simulations import SIMULATIONS, VIOLATION
 
 RANGE = 1_000
 """Seeds of one range."""
-_RANGES_OF_A_TASK = 8
+RANGES_OF_A_TASK = 8
+"""Of one wave: what a run that is stopped loses at most, for each of Spark's cores."""
 _SHOWN = 3
 _LOG = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ def replay(seed: int, mutant: str) -> tuple[dict[str, object], str]:
 def _waves(context: JobContext, firsts: Sequence[int], mutant: str) -> Iterator[Sequence[Played]]:
     """Play the ranges wave by wave, so that a run that is stopped loses one wave at most."""
     spark = context.spark.sparkContext
-    size = spark.defaultParallelism * _RANGES_OF_A_TASK
+    size = spark.defaultParallelism * RANGES_OF_A_TASK
     for begin in range(0, len(firsts), size):
         wave = list(firsts[begin : begin + size])
         work = spark.parallelize(wave, min(len(wave), spark.defaultParallelism))

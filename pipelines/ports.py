@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
@@ -94,24 +95,6 @@ class ClusterSettings:
     retention: Retention
     log_cleaner_plugins: tuple[str, ...] | None
     backup: Backup | None
-
-
-@dataclass(frozen=True, slots=True)
-class Crashes:
-    """The master's crash procedures, HBCK's among them, as one answer tells them.
-
-    Attributes:
-        unfinished: servers of every one whose state is not SUCCESS.
-        ended: number and server of those that it remembers as ended (`hbase.procedure.cleaner.evict.ttl`, 15 minutes);
-            HBCK2 can start more than one for a server.
-    """
-
-    unfinished: frozenset[ServerName]
-    ended: frozenset[tuple[str, ServerName]]
-
-    def since(self, earlier: "Crashes") -> frozenset[ServerName]:
-        """Servers of those that are unfinished, or have ended since an earlier answer: both may have moved rows."""
-        return self.unfinished | {server for _, server in self.ended - earlier.ended}
 
 
 class StateSource(CaptureSource, Protocol):

@@ -26,14 +26,13 @@ from jobs.config import Config, parse_config
 from jobs.context import JobContext
 from jobs.demo import write_snapshot
 from jobs.wiring import Places, run_reconcile
-from pipelines.domain.capture_order import CAPTURE_ORDER
 from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import DAY_MS, HOUR_MS, Acceptances
-from pipelines.domain.snapshot import Backup, Flags, Membership, Peer, Retention, Snapshot, Step, WalDirectory
+from pipelines.domain.snapshot import Backup, Membership, Peer, Retention, Snapshot, WalDirectory
 from pipelines.domain.verdict import ArchivedFile
 from pipelines.domain.wal_names import encode_prefix
-from pipelines.simulate.capture import LOG_CLEANERS
+from pipelines.simulate.capture import LOG_CLEANERS, SAFE_FLAGS, steps_at
 from pipelines.simulate.model import MINUTE_MS, SECOND_MS, GeneratedCapture
 from pipelines.use_cases.outcome import Outcome
 
@@ -103,17 +102,13 @@ def cells(night: int = 0) -> Cells:
 def small(cluster: str, night: int = 0) -> GeneratedCapture:
     """The cluster's capture of a night; nothing is wrong with it."""
     at = NOW + night * DAY_MS
-    steps = tuple(
-        Step(name, at + number * SECOND_MS, at + (number + 1) * SECOND_MS - 1)
-        for number, name in enumerate(CAPTURE_ORDER)
-    )
+    steps = steps_at(at, SECOND_MS)
     files = [archived(H1, number, 1 << (number - 1)) for number in (1, 2, 3, 4)]
     files += [archived(H2, number, 16 << (number - 1)) for number in (1, 2)]
     files += [archived(D1, number, 64 << (number - 1)) for number in (1, 2, 3)]
     # HBase's own cleaner has not come by yet
     files.append(ArchivedFile(f"oldWALs/{group(H1)}.meta.{at - HOUR_MS}.meta", 512, at - 20 * MINUTE_MS))
     files += [ArchivedFile(f"WALs/{server}/{wal(server, 600)}", 0, timestamp(600)) for server in (H1, H2)]
-    flags = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
     online = frozenset({H1, H2})
     snapshot = Snapshot(
         cluster=cluster,
@@ -129,8 +124,8 @@ def small(cluster: str, night: int = 0) -> GeneratedCapture:
             MASTER, online, frozenset(), tuple(WalDirectory(server, 1, at - HOUR_MS) for server in (H1, H2))
         ),
         membership_2=Membership(MASTER, online, frozenset()),
-        flags=flags,
-        flags_2=flags,
+        flags=SAFE_FLAGS,
+        flags_2=SAFE_FLAGS,
         retention=Retention(600_000, 7 * DAY_MS, 7 * DAY_MS),
         log_cleaner_plugins=LOG_CLEANERS,
         backup=Backup(enabled=False),

@@ -20,7 +20,7 @@ LOG_CLEANERS = (
     "org.apache.hadoop.hbase.master.cleaner.TimeToLiveProcedureWALCleaner",
     "org.apache.hadoop.hbase.master.cleaner.TimeToLiveMasterLocalStoreWALCleaner",
 )
-_SAFE = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
+SAFE_FLAGS = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
 
 
 def capture_at(plan: ClusterPlan, at: int) -> GeneratedCapture:
@@ -30,10 +30,7 @@ def capture_at(plan: ClusterPlan, at: int) -> GeneratedCapture:
         plan: the cluster's life.
         at: start of step `files`, ms; each step takes a second, and queues advance between the two passes.
     """
-    steps = tuple(
-        Step(name, at + number * SECOND_MS, at + (number + 1) * SECOND_MS - 1)
-        for number, name in enumerate(CAPTURE_ORDER)
-    )
+    steps = steps_at(at, SECOND_MS)
     begins = {step.step: step.started_at for step in steps}
     files = files_at(plan, at)
     snapshot = Snapshot(
@@ -48,14 +45,21 @@ def capture_at(plan: ClusterPlan, at: int) -> GeneratedCapture:
         peers=tuple(peer.peer for peer in sorted(plan.peers, key=lambda peer: peer.peer.peer_id)),
         membership=_membership(plan, begins["online"], _directories(plan, files, at)),
         membership_2=_membership(plan, begins["online-2"], ()),
-        flags=_SAFE,
-        flags_2=_SAFE,
+        flags=SAFE_FLAGS,
+        flags_2=SAFE_FLAGS,
         retention=plan.retention,
         log_cleaner_plugins=LOG_CLEANERS,
         backup=Backup(enabled=False),
         extras=(),
     )
     return GeneratedCapture(snapshot, files, cells_at(plan, begins["queues-1"]), cells_at(plan, begins["queues-2"]))
+
+
+def steps_at(at: int, each: int, gap: int = 1) -> tuple[Step, ...]:
+    """The steps of a capture from `at` on, one beginning every `each` ms and ending `gap` ms before the next."""
+    return tuple(
+        Step(name, at + number * each, at + (number + 1) * each - gap) for number, name in enumerate(CAPTURE_ORDER)
+    )
 
 
 def _membership(plan: ClusterPlan, at: int, directories: tuple[WalDirectory, ...]) -> Membership:

@@ -59,6 +59,14 @@ def encoded_name(server: ServerName) -> str:
     return encode_prefix(str(server))
 
 
+def wal_groups(server: ServerName, regiongroups: int = 1) -> tuple[str, ...]:
+    """WAL groups as in the queue table: the server alone, or its `hbase.wal.regiongrouping.numgroups` (multiwal)."""
+    encoded = encoded_name(server)
+    if regiongroups == 1:
+        return (encoded,)
+    return tuple(f"{encoded}.{encoded}.regiongroup-{number}" for number in range(regiongroups))
+
+
 def new_life(
     host: int,
     started: int,
@@ -71,12 +79,7 @@ def new_life(
 ) -> ServerLife:
     """One life of a region server with its user WALs: one group, or one for each of `regiongroups` (multiwal)."""
     server = region_server(host, started)
-    encoded = encode_prefix(str(server))
-    groups = (
-        (encoded,)
-        if regiongroups == 1
-        else tuple(f"{encoded}.{encoded}.regiongroup-{number}" for number in range(regiongroups))
-    )
+    groups = wal_groups(server, regiongroups)
     # no two servers roll at the same instant
     streams = tuple(
         WalStream(group, "", first_wal + host * 1_013 + number * 7, _ROLLED_EVERY * regiongroups, WAL_SIZE)

@@ -1,10 +1,11 @@
 """What the active master knew when the export script asked it, and the directories it listed."""
 
+from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import PEER_STATES, Backup, Flags, Peer, Retention, Step, WalDirectory
-from pipelines.ports import ClusterSettings, Crashes
+from pipelines.ports import ClusterSettings
 from pipelines.sources.export_parts import ExportDirectory
 from pipelines.sources.ls_text_files import LsText
 from pipelines.sources.procedures import crashes_of, parse_procedures

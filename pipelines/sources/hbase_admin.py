@@ -8,11 +8,12 @@ from typing import TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
+from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import MalformedError, UnavailableError
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Step
 from pipelines.hadoop_jvm import JavaObject, java_cause, java_errors
-from pipelines.ports import ClusterSettings, Crashes
+from pipelines.ports import ClusterSettings
 from pipelines.sources.hbase_client import HBaseClient
 from pipelines.sources.procedures import (
     ADD_PEER,

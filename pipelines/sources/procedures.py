@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.server_names import ServerName
-from pipelines.ports import Crashes
 
 ADD_PEER = "AddPeerProcedure"
 MIGRATION = "MigrateReplicationQueueFromZkToTableProcedure"

@@ -11,12 +11,13 @@ cluster can change while it is captured; the clock stamps the steps as it does t
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import SnapshotError, UnavailableError
 from pipelines.domain.json_form import read_json
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, Step, parse_snapshot
-from pipelines.ports import ClusterSettings, Crashes
+from pipelines.ports import ClusterSettings
 from pipelines.sources.exported_cells import parse_cell
 
 STATE, QUEUES = "state.json", "queues.jsonl"

@@ -167,8 +167,8 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> R
 
     Directories come before online servers and crash procedures: a server that has left the list and has no procedure
     yet still has its directory. The master proves that it is initialized before the first and after the last look at
-    its procedures, since while it loads it answers with none. A crash procedure that has begun and ended in between, or
-    only ended, counts as unfinished in the second look: it may have moved rows behind both passes.
+    its procedures, since while it loads it answers with none. A crash procedure that has begun and ended in between
+    counts as unfinished in the second look (`Crashes.since`): it may have moved rows behind both passes.
     """
     state, take = sources.state, timeline.take
     directories = take("wal_directories", sources.directories, sources.directories.wal_directories)

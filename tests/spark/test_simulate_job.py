@@ -1,15 +1,17 @@
 """The job `simulate`: it plays on executors, goes on where it was, and says 3 when data is lost."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from jobs import wiring_simulate
 from jobs.context import JobContext
 from jobs.entry import main
 from jobs.wiring_simulate import RANGE, Request, play_seeds, replay
 from pipelines.domain.errors import UsageError
-from pipelines.simulate.adversary.batch import play_range
+from pipelines.simulate.adversary.batch import code_sha256, play_range
 
 
 def context(spark: SparkSession) -> JobContext:
@@ -27,6 +29,49 @@ def test_seeds_are_played_once(spark: SparkSession, tmp_path: Path) -> None:
     here = play_range(RANGE, RANGE, "design")
     assert (rows[1].contested, rows[1].moves) == (here.contested, here.moves), "executors play the same histories"
     assert "0 lost data" in text
+
+
+@dataclass
+class Stopping:
+    """A clock that ends the run when it is asked once too often."""
+
+    answers: int
+
+    def now_ms(self) -> int:
+        self.answers -= 1
+        if self.answers < 0:
+            raise KeyboardInterrupt
+        return 1_790_000_000_000
+
+
+def test_a_run_that_is_stopped_keeps_whole_waves_and_goes_on_with_the_rest(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wiring_simulate, "RANGE", 50)
+    monkeypatch.setattr(wiring_simulate, "RANGES_OF_A_TASK", 1)
+    wave, lake = spark.sparkContext.defaultParallelism * 50, f"file:{tmp_path}/lake"
+    request = Request(0, 3 * wave, "design", lake)
+    with pytest.raises(KeyboardInterrupt):
+        play_seeds(JobContext("simulate", spark=spark, clock=Stopping(1)), request)
+    rest, _ = play_seeds(context(spark), request)
+    assert (rest["histories"], rest["played_before"]) == (3 * wave, wave)
+    again, _ = play_seeds(JobContext("simulate", spark=spark, clock=Stopping(0)), request)
+    assert again == {**rest, "played_before": 3 * wave}, "nothing is left to play, and the answer is the same"
+    firsts = [row.first_seed for row in spark.read.format("delta").load(f"{lake}/simulations").collect()]
+    assert sorted(firsts) == list(range(0, 3 * wave, 50)), "each range once"
+
+
+def test_what_other_code_has_played_is_played_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wiring_simulate, "RANGE", 50)
+    request = Request(0, 100, "design", f"file:{tmp_path}/lake")
+    monkeypatch.setattr(wiring_simulate, "code_sha256", lambda: "0" * 64)
+    play_seeds(context(spark), request)
+    monkeypatch.undo()
+    monkeypatch.setattr(wiring_simulate, "RANGE", 50)
+    now, _ = play_seeds(context(spark), request)
+    assert (now["histories"], now["played_before"], now["code_sha256"]) == (100, 0, code_sha256())
 
 
 def test_violations_are_written_with_their_shortest_history(

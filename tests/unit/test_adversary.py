@@ -17,25 +17,28 @@ from hypothesis.stateful import (
 
 from pipelines.domain.capture_order import CAPTURE_ORDER, order_fault
 from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
+from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.decision_table import decision_table
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
+from pipelines.domain.settings import DAY_MS
 from pipelines.domain.snapshot import Flags, Peer, Retention, Snapshot, Step, WalDirectory
 from pipelines.domain.verdict import Verdict, decide_replication
 from pipelines.domain.wal_names import parse_wal_name
-from pipelines.ports import ClusterSettings, Crashes, FileBatch
+from pipelines.ports import ClusterSettings, FileBatch
 from pipelines.simulate.adversary.batch import play_range
+from pipelines.simulate.adversary.capture import list_files
 from pipelines.simulate.adversary.game import DESIGN, Game, Plan, State
-from pipelines.simulate.adversary.liveness import held_without_need, settle
+from pipelines.simulate.adversary.liveness import held_without_need, nights_held, settle
 from pipelines.simulate.adversary.mutants import MUTANTS, TOO_CAUTIOUS, Mutant
 from pipelines.simulate.adversary.names import Names
 from pipelines.simulate.adversary.scenarios import SCOPES
 from pipelines.simulate.adversary.search import explore
 from pipelines.simulate.adversary.walk import DESIGN_ITSELF, Walk, mutant, random_scope, walk
-from pipelines.simulate.adversary.world import NO_DIRECTORY, ONLINE, WAITING, first_needed
+from pipelines.simulate.adversary.world import NO_DIRECTORY, ONLINE, WAITING, World, first_needed
 from pipelines.use_cases.capture import Patience, Sources, Subject, capture
 
-QUICK = ("late-server", "add-peer", "loading", "migration", "standby", "restart", "hbck", "two-peers")
+QUICK = ("late-server", "add-peer", "loading", "migration", "standby", "restart", "hbck", "two-peers", "forgets")
 SLOW = tuple(name for name in SCOPES if name not in QUICK)
 
 
@@ -191,36 +194,52 @@ def test_histories_have_everything_in_them() -> None:
     assert not {name for name in seen if any(word in name for word in possible)}
 
 
-def reasons_at_rest(history: Walk, weakened: Mutant = DESIGN_ITSELF) -> set[str]:
-    """Why files are held that nobody needs, once the cluster of a history has come to rest."""
+def at_rest(history: Walk, weakened: Mutant = DESIGN_ITSELF) -> tuple[Game, World]:
+    """The cluster of a history after everything that was begun has ended."""
     game = Game(Plan(history.scope, weakened.order, weakened.weakening))
-    world = settle(game, history.state.world, idle=history.seed % 80 == 0)
-    return {
-        one.reason
-        for one in held_without_need(game, world)
-        if one.reason != "LEFTOVER_WAL_DIR" or world.lives[one.wal[0]].directory == NO_DIRECTORY
-    }
+    return game, settle(game, history.state.world, idle=history.seed % 80 == 0)
 
 
 def lively(seeds: Iterable[int]) -> list[Walk]:
-    """Histories after which a server lives, and no peer is in STANDBY."""
+    """Histories after which a server lives: without one no crash procedure ends, and the cluster is never quiet."""
     histories = [walk(seed) for seed in seeds]
-    return [
-        one
-        for one in histories
-        if any(life.status in (ONLINE, WAITING) for life in one.state.world.lives) and not one.scope.transits
+    return [one for one in histories if any(life.status in (ONLINE, WAITING) for life in one.state.world.lives)]
+
+
+def test_at_rest_nothing_is_held_that_nobody_needs_or_the_operator_is_told_why() -> None:
+    held, files = [], 0
+    for history in lively(range(0, 30_000, 40)):
+        game, world = at_rest(history)
+        files += len(list_files(world))
+        for one in held_without_need(game, world):
+            held.append(one)
+            leftover = world.lives[one.wal[0]].directory != NO_DIRECTORY
+            assert (one.reason, leftover) in (("LEFTOVER_WAL_DIR", True), ("SNAPSHOT_UNTRUSTED", False)), history.seed
+            assert one.reason != "SNAPSHOT_UNTRUSTED" or any(peer.standby for peer in world.peers), history.seed
+    assert {one.told is None for one in held} == {False}
+    assert {one.told for one in held if one.reason == "LEFTOVER_WAL_DIR"} == {"LEFTOVER_WAL_DIRECTORY"}
+    assert 0 < 20 * len(held) < files
+
+
+@pytest.mark.parametrize("ttl_days", [0, 7])
+def test_at_rest_a_wal_that_nobody_needs_is_deletable_the_night_after_its_time_to_live(ttl_days: int) -> None:
+    nights = [
+        nights_held(game, world, ttl_ms=ttl_days * DAY_MS + 600_000, every_ms=DAY_MS)
+        for game, world in map(at_rest, lively(range(0, 12_000, 40)))
+        if list_files(world) and not held_without_need(game, world)
     ]
-
-
-def test_at_rest_nothing_is_held_that_nobody_needs() -> None:
-    histories = lively(range(0, 30_000, 40))
-    assert len(histories) > 300
-    assert {reason for history in histories for reason in reasons_at_rest(history)} == set()
+    assert len(nights) > 100
+    assert max(nights) == ttl_days + 1, "0: there is nothing but needed WALs"
 
 
 @pytest.mark.parametrize("cautious", TOO_CAUTIOUS, ids=lambda one: one.name)
 def test_mutant_that_holds_too_much_is_found_out(cautious: Mutant) -> None:
-    assert any(reasons_at_rest(history, cautious) for history in lively(range(0, 10_000, 40)))
+    histories = lively(range(0, 10_000, 40))
+    rest = [at_rest(history, cautious) for history in histories]
+    stuck = [pair for pair in rest if any(one.told is None for one in held_without_need(*pair))]
+    assert stuck, "nothing is held too long"
+    with pytest.raises(RuntimeError, match="still held"):
+        nights_held(*stuck[0], ttl_ms=600_000, every_ms=DAY_MS)
 
 
 class Interleaving(RuleBasedStateMachine):

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from pipelines.domain.capture_order import CAPTURE_ORDER
+from pipelines.domain.crash_procedures import REMEMBERED_MS, Crashes
 from pipelines.domain.errors import RefusedError, UnavailableError
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Flags, Peer, Retention, Snapshot, Step, WalDirectory
-from pipelines.ports import ClusterSettings, Crashes, FileBatch
+from pipelines.ports import ClusterSettings, FileBatch
 from pipelines.use_cases.capture import Captured, Patience, Sources, Subject, capture
 from pipelines.use_cases.capture_secrets import HIDDEN, without_secrets
 
@@ -90,8 +91,8 @@ class World:
 
     def crashes(self, step: str) -> Crashes:
         self.ask(f"procedures:{step}")
-        later = self.ended_later.pop(0) if step == "crashing-2" and self.ended_later else frozenset()
-        return Crashes(frozenset({H2}), frozenset({("1", H2)}) | later)
+        ended = self.ended_later.pop(0) if step == "crashing-2" and self.ended_later else frozenset()
+        return Crashes(frozenset({H2}) - {server for _, server in ended}, frozenset({("1", H2)}) | ended)
 
     def peers(self) -> tuple[Peer, ...]:
         self.ask("peers")
@@ -172,7 +173,7 @@ def test_while_servers_leave_the_rest_is_read_again_after_the_same_listing() -> 
     assert tuple(step.step for step in world.finished.steps) == CAPTURE_ORDER
 
 
-def test_a_crash_that_ended_in_between_is_not_quiet() -> None:
+def test_a_crash_that_began_and_ended_in_between_is_not_quiet() -> None:
     """Its claims moved rows while the passes were read: three of them lose a WAL (docs/proof.md)."""
     world = World(ended_later=[frozenset({("2", H3)})])
     captured = world.capture()
@@ -181,6 +182,23 @@ def test_a_crash_that_ended_in_between_is_not_quiet() -> None:
     assert captured.snapshot.membership_2.crashing == {H2, H3}
     world = World(ended_later=[frozenset({("2", H3)})])
     assert world.capture(quiet_attempts=2).restless is None, "the second look finds nothing that has ended since"
+
+
+def test_a_crash_that_ended_in_between_is_not_quiet() -> None:
+    captured = World(ended_later=[frozenset({("2", H2)})]).capture()
+    assert captured.restless == f"the crash procedure of {H2} started or ended while the cluster was read"
+    assert captured.snapshot.membership_2 is not None
+    assert captured.snapshot.membership_2.crashing == frozenset()
+
+
+@pytest.mark.parametrize(("late_by", "quiet"), [(0, True), (1, False)])
+def test_looks_further_apart_than_the_master_remembers_are_not_quiet(late_by: int, quiet: bool) -> None:
+    names = CAPTURE_ORDER[CAPTURE_ORDER.index("crashing") :]
+    ends = 2_000 + REMEMBERED_MS + late_by
+    stamps = {name: Step(name, 2_000, 2_000) for name in names} | {"crashing-2": Step("crashing-2", ends, ends)}
+    restless = World(stamps=stamps).capture().restless
+    assert (restless is None) == quiet
+    assert quiet or str(restless).startswith("15 minutes lie between the two looks at crash procedures")
 
 
 def test_a_cluster_that_never_rests_is_captured_all_the_same() -> None:

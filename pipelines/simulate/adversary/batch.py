@@ -14,7 +14,7 @@ from pipelines.simulate.adversary.shrink import shrink
 from pipelines.simulate.adversary.text import beginning, ending, story
 from pipelines.simulate.adversary.walk import mutant, scope_of, walk
 
-_CODE = ("pipelines.domain", "pipelines.simulate.adversary")
+_CODE = ("pipelines.domain", "pipelines.simulate")
 MOST_VIOLATIONS = 20
 """Of one range; more tell nothing new."""
 

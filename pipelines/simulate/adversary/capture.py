@@ -8,6 +8,7 @@ from pipelines.simulate.adversary.world import (
     ADD_SUBMITTED,
     COPIED,
     CRASHING,
+    DEAD,
     MIGRATING,
     NO_DIRECTORY,
     NO_MIGRATION,
@@ -15,6 +16,24 @@ from pipelines.simulate.adversary.world import (
     STORED,
     World,
 )
+
+
+class CrashLook(NamedTuple):
+    """Servers of the crash procedures that the master lists, a bit each.
+
+    Attributes:
+        plain: unfinished.
+        hbck: unfinished HBCKServerCrashProcedures.
+        ended: ended and remembered.
+        ended_hbck: HBCK's among those.
+        quarters: how often 15 minutes had passed by then.
+    """
+
+    plain: int = 0
+    hbck: int = 0
+    ended: int = 0
+    ended_hbck: int = 0
+    quarters: int = 0
 
 
 class Flags(NamedTuple):
@@ -46,14 +65,16 @@ def online(world: World) -> int:
     return sum(1 << number for number, life in enumerate(world.lives) if life.status == ONLINE) if world.loaded else 0
 
 
-def crashing(world: World) -> tuple[int, int]:
-    """Servers of unfinished crash procedures: plain ones, and HBCKServerCrashProcedures; none while it loads."""
-    found = [0, 0]
+def crashing(world: World) -> CrashLook:
+    """The crash procedures in `getProcedures`, the ended ones among them; none while it loads."""
+    unfinished, ended = [0, 0], [0, 0]
     if world.loaded:
         for number, life in enumerate(world.lives):
             if life.status == CRASHING:
-                found[life.hbck] |= 1 << number
-    return found[0], found[1]
+                unfinished[life.hbck] |= 1 << number
+            elif life.status == DEAD and not world.forgotten >> number & 1:
+                ended[life.hbck] |= 1 << number
+    return CrashLook(unfinished[0], unfinished[1], ended[0], ended[1], world.quarters)
 
 
 def stored_peers(world: World) -> int:

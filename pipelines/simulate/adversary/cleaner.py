@@ -45,7 +45,7 @@ class Cleaner:
         run = world.cleaner
         if run is None or run.rows is None:
             return world
-        crashing, rows = (run.crashing, 0), run.rows
+        crashing, rows = capture.CrashLook(run.crashing), run.rows
         seen = Seen(0, run.online, crashing, 0, run.peers, _NO_FLAGS, rows, rows, run.online, crashing, _NO_FLAGS, 0)
         gone = [wal for wal in capture.list_files(world) if self._judge.hbase_deletes(seen, wal)]
         return world._replace(gone=tuple(sorted((*world.gone, *gone))), cleaner=None)
@@ -65,7 +65,7 @@ def cleaner_reads(world: World) -> World:
     if run.online < 0:
         run = run._replace(online=capture.online(world))
     elif run.crashing < 0:
-        run = run._replace(crashing=sum(capture.crashing(world)))
+        run = run._replace(crashing=sum(capture.crashing(world)[:2]))
     elif run.peers < 0:
         run = run._replace(peers=capture.stored_peers(world))
     else:

@@ -213,7 +213,7 @@ class Game:
         """What was read; what a mutant does not read is what it would fall back to."""
         directories = self._one(state, "wal_directories", 0)
         online = self._one(state, "online", 0)
-        crashing = self._one(state, "crashing", (0, 0))
+        crashing = self._one(state, "crashing", capture.CrashLook())
         flags = self._one(state, "flags", capture.Flags(False, False, False))
         queues = {name: self._pass(state, name) for name in QUEUES}
         one, two = queues["queues-1"], queues["queues-2"]

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from pipelines.domain.capture_order import CAPTURE_ORDER
 from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.domain.cluster_view import ClusterView, cluster_view
+from pipelines.domain.crash_procedures import REMEMBERED_MS, Crashes
 from pipelines.domain.replication_queues import QueueCell
 from pipelines.domain.settings import Settings
 from pipelines.domain.snapshot import (
@@ -25,13 +25,11 @@ from pipelines.domain.verdict import ArchivedFile, Decision, Reason, Verdict, de
 from pipelines.simulate.adversary import capture
 from pipelines.simulate.adversary.names import Names
 from pipelines.simulate.adversary.world import Row
+from pipelines.simulate.capture import steps_at
 
-LISTED_AT = 1_000_000
+LISTED_AT = 1_000_000_000
 """Start of step `files`, ms; every WAL is older than its time to live, which is what an adversary would choose."""
-_STEPS = tuple(
-    Step(name, LISTED_AT + 10 * number, LISTED_AT + 10 * number + 9) for number, name in enumerate(CAPTURE_ORDER)
-)
-_RETENTION = Retention(0, 0, 0)
+_STEPS = steps_at(LISTED_AT, 10)
 _MOST_KEPT = 50_000
 _NO_BACKUP = Backup(enabled=False)
 
@@ -43,14 +41,14 @@ class Seen(NamedTuple):
 
     directories: int
     online: int
-    crashing: tuple[int, int]
+    crashing: capture.CrashLook
     master: int | None
     peers: int
     flags: capture.Flags
     queues_1: tuple[Row, ...]
     queues_2: tuple[Row, ...]
     online_2: int
-    crashing_2: tuple[int, int]
+    crashing_2: capture.CrashLook
     flags_2: capture.Flags
     master_2: int | None
 
@@ -91,10 +89,19 @@ NOTHING_TAKEN = Weakening()
 
 @dataclass
 class Judge:
-    """The rule, with a memory: a search asks the same question very often."""
+    """The rule, with a memory: a search asks the same question very often.
+
+    Attributes:
+        names: of the scope.
+        weakening: what is taken away from the rule.
+        ttl_ms: time to live of WALs in oldWALs.
+        age_ms: of every listed WAL at the start of the listing.
+    """
 
     names: Names
     weakening: Weakening = NOTHING_TAKEN
+    ttl_ms: int = 0
+    age_ms: int = 1
 
     def __post_init__(self) -> None:
         self._views: dict[Seen, ClusterView] = {}
@@ -129,7 +136,7 @@ class Judge:
         if self.weakening.hbase:
             gone = hbase_verdict(name, view) is HBaseVerdict.DELETE
             return deletable(Reason.REPLICATED) if gone else held(Reason.PENDING)
-        return decide(ArchivedFile(f"oldWALs/{name}", 1, LISTED_AT - 1), view)
+        return decide(ArchivedFile(f"oldWALs/{name}", 1, LISTED_AT - self.age_ms), view)
 
     def view(self, seen: Seen) -> ClusterView:
         """The cluster as the rule sees it: `distrust` and `cluster_view` of what was read."""
@@ -145,16 +152,17 @@ class Judge:
         """snapshot.json and both queue passes, as capture would have written them."""
         seen = self.weakening.seen(seen)
         names = self.names
+        crashes = self._crashes(seen.crashing)
         first = Membership(
             self._master(seen.master),
             names.servers_of(seen.online),
-            names.servers_of(seen.crashing[0] | seen.crashing[1]),
+            crashes.unfinished,
             tuple(WalDirectory(server, 1, LISTED_AT) for server in sorted(names.servers_of(seen.directories))),
         )
         second = Membership(
             self._master(seen.master_2),
             names.servers_of(seen.online_2),
-            names.servers_of(seen.crashing_2[0] | seen.crashing_2[1]),
+            self._crashes(seen.crashing_2).since(crashes),
         )
         snapshot = Snapshot(
             cluster="model",
@@ -163,14 +171,14 @@ class Judge:
             queue_storage=QUEUE_STORAGE_TABLE,
             wal_root="hdfs://model/hbase",
             clock_host="edge1.example.org",
-            steps=_STEPS,
+            steps=_steps(seen),
             contents={},
             peers=tuple(Peer(peer, "ENABLED") for peer in names.peers_of(seen.peers)),
             membership=first,
             membership_2=second,
             flags=_flags(seen.flags),
             flags_2=_flags(seen.flags_2),
-            retention=_RETENTION,
+            retention=Retention(self.ttl_ms, 0, 0),
             log_cleaner_plugins=(),
             backup=_NO_BACKUP,
             extras=(),
@@ -178,11 +186,25 @@ class Judge:
         passes = (self._cells(seen.queues_1), self._cells(seen.queues_2))
         return snapshot, self.weakening.passes(passes)
 
+    def _crashes(self, look: capture.CrashLook) -> Crashes:
+        """The same in the product's form; a life has one crash procedure, so its number need not tell them apart."""
+        unfinished, ended = look.plain | look.hbck, look.ended | look.ended_hbck
+        return Crashes(
+            self.names.servers_of(unfinished), frozenset(("1", server) for server in self.names.servers_of(ended))
+        )
+
     def _cells(self, rows: tuple[Row, ...]) -> tuple[QueueCell, ...]:
         return tuple(cell for row in rows for cell in self.names.cells(row))
 
     def _master(self, number: int | None) -> str | None:
         return None if number is None else self.names.master(number)
+
+
+def _steps(seen: Seen) -> tuple[Step, ...]:
+    """As if everything took milliseconds but the wait for the second look, in which the master may have forgotten."""
+    waited = REMEMBERED_MS * (seen.crashing_2.quarters - seen.crashing.quarters)
+    *before, last = _STEPS
+    return (*before, Step(last.step, last.started_at + waited, last.finished_at + waited))
 
 
 def _flags(flags: capture.Flags) -> Flags:

@@ -3,13 +3,21 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pipelines.domain.decision_table import decision_table
+from pipelines.domain.findings.evidence import Evidence
+from pipelines.domain.findings.files import leftover_directories
+from pipelines.domain.settings import Settings
+from pipelines.domain.trust import distrust
+from pipelines.domain.verdict import Reason
 from pipelines.simulate.adversary.game import Game, State
+from pipelines.simulate.adversary.judge import Judge, Seen
 from pipelines.simulate.adversary.servers import Action
 from pipelines.simulate.adversary.world import ONLINE, OWN, World, find_row, is_needed
 
 _UPSETTING = frozenset(
     {
         "crash",
+        "crash_without_gap",
         "fail_over",
         "roll",
         "start_cleaner",
@@ -31,12 +39,12 @@ class HeldFile:
     Attributes:
         wal: server, group, number.
         reason: of the verdict.
-        owners: who holds it: the owners of the blocking rows, where there are rows.
+        told: what tells the operator why: code of a finding, or why the snapshot is not trusted; None = nothing does.
     """
 
     wal: tuple[int, int, int]
     reason: str
-    owners: tuple[str, ...]
+    told: str | None
 
 
 def settle(game: Game, world: World, *, idle: bool) -> World:
@@ -76,17 +84,61 @@ def _has_shipped(world: World, server: int, peer: int, group: int) -> bool:
 
 def held_without_need(game: Game, world: World) -> tuple[HeldFile, ...]:
     """What a capture that nothing disturbs would hold although no peer needs it."""
+    state = undisturbed(game, world)
+    seen = game.seen(state)
+    found = []
+    for wal in game.files(state):
+        if not is_needed(world, wal) and not game.judge.deletable(seen, wal):
+            reason = game.judge.decide(seen, wal).reason
+            found.append(HeldFile(wal, reason.value, _told(game, seen, wal, reason)))
+    return tuple(found)
+
+
+def undisturbed(game: Game, world: World) -> State:
+    """The state after a capture in which nothing happens between the reads.
+
+    Raises:
+        RuntimeError: the master does not answer, a defect of the model.
+    """
     state = State(world)
     while not game.is_over(state):
         after = game.look(state, everything=True)
         if after is None:
             raise RuntimeError("a settled master does not answer, a defect of the model")
         state = after
-    seen = game.seen(state)
-    found = []
-    for wal in game.files(state):
-        if not is_needed(world, wal) and not game.judge.deletable(seen, wal):
-            decision = game.judge.decide(seen, wal)
-            owners = {str(holder.owner) for holder in decision.blocking if holder.owner}
-            found.append(HeldFile(wal, decision.reason.value, tuple(sorted(owners))))
-    return tuple(found)
+    return state
+
+
+def nights_held(game: Game, world: World, *, ttl_ms: int, every_ms: int) -> int:
+    """Nights after the one in which the cluster came to rest until every WAL that no peer needs is DELETABLE.
+
+    Args:
+        game: its rules.
+        world: at rest; every WAL was archived in the moment of the first capture.
+        ttl_ms: `hbase.master.logcleaner.ttl`.
+        every_ms: from capture to capture.
+
+    Raises:
+        RuntimeError: it is not within the time to live and two nights.
+    """
+    state = undisturbed(game, world)
+    seen, names = game.seen(state), game.judge.names
+    free = [wal for wal in game.files(state) if not is_needed(world, wal)]
+    for night in range(ttl_ms // every_ms + 3):
+        judge = Judge(names, game.judge.weakening, ttl_ms=ttl_ms, age_ms=night * every_ms)
+        if all(judge.deletable(seen, wal) for wal in free):
+            return night
+    raise RuntimeError(f"still held: {held_without_need(game, world)}")
+
+
+def _told(game: Game, seen: Seen, wal: tuple[int, int, int], reason: Reason) -> str | None:
+    """The finding, or the refusal, that says why a WAL is held."""
+    settings = Settings()
+    snapshot, passes = game.judge.snapshot(seen)
+    if reason is Reason.SNAPSHOT_UNTRUSTED:
+        return distrust(snapshot, passes, settings.release)
+    view = game.judge.view(seen)
+    evidence = Evidence(snapshot, view, decision_table(view), settings, (), (), ())
+    server = str(game.judge.names.servers[wal[0]])
+    codes = [found.code for found in leftover_directories(evidence) if found.server == server]
+    return codes[0] if reason is Reason.LEFTOVER_WAL_DIR and codes else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pipelines.simulate.adversary.scope import NO_OFFSET, Scope
+from pipelines.simulate.adversary.scope import FORGETS_AT_ONCE, NO_OFFSET, Scope
 from pipelines.simulate.adversary.servers import Action, Listing
 from pipelines.simulate.adversary.world import (
     ASSIGNING,
@@ -74,6 +74,8 @@ def actions_of_crash(
         yield submit, (number, 0)
         if scope.hbck:
             yield submit, (number, 1)
+    elif life.status == DEAD and scope.memory and not world.forgotten >> number & 1:
+        yield forget, (number, int(scope.memory == FORGETS_AT_ONCE))
     elif life.status == CRASHING:
         yield from _crash_procedure(world, scope, number, _shortened(life, listed) if shorten else life)
 
@@ -172,6 +174,11 @@ def remove_queues(world: World, server: int) -> World:
 def finish(world: World, server: int) -> World:
     """The crash procedure ends in state SUCCESS: the server is fully dead."""
     return with_life(world, server, world.lives[server]._replace(status=DEAD))
+
+
+def forget(world: World, server: int, at_once: int) -> World:
+    """`CompletedProcedureCleaner`: the ended crash procedure is listed no more, 15 minutes later or as a site says."""
+    return world._replace(forgotten=world.forgotten | 1 << server, quarters=world.quarters + 1 - at_once)
 
 
 def fail_over(world: World) -> World:

@@ -18,8 +18,12 @@ from pipelines.simulate.adversary.weaken import (
     as_row,
     as_view,
     asks_again,
+    ended_as_unfinished,
+    ended_for_ever,
+    ended_unread,
     flag_ignored,
     latest,
+    looks_in_time,
     minus_one_is_small,
     nobody_left,
     same_crashes,
@@ -79,6 +83,11 @@ MUTANTS: tuple[Mutant, ...] = (
         "the same, and `WALs/` not read",
         tuple(step for step in moved("online", "peers") if step != "wal_directories"),
     ),
+    Mutant(
+        "membership-backwards",
+        "procedures, online servers, `WALs/`: the order turned round",
+        (*DESIGN[:1], "proof", "crashing", "online", "wal_directories", *DESIGN[5:]),
+    ),
     Mutant("no-online", "online servers not read", without("online", "online-2")),
     Mutant("no-procedures", "crash procedures not read", without("crashing", "crashing-2")),
     Mutant("peers-before-membership", "peers read before `WALs/`, after the files", moved("peers", "wal_directories")),
@@ -107,7 +116,11 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("online-2-before-pass-2", "second online list before the second pass", moved("online-2", "queues-2")),
     Mutant("crashing-2-before-pass-2", "second procedures before the second pass", moved("crashing-2", "queues-2")),
     Mutant("no-second-membership", "membership read once", without("online-2", "crashing-2", "flags-2")),
-    Mutant("no-second-flags", "flags read once", without("flags-2")),
+    Mutant(
+        "no-second-flags",
+        "the second flags are not looked at",
+        weakening=Weakening(seen=lambda seen: seen._replace(flags_2=seen.flags)),
+    ),
     Mutant("no-first-flags", "flags read at the end only", without("flags")),
     Mutant("no-first-proof", "initialization proven at the end only", without("proof")),
     Mutant("no-second-proof", "initialization proven at the beginning only", without("proof-2")),
@@ -122,12 +135,26 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("quiet-without-crashing", "crash procedures may start and end", weakening=asks_again(same_crashes)),
     Mutant("quiet-without-owners", "rows may belong to crashing servers", weakening=asks_again(owners=True)),
     Mutant("quiet-without-keys", "the passes may have different rows", weakening=asks_again(union=True)),
+    Mutant(
+        "ended-crashes-unread",
+        "crash procedures that began and ended between the looks are not seen",
+        weakening=Weakening(seen=ended_unread),
+    ),
+    Mutant(
+        "ended-counts-as-unfinished",
+        "a crash procedure that has ended since the first look counts as unfinished",
+        weakening=Weakening(seen=ended_as_unfinished),
+    ),
+    Mutant("quiet-for-ever", "the looks may lie as far apart as they like", weakening=asks_again(looks_in_time)),
     Mutant("crash-ignored", "a crash procedure does not count as life", weakening=view_with(crashing=frozenset())),
     Mutant(
         "exact-class-name",
         "HBCKServerCrashProcedure is not a crash procedure",
         weakening=Weakening(
-            seen=lambda seen: seen._replace(crashing=(seen.crashing[0], 0), crashing_2=(seen.crashing_2[0], 0))
+            seen=lambda seen: seen._replace(
+                crashing=seen.crashing._replace(hbck=0, ended_hbck=0),
+                crashing_2=seen.crashing_2._replace(hbck=0, ended_hbck=0),
+            )
         ),
     ),
     Mutant(
@@ -185,6 +212,11 @@ MUTANTS: tuple[Mutant, ...] = (
 TOO_CAUTIOUS: tuple[Mutant, ...] = (
     Mutant("minus-one-needs-all", "-1 counts as nothing shipped", weakening=as_row(FinishedNeedsAll)),
     Mutant("never-quiet", "no capture counts as quiet", weakening=view_with(restless="never")),
+    Mutant(
+        "ended-for-ever",
+        "every crash procedure that the master remembers counts as ended in between",
+        weakening=Weakening(seen=ended_for_ever),
+    ),
     Mutant("add-peer-for-ever", "AddPeer counts as running", weakening=view_with(add_peer_running=True)),
 )
 """Mutants that hold too much: they lose nothing, and what is asked of liveness must find them out."""

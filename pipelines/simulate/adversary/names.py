@@ -7,7 +7,7 @@ from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, QueueCell, Q
 from pipelines.domain.server_names import ServerName
 from pipelines.simulate.adversary.scope import NO_OFFSET, Scope
 from pipelines.simulate.adversary.world import OWN, Row
-from pipelines.simulate.parts import encoded_name, region_server
+from pipelines.simulate.parts import region_server, wal_groups
 
 MASTER_PORT = 16000
 _FIRST_WAL = 9
@@ -43,9 +43,8 @@ class Names:
         return f"m{number % 2 + 1}.example.org,{MASTER_PORT},{number + 1}"
 
     def group(self, server: int, group: int) -> str:
-        """WAL group, as in the queue table: the server alone, or one of `hbase.wal.regiongrouping.numgroups`."""
-        encoded = encoded_name(self.servers[server])
-        return encoded if self.scope.groups == 1 else f"{encoded}.{encoded}.regiongroup-{group}"
+        """WAL group, as in the queue table."""
+        return wal_groups(self.servers[server], self.scope.groups)[group]
 
     def wal(self, server: int, group: int, number: int) -> str:
         """File name of a WAL; a later life on a host has later timestamps."""

@@ -1,14 +1,18 @@
-"""Named clusters for the searches, and histories written down where a search would take too long to find them."""
+"""Named clusters for the searches, and where each mutant is looked for."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipelines.simulate.adversary.game import DESIGN, QUEUES, Move
-from pipelines.simulate.adversary.scope import Scope, ServerPlan
+from pipelines.simulate.adversary.scope import FORGETS, FORGETS_AT_ONCE, Scope, ServerPlan
 
 _LIVE = ServerPlan(2)
 _BEHIND = ServerPlan(1, wals=2, archived=1)
 """A live server with one WAL in oldWALs and no queue row yet: offsets are lazy."""
+_CLAIMED = (
+    ServerPlan(1, wals=2, archived=2, dead=True, owner=2, row=0),
+    ServerPlan(2, row=0),
+    ServerPlan(3, row=0),
+)
+"""A queue of a dead server, claimed by the last one."""
 
 SCOPES: dict[str, Scope] = {
     scope.name: scope
@@ -49,7 +53,7 @@ SCOPES: dict[str, Scope] = {
         Scope("nothing-shipped", (_BEHIND, _LIVE), rolls=False, ships=False, crashes=0, loading=True, failovers=1),
         Scope(
             "migration",
-            (ServerPlan(1, wals=2, archived=2, dead=True, row=0), ServerPlan(2, row=0)),
+            (ServerPlan(1, wals=2, archived=2, dead=True, row=1), ServerPlan(2, row=0)),
             rolls=False,
             crashes=0,
             migration=True,
@@ -57,160 +61,24 @@ SCOPES: dict[str, Scope] = {
         Scope("standby", (_BEHIND, _LIVE), rolls=False, crashes=0, transits=1),
         Scope("cleaner", (ServerPlan(1, wals=2, archived=1, row=0), _LIVE), rolls=False, cleaner=1),
         Scope("groups", (_BEHIND, ServerPlan(2, row=0)), rolls=False, groups=2),
-        Scope(
-            "claimed",
-            (
-                ServerPlan(1, wals=2, archived=2, dead=True, owner=2, row=0),
-                ServerPlan(2, row=0),
-                ServerPlan(3, row=0),
-            ),
-            rolls=False,
-            ships=False,
-        ),
+        Scope("claimed", _CLAIMED, rolls=False, ships=False),
+        Scope("forgetful", (_BEHIND, _LIVE), rolls=False, memory=FORGETS_AT_ONCE),
+        Scope("forgets", _CLAIMED, rolls=False, ships=False, memory=FORGETS),
+        Scope("forgets-at-once", _CLAIMED, rolls=False, ships=False, memory=FORGETS_AT_ONCE),
+        Scope("no-gap", (_BEHIND, _LIVE), rolls=False, memory=FORGETS_AT_ONCE, gap=False),
         Scope("restart", (_BEHIND, ServerPlan(1, startcode=12, waits=True)), rolls=False, crashes=0),
         Scope("zombie", (ServerPlan(1), ServerPlan(2, wals=2, archived=1, row=0)), rolls=False, zombies=True),
     )
 }
 """Small clusters, each with little that can happen, so that a search comes to an end."""
 
-LATE_CLAIMERS = Scope(
-    "late-claimers",
-    (
-        ServerPlan(1, row=0),
-        ServerPlan(2, waits=True),
-        ServerPlan(3, archived=1, dead=True, owner=4, row=0),
-        ServerPlan(4, waits=True),
-        ServerPlan(5, row=0),
-    ),
-    crashes=3,
-    rolls=False,
-)
-"""A queue of a dead server (3) is claimed three times while it is looked for: from 5 to 2 to 4 to 1."""
-LATE_ZOMBIE = Scope(
-    "late-zombie",
-    (ServerPlan(1, row=0), ServerPlan(2, row=0), ServerPlan(3, wals=2, archived=1, row=0)),
-    crashes=2,
-    rolls=False,
-    zombies=True,
-)
-WRITTEN: dict[str, Scope] = {scope.name: scope for scope in (LATE_CLAIMERS, LATE_ZOMBIE)}
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """How the three crashes of `LATE_CLAIMERS` look to the capture.
-
-    Attributes:
-        first_lives: the first owner is online at the beginning, and its crash procedure ends in time.
-        first_expired: it is off the online list before the first look, and its crash procedure submitted after it.
-        first_ends: its crash procedure is unfinished at the first look, and has ended at the second.
-        first_keeps: its own queue is not claimed before the scans.
-        last_early: the last owner is on the first online list.
-        kept: the queue of the second owner is not shipped before the second scan.
-    """
-
-    first_lives: bool = False
-    first_expired: bool = False
-    first_ends: bool = False
-    first_keeps: bool = False
-    last_early: bool = False
-    kept: bool = False
-
-
-def three_claims(claims: Claims, order: Sequence[str] = DESIGN) -> tuple[Move, ...]:
-    """A row that slips through both passes, as the capture of this order would meet it."""
-    inside = claims.first_lives or claims.first_expired
-    gone: list[Move] = [("crash", (4, 0))]
-    first = [*([] if claims.first_expired else gone), *_procedure(4, listed=inside)]
-    own = [] if claims.first_keeps else [("claim", (0, 4, -1, 0))]
-    kept = [("recovered_ships", (0, 0, 1, 0))]
-    unseen = [*first, *own, ("recovered_ships", (0, 0, 4, 0))] if inside else []
-    between = {
-        "queues-1/2": [*unseen, ("claim", (0, 4, 2, 1))],
-        "queues-2/0": [
-            *((("finish", (4,)),) if inside or claims.first_ends else ()),
-            ("crash", (1, 0)),
-            *_procedure(1, listed=True),
-            *([] if claims.last_early else [("start", (3,))]),
-            ("claim", (0, 1, 2, 3)),
-            ("claim", (0, 1, -1, 0)),
-            *([] if claims.kept else kept),
-            ("finish", (1,)),
-        ],
-        "queues-2/3": [
-            ("crash", (3, 0)),
-            *_procedure(3, listed=True),
-            ("claim", (0, 3, 2, 0)),
-            ("claim", (0, 3, -1, 0)),
-            ("recovered_ships", (0, 0, 3, 0)),
-            ("finish", (3,)),
-        ],
-    }
-    moves: list[Move] = []
-    if claims.last_early:
-        moves.append(("start", (3,)))
-    moves += gone if claims.first_expired else [] if inside else [*first, *own]
-    for name in order:
-        for owner in range(5) if name in QUEUES else (0,):
-            moves += between.get(f"{name}/{owner}", [])
-            moves.append((name, (owner,) if name in QUEUES else ()))
-        if name == "online" or (name == "files" and "online" not in order):
-            moves.append(("start", (1,)))
-    return tuple(moves)
-
-
-def two_claims_and_a_zombie() -> tuple[Move, ...]:
-    """A queue that a zombie's row stands before: both passes see the zombie's key, and neither the claimed row."""
-    return (
-        *((name, ()) for name in DESIGN[:7]),
-        *(("queues-1", (owner,)) for owner in range(3)),
-        ("crash", (2, 1)),
-        *_procedure(2, listed=False),
-        ("claim", (0, 2, -1, 1)),
-        ("zombie_ships", (2, 0, 0)),
-        ("queues-2", (0,)),
-        ("crash", (1, 1)),
-        *_procedure(1, listed=False),
-        ("claim", (0, 1, 2, 0)),
-        ("queues-2", (1,)),
-        ("queues-2", (2,)),
-        *((name, ()) for name in DESIGN[9:]),
-    )
-
-
-def _procedure(server: int, *, listed: bool) -> list[Move]:
-    """A crash procedure up to its claims; nobody can see the split once the files are listed."""
-    split: list[Move] = [] if listed else [("split_logs", (server,))]
-    return [
-        ("submit", (server, 0)),
-        *split,
-        ("remove_directory", (server, 0)),
-        ("assign_queues", (server,)),
-        ("add_missing_queue", (server, 0)),
-    ]
-
-
-HISTORIES: dict[str, tuple[Scope, Callable[[Sequence[str]], tuple[Move, ...]]]] = {
-    "design": (LATE_CLAIMERS, lambda order: three_claims(Claims(), order)),
-    "no-online": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_lives=True), order)),
-    "quiet-ignored": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_lives=True), order)),
-    "quiet-without-left": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_lives=True), order)),
-    "quiet-without-crashing": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_ends=True), order)),
-    "quiet-without-owners": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_keeps=True), order)),
-    "quiet-without-keys": (LATE_CLAIMERS, lambda order: three_claims(Claims(kept=True), order)),
-    "no-second-membership": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_ends=True), order)),
-    "online-2-before-pass-2": (LATE_CLAIMERS, lambda order: three_claims(Claims(last_early=True), order)),
-    "crashing-2-before-pass-2": (LATE_CLAIMERS, lambda order: three_claims(Claims(first_ends=True), order)),
-    "last-pass-counts": (LATE_ZOMBIE, lambda _: two_claims_and_a_zombie()),
-    "minus-one-is-small": (LATE_ZOMBIE, lambda _: two_claims_and_a_zombie()),
-}
-HISTORIES["design-expired"] = (LATE_CLAIMERS, lambda order: three_claims(Claims(first_expired=True), order))
-"""By the name of the mutant that they find out; those of `design` and `design-expired` the design itself loses."""
 GROUNDS: dict[str, tuple[str, ...]] = {
     "files-after-peers": ("add-peer",),
     "files-last": ("add-peer",),
     "files-after-directories": ("late-server",),
     "peers-first": ("add-peer",),
+    "directories-after-membership": ("crash", "forgetful"),
+    "membership-backwards": ("crash", "forgetful"),
     "peers-before-membership": ("nothing-shipped",),
     "peers-last": ("nothing-shipped",),
     "one-pass": ("claimed",),
@@ -218,23 +86,40 @@ GROUNDS: dict[str, tuple[str, ...]] = {
     "no-first-flags": ("migration",),
     "no-zk-flag": ("migration",),
     "no-migration-flags": ("migration",),
-    "no-first-proof": ("loading", "failover"),
-    "no-second-proof": ("failover",),
-    "no-proof": ("loading", "failover"),
-    "masters-not-compared": ("failover",),
+    "no-first-proof": ("nothing-shipped",),
+    "no-second-proof": ("nothing-shipped",),
+    "no-proof": ("nothing-shipped",),
+    "masters-not-compared": ("nothing-shipped",),
     "exact-class-name": ("hbck",),
     "last-row-counts": ("zombie",),
     "prefix-match": ("restart",),
     "groups-merged": ("groups",),
     "own-queues-only": ("crash", "claimed"),
 }
-"""Where a mutant is looked for; the others in `crash`, and those that no search finds out in every scope."""
-HARMLESS = (
-    "directories-after-online",
-    "procedures-before-online",
-    "queues-before-procedures",
-    "no-second-flags",
-    "no-migration-flag",
-    "no-add-peer-flag",
-)
-"""Mutants that nothing has found out yet: docs/proof.md says of each what stands in for the missing piece."""
+"""Where a mutant is looked for, in this order; the others in `crash`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Why a piece stays although no history loses a WAL without it.
+
+    Attributes:
+        scope: the cluster that shows it.
+        behind: the mutant without the other piece, which stands behind this one and loses nothing there either.
+        both: the mutant without either, which loses. None, both: the rule without the piece lets go what HBase's own
+            cleaner keeps.
+    """
+
+    scope: str
+    behind: str | None = None
+    both: str | None = None
+
+
+KEPT: dict[str, Kept] = {
+    "directories-after-online": Kept("forgetful", "procedures-before-online", "membership-backwards"),
+    "procedures-before-online": Kept("no-gap", "no-directories", "procedures-before-online-no-directories"),
+    "no-second-flags": Kept("add-peer"),
+    "no-migration-flag": Kept("migration"),
+    "no-add-peer-flag": Kept("add-peer"),
+}
+"""Mutants that lose nothing in any cluster, each with what shows that its piece is needed."""

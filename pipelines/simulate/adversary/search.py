@@ -32,7 +32,11 @@ def explore(plan: Plan, limit: int = 10_000_000, *, shorten: bool = True) -> Out
         limit: states after which to give up.
         shorten: leave out what cannot make a difference.
     """
-    game = Game(plan, shorten=shorten)
+    return explore_game(Game(plan, shorten=shorten), limit)
+
+
+def explore_game(game: Game, limit: int = 10_000_000) -> Outcome:
+    """The same for a game that is set up already."""
     first = game.first()
     parents: dict[int, int] = {hash(first): 0}
     level, captures = [first], 0

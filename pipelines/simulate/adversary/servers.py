@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator
 
 from pipelines.simulate.adversary.scope import NO_OFFSET, Offsets, Scope
 from pipelines.simulate.adversary.world import (
+    CRASHING,
     EXPIRED,
     ONLINE,
     OWN,
     PLAIN,
     STORED,
+    SUBMITTED,
     WAITING,
     Row,
     World,
@@ -48,7 +50,7 @@ def actions_of_server(world: World, scope: Scope, listed: Listing | None, number
         yield start, (number,)
     elif life.status == ONLINE:
         if world.budget.crashes and world.loaded:
-            yield crash, (number, int(scope.zombies))
+            yield crash if scope.gap else crash_without_gap, (number, int(scope.zombies))
         yield from _live(world, scope, number, listed)
     elif life.memory:
         for peer, offsets in enumerate(life.memory):
@@ -163,6 +165,12 @@ def crash(world: World, server: int, zombie: int) -> World:
         memory = tuple(_memory(world, server, peer) for peer in range(len(world.peers)))
     world = with_life(world, server, life._replace(status=EXPIRED, memory=memory))
     return world._replace(budget=world.budget._replace(crashes=world.budget.crashes - 1))
+
+
+def crash_without_gap(world: World, server: int, zombie: int) -> World:
+    """The same in one step with the submission of its crash procedure; no HBase does so."""
+    world = crash(world, server, zombie)
+    return with_life(world, server, world.lives[server]._replace(status=CRASHING, step=SUBMITTED))
 
 
 def _memory(world: World, server: int, peer: int) -> Offsets | None:

@@ -5,8 +5,14 @@ from collections.abc import Sequence
 from pipelines.simulate.adversary.game import Game, Loss, Move, State
 
 
-def shrink(game: Game, loss: Loss) -> Loss:
-    """The same kind of loss in fewer moves; none of them can be left out any more."""
+def shrink(game: Game, loss: Loss, held_by: Game | None = None) -> Loss:
+    """The same kind of loss in fewer moves; none of them can be left out any more.
+
+    Args:
+        game: that loses.
+        loss: what it loses.
+        held_by: a game that loses nothing by the history, and must not lose by a shorter one.
+    """
     moves, shrunk = list(loss.moves), True
     while shrunk:
         shrunk = False
@@ -15,7 +21,7 @@ def shrink(game: Game, loss: Loss) -> Loss:
             while place >= 0:
                 shorter = (*moves[:place], *moves[place + length :])
                 found = loss_of(game, shorter)
-                if found is not None:
+                if found is not None and (held_by is None or loss_of(held_by, shorter) is None):
                     moves, loss, shrunk = list(shorter), found, True
                 place -= 1
     return loss

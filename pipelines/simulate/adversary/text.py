@@ -13,6 +13,7 @@ TOLD: dict[str, Callable[[Names, _Arguments], str]] = {
     "archive": lambda n, a: f"{_rs(n, a[0])} archives its oldest WAL{_group(n, a[1])}",
     "ship": lambda n, a: f"{_rs(n, a[0])} writes its next offset for {n.peer(a[1])}{_group(n, a[2])}",
     "crash": lambda n, a: f"{_rs(n, a[0])} crashes: off the online list, no crash procedure yet",
+    "crash_without_gap": lambda n, a: f"{_rs(n, a[0])} crashes, its crash procedure is submitted at once",
     "zombie_ships": lambda n, a: f"{_rs(n, a[0])}, taken for dead, writes one more offset for {n.peer(a[1])}",
     "recovered_ships": lambda n, a: f"{_rs(n, a[1])} ships its recovered queue of {_rs(n, a[2])} for {n.peer(a[0])}",
     "submit": lambda n, a: f"{'HBCK' if a[1] else ''}ServerCrashProcedure of {_rs(n, a[0])} is submitted",
@@ -26,6 +27,7 @@ TOLD: dict[str, Callable[[Names, _Arguments], str]] = {
     ),
     "remove_queues": lambda n, a: f"{_rs(n, a[0])}: ReplicationSyncUp has shipped its queues, rows are removed",
     "finish": lambda n, a: f"the crash procedure of {_rs(n, a[0])} ends",
+    "forget": lambda n, a: f"the master forgets the crash procedure of {_rs(n, a[0])}{_after(a[1])}",
     "fail_over": lambda _, _a: "another master takes over, and loads",
     "sync_up": lambda _, _a: "ReplicationSyncUp ships every queue, and leaves a flag file for each server",
     "load": lambda _, _a: "the master is initialized",
@@ -97,6 +99,10 @@ def _rs(names: Names, server: int) -> str:
 
 def _source(arguments: _Arguments) -> int:
     return arguments[1] if arguments[2] < 0 else arguments[2]
+
+
+def _after(at_once: int) -> str:
+    return "" if at_once else ", 15 minutes after its end"
 
 
 def _group(names: Names, group: int) -> str:

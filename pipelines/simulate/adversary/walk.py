@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from pipelines.simulate.adversary.game import Game, Loss, Move, Plan, State
 from pipelines.simulate.adversary.mutants import MUTANTS, STRICT, TOO_CAUTIOUS, Mutant
-from pipelines.simulate.adversary.scope import Scope, ServerPlan
+from pipelines.simulate.adversary.scope import FORGETS, REMEMBERS, Scope, ServerPlan
 
 DESIGN_ITSELF = Mutant("design", "nothing is taken away")
 _MOST_MOVES = 400
@@ -65,7 +65,7 @@ def random_scope(seed: int) -> Scope:
             servers.append(ServerPlan(host, wals=wals, archived=wals, dead=True, owner=count - 1, row=0))
         else:
             servers.append(ServerPlan(host, wals=wals, archived=draw.randint(0, wals - 1), row=row))
-    rare = [draw.random() < 0.2 for _ in range(8)]
+    rare = [draw.random() < 0.2 for _ in range(9)]
     return Scope(
         name=f"seed-{seed}",
         servers=tuple(servers),
@@ -83,6 +83,7 @@ def random_scope(seed: int) -> Scope:
         hbck=rare[5],
         cleaner=2 * rare[6],
         sync_up=rare[7],
+        memory=FORGETS if rare[8] else REMEMBERS,
     )
 
 

@@ -68,6 +68,33 @@ def same_crashes(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, membership_2=replace(second, crashing=first.crashing))
 
 
+def looks_in_time(snapshot: Snapshot) -> Snapshot:
+    """As if the second look had followed the first at once."""
+    first = next(step for step in snapshot.steps if step.step == "crashing")
+    return replace(snapshot, steps=tuple(replace(step, finished_at=first.started_at) for step in snapshot.steps))
+
+
+def ended_unread(seen: Seen) -> Seen:
+    """As if the master listed unfinished crash procedures alone."""
+    return seen._replace(
+        crashing=seen.crashing._replace(ended=0, ended_hbck=0),
+        crashing_2=seen.crashing_2._replace(ended=0, ended_hbck=0),
+    )
+
+
+def ended_as_unfinished(seen: Seen) -> Seen:
+    """As if what was unfinished at the first look and has ended at the second were unfinished still."""
+    first, second = seen.crashing, seen.crashing_2
+    still = (second.ended | second.ended_hbck) & (first.plain | first.hbck)
+    return seen._replace(crashing_2=second._replace(plain=second.plain | still))
+
+
+def ended_for_ever(seen: Seen) -> Seen:
+    """As if every crash procedure that the master remembers at the second look had ended in between."""
+    second = seen.crashing_2
+    return seen._replace(crashing_2=second._replace(plain=second.plain | second.ended | second.ended_hbck))
+
+
 def rows_as(change: Callable[[QueueRow], QueueRow]) -> Weakening:
     """Every row of the view changed."""
     return Weakening(view=lambda view: replace(view, rows=tuple(map(change, view.rows))))

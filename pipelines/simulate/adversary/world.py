@@ -18,7 +18,7 @@ ABSENT, STORED = range(2)
 IDLE, ADD_SUBMITTED, ADD_REFRESHING, REMOVE_QUEUES, TO_STANDBY, FROM_STANDBY = range(6)
 """A peer's own procedure: none; AddPeer before and after the storage; RemovePeer after it; sync state transitions."""
 NO_MIGRATION, ZK_ONLY, MIGRATING, COPIED = range(4)
-"""Queues in ZooKeeper: none; there and no procedure says so; procedure running; rows copied, znodes still there."""
+"""Queues in ZooKeeper: none; there and no procedure says so; procedure running; rows copied and znodes gone."""
 OWN = -1
 """Source of a normal queue: its owner."""
 NOTHING = 1 << 30
@@ -107,6 +107,8 @@ class World(NamedTuple):
         migration: NO_MIGRATION to COPIED.
         znodes: queues that are only in ZooKeeper.
         synced: dead servers with a flag file of ReplicationSyncUp, a bit each.
+        forgotten: dead servers whose crash procedure the master lists no more, a bit each.
+        quarters: how often 15 minutes have passed for it.
         gone: WALs (server, group, number) that HMaster's cleaner has deleted.
         cleaner: its run, or None; the barrier is RUNNING meanwhile.
         budget: what may still happen.
@@ -120,6 +122,8 @@ class World(NamedTuple):
     migration: int
     znodes: tuple[Row, ...]
     synced: int
+    forgotten: int
+    quarters: int
     gone: tuple[tuple[int, int, int], ...]
     cleaner: CleanerRun | None
     budget: Budget
@@ -160,6 +164,8 @@ def first_world(scope: Scope) -> World:
         migration=ZK_ONLY if scope.migration else NO_MIGRATION,
         znodes=tuple(sorted(in_zookeeper)),
         synced=0,
+        forgotten=sum(1 << number for number, life in enumerate(lives) if life.status == DEAD),
+        quarters=0,
         gone=(),
         cleaner=None,
         budget=Budget(

@@ -1,0 +1,158 @@
+"""The text of docs/proof.md: scripts/proof_head.md, the model's source, and what the searches found.
+
+`generate_proof.py` writes it; a test holds the page to it.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pipelines.simulate.adversary import cleaner, master, peers, servers, text
+from pipelines.simulate.adversary.game import Game, Move, Plan
+from pipelines.simulate.adversary.histories import WRITTEN
+from pipelines.simulate.adversary.mutants import MUTANTS
+from pipelines.simulate.adversary.names import Names
+from pipelines.simulate.adversary.scenarios import KEPT, SCOPES
+from pipelines.simulate.adversary.shrink import loss_of
+from pipelines.simulate.adversary.walk import mutant as mutant_of
+
+PROJECT = Path(__file__).resolve().parent.parent
+Found = dict[str, Any]
+TOLD_WHOLE = "ended-crashes-unread"
+"""The mutant whose history is told a step a line: what the product's capture once lost."""
+
+
+def render(results: Found) -> str:
+    """The whole page."""
+    page = (PROJECT / "scripts" / "proof_head.md").read_text(encoding="utf-8")
+    parts = {
+        "ACTIONS": actions_table(),
+        "SCOPES": scopes_table(results["scopes"]),
+        "MUTANTS": mutants_table(results["mutants"]),
+        "CODE": states_of_code(results),
+        "WALKS": walks_table(results["walks"]),
+        "HISTORY": history(TOLD_WHOLE, results["mutants"][TOLD_WHOLE]),
+        "KEPT": kept_table(results["mutants"]),
+    }
+    for name, part in parts.items():
+        page = page.replace(f"{{{{{name}}}}}", part)
+    return page
+
+
+def actions_table() -> str:
+    """Every action of the cluster with what it stands for, from the docstrings."""
+    rows = []
+    for module, who in ((servers, "server"), (master, "master"), (peers, "peers"), (cleaner, "cleaner")):
+        functions = {**vars(module), **vars(getattr(module, "Cleaner", object))}
+        for name, function in functions.items():
+            if callable(function) and getattr(function, "__module__", "") == module.__name__ and name in text.TOLD:
+                rows.append(f"| {who} | `{name}` | {first_line(function)} |")
+    return "\n".join(["| who | action | what it is in HBase |", "|---|---|---|", *rows])
+
+
+def first_line(function: Callable[..., object]) -> str:
+    """The first line of a docstring."""
+    return (function.__doc__ or "").partition("\n")[0].replace("|", "\\|")
+
+
+def scopes_table(scopes: Mapping[str, Found]) -> str:
+    """What was searched with nothing taken away."""
+    rows = [
+        f"| {name} | {len(SCOPES[name].servers)} | {found['states']:,} | {found['captures']:,} | "
+        f"{'all' if found['finished'] else 'not all'} | {'**yes**' if found['loss'] else 'none'} |"
+        for name, found in scopes.items()
+        if name in SCOPES
+    ]
+    head = "| cluster | servers | states | captures with something to lose | searched | loss |"
+    return "\n".join([head, "|---|---|---|---|---|---|", *rows])
+
+
+def mutants_table(found: Mapping[str, Found]) -> str:
+    """Every mutant that loses a WAL, with its counterexample in one cell."""
+    rows = []
+    for mutant in MUTANTS:
+        entry = found[mutant.name]
+        if entry["by"] is None:
+            continue
+        how = f"shortest, {entry['states']:,} states" if entry["by"] == "search" else "written, then shrunk"
+        rows.append(
+            f"| `{mutant.name}` | {mutant.what} | {entry['scope']} | {len(entry['moves'])} | {how} | {steps(entry)} |"
+        )
+    head = (
+        "| mutant | what it does instead | cluster | steps | found | counterexample: what happens between the reads |"
+    )
+    return "\n".join([head, "|---|---|---|---|---|---|", *rows])
+
+
+def kept_table(found: Mapping[str, Found]) -> str:
+    """Every mutant that loses nothing, with what its piece is kept for."""
+    rows = []
+    for mutant in MUTANTS:
+        entry = found[mutant.name]
+        if entry["by"] is not None:
+            continue
+        states = sum(one["states"] for one in entry["looked"].values())
+        finished = sum(one["finished"] for one in entry["looked"].values())
+        searched = f"{states:,} states in {len(entry['looked'])} clusters, {finished} of them to the end"
+        rows.append(f"| `{mutant.name}` | {mutant.what} | {searched} | {need(mutant.name, entry['shown'])} |")
+    return "\n".join(
+        ["| mutant | what it does instead | searched without a loss | kept for |", "|---|---|---|---|", *rows]
+    )
+
+
+def need(name: str, shown: Found) -> str:
+    """What a search has shown a piece to be needed for."""
+    kept = KEPT[name]
+    if kept.both is None:
+        said = f"HBase's own cleaner keeps a WAL ({shown['reason']}) that it lets go"
+    else:
+        said = (
+            f"`{kept.behind}` alone loses nothing there either ({shown['behind_states']:,} states, all), both together "
+            f"(`{kept.both}`) lose a WAL"
+        )
+    return f"{said}; {kept.scope}, {shown['states']:,} states: {steps(shown)}"
+
+
+def steps(entry: Found) -> str:
+    """A counterexample in one line: reads in a row are drawn together."""
+    scope = {**SCOPES, **WRITTEN}[entry["scope"]]
+    words: list[str] = []
+    for name, arguments in entry["moves"]:
+        told = text.told(scope, (name, tuple(arguments)))
+        if told.startswith("capture: ") and words and words[-1].startswith("["):
+            words[-1] = f"{words[-1].partition(' …')[0]} … {name}]".replace("] …", " …")
+        elif told.startswith("capture: "):
+            words.append(f"[{name}]")
+        else:
+            words.append(told)
+    return "; ".join(words)
+
+
+def history(name: str, entry: Found) -> str:
+    """One counterexample, a step a line."""
+    scope, weakened = WRITTEN[entry["scope"]], mutant_of(name)
+    moves: list[Move] = [(name, tuple(arguments)) for name, arguments in entry["moves"]]
+    loss = loss_of(Game(Plan(scope, weakened.order, weakened.weakening)), moves)
+    if loss is None:
+        raise SystemExit(f"the recorded history of {name} loses nothing any more: search again")
+    names = Names(scope)
+    return "\n".join(["```", text.beginning(scope), text.story(scope, moves), text.ending(names.scope, loss), "```"])
+
+
+def states_of_code(results: Found) -> str:
+    """Whether one state of rule and model has found it all."""
+    found = {entry.get("code_sha256", "")[:16] for kind in ("scopes", "mutants") for entry in results[kind].values()}
+    if len(found) == 1:
+        return f"All tables but that of the seeds were found by one state of rule and model, `{min(found)}`."
+    return f"The tables were found by {len(found)} states of rule and model; `--search` makes them one."
+
+
+def walks_table(walks: list[Found]) -> str:
+    """What was played by seed."""
+    rows = [
+        f"| {entry['first_seed']:,} … {entry['first_seed'] + entry['seeds'] - 1:,} | {entry['contested']:,} | "
+        f"{entry['moves']:,} | {entry['violations']:,} | `{entry['code_sha256'][:16]}` |"
+        for entry in walks
+    ]
+    head = "| seeds | histories with something to lose | steps | violations | code |"
+    return "\n".join([head, "|---|---|---|---|---|", *rows])
