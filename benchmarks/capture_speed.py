@@ -55,7 +55,7 @@ IMAGE_HEAD = (
 
 @dataclass(frozen=True)
 class CaptureSpeed:
-    """One capture; `listing_seconds` of them are the step `files`, peaks are resident sets."""
+    """One capture; `listing_seconds` of them until all files were read, peaks are resident sets."""
 
     source: str
     files: int
@@ -132,19 +132,18 @@ def measured(work: Path, source: str, config_file: Path, heap: str) -> CaptureSp
     config = load_config(str(config_file), context)
     assert config.wal_root is not None
     assert config.capture is not None
-    started = time.perf_counter()
+    began, started = time.time(), time.perf_counter()
     outcome = capture_cluster(CLUSTER, config.wal_root, config.capture, f"file:{work}/snapshot", context)
     seconds = time.perf_counter() - started
     jvm, python = jvm_peak_bytes(), peak_bytes("self")
     spark.stop()
     written = parse_snapshot(json.loads((work / "snapshot" / "snapshot.json").read_text(encoding="utf-8")))
-    listing, after = written.steps[0], written.steps[1]
-    # an image is one moment: what reading it took lies between the start of the capture and the next step
-    listed = listing.finished_at - listing.started_at or max(after.started_at - listing.started_at, 0)
+    # an image is one moment, so what reading it took is told by the start of the next step
+    listed = written.steps[1].started_at / 1000 - began
     live = collections((work / "session" / "gc.log").read_text(encoding="utf-8")).live_bytes
     files = outcome.result["files"]
     assert isinstance(files, int)
-    return CaptureSpeed(source, files, session_seconds, seconds, listed / 1000, jvm, python, live)
+    return CaptureSpeed(source, files, session_seconds, seconds, listed, jvm, python, live)
 
 
 def of_hdfs(work: Path, source: str, files: int, heap: str) -> CaptureSpeed:
@@ -186,6 +185,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="walsafe-capture-", dir=args.work) as scratch:
         take = of_hdfs if args.source in {"hadoop", "webhdfs"} else of_text
         speed = take(Path(scratch), args.source, args.files, args.heap)
+    if speed.files < args.files:
+        raise SystemExit(f"{speed.files:,} files were captured, {args.files:,} were there")
     say(f"{speed.files:,} files in {speed.seconds:.1f} s, {speed.files / speed.seconds:,.0f} files/s")
     add(run, "capture", asdict(speed), args.out)
 

@@ -57,17 +57,22 @@ def sizes(run: Run) -> str:
         ("--:", "--:", "--:", "---", "--:", "--:"),
     ]
     for before, job in zip([None, *jobs], jobs, strict=False):
-        added = "" if before is None else f"{marginal(before, job):,.0f}"
+        added = _added(before, job)
         per_second = f"{job.files / job.seconds:,.0f}"
         paused = f"{job.gc_seconds:.1f} s"
         rows.append((f"{job.files:,}", f"{job.seconds:.1f}", per_second, memory(job), paused, added))
-    return f"{markdown(rows)}\n\nThe heap is {jobs[0].heap} for all of them. {FLAT}"
+    return f"{markdown(rows)}\n\nThe heap is {jobs[0].heap} for all of them.\n{FLAT}".rstrip()
+
+
+def _added(smaller: JobSpeed | None, larger: JobSpeed) -> str:
+    if smaller is None:
+        return ""
+    return "cost no time" if larger.seconds <= smaller.seconds else f"{marginal(smaller, larger):,.0f}"
 
 
 def marginal(smaller: JobSpeed, larger: JobSpeed) -> float:
-    """Files/s of the files that the larger job has more; infinite where these cost no time."""
-    seconds = larger.seconds - smaller.seconds
-    return (larger.files - smaller.files) / seconds if seconds > 0 else float("inf")
+    """Files/s of the files that the larger job has more; the larger one must have taken longer."""
+    return (larger.files - smaller.files) / (larger.seconds - smaller.seconds)
 
 
 def nights(run: Run) -> str:
