@@ -87,6 +87,7 @@ class StandaloneCluster:
             **clean_environment(),
             "SPARK_HOME": str(SPARK_HOME),
             "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",  # a fixed port that nobody here asks
             "SPARK_LOCAL_IP": LOCALHOST,
         }
         self.work.mkdir(parents=True, exist_ok=True)
