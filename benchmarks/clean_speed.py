@@ -28,6 +28,7 @@ from pyspark.sql import SparkSession
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.hdfs_files import make_files
 from jobs.capture import capture_cluster
 from jobs.config import load_config
 from jobs.context import JobContext
@@ -35,9 +36,7 @@ from jobs.session import local_session
 from jobs.wiring import Places, run_reconcile
 from jobs.wiring_cleanup import cleanup
 from pipelines.domain.snapshot import Retention
-from pipelines.hadoop_jvm import HadoopJvm
 from pipelines.simulate.on_disk import write_answers
-from pipelines.sinks.java_handles import JavaHandles, JavaLoop
 from pipelines.use_cases.cleanup.clean import CleanRequest, clean
 from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
 from pipelines.use_cases.cleanup.purge import PurgeRequest, purge
@@ -47,7 +46,6 @@ from tests.small_cluster import H1, H2, group, small, with_snapshot
 
 CLUSTER, RUN, ROOT = "bench", "night", "/hbase"
 FIRST_WAL = 1_760_000_000_000
-CHUNK = 10_000
 BATCH = 5_000
 """The default of `clean.batch`."""
 
@@ -76,7 +74,8 @@ class Bench:
 
     def lay_out(self, files: int) -> None:
         """oldWALs and WALs in HDFS, HBase's answers on the disk, and the configuration."""
-        make_files(self.spark, self.wal_root, files)
+        names = (f"oldWALs/{group((H1, H2)[index % 2])}.{FIRST_WAL + index}" for index in range(files))
+        make_files(self.spark, self.wal_root, names)
         for server in (H1, H2):
             self.hdfs.file_system().mkdirs(self.hdfs.path(f"{ROOT}/WALs/{server}"))
         self.hdfs.file_system().mkdirs(self.hdfs.path("/quarantine"))
@@ -140,24 +139,6 @@ class Clocked:
         if name == "intend" and not self._told:
             self._told.append(time.perf_counter())
         return getattr(self._inner, name)
-
-
-def make_files(spark: SparkSession, root: str, count: int) -> None:
-    """Empty WALs of both servers, one after the other in time."""
-    hadoop = HadoopJvm.of(spark)
-    handles = JavaHandles(hadoop)
-    path = "org.apache.hadoop.fs.Path"
-    files = hadoop.path(root).getFileSystem(hadoop.conf)
-    create = handles.virtual("org.apache.hadoop.fs.FileSystem", "createNewFile", "boolean", path).bindTo(files)
-    text = handles.static("java.lang.String", "valueOf", "java.lang.String", "boolean")
-    names = [f"{root}/oldWALs/{group((H1, H2)[index % 2])}.{FIRST_WAL + index}" for index in range(count)]
-    loop = JavaLoop(handles, 8)
-    for begin in range(0, count, CHUNK):
-        chunk = names[begin : begin + CHUNK]
-        step = handles.then(handles.texts(chunk), handles.constructor(path, "java.lang.String"), create, text)
-        if loop.run(step, len(chunk)) != ["true"] * len(chunk):
-            raise SystemExit("the files could not be made")
-    loop.close()
 
 
 def timed(what: str, files: int, bench: Bench, job: Callable[[], Outcome]) -> Outcome:

@@ -2,6 +2,7 @@
 
     python benchmarks/generate.py --files 10000000 --out DIR              one cluster
     python benchmarks/generate.py --files 2000000 --clusters 500 --out DIR   a fleet: a few large clusters, many small
+    … --largest 0.6                                      the first cluster of the fleet has 60 % of all files
     … --names FILE                                       also the bare file names, a line each, for HBase's own cleaner
 
 Of the files under oldWALs 2.5 % belong to hbase:meta, 0.5 % have a valid name outside the form <group>.<13 digits>,
@@ -205,9 +206,17 @@ def _told(batches: Iterator[FileBatch], names: TextIO | None) -> Iterator[FileBa
         yield batch
 
 
-def fleet(shape: Shape, clusters: int) -> Iterator[Shape]:
-    """Many clusters that share the files with the skew of real fleets: cluster k gets a share of 1/k."""
+def fleet(shape: Shape, clusters: int, largest: float | None = None) -> Iterator[Shape]:
+    """Many clusters that share the files with the skew of real fleets: cluster k gets a share of 1/k.
+
+    Args:
+        shape: of all of them together.
+        clusters: how many.
+        largest: share of the first one, 0 to 1; None = as the others.
+    """
     weights = 1 / np.arange(1, clusters + 1)
+    if largest is not None and clusters > 1:
+        weights[0] = weights[1:].sum() * largest / (1 - largest)
     shares = np.maximum((weights / weights.sum() * shape.files).astype(int), 1)
     for number, files in enumerate(shares.tolist()):
         servers = int(min(shape.servers, max(3, files // 5_000)))
@@ -223,6 +232,7 @@ def main() -> None:
     parser.add_argument("--peers", type=int, default=4, help="replication peers a cluster; the last one is disabled")
     parser.add_argument("--groups-per-server", type=int, default=4, help="WAL groups a server; 1 = no multiwal")
     parser.add_argument("--clusters", type=int, default=0, help="make --out a fleet of that many clusters")
+    parser.add_argument("--largest", type=float, help="share of the fleet's first cluster, below 1 (default: 1/k)")
     parser.add_argument("--cluster", default="bench", help="name of the single cluster")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--now-ms", type=int, help="start of step `files`, ms since the epoch; default: 15 minutes ago")
@@ -236,7 +246,7 @@ def main() -> None:
         names = stack.enter_context(args.names.open("w", encoding="utf-8")) if args.names else None
         if args.clusters:
             args.out.mkdir(parents=True)
-            for one in fleet(shape, args.clusters):
+            for one in fleet(shape, args.clusters, args.largest):
                 write(one, args.out / one.cluster, names)
         else:
             write(shape, args.out, names)

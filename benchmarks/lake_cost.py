@@ -6,7 +6,8 @@ reconcile itself writes the tables, on the listings of generate.py, one night af
 maintain runs twice with --execute: by the clock of the last night, and as if more than `maintain.keep.wal_verdicts`
 had passed. "live" is what the newest version of a table needs, "on disk" has the files that VACUUM removes a week later
 too, and "log" is Delta's own. The year is extrapolated from the live bytes of a night, with the default times of the
-configuration: wal_verdicts 90 nights, the others 365.
+configuration: wal_verdicts 90 nights, lists and snapshots 30, the other tables more than the year. What is recorded in
+benchmarks/results/lake_cost.jsonl becomes the table in docs/maintain.md.
 """
 
 import argparse
@@ -14,14 +15,16 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.reconcile_speed import At, make_snapshot, reconcile
+from benchmarks.bench import At, bytes_below, make_snapshot, reconcile
+from benchmarks.records import RESULTS, add, begin
+from benchmarks.year import year
 from jobs.config import Config
 from jobs.context import JobContext
 from jobs.session import local_session
@@ -31,8 +34,6 @@ from pipelines.domain.settings import DAY_MS
 from pipelines.sinks.lake_maintenance import LakeMaintenance
 from schemas.registry import DECISION_TABLES
 from schemas.wal_verdicts import WAL_VERDICTS
-
-YEAR = 365
 
 
 @dataclass(frozen=True)
@@ -80,28 +81,18 @@ def table(title: str, found: list[Cost], files: int) -> str:
     return "\n".join(lines)
 
 
-def below(folder: Path) -> int:
-    """Bytes of all files below a folder."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def year(found: list[Cost], keep_days: dict[str, int]) -> int:
-    """Live bytes after a year of such nights; `keep_days` by table."""
-    return round(sum(one.live_bytes / max(one.nights, 1) * min(keep_days[one.name], YEAR) for one in found))
-
-
-def measure(spark: SparkSession, work: Path, files: int, nights: int) -> None:
+def measure(spark: SparkSession, work: Path, files: int, nights: int) -> dict[str, object]:
     lake, snapshot_bytes = work / "lake", 0
     for night in range(nights):
         snapshot = make_snapshot(work, files, night)
-        snapshot_bytes = below(snapshot)
-        seconds, _, _ = reconcile(spark, snapshot, lake, night)
+        snapshot_bytes = bytes_below(snapshot)
+        seconds = reconcile(spark, snapshot, lake, night).seconds
         shutil.rmtree(snapshot)
         print(f"night {night + 1} of {nights}: {seconds:.1f} s", file=sys.stderr, flush=True)
     keeper = LakeMaintenance(spark, f"file:{lake}")
     before = costs(keeper, lake)
     print(table(f"{files:,} files a night, as reconcile leaves them", before, files))
-    list_bytes = below(work / "lake-lists") // nights
+    list_bytes = bytes_below(work / "lake-lists") // nights
     print(f"a snapshot: {human_bytes(snapshot_bytes)}; a list: {human_bytes(list_bytes)}")
     policy = retention_policy(Config())
     keep_days = {name: time // DAY_MS for name, time in policy.tables_ms.items()}
@@ -118,10 +109,14 @@ def measure(spark: SparkSession, work: Path, files: int, nights: int) -> None:
         if outcome.exit_code:
             raise SystemExit(outcome.text)
         print(table(f"{title} ({seconds:.1f} s)", costs(keeper, lake), files))
-    kept = year(before, keep_days)
-    never = year(before, dict.fromkeys(keep_days, YEAR))
-    print(f"\na year of such nights: {human_bytes(never)} without maintain, {human_bytes(kept)} with it")
-    print(f"that is {never / files:,.0f} and {kept / files:,.0f} bytes for each file of a usual listing")
+    days = {**keep_days, "lists": policy.lists_ms // DAY_MS, "snapshots": policy.snapshots_ms // DAY_MS}
+    nightly = {one.name: one.live_bytes / max(one.nights, 1) for one in before}
+    kinds = [
+        {"name": name, "bytes_a_night": a_night, "nights_kept": days[name], "is_table": name in keep_days}
+        for name, a_night in {**nightly, "snapshots": snapshot_bytes, "lists": list_bytes}.items()
+    ]
+    log_bytes = sum(one.log_bytes for one in before)
+    return {"files": files, "nights": nights, "kinds": kinds, "log_bytes": log_bytes, "maintain_seconds": seconds}
 
 
 def main() -> None:
@@ -129,16 +124,20 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=200_000, help="files under oldWALs (default: 200,000)")
     parser.add_argument("--nights", type=int, default=12, help="nights (default: 12)")
     parser.add_argument("--work", type=Path, help="parent of the scratch directory (default: TMPDIR)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     if args.nights < 5:
         parser.error("--nights: at least 5, for the newest four are always kept")
+    run = begin(__file__, sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="walsafe-cost-", dir=args.work) as scratch:
         work = Path(scratch)
         spark = local_session(work, memory="4g", quick_start=False)
         try:
-            measure(spark, work, args.files, args.nights)
+            point = measure(spark, work, args.files, args.nights)
         finally:
             spark.stop()
+    add(run, "lake_cost", point, args.out)
+    print(year(replace(run, points=(point,))))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
-"""What reconcile_speed.py measured, as a table, as results.json, and between the markers of README.md."""
+"""What reconcile_speed.py measured, and its table."""
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from statistics import median
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 MIB, GIB = 1 << 20, 1 << 30
-BEGIN, END = "<!-- results: written by reconcile_speed.py -->", "<!-- end of results -->"
 
 
 @dataclass(frozen=True)
@@ -25,13 +23,20 @@ class CleanerSpeed:
 
 @dataclass(frozen=True)
 class DecisionSpeed:
-    """Warm runs of read → decide → count by reason, seconds; `duckdb_seconds`: the same counts by DuckDB."""
+    """Warm runs of read → decide → count by reason, seconds.
+
+    Attributes:
+        duckdb_seconds: the same counts by DuckDB; `polars_seconds` by polars.
+        duckdb_rows_seconds: read → decide → Parquet by DuckDB: the rows of `wal_verdicts`.
+    """
 
     files: int
     by_reason: dict[str, int]
     seconds: list[float]
     hbase_deletes: int
     duckdb_seconds: list[float]
+    polars_seconds: list[float] = field(default_factory=list)
+    duckdb_rows_seconds: list[float] = field(default_factory=list)
 
     @property
     def per_second(self) -> float:
@@ -40,7 +45,14 @@ class DecisionSpeed:
 
 @dataclass(frozen=True)
 class JobSpeed:
-    """One whole job; peaks are resident sets."""
+    """One whole job.
+
+    Attributes:
+        jvm_peak_bytes: resident set, which grows to the heap's size whatever is in it; `python_peak_bytes` too.
+        heap_live_bytes: most of the heap that was in use after a collection.
+        gc_seconds: the collector had the program stand still.
+        heap: its fixed size, as `-Xmx` takes it.
+    """
 
     files: int
     listed: int
@@ -48,39 +60,23 @@ class JobSpeed:
     seconds: float
     jvm_peak_bytes: int
     python_peak_bytes: int
-
-
-@dataclass(frozen=True)
-class NightsSpeed:
-    """The job night after night, seconds."""
-
-    files: int
-    seconds: list[float]
+    heap_live_bytes: int = 0
+    gc_seconds: float = 0.0
+    heap: str = "4g"
 
     @property
-    def early(self) -> float:
-        """Median of the first half, without the night that makes the tables."""
-        return median(self.seconds[1 : 1 + len(self.seconds) // 2])
-
-    @property
-    def late(self) -> float:
-        return median(self.seconds[-(len(self.seconds) // 2) :])
+    def whole_seconds(self) -> float:
+        """With the start of the session."""
+        return self.seconds + self.session_seconds
 
 
 @dataclass(frozen=True)
 class Speed:
-    """One run of the benchmark.
+    """One run of the benchmark."""
 
-    Attributes:
-        load: the machine's 1-minute load average before it began: what others did to these times.
-    """
-
-    cores: int
-    load: float
     cleaner: CleanerSpeed
     decision: DecisionSpeed
     jobs: list[JobSpeed]
-    nights: NightsSpeed | None
 
     @property
     def decision_ratio(self) -> float:
@@ -90,6 +86,32 @@ class Speed:
     def cleaner_seconds(self, files: int) -> float:
         """What HBase's cleaner needs for that many files at its best speed."""
         return files / self.cleaner.per_second
+
+    def rows_ratio(self, job: JobSpeed) -> float | None:
+        """The whole job, session included, by DuckDB's time for the same rows; None where it had other files."""
+        if job.files != self.decision.files or not self.decision.duckdb_rows_seconds:
+            return None
+        return job.whole_seconds / min(self.decision.duckdb_rows_seconds)
+
+
+def speed_of(point: Mapping[str, Any]) -> Speed:
+    """A recorded run; what an older one lacks is left out."""
+    return Speed(
+        CleanerSpeed(**point["cleaner"]),
+        DecisionSpeed(**point["decision"]),
+        [JobSpeed(**job) for job in point["jobs"]],
+    )
+
+
+def markdown(rows: list[tuple[str, ...]]) -> str:
+    """A Markdown table; the first two rows are its head."""
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def memory(job: JobSpeed) -> str:
+    """What a job took."""
+    resident = f"resident: JVM {job.jvm_peak_bytes / GIB:.1f} GiB, Python {job.python_peak_bytes / MIB:.0f} MiB"
+    return f"heap in use {job.heap_live_bytes / MIB:.0f} MiB; {resident}" if job.heap_live_bytes else resident
 
 
 def table(speed: Speed) -> str:
@@ -115,54 +137,29 @@ def table(speed: Speed) -> str:
             "",
         ),
     ]
-    fastest = min(decision.duckdb_seconds)
-    rows.append(
-        (
-            "yardstick: the same counts by DuckDB, 2 threads",
-            f"{decision.files:,}",
-            f"{fastest:.1f}",
-            f"{decision.files / fastest:,.0f}",
-            f"walsafe does {fastest / min(decision.seconds):.2f} of its files/s",
-            "",
+    for name, seconds in (("DuckDB", decision.duckdb_seconds), ("polars", decision.polars_seconds)):
+        if seconds:
+            compared = f"walsafe does {min(seconds) / min(decision.seconds):.2f} of its files/s"
+            rows.append(_yardstick(f"the same counts by {name}", decision.files, min(seconds), compared))
+    if decision.duckdb_rows_seconds:
+        rows.append(
+            _yardstick("read, decide, Parquet by DuckDB", decision.files, min(decision.duckdb_rows_seconds), "")
         )
-    )
     for job in speed.jobs:
-        needed = speed.cleaner_seconds(job.files)
+        needed, ratio = speed.cleaner_seconds(job.files), speed.rows_ratio(job)
+        compared = f"{job.whole_seconds / needed:.2f} of its time to decide alone ({needed:.0f} s)"
         rows.append(
             (
                 "walsafe: the whole job, cold, fresh lake",
                 f"{job.files:,}",
                 f"{job.seconds:.1f} + {job.session_seconds:.1f} session",
                 f"{job.files / job.seconds:,.0f}",
-                f"{(job.seconds + job.session_seconds) / needed:.2f} of its time to decide alone ({needed:.0f} s)",
-                f"peak RSS: JVM {job.jvm_peak_bytes / GIB:.1f} GiB, Python {job.python_peak_bytes / MIB:.0f} MiB",
+                compared + (f"; {ratio:.1f} times DuckDB's for the same rows" if ratio else ""),
+                memory(job),
             )
         )
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    if speed.nights:
-        nights = speed.nights
-        count = len(nights.seconds)
-        times = nights.seconds
-        lines += [
-            "",
-            f"{count} nights of {nights.files:,} files in one lake, warm, in seconds:",
-            "",
-            "| night 1 (makes the tables) | night 2 | last night | median without night 1: first half | last half |",
-            "| --: | --: | --: | --: | --: |",
-            f"| {times[0]:.1f} | {times[1]:.1f} | {times[-1]:.1f} | {nights.early:.1f} | {nights.late:.1f} |",
-        ]
-    return "\n".join(lines)
+    return markdown(rows)
 
 
-def publish(speed: Speed, command: str, out: Path, template: Path) -> None:
-    """Write results.json, and README.md with the table in the place of the one before."""
-    out.mkdir(parents=True, exist_ok=True)
-    document = {"command": command, "decision_ratio": speed.decision_ratio, **asdict(speed)}
-    (out / "results.json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    before, _, rest = (template / "README.md").read_text(encoding="utf-8").partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise ValueError(f"{template / 'README.md'} has no lines {BEGIN} and {END}")
-    where = f"On {speed.cores} cores, with a load average of {speed.load:.1f} before it began:"
-    made = f"{where}\n\n```bash\n{command}\n```\n\n{table(speed)}\n"
-    (out / "README.md").write_text(f"{before}{BEGIN}\n{made}{END}{after}", encoding="utf-8")
+def _yardstick(what: str, files: int, seconds: float, compared: str) -> tuple[str, ...]:
+    return (f"yardstick: {what}, 2 threads", f"{files:,}", f"{seconds:.1f}", f"{files / seconds:,.0f}", compared, "")

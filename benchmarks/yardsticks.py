@@ -2,50 +2,98 @@
 
 It is given the tables that walsafe broadcasts (`DecisionFrames`), so it answers the same question by the same lookups,
 for the names of the benchmark: the traps of `docs/verdicts.md` that do not occur there are left out. A count that
-differs from walsafe's is an error, not a result.
+differs from walsafe's is an error, not a result; `write_rows` writes all columns of `wal_verdicts`, and `rows_of` says
+whether the rows are those of the job.
 """
 
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 
 from pipelines.transforms.verdicts import DecisionFrames, start_column
 
-QUERY = """
+LOOKED_UP = """
 WITH named AS (
-    SELECT path, epoch_ms(modification_time) AS modified, ends_with(path, '.meta') AS meta,
+    SELECT path, length, modification_time, epoch_ms(modification_time) AS modified, ends_with(path, '.meta') AS meta,
            CASE WHEN ends_with(path, '.meta') THEN left(path, -5) ELSE path END AS bare
     FROM read_parquet($files)
 ), cut AS (
     SELECT *, CASE WHEN substr(bare, -14, 1) = '.' THEN try_cast(right(bare, 13) AS BIGINT) END AS number
     FROM named
 ), taken AS (
-    SELECT meta, modified, CASE WHEN number >= 1000000000000 THEN number
-           ELSE try_cast(regexp_extract(path, '\\.([0-9]+)(\\.[0-9A-Za-z]+)?$', 1) AS BIGINT) END AS ts,
+    SELECT path, length, modification_time, meta, modified, CASE WHEN number >= 1000000000000 THEN number
+           ELSE try_cast(regexp_extract(path, '[^/]+\\.([0-9]+)(\\.[0-9A-Za-z]+)?$', 1) AS BIGINT) END AS ts,
            CASE WHEN number >= 1000000000000 AND starts_with(bare, 'oldWALs/') AND NOT contains(bare[9:], '/')
                 THEN bare[9:-15]
                 ELSE nullif(regexp_extract(path, '([^/]+)\\.[0-9]+(\\.[0-9A-Za-z]+)?$', 1), '') END AS wal_group
     FROM cut
 ), looked_up AS (
     SELECT taken.*, CASE WHEN g.first_bucket IS NOT NULL THEN CASE WHEN ts IS NULL THEN g.overflow_bucket
-           ELSE g.first_bucket {passed} END ELSE coalesce(s.plain_bucket, c.unknown_bucket) END AS bucket, c.*
+           ELSE g.first_bucket {passed} END ELSE coalesce(s.plain_bucket, c.unknown_bucket) END AS bucket,
+           g.server AS group_server, s.encoded, c.*
     FROM taken CROSS JOIN scalars c
     LEFT JOIN groups g USING (wal_group)
     LEFT JOIN servers s ON g.first_bucket IS NULL
          AND s.encoded = regexp_extract(taken.wal_group, '^[^%]+%2C[0-9]+%2C[0-9]+')
 )
-SELECT CASE
+"""
+REASON = """CASE
     WHEN wal_group IS NULL THEN 'INVALID_NAME'
     WHEN modified > files_finished THEN 'FUTURE_TIMESTAMP'
     WHEN files_started - modified - wal_ttl <= 0 THEN 'TOO_YOUNG'
     WHEN meta THEN 'META_WAL'
     WHEN ts IS NULL THEN 'POISON_NAME'
-    ELSE answer_reason END AS reason, count(*)
+    ELSE answer_reason END"""
+COUNTS = """{looked_up}
+SELECT {reason} AS reason, count(*)
 FROM (SELECT meta, modified, ts, wal_group, files_started, files_finished, wal_ttl, bucket FROM looked_up)
 LEFT JOIN answers USING (bucket) GROUP BY 1
 """
+ROWS = """{looked_up}, reasoned AS (
+    SELECT looked_up.*, answers.* EXCLUDE (bucket), {reason} AS reason,
+           (wal_group IS NULL OR meta OR ts IS NULL) AS never_asked
+    FROM looked_up LEFT JOIN answers USING (bucket)
+)
+SELECT $cluster AS cluster, $run AS run_id, path,
+    coalesce(group_server, answer_server, url_decode(regexp_extract(wal_group, '^[^%]+%2C[0-9]+%2C[0-9]+'))) AS server,
+    wal_group, CASE WHEN wal_group IS NOT NULL THEN ts END AS wal_timestamp, length, modification_time,
+    CASE WHEN reason = 'META_WAL' THEN 'DELETABLE' WHEN never_asked OR reason <> answer_reason THEN 'HELD'
+         ELSE answer_verdict END AS verdict, reason,
+    CASE WHEN never_asked THEN 'DELETE' ELSE coalesce(answer_hbase_verdict, 'DELETE') END AS hbase_verdict,
+    CASE WHEN never_asked OR reason <> answer_reason THEN [] ELSE answer_blocking END AS blocking
+FROM reasoned
+"""
+PRINT = """
+SELECT count(*),
+    bit_xor(hash(path, server, wal_group, wal_timestamp, length, epoch_ms(modification_time), verdict, reason,
+                 hbase_verdict)),
+    bit_xor(hash(path, list_transform(blocking,
+                 lambda b: concat_ws('|', b.peer_id, b.owner, b.source, b.wal, b.offset::VARCHAR))))
+FROM read_parquet($files, hive_partitioning = false)
+"""
+
+
+class Yardstick(Protocol):
+    """Another engine that answers the same question."""
+
+    name: str
+
+    def by_reason(self) -> dict[str, int]:
+        """Files by reason."""
+        ...
+
+
+@dataclass(frozen=True)
+class RowsPrint:
+    """What two sets of rows have in common only when they are the same: how many, and XORs of hashes of all columns."""
+
+    rows: int
+    columns: int
+    blocking: int
 
 
 class DuckDbDecision:
@@ -57,28 +105,48 @@ class DuckDbDecision:
         threads: as many as Spark has.
     """
 
+    name = "DuckDB"
+
     def __init__(self, snapshot: Path, frames: DecisionFrames, threads: int) -> None:
         self._files = str(snapshot / "files" / "*.parquet")
         self._connection: Any = duckdb.connect(config={"threads": threads})
         self._connection.execute("SET enable_progress_bar = false")
+        self._connection.execute("SET preserve_insertion_order = false")
         for name, frame in (
-            ("scalars", frames.scalars),
+            ("scalars", frames.scalars.drop("cluster")),
             ("groups", frames.groups),
             ("servers", frames.servers),
-            ("answers", frames.answers.drop("answer_blocking")),
+            ("answers", frames.answers),
         ):
             self._connection.register(f"{name}_arrow", frame.toArrow())
             self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_arrow")  # noqa: S608 - names above
         passed = "".join(f" + (ts > g.{start_column(number)})::INT" for number in range(frames.starts))
-        self._query = QUERY.format(passed=passed)
+        self._parts = {"looked_up": LOOKED_UP.format(passed=passed), "reason": REASON}
 
     def by_reason(self) -> dict[str, int]:
         """Files by reason."""
-        return dict(self._connection.execute(self._query, {"files": self._files}).fetchall())
+        return dict(self._connection.execute(COUNTS.format(**self._parts), {"files": self._files}).fetchall())
+
+    def write_rows(self, target: Path, cluster: str) -> float:
+        """Read, decide, and write all rows as Parquet, compressed as the job does it; seconds."""
+        query = ROWS.format(**self._parts)
+        started = time.perf_counter()
+        self._connection.execute(
+            f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)",
+            {"files": self._files, "cluster": cluster, "run": "yardstick"},
+        )
+        return time.perf_counter() - started
 
 
-def warm_seconds(decision: DuckDbDecision, expected: dict[str, int], repeats: int) -> list[float]:
-    """Warm runs of the decision in DuckDB, which must count what walsafe counted; seconds.
+def rows_of(files: Sequence[str]) -> RowsPrint:
+    """The print of the rows of `wal_verdicts` in these Parquet files."""
+    with duckdb.connect() as connection:
+        found = connection.execute(PRINT, {"files": list(files)}).fetchone()
+    return RowsPrint(*found) if found else RowsPrint(0, 0, 0)
+
+
+def warm_seconds(decision: Yardstick, expected: dict[str, int], repeats: int) -> list[float]:
+    """Warm runs of the decision by another engine, which must count what walsafe counted; seconds.
 
     Raises:
         SystemExit: it does not.
@@ -89,5 +157,5 @@ def warm_seconds(decision: DuckDbDecision, expected: dict[str, int], repeats: in
         counts = decision.by_reason()
         seconds.append(time.perf_counter() - started)
         if counts != expected:
-            raise SystemExit(f"DuckDB counts {counts}, walsafe {expected}: these times are not comparable")
+            raise SystemExit(f"{decision.name} counts {counts}, walsafe {expected}: these times are not comparable")
     return seconds[1:]

@@ -40,17 +40,24 @@ class HdfsCluster:
         ha: Two name nodes behind the nameservice ``ns1``, the first one active.
         kerberos: A KDC, and an HDFS that accepts nobody else's word.
         properties: Further properties for the servers.
+        heap: Of the JVM; a name node needs some 300 bytes for each file.
     """
 
     def __init__(
-        self, work: Path, *, ha: bool = False, kerberos: bool = False, properties: Mapping[str, str] | None = None
+        self,
+        work: Path,
+        *,
+        ha: bool = False,
+        kerberos: bool = False,
+        properties: Mapping[str, str] | None = None,
+        heap: str = "512m",
     ) -> None:
         if ha and kerberos:
             raise ValueError("an HA nameservice with Kerberos is not built")
         work.mkdir(parents=True, exist_ok=True)
         self.work = work
         self.ha = ha
-        self.jvm = Jvm("hdfs", resolve(HDFS), work, heap="512m")
+        self.jvm = Jvm("hdfs", resolve(HDFS), work, heap=heap)
         self.kerberos: Kerberos | None = None
         self._kdc: JavaObject = None
         self._name_node_of: Sequence[JavaObject] = ()

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.e2e.conftest import PROJECT, clean_environment, copy_project
+from tests.e2e.submitter import PROJECT, clean_environment, copy_project
 
 NEEDED = ("bash", "cat", "cmp", "env", "head", "readlink", "sed")
 

@@ -9,7 +9,8 @@ import pyspark
 import pytest
 
 from tests.cluster.hdfs import HdfsCluster
-from tests.e2e.conftest import Submitter
+from tests.e2e.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
+from tests.e2e.submitter import Submitter
 from tests.e2e.yarn import YarnCluster
 
 pytestmark = pytest.mark.realhbase
@@ -75,3 +76,16 @@ def test_no_result_is_unavailable(submit: Submitter, yarn: YarnCluster, conf_dir
     done = submit("probe", "exit", env={"HADOOP_CONF_DIR": str(conf_dir), "SPARK_SUBMIT_ARGS": arguments})
     assert done.returncode == 4, done.stderr + yarn.logs()
     assert "the driver left no result" in done.stderr
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("mode", ["client", "cluster"])
+def test_the_same_night(
+    submit: Submitter, yarn: YarnCluster, conf_dir: Path, snapshots: Path, here: Night, tmp_path: Path, mode: str
+) -> None:
+    spark = f"--master yarn --deploy-mode {mode} {SMALL} --conf spark.executor.instances=2 {MANY_SMALL_TASKS}"
+    if mode == "client":
+        spark += " --conf spark.driver.host=127.0.0.1"
+    there = reconcile(submit, snapshots, tmp_path, spark, env={"HADOOP_CONF_DIR": str(conf_dir)})
+    assert len({task["Task Info"]["Executor ID"] for task in there.tasks}) == 2, yarn.logs()
+    assert_same(here, there)

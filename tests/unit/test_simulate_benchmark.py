@@ -96,6 +96,13 @@ def test_a_fleet_shares_the_files_with_skew() -> None:
     assert all(shape.servers <= SHAPE.servers for shape in shapes)
 
 
+def test_one_cluster_of_a_fleet_may_have_most_of_it() -> None:
+    shapes = list(fleet(SHAPE, 50, largest=0.6))
+    assert shapes[0].files / FILES == pytest.approx(0.6, rel=0.01)
+    assert sum(shape.files for shape in shapes) == pytest.approx(FILES, rel=0.01)
+    assert shapes[1].files > 10 * shapes[-1].files
+
+
 def test_the_command_writes_a_snapshot_directory_and_the_bare_names(tmp_path: Path) -> None:
     out, names = tmp_path / "snapshot", tmp_path / "names.txt"
     subprocess.run(

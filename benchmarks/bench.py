@@ -1,0 +1,174 @@
+"""What the benchmarks share: a generated cluster, its clock, a session, a run of reconcile, and what a process took."""
+
+import json
+import multiprocessing
+import re
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from pyspark.sql import SparkSession
+
+from benchmarks.generate import STEP_MS, Shape, write
+from benchmarks.speed_report import JobSpeed
+from jobs.config import Config
+from jobs.context import JobContext
+from jobs.session import local_session
+from jobs.wiring import Places, run_reconcile
+from pipelines.domain.capture_order import CAPTURE_ORDER
+from pipelines.domain.settings import DAY_MS
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+NOW = 1_790_000_000_000
+"""Start of step `files` of the first night: fixed, so that every run decides on the same bytes."""
+CLUSTER = "bench"
+SERVERS, PEERS, GROUPS_PER_SERVER = 300, 4, 4
+HEAP = "4g"
+DONE = (0, 5)  # 5 = a finding that is new: HBase's cleaner, which never ran here, should have
+_PAUSE = re.compile(r"Pause .* (\d+)M->(\d+)M\((\d+)M\) ([0-9.]+)ms")
+
+
+class At:
+    """A clock that stands just after a capture."""
+
+    def __init__(self, night: int) -> None:
+        self._now = NOW + night * DAY_MS + len(CAPTURE_ORDER) * STEP_MS + 1
+
+    def now_ms(self) -> int:
+        return self._now
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One run of reconcile.
+
+    Attributes:
+        listed: files on its lists.
+        files: that were decided.
+    """
+
+    seconds: float
+    listed: int
+    files: int
+
+
+@dataclass(frozen=True)
+class Collections:
+    """What a garbage collector's log tells.
+
+    Attributes:
+        live_bytes: most of the heap that was still in use after a collection: what the program really held, and more.
+        seconds: the program stood still.
+    """
+
+    live_bytes: int
+    seconds: float
+
+
+def shape(files: int, night: int = 0) -> Shape:
+    """The benchmark's cluster."""
+    return Shape(CLUSTER, files, SERVERS, PEERS, GROUPS_PER_SERVER, 1, NOW + night * DAY_MS)
+
+
+def make_snapshot(work: Path, files: int, night: int = 0) -> Path:
+    """A snapshot directory of the benchmark's cluster."""
+    out = work / f"snapshot-{files}-{night}"
+    write(shape(files, night), out, None)
+    return out
+
+
+def session(work: Path, heap: str = HEAP) -> SparkSession:
+    """`local[2]`, a fixed heap, the flags of conf/spark-defaults.conf, and a log of the collector."""
+    work.mkdir(parents=True, exist_ok=True)
+    log = {"spark.driver.extraJavaOptions": f"-Xlog:gc:file={work / 'gc.log'}"}
+    return local_session(work, cores=2, memory=heap, quick_start=False, extra=log)
+
+
+def reconcile(spark: SparkSession, place: Path, lake: Path, night: int, *, fleet: bool = False) -> Ran:
+    """One run as production wires it.
+
+    Args:
+        spark: the session.
+        place: a snapshot, or a folder of them.
+        lake: which may not exist yet; lists go to a folder beside it.
+        night: what the clock says.
+        fleet: `place` is a folder of snapshots.
+
+    Raises:
+        SystemExit: a cluster was refused or got no list.
+    """
+    started = time.perf_counter()
+    outcome = run_reconcile(
+        JobContext("reconcile", At(night), spark),
+        Config(),
+        Places(f"file:{lake}", f"file:{lake}-lists"),
+        [] if fleet else [f"file:{place}"],
+        fleet=f"file:{place}" if fleet else None,
+    )
+    seconds = time.perf_counter() - started
+    clusters = json.loads(json.dumps(outcome.result))["clusters"]
+    if outcome.exit_code not in DONE or not all(one["list_uri"] for one in clusters):
+        raise SystemExit(f"no list was written:\n{outcome.text}")
+    listed = sum(one["deletable_files"] for one in clusters)
+    return Ran(seconds, listed, listed + sum(one["held_files"] for one in clusters))
+
+
+def job_speed(work: Path, place: Path, heap: str = HEAP, fleet: bool = False) -> JobSpeed:
+    """The whole job in a JVM that has done nothing before, into a lake that does not exist yet."""
+    started = time.perf_counter()
+    spark = session(work, heap)
+    session_seconds = time.perf_counter() - started
+    ran = reconcile(spark, place, work / "lake", 0, fleet=fleet)
+    jvm, python = jvm_peak_bytes(), peak_bytes("self")
+    spark.stop()
+    heaped = collections((work / "gc.log").read_text(encoding="utf-8"))
+    return JobSpeed(
+        ran.files, ran.listed, session_seconds, ran.seconds, jvm, python, heaped.live_bytes, heaped.seconds, heap
+    )
+
+
+def collections(log: str) -> Collections:
+    """Reads what `-Xlog:gc` wrote."""
+    pauses = _PAUSE.findall(log)
+    live = max((int(after) for _, after, _, _ in pauses), default=0) << 20
+    return Collections(live, sum(float(ms) for *_, ms in pauses) / 1000)
+
+
+def jvm_peak_bytes() -> int:
+    """Largest resident set of the one Java child of this process."""
+    children = " ".join(file.read_text() for file in Path("/proc/self/task").glob("*/children")).split()
+    (jvm,) = [child for child in children if _status(child)["Name"] == "java"]
+    return peak_bytes(jvm)
+
+
+def peak_bytes(process: str) -> int:
+    """Largest resident set so far; getrusage would give that of the parent, which outlives the exec."""
+    return int(_status(process)["VmHWM"].split()[0]) << 10
+
+
+def _status(process: str) -> dict[str, str]:
+    lines = Path("/proc", process, "status").read_text(encoding="utf-8").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def alone(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call it in a Python process, and so with a JVM, of its own."""
+    say(f"{function.__name__.replace('_', ' ')} …")
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *args, **kwargs).result()
+
+
+def say(words: str) -> None:
+    """Tell how far it is."""
+    print(words, file=sys.stderr, flush=True)
+
+
+def bytes_below(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -1,0 +1,195 @@
+"""How long a capture takes, and how much memory: a million files of a real HDFS, ten million of a saved listing.
+
+    .venv/bin/python benchmarks/capture_speed.py --source hadoop --files 1000000
+    .venv/bin/python benchmarks/capture_speed.py --source webhdfs --files 1000000
+    .venv/bin/python benchmarks/capture_speed.py --source fsimage --files 10000000
+    .venv/bin/python benchmarks/capture_speed.py --source ls --files 10000000
+
+The names are those of generate.py. For `hadoop` and `webhdfs` they are made, empty, in a MiniDFSCluster, which takes
+far longer than to list them; `fsimage` and `ls` are the text that `hdfs oiv -p Delimited` and `hdfs dfs -ls -R` would
+print, with nothing in it but the WALs. What HBase would answer is simulated, with the queues of generate.py; how long
+that takes depends on HBase and is little beside the listing. Name node, data node, Spark and walsafe share the machine.
+Each run adds a line to benchmarks/results/capture.jsonl. It needs what ./tests/run sets up.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.bench import (
+    CLUSTER,
+    HEAP,
+    alone,
+    collections,
+    jvm_peak_bytes,
+    peak_bytes,
+    say,
+    session,
+    shape,
+)
+from benchmarks.generate import file_batches, queue_cells, snapshot
+from benchmarks.hdfs_files import make_files
+from benchmarks.records import RESULTS, add, begin
+from jobs.capture import capture_cluster
+from jobs.config import load_config
+from jobs.context import JobContext
+from pipelines.domain.snapshot import parse_snapshot
+from pipelines.ports import FileBatch
+from pipelines.simulate.model import GeneratedCapture
+from pipelines.simulate.on_disk import write_answers
+from tests.cluster.hdfs import HdfsCluster
+
+SOURCES = ("hadoop", "webhdfs", "fsimage", "ls")
+IMAGE_HEAD = (
+    "Path\tReplication\tModificationTime\tAccessTime\tPreferredBlockSize\tBlocksCount\tFileSize\tNSQUOTA\tDSQUOTA"
+    "\tPermission\tUserName\tGroupName\n"
+)
+
+
+@dataclass(frozen=True)
+class CaptureSpeed:
+    """One capture; `listing_seconds` of them until all files were read, peaks are resident sets."""
+
+    source: str
+    files: int
+    session_seconds: float
+    seconds: float
+    listing_seconds: float
+    jvm_peak_bytes: int
+    python_peak_bytes: int
+    heap_live_bytes: int
+
+
+def minute(ms: int) -> str:
+    """As both commands print times, UTC."""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(ms // 1000))
+
+
+def image_lines(root: str, batches: Iterator[FileBatch]) -> Iterator[str]:
+    """The text of `hdfs oiv -p Delimited`."""
+    yield IMAGE_HEAD
+    for path, length, when in _rows(batches):
+        row = (f"{root}/{path}", 3, when, when, 134217728, 1, length, 0, 0, "-rw-r--r--", "hbase", "hbase")
+        yield "\t".join(map(str, row)) + "\n"
+
+
+def ls_lines(root: str, batches: Iterator[FileBatch]) -> Iterator[str]:
+    """The text of `hdfs dfs -ls -R`."""
+    yield f"drwxr-xr-x   - hbase hbase          0 {minute(0)} {root}/oldWALs\n"
+    for path, length, when in _rows(batches):
+        yield f"-rw-r--r--   3 hbase hbase {length:>10} {when} {root}/{path}\n"
+
+
+def _rows(batches: Iterator[FileBatch]) -> Iterator[tuple[str, int, str]]:
+    for batch in batches:
+        times = map(minute, batch.modification_times)
+        yield from zip(batch.paths, batch.lengths, times, strict=True)
+
+
+def write_text(target: Path, lines: Iterator[str]) -> None:
+    with target.open("w", encoding="utf-8") as out:
+        out.writelines(lines)
+
+
+def lay_out_hdfs(work: Path, hdfs_root: str, files: int) -> None:
+    """The files and the directories of the live servers; in a process of its own, whose JVM goes."""
+    spark = session(work)
+    made = shape(files)
+    servers = [
+        f"WALs/{made.server(number)}/a-wal-under-way" for number in range(made.servers) if not made.is_dead(number)
+    ]
+    make_files(spark, hdfs_root, servers)
+    make_files(spark, hdfs_root, (path for batch in file_batches(made) for path in batch.paths))
+    spark.stop()
+
+
+def configuration(work: Path, files: int, wal_root: str, section: Mapping[str, object]) -> Path:
+    """What HBase would answer, and the file for --config."""
+    live = work / "live"
+    live.mkdir()
+    made, cells = shape(files), tuple(queue_cells(shape(files)))
+    write_answers(GeneratedCapture(snapshot(made), (), cells, cells), live)
+    simulated = {"source": "simulated", "path": str(live)}
+    capture = {"files": dict(section), "queues": simulated, "state": simulated, "quiet_attempts": 1}
+    path = work / "bench.yaml"
+    path.write_text(json.dumps({"cluster": CLUSTER, "wal_root": wal_root, "capture": capture}))
+    return path
+
+
+def measured(work: Path, source: str, config_file: Path, heap: str) -> CaptureSpeed:
+    """One capture in a JVM that has done nothing before."""
+    started = time.perf_counter()
+    spark = session(work / "session", heap)
+    session_seconds = time.perf_counter() - started
+    context = JobContext("capture", spark=spark)
+    config = load_config(str(config_file), context)
+    assert config.wal_root is not None
+    assert config.capture is not None
+    began, started = time.time(), time.perf_counter()
+    outcome = capture_cluster(CLUSTER, config.wal_root, config.capture, f"file:{work}/snapshot", context)
+    seconds = time.perf_counter() - started
+    jvm, python = jvm_peak_bytes(), peak_bytes("self")
+    spark.stop()
+    written = parse_snapshot(json.loads((work / "snapshot" / "snapshot.json").read_text(encoding="utf-8")))
+    # an image is one moment, so what reading it took is told by the start of the next step
+    listed = written.steps[1].started_at / 1000 - began
+    live = collections((work / "session" / "gc.log").read_text(encoding="utf-8")).live_bytes
+    files = outcome.result["files"]
+    assert isinstance(files, int)
+    return CaptureSpeed(source, files, session_seconds, seconds, listed, jvm, python, live)
+
+
+def of_hdfs(work: Path, source: str, files: int, heap: str) -> CaptureSpeed:
+    hdfs = HdfsCluster(work / "hdfs", heap="2g")
+    try:
+        started = time.perf_counter()
+        alone(lay_out_hdfs, work / "lay-out", f"{hdfs.uri}/hbase", files)
+        say(f"{files:,} files made in {time.perf_counter() - started:.0f} s")
+        section = {"source": "webhdfs", "urls": [hdfs.webhdfs()]} if source == "webhdfs" else {"source": "hadoop"}
+        config = configuration(work, files, f"{hdfs.uri}/hbase", section)
+        return alone(measured, work, source, config, heap)
+    finally:
+        hdfs.close()
+
+
+def of_text(work: Path, source: str, files: int, heap: str) -> CaptureSpeed:
+    root, text = work / "hbase", work / "listing.txt"
+    for name in ("WALs", "oldWALs"):
+        (root / name).mkdir(parents=True)
+    lines: Callable[[str, Iterator[FileBatch]], Iterator[str]] = image_lines if source == "fsimage" else ls_lines
+    write_text(text, lines(str(root), file_batches(shape(files))))
+    say(f"a text of {text.stat().st_size:,} bytes")
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    times = {"transaction_time": now} if source == "fsimage" else {"started_at": now, "finished_at": now}
+    section = {"source": source, "path": f"file:{text}", "time_zone": "UTC", **times}
+    config = configuration(work, files, f"file://{root}", section)
+    return alone(measured, work, source, config, heap)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", choices=SOURCES, default="hadoop")
+    parser.add_argument("--files", type=int, default=1_000_000, help="files under oldWALs (default: 1,000,000)")
+    parser.add_argument("--heap", default=HEAP, help=f"the driver's heap, fixed (default: {HEAP})")
+    parser.add_argument("--work", type=Path, help="parent of the scratch directory (default: TMPDIR)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    args = parser.parse_args()
+    run = begin(__file__, sys.argv[1:])
+    with tempfile.TemporaryDirectory(prefix="walsafe-capture-", dir=args.work) as scratch:
+        take = of_hdfs if args.source in {"hadoop", "webhdfs"} else of_text
+        speed = take(Path(scratch), args.source, args.files, args.heap)
+    if speed.files < args.files:
+        raise SystemExit(f"{speed.files:,} files were captured, {args.files:,} were there")
+    say(f"{speed.files:,} files in {speed.seconds:.1f} s, {speed.files / speed.seconds:,.0f} files/s")
+    add(run, "capture", asdict(speed), args.out)
+
+
+if __name__ == "__main__":
+    main()

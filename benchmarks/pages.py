@@ -1,0 +1,140 @@
+"""The page docs/benchmarks.md, out of what benchmarks/results has."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.records import RESULTS, Run, newest, recorded
+from benchmarks.speed_report import GIB, MIB, JobSpeed, markdown, memory, speed_of, table
+from pipelines.domain.human import human_bytes
+
+Point = Mapping[str, Any]
+HEAD = """\
+# Benchmarks
+
+*Generated from `benchmarks/results` by `scripts/generate_benchmarks.py`; measure again, do not edit.*
+
+How each of these is measured, and what is compared with what: `benchmarks/README.md`. Times are those of one machine in
+one run; it is the ratios that travel. "Load" is the machine's 1-minute load average before the run began: what others
+did to these times.
+"""
+FLAT = """\
+The first seconds are the same for any size (a cold JVM, tables that do not exist yet), so what shows how cost grows is
+the last column: the files between two sizes by the seconds between them.
+"""
+
+
+def page(folder: Path = RESULTS) -> str:
+    """The text of docs/benchmarks.md."""
+    parts = [HEAD]
+    for title, name, render in (
+        ("The decision and the whole job", "reconcile", lambda run: table(speed_of(run.points[-1]))),
+        ("With the number of files", "sizes", sizes),
+        ("With the history in the lake", "nights", nights),
+        ("A fleet with one large cluster", "fleet", fleet),
+        ("A small cluster: where each second goes", "floor", floor),
+    ):
+        run = newest(name, folder)
+        if run is not None:
+            parts += [f"## {title}\n", where(run), "", render(run), ""]
+    captures = recorded("capture", folder)
+    if captures:
+        parts += ["## Capture\n", capture(captures), ""]
+    return "\n".join(parts)
+
+
+def where(run: Run) -> str:
+    """On what machine, when, and by which command."""
+    return f"{run.cores} cores, load {run.load:.1f}, {run.began}:\n\n```bash\n{run.command}\n```"
+
+
+def sizes(run: Run) -> str:
+    """One cluster, ever larger."""
+    jobs = [JobSpeed(**point) for point in run.points]
+    rows: list[tuple[str, ...]] = [
+        ("files", "seconds", "files/s", "memory", "collector", "files/s of what was added"),
+        ("--:", "--:", "--:", "---", "--:", "--:"),
+    ]
+    for before, job in zip([None, *jobs], jobs, strict=False):
+        added = _added(before, job)
+        per_second = f"{job.files / job.seconds:,.0f}"
+        paused = f"{job.gc_seconds:.1f} s"
+        rows.append((f"{job.files:,}", f"{job.seconds:.1f}", per_second, memory(job), paused, added))
+    return f"{markdown(rows)}\n\nThe heap is {jobs[0].heap} for all of them.\n{FLAT}".rstrip()
+
+
+def _added(smaller: JobSpeed | None, larger: JobSpeed) -> str:
+    if smaller is None:
+        return ""
+    return "cost no time" if larger.seconds <= smaller.seconds else f"{marginal(smaller, larger):,.0f}"
+
+
+def marginal(smaller: JobSpeed, larger: JobSpeed) -> float:
+    """Files/s of the files that the larger job has more; the larger one must have taken longer."""
+    return (larger.files - smaller.files) / (larger.seconds - smaller.seconds)
+
+
+def nights(run: Run) -> str:
+    """Night after night."""
+    times = [point["seconds"] for point in run.points if point["lake_bytes"] is not None]
+    young = [point["seconds"] for point in run.points if point["lake_bytes"] is None]
+    half = len(times) // 2
+    # the first night makes the tables
+    early, late = median(times[1 : 1 + half]), median(times[-half:])
+    files, lake = run.points[0]["files"], run.points[len(times) - 1]["lake_bytes"]
+    head = ("", "seconds")
+    rows = [
+        head,
+        ("---", "--:"),
+        ("night 1, which makes the tables", f"{times[0]:.1f}"),
+        ("night 2", f"{times[1]:.1f}"),
+        (f"night {len(times)}", f"{times[-1]:.1f}"),
+        (f"the files of night {len(times)} in a lake with one night before", f"{young[0]:.1f}" if young else ""),
+        (f"median of nights 2 to {1 + half}", f"{early:.1f}"),
+        (f"median of the last {half} nights", f"{late:.1f}, {late / early:.2f} times"),
+    ]
+    return f"{files:,} files a night in one lake, warm; {human_bytes(lake)} in the end.\n\n{markdown(rows)}"
+
+
+def fleet(run: Run) -> str:
+    """Many clusters in one plan, and one with as many files."""
+    rows: list[tuple[str, ...]] = [
+        ("clusters", "files", "of the largest", "seconds", "files/s", "memory"),
+        ("--:", "--:", "--:", "--:", "--:", "---"),
+    ]
+    for point in run.points:
+        job = JobSpeed(**{name: value for name, value in point.items() if name not in {"clusters", "largest_files"}})
+        per_second = f"{job.files / job.seconds:,.0f}"
+        numbers = (f"{point['clusters']:,}", f"{job.files:,}", f"{point['largest_files']:,}", f"{job.seconds:.1f}")
+        rows.append((*numbers, per_second, memory(job)))
+    return markdown(rows)
+
+
+def floor(run: Run) -> str:
+    """The last night, piece by piece; the first beside it."""
+    first, last = run.points[0], run.points[-1]
+    total = ", ".join(f"night {point['night']} {point['seconds']:.1f} s" for point in run.points)
+    rows = [("piece of the last night", "seconds", "Spark jobs", "a job runs, s"), ("---", "--:", "--:", "--:")]
+    rows += [(p["name"], f"{p['seconds']:.1f}", str(p["jobs"]), f"{p['job_seconds']:.1f}") for p in last["pieces"]]
+    slow = "\n".join(f"- {seconds:.1f} s: `{asked}`" for asked, seconds in last["queries"])
+    return (
+        f"{first['files']:,} files, a command each: {total}.\n\n{markdown(rows)}\n\n"
+        f"The queries of that night that took longest, by who asked:\n\n{slow}"
+    )
+
+
+def capture(runs: Sequence[Run]) -> str:
+    """The newest run of each source and size."""
+    latest = {(point["source"], point["files"]): (run, point) for run in runs for point in run.points}
+    rows: list[tuple[str, ...]] = [
+        ("source", "files", "seconds", "of which the listing", "files/s", "memory", "load", "command"),
+        ("---", "--:", "--:", "--:", "--:", "---", "--:", "---"),
+    ]
+    for (source, files), (run, point) in sorted(latest.items()):
+        resident = f"JVM {point['jvm_peak_bytes'] / GIB:.1f} GiB, Python {point['python_peak_bytes'] / MIB:.0f} MiB"
+        took = f"heap in use {point['heap_live_bytes'] / MIB:.0f} MiB; resident: {resident}"
+        numbers = (f"{files:,}", f"{point['seconds']:.1f}", f"{point['listing_seconds']:.1f}")
+        per_second = f"{files / point['seconds']:,.0f}"
+        rows.append((source, *numbers, per_second, took, f"{run.load:.1f}", f"`{run.command}`"))
+    return markdown(rows)

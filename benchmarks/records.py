@@ -1,0 +1,79 @@
+"""What was measured, as JSON lines in `benchmarks/results`: a file for each benchmark, a line for each point.
+
+A line names the run it belongs to by the time it began. The newest run of a file is what docs/benchmarks.md shows;
+older ones stay, so that one can see what became faster.
+"""
+
+import json
+import os
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).with_name("results")
+_OF_THE_MACHINE = ("--work", "--out")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one benchmark.
+
+    Attributes:
+        began: UTC, to the second.
+        command: with which it can be repeated; without the directories of the machine it ran on.
+        load: the machine's 1-minute load average before it began: what others did to these times.
+        points: what was measured, in order.
+    """
+
+    began: str
+    command: str
+    cores: int
+    load: float
+    points: Sequence[Mapping[str, Any]] = field(default=())
+
+
+def begin(script: str, arguments: Sequence[str]) -> Run:
+    """A run that begins now."""
+    began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return Run(began, command_line(script, arguments), os.cpu_count() or 1, round(os.getloadavg()[0], 1))
+
+
+def command_line(script: str, arguments: Sequence[str]) -> str:
+    """The command as one may paste it anywhere."""
+    words = iter(arguments)
+    kept = []
+    for word in words:
+        name, joined, _ = word.partition("=")
+        if name in _OF_THE_MACHINE:
+            if not joined:
+                next(words, None)
+            continue
+        kept.append(word)
+    return shlex.join([".venv/bin/python", f"benchmarks/{Path(script).name}", *kept])
+
+
+def add(run: Run, benchmark: str, point: Mapping[str, Any], folder: Path = RESULTS) -> None:
+    """Append one point at once: a run that is stopped keeps what it has."""
+    folder.mkdir(parents=True, exist_ok=True)
+    line = {"run": run.began, "command": run.command, "cores": run.cores, "load": run.load, "point": dict(point)}
+    with (folder / f"{benchmark}.jsonl").open("a", encoding="utf-8") as out:
+        out.write(json.dumps(line) + "\n")
+
+
+def recorded(benchmark: str, folder: Path = RESULTS) -> list[Run]:
+    """All runs that a file tells of, oldest first."""
+    file = folder / f"{benchmark}.jsonl"
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    runs: dict[str, Run] = {}
+    for line in lines:
+        known = runs.get(line["run"]) or Run(line["run"], line["command"], line["cores"], line["load"])
+        runs[line["run"]] = replace(known, points=(*known.points, line["point"]))
+    return list(runs.values())
+
+
+def newest(benchmark: str, folder: Path = RESULTS) -> Run | None:
+    """The last run that a file tells of; None where there is none."""
+    return next(reversed(recorded(benchmark, folder)), None)

@@ -1,0 +1,41 @@
+"""Writes docs/benchmarks.md, and the costs of a year in docs/maintain.md, from benchmarks/results.
+
+Run: .venv/bin/python scripts/generate_benchmarks.py
+"""
+
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(PROJECT))
+
+from benchmarks.pages import page  # noqa: E402 - importable from here on
+from benchmarks.records import newest  # noqa: E402
+from benchmarks.year import year  # noqa: E402
+
+BENCHMARKS, MAINTAIN = PROJECT / "docs" / "benchmarks.md", PROJECT / "docs" / "maintain.md"
+BEGIN, END = "<!-- costs: written by scripts/generate_benchmarks.py -->", "<!-- end of costs -->"
+
+
+def maintain_page(text: str) -> str:
+    """docs/maintain.md with the newest costs in the place of those before.
+
+    Raises:
+        ValueError: the page has no place for them.
+    """
+    before, _, rest = text.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"docs/maintain.md has no lines {BEGIN} and {END}")
+    run = newest("lake_cost")
+    return text if run is None else f"{before}{BEGIN}\n{year(run)}\n{END}{after}"
+
+
+def main() -> None:
+    """Write both."""
+    BENCHMARKS.write_text(page(), encoding="utf-8")
+    MAINTAIN.write_text(maintain_page(MAINTAIN.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
