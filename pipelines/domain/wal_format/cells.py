@@ -26,7 +26,7 @@ class Visit(Protocol):
     """Whoever wants to see the cells."""
 
     def __call__(
-        self, row: bytes, family: bytes, qualifier: bytes, stamp: bytes, value_length: int, value: bytes | None
+        self, row: bytes, family: bytes, qualifier: bytes, stamp: bytes, value_length: int, value: bytes | None, /
     ) -> None:
         """One cell.
 
