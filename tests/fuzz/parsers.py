@@ -157,6 +157,7 @@ def _snapshot() -> dict[str, Any]:
     document = snapshot_document(snapshot_of(("1", "2"), first, Membership(MASTER, frozenset({server}), frozenset())))
     document["contents"] = {"files/part-00000.parquet": {"rows": 3, "sha256": "0" * 64}}
     document["peers"][0]["config"] = {"a": "b"}
+    document["peers"][0]["rule"] = {"namespaces": ["n"], "tables": {"t": ["f"]}, "exclude_tables": {"ns:u": []}}
     document["backup"] = {"enabled": True, "boundaries": {"h1.example.org:16020": NOW}}
     return document
 
