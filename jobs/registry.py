@@ -69,6 +69,10 @@ JOBS: dict[str, Entry] = {
     "purge": Entry(
         "jobs.purge", "delete quarantined runs for good once their grace is over, or archive them", gentle=True
     ),
+    "inspect-wals": Entry(
+        "jobs.inspect_wals",
+        "look into the WALs that queues still have to read: whose edits, and what peers want of them",
+    ),
     "maintain": Entry("jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"),
     "simulate": Entry("jobs.simulate", "try to make the rule lose data: random histories of a model cluster, by seed"),
 }

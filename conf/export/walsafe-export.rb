@@ -63,6 +63,16 @@ def known(thing, method)
   thing.respond_to?(method) ? thing.public_send(method) : nil
 end
 
+# Which tables a peer takes; an empty list of families means all of them.
+def rule(config)
+  tables = lambda do |method|
+    (known(config, method) || {}).to_h { |table, families| [table.getNameAsString, (families || []).to_a] }
+  end
+  { namespaces: (config.getNamespaces || []).to_a, tables: tables.call(:getTableCFsMap),
+    exclude_namespaces: (known(config, :getExcludeNamespaces) || []).to_a,
+    exclude_tables: tables.call(:getExcludeTableCFsMap) }
+end
+
 def peer(description)
   config = description.getPeerConfig
   state = known(description, :getSyncReplicationState)
@@ -70,7 +80,8 @@ def peer(description)
     cluster_key: config.getClusterKey, endpoint: config.getReplicationEndpointImpl,
     serial: known(config, :isSerial), replicate_all: known(config, :replicateAllUserTables),
     sync_replication_state: state&.toString, remote_wal_dir: known(config, :getRemoteWALDir),
-    config: config.getConfiguration.to_h { |key, value| [key, key =~ TELLING_NAME ? '(hidden)' : value] } }
+    config: config.getConfiguration.to_h { |key, value| [key, key =~ TELLING_NAME ? '(hidden)' : value] },
+    rule: rule(config) }
 end
 
 # Queue data of HBase 2 in ZooKeeper: true, false, or nil where it cannot be told.

@@ -12,6 +12,7 @@ from typing import Any
 
 from pipelines.domain.errors import MalformedError, SnapshotError
 from pipelines.domain.json_form import Form
+from pipelines.domain.peer_rules import PeerRule, parse_rule, rule_document
 from pipelines.domain.server_names import ServerName
 
 FORMAT = 1
@@ -81,6 +82,7 @@ class Peer:
     sync_replication_state: str | None = None
     remote_wal_dir: str | None = None
     config: Mapping[str, str] | None = None
+    rule: PeerRule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +234,7 @@ def _content(form: Form) -> Content:
 
 
 def _peer(form: Form) -> Peer:
-    config = form.optional_part("config")
+    config, rule = form.optional_part("config"), form.optional_part("rule")
     peer = Peer(
         peer_id=form.text("peer_id"),
         state=form.one_of("state", PEER_STATES),
@@ -243,6 +245,7 @@ def _peer(form: Form) -> Peer:
         sync_replication_state=form.optional_one_of("sync_replication_state", SYNC_REPLICATION_STATES),
         remote_wal_dir=form.optional_text("remote_wal_dir"),
         config=None if config is None else {key: config.any_text(key) for key in config.names()},
+        rule=None if rule is None else parse_rule(rule),
     )
     form.no_other_keys()
     return peer
@@ -348,7 +351,9 @@ def _fields(value: Flags | Retention | Peer | None) -> dict[str, Any] | None:
 
 def _peer_document(peer: Peer) -> dict[str, Any]:
     fields = _fields(peer) or {}
-    return {name: dict(value) if name == "config" and value is not None else value for name, value in fields.items()}
+    fields["config"] = None if peer.config is None else dict(peer.config)
+    fields["rule"] = None if peer.rule is None else rule_document(peer.rule)
+    return fields
 
 
 def _membership_document(membership: Membership | None, *, directories: bool) -> dict[str, Any] | None:

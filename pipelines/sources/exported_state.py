@@ -3,6 +3,7 @@
 from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
+from pipelines.domain.peer_rules import parse_rule
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import PEER_STATES, Backup, Flags, Peer, Retention, Step, WalDirectory
 from pipelines.ports import ClusterSettings
@@ -94,7 +95,7 @@ class ExportedState:
 
 
 def _peer(form: Form) -> Peer:
-    config = form.optional_part("config")
+    config, rule = form.optional_part("config"), form.optional_part("rule")
     return Peer(
         peer_id=form.text("peer_id"),
         state=form.one_of("state", PEER_STATES),
@@ -105,6 +106,7 @@ def _peer(form: Form) -> Peer:
         sync_replication_state=form.optional_text("sync_replication_state"),
         remote_wal_dir=form.optional_text("remote_wal_dir"),
         config=None if config is None else {key: config.any_text(key) for key in config.names()},
+        rule=None if rule is None else parse_rule(rule),
     )
 
 

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import MalformedError, UnavailableError
+from pipelines.domain.peer_rules import PeerRule, Tables, table_name
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Step
 from pipelines.hadoop_jvm import JavaObject, java_cause, java_errors
@@ -162,7 +163,21 @@ def _peer(description: JavaObject) -> Peer:
         sync_replication_state=_sync_state(description),
         remote_wal_dir=_known(config, "getRemoteWALDir"),
         config={str(key): str(value) for key, value in dict(config.getConfiguration()).items()},
+        rule=PeerRule(
+            namespaces=frozenset(map(str, config.getNamespaces() or ())),
+            tables=_tables(config.getTableCFsMap()),
+            exclude_namespaces=frozenset(map(str, _known(config, "getExcludeNamespaces") or ())),
+            exclude_tables=_tables(_known(config, "getExcludeTableCFsMap")),
+        ),
     )
+
+
+def _tables(families: JavaObject | None) -> Tables:
+    """HBase's map from table to families; NULL and an empty list both mean all of them."""
+    return {
+        table_name(str(table.getNameAsString())): tuple(sorted(map(str, names or ())))
+        for table, names in dict(families or {}).items()
+    }
 
 
 def _sync_state(description: JavaObject) -> str | None:

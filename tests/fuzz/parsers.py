@@ -4,6 +4,7 @@ Each answers with a value or with an error of `pipelines.domain.errors`; anythin
 """
 
 import base64
+import io
 import json
 import tempfile
 from collections.abc import Callable
@@ -17,9 +18,11 @@ from requests import Response
 from jobs.config import parse_config
 from pipelines.domain.cleanup.lease import parse_lease
 from pipelines.domain.delete_list import Manifest, Part, manifest_json, parse_manifest
+from pipelines.domain.errors import MalformedError
 from pipelines.domain.replication_queues import Cell, parse_offset, parse_queue_cell, parse_queue_id
 from pipelines.domain.server_names import MAX_LONG, ServerName
 from pipelines.domain.snapshot import Membership, WalDirectory, parse_snapshot, snapshot_document
+from pipelines.domain.wal_format.reader import Ending, WalReader
 from pipelines.domain.wal_names import file_kind, parse_wal_name, server_of, wal_timestamp
 from pipelines.sources.export_parts import ExportDirectory
 from pipelines.sources.exported_cells import ExportedQueues, parse_cell, scanned_cells
@@ -109,6 +112,19 @@ def _webhdfs(raw: bytes) -> object:
     return entries
 
 
+def _wal(raw: bytes) -> object:
+    """A WAL file; what is wrong with it is the reader's answer, so the reader must not raise at all."""
+    reader = WalReader(io.BytesIO(raw).read, values=True)
+    ends = [entry.end for entry in reader.entries(lambda *_cell: None)]
+    assert ends == sorted(set(ends))
+    assert reader.header_end <= reader.good_end <= len(raw)
+    assert reader.length in {None, len(raw)}
+    if reader.ending not in {Ending.CLOSED, Ending.OPEN}:
+        assert reader.problem
+        raise MalformedError(reader.problem)
+    return ends
+
+
 def _export(step: str, read: Callable[[ExportDirectory], object]) -> Callable[[bytes], object]:
     """A parser of one part of an export."""
 
@@ -141,6 +157,7 @@ def _snapshot() -> dict[str, Any]:
     document = snapshot_document(snapshot_of(("1", "2"), first, Membership(MASTER, frozenset({server}), frozenset())))
     document["contents"] = {"files/part-00000.parquet": {"rows": 3, "sha256": "0" * 64}}
     document["peers"][0]["config"] = {"a": "b"}
+    document["peers"][0]["rule"] = {"namespaces": ["n"], "tables": {"t": ["f"]}, "exclude_tables": {"ns:u": []}}
     document["backup"] = {"enabled": True, "boundaries": {"h1.example.org:16020": NOW}}
     return document
 
@@ -160,6 +177,7 @@ PROCEDURES = [
 ]  # fmt: skip
 MANIFEST = Manifest("prod-a", None, "r1", "0" * 64, NOW, NOW + 1, 2, 9, (Part("part-00000.txt", 2, "1" * 64),))
 STATUS = {"pathSuffix": "a", "type": "FILE", "length": 7, "modificationTime": NOW}
+WALS = tuple(sorted((Path(__file__).parents[1] / "golden" / "hbase" / "wals").glob("*.1")))
 CONFIG = b"""\
 cluster: prod-a
 wal_root: hdfs://ns1/hbase
@@ -192,6 +210,7 @@ def _encoded(texts: tuple[str, ...]) -> tuple[bytes, ...]:
 
 PARSERS: dict[str, Parser] = {
     "wal_name": Parser(_text(_names), _encoded(WAL_NAMES)),
+    "wal_file": Parser(_wal, tuple(wal.read_bytes() for wal in WALS)),
     "server_name": Parser(_text(ServerName.parse), _encoded(tuple(map(str, SERVERS)))),
     "queue_id": Parser(_text(parse_queue_id), _encoded((f"1-{SERVER}", f"1-{SERVER}/{SERVER}"))),
     "offset": Parser(_text(_offset), _encoded((f"{WAL_NAMES[-1]}:443", ":0", "x.7.syncrep:-1"))),

@@ -1,0 +1,269 @@
+"""inspect-wals on WALs that a real HBase wrote, entry by entry against replication's own reader and filters."""
+
+import io
+import json
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.capture import capture_cluster
+from jobs.config import parse_config
+from jobs.context import JobContext
+from jobs.entry import main
+from pipelines.domain.snapshot import Peer, parse_snapshot
+from pipelines.domain.wal_contents.pending import is_wanted
+from pipelines.domain.wal_contents.tally import Share, tally
+from pipelines.domain.wal_format.reader import Ending, Entry, WalReader
+from tests.cluster.hbase import HBaseCluster
+from tests.cluster.hdfs import HdfsCluster
+from tests.cluster.jvm import Jvm
+from tests.cluster.wals import HBaseCell, HBaseEntry, HBaseWals
+
+pytestmark = pytest.mark.realhbase
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "hbase" / "wals"
+COMPRESSED = {"hbase.regionserver.wal.enablecompression": "true"}
+TAGS, VALUES = "hbase.regionserver.wal.tags.enablecompression", "hbase.regionserver.wal.value.enablecompression"
+FORMS = {
+    "plain": {"hbase.regionserver.wal.enablecompression": "false"},
+    "dictionary": {**COMPRESSED, TAGS: "false", VALUES: "false"},
+    "tags": {**COMPRESSED, TAGS: "true", VALUES: "false"},
+    "gz": {**COMPRESSED, TAGS: "true", VALUES: "true"},
+}
+ENTRIES = 1_500
+GZIP_REST = 9
+"""Bytes of a compressed value that HBase does not need to inflate it: it takes an entry for whole without them."""
+ALL, SOME = "inspect_all", "inspect_some"
+SENT, LOCAL = "inspected", "inspected_local"
+STATES = {
+    "EOF_WITH_TRAILER": {Ending.CLOSED},
+    "EOF_AND_RESET": {Ending.OPEN, Ending.TORN},
+    "EOF_AND_RESET_COMPRESSION": {Ending.TORN},
+    "NO_HEADER": {Ending.NO_HEADER},
+}
+"""What replication's reader calls the end of a file that is not broken."""
+
+
+@pytest.fixture(scope="module")
+def writers(hbase_jvm: Jvm) -> HBaseWals:
+    """The classes alone: files need no cluster."""
+    return HBaseWals(hbase_jvm)
+
+
+@pytest.fixture(scope="module")
+def wals(hbase_jvm: Jvm, hbase_cluster: HBaseCluster) -> HBaseWals:
+    return HBaseWals(hbase_jvm, hbase_cluster)
+
+
+@pytest.fixture(scope="module")
+def peers(hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster, wals: HBaseWals) -> Iterator[None]:
+    """Two disabled peers: one takes all but one family and a namespace, one takes a table and a namespace."""
+    for peer in (ALL, SOME):
+        hbase_cluster.add_peer(peer, peer_cluster.cluster_key, enabled=False)
+    wals.set_rule(ALL, replicate_all=True, namespaces=["ns"], tables={"u": ["f"], "t": ["g"]})
+    wals.set_rule(SOME, replicate_all=False, namespaces=["ns"], tables={SENT: [], "u": ["f", "h"], "hbase:acl": []})
+    yield
+    for peer in (ALL, SOME):
+        hbase_cluster.remove_peer(peer)
+
+
+def spelled(entry: Entry, cells: list[HBaseCell]) -> HBaseEntry:
+    """An entry of ours as the harness spells HBase's."""
+    scopes = {family.decode(): scope for family, scope in sorted(entry.key.scopes.items())}
+    key = entry.key
+    return HBaseEntry(
+        entry.end, key.region.decode(), key.table, key.sequence_id, key.write_time, scopes, key.cells, key.clusters,
+        tuple(cells), is_sent=False,
+    )  # fmt: skip
+
+
+def read(data: bytes) -> tuple[list[HBaseEntry], WalReader]:
+    cells: list[HBaseCell] = []
+    found: list[HBaseEntry] = []
+
+    def visit(row: bytes, family: bytes, qualifier: bytes, stamp: bytes, length: int, value: bytes | None) -> None:
+        assert value is not None
+        cells.append(HBaseCell(row, family, qualifier, *struct.unpack(">qb", stamp), length, zlib.crc32(value)))
+
+    reader = WalReader(io.BytesIO(data).read, values=True)
+    for entry in reader.entries(visit):
+        found.append(spelled(entry, cells))
+        cells.clear()
+    return found, reader
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_cell_of_a_file_of_hbases_own_writer(form: str, writers: HBaseWals, tmp_path: Path) -> None:
+    file = tmp_path / "written.1"
+    writers.write(f"file:{file}", FORMS[form], ENTRIES, seed=len(form))
+    expected, state = writers.read(f"file:{file}", cells=True)
+    found, reader = read(file.read_bytes())
+    assert len(expected) == ENTRIES
+    assert found == expected
+    assert reader.ending in STATES[state]
+    assert reader.header is not None
+    said = (reader.header.compressed, reader.header.compressed_tags, reader.header.value_algorithm)
+    assert said == (form != "plain", form in {"tags", "gz"}, "GZ" if form == "gz" else None)
+
+
+@pytest.mark.parametrize("name", ["plain.1", "comp.1"])
+def test_every_truncation_ends_as_replication_finds_it(name: str, writers: HBaseWals, tmp_path: Path) -> None:
+    data = (GOLDEN / name).read_bytes()
+    answers = writers.truncations(f"file:{GOLDEN / name}", f"file:{tmp_path / 'cut.1'}")
+    assert len(answers) == len(data) + 1
+    ends = [entry.end for entry in read(data)[0]]
+    for kept, (entries, state) in enumerate(answers):
+        found, reader = read(data[:kept])
+        unnoticed = entries - len(found) == 1 and any(0 < end - kept <= GZIP_REST for end in ends)
+        assert len(found) == entries or (name == "compval.1" and unnoticed), (kept, state, entries, len(found))
+        assert reader.ending in STATES[state], (kept, state, reader.ending)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_peers_are_sent_is_what_hbases_filters_let_through(
+    form: str, wals: HBaseWals, captured: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "sent.1"
+    wals.write(f"file:{file}", FORMS[form], ENTRIES, seed=17)
+    middle = wals.read(f"file:{file}")[0][ENTRIES // 2].end
+    contents = tally(io.BytesIO(file.read_bytes()).read, [middle])
+    assert middle in contents.boundaries
+    known = {peer.peer_id: peer for peer in peers_of(captured)}
+    for peer in (ALL, SOME):
+        for start in (-1, middle):
+            sent = sum(entry.is_sent for entry in wals.read(f"file:{file}", start=start, peer=peer)[0])
+            shares: list[Share] = [share for share in contents.shares if share.cut >= start]
+            assert 0 < sent < sum(share.entries for share in shares)
+            assert sum(share.entries for share in shares if is_wanted(known[peer], share)) == sent, (peer, start)
+
+
+# the job
+
+
+@pytest.fixture(scope="module")
+def captured(
+    hbase_cluster: HBaseCluster,
+    peers: None,
+    hbase_spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """A snapshot of the cluster with edits in two tables, in archived, rolled and open WALs."""
+    _ = peers
+    hbase_cluster.create_table(SENT)
+    hbase_cluster.create_table(LOCAL, scope=0)
+    for value in ("a", "b" * 3_000, "c"):
+        hbase_cluster.put(SENT, value=value)
+        hbase_cluster.put(LOCAL, value=value)
+        if value != "c":
+            hbase_cluster.archive_wals(SENT, LOCAL)
+    work = tmp_path_factory.mktemp("inspected")
+    site = hbase_cluster.write_conf(work / "conf") / "hbase-site.xml"
+    section = {
+        "files": {"source": "hadoop"},
+        "queues": {"source": "hbase"},
+        "state": {"source": "hbase"},
+        "hbase": {"site": str(site), "timeout": "30s"},
+        "quiet_attempts": 3,
+        "pause": "1s",
+    }
+    document = {"cluster": "inspected", "wal_root": hbase_cluster.wal_root, "capture": section}
+    config = parse_config(json.dumps(document), "test.yaml")
+    assert config.capture is not None
+    out = work / "snapshot"
+    context = JobContext("capture", spark=hbase_spark)
+    capture_cluster("inspected", hbase_cluster.wal_root, config.capture, f"file:{out}", context)
+    return out
+
+
+def peers_of(snapshot: Path) -> tuple[Peer, ...]:
+    return parse_snapshot(json.loads((snapshot / "snapshot.json").read_text())).peers
+
+
+def inspected(spark: SparkSession, snapshot: Path, *options: str) -> tuple[int, dict[str, Any]]:
+    result = snapshot.parent / "result.json"
+    arguments = ["inspect-wals", "--snapshot", f"file:{snapshot}", *options, "--result", str(result)]
+    code = main(arguments, context=JobContext("inspect-wals", spark=spark))
+    return code, json.loads(result.read_text())
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One run of the job, and HBase's reader on the same files."""
+
+    code: int
+    result: dict[str, Any]
+    root: str
+    wals: HBaseWals
+
+    def entries(self, one: Mapping[str, Any], *, start: int = -1, peer: str = "") -> list[HBaseEntry]:
+        """HBase's entries as far as the job has read: a live server may have written more since."""
+        found, state = self.wals.read(f"{self.root}/{one['path']}", start=start, peer=peer)
+        assert Ending(one["ending"]) in STATES[state]
+        return [entry for entry in found if entry.end <= one["good_end"]]
+
+
+@pytest.fixture(scope="module")
+def answer(captured: Path, hbase_spark: SparkSession, wals: HBaseWals) -> Answer:
+    root = json.loads((captured / "snapshot.json").read_text())["wal_root"]
+    return Answer(*inspected(hbase_spark, captured), root, wals)
+
+
+def test_files_of_a_real_cluster(answer: Answer) -> None:
+    result = answer.result
+    assert (answer.code, result["findings"]) == (0, [])
+    assert result["endings"].get("CLOSED", 0) > 0
+    assert set(result["endings"]) <= {"CLOSED", "OPEN"}
+    for one in result["wals"]:
+        entries = answer.entries(one)
+        assert (one["entries"], one["cells"]) == (len(entries), sum(entry.cell_count for entry in entries)), one["path"]
+        tables = {row["table"]: row["entries"] for row in one["tables"]}
+        assert tables == Counter(entry.table for entry in entries)
+        if entries:
+            first, last = entries[0], entries[-1]
+            assert (one["first_sequence_id"], one["first_write_time"]) == (first.sequence_id, first.write_time)
+            assert (one["last_sequence_id"], one["last_write_time"]) == (last.sequence_id, last.write_time)
+            assert one["good_end"] == last.end
+    assert {SENT, LOCAL} <= {row["table"] for row in result["tables"]}
+    local = next(row for row in result["tables"] if row["table"] == LOCAL)
+    assert (local["global_entries"], local["entries"] > 0) == (0, True)
+
+
+def test_what_is_pending_and_wanted_on_a_real_cluster(answer: Answer) -> None:
+    files = {one["path"].rpartition("/")[2]: one for one in answer.result["wals"]}
+    seen = [one for one in answer.result["queues"] if one["peer_id"] in {ALL, SOME}]
+    assert {one["peer_id"] for one in seen} == {ALL, SOME}
+    for one in seen:
+        assert one["rule_known"]
+        assert one["offset_status"] in {"OK", "AT_END", "FINISHED", "NONE"}, one
+        entries: list[HBaseEntry] = []
+        for name, file in files.items():
+            if name.rpartition(".")[0] == one["wal_group"] and name >= (one["wal"] or ""):
+                at_offset = name == one["wal"]
+                if not at_offset or one["offset"] >= 0:
+                    start = one["offset"] or -1 if at_offset else -1
+                    entries += answer.entries(file, start=start, peer=one["peer_id"])
+        sent = sum(entry.is_sent for entry in entries)
+        assert (one["pending_entries"], one["wanted_entries"]) == (len(entries), sent), one
+    assert sum(one["wanted_entries"] for one in seen) > 0
+
+
+def test_a_file_that_hdfs_cannot_give_is_no_short_file(
+    captured: Path, answer: Answer, hbase_spark: SparkSession, hdfs_cluster: HdfsCluster
+) -> None:
+    """Its name is in the listing, but it is gone: the stream ends at once, which must not look like an empty WAL."""
+    victim = next(one["path"] for one in answer.result["wals"] if one["path"].startswith("oldWALs/"))
+    files = hdfs_cluster.file_system()
+    there, away = (hdfs_cluster.path(f"{answer.root}/{path}") for path in (victim, "inspect-away"))
+    files.rename(there, away)
+    try:
+        code, result = inspected(hbase_spark, captured, "--path", victim)
+    finally:
+        files.rename(away, there)
+    assert (code, [one["ending"] for one in result["wals"]]) == (0, ["GONE"])

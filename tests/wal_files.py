@@ -1,0 +1,106 @@
+"""WAL files made by hand, byte by byte as HBase's ProtobufLogWriter does without compression."""
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+CODEC = "org.apache.hadoop.hbase.regionserver.wal.WALCellCodec"
+TRAILER = b"\0\0\0\0LAWP"
+T = 1_789_999_000_000
+"""Write time of entry 0; entry n is written n ms later."""
+PUT = 4
+
+
+def varint(number: int) -> bytes:
+    """A number as protobuf writes it."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def message(*fields: tuple[int, int | bytes]) -> bytes:
+    """A protobuf message of numbers and byte strings."""
+    return b"".join(
+        varint(number << 3 | 2) + varint(len(value)) + value
+        if isinstance(value, bytes)
+        else varint(number << 3) + varint(value)
+        for number, value in fields
+    )
+
+
+def delimited(text: bytes) -> bytes:
+    """A message with its length before it."""
+    return varint(len(text)) + text
+
+
+def header(*further: tuple[int, int | bytes], codec: str = CODEC) -> bytes:
+    """Magic and header."""
+    fields = ((1, 0), *further, (4, b"AsyncProtobufLogWriter"), (5, codec.encode()))
+    return b"PWAL" + delimited(message(*fields))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a put, or of HBase's own."""
+
+    family: str
+    value: bytes = b"v"
+    row: bytes = b"r"
+    qualifier: bytes = b"q"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One entry."""
+
+    table: str
+    cells: Sequence[Cell] = (Cell("f"),)
+    scopes: Mapping[str, int] = field(default_factory=lambda: {"f": 1})
+    clusters: int = 0
+
+
+def cell(one: Cell) -> bytes:
+    """Length and KeyValue."""
+    family = one.family.encode()
+    key = struct.pack(">H", len(one.row)) + one.row + bytes([len(family)]) + family + one.qualifier
+    key += struct.pack(">qb", T, PUT)
+    body = struct.pack(">ii", len(key), len(one.value)) + key + one.value
+    return struct.pack(">i", len(body)) + body
+
+
+def entry(edit: Edit, number: int = 0) -> bytes:
+    """Key and cells."""
+    scopes = [(6, message((1, family.encode()), (2, scope))) for family, scope in edit.scopes.items()]
+    clusters = [(8, message((1, place), (2, place))) for place in range(edit.clusters)]
+    key = message(
+        (1, b"6b2c8f8555335cc9af74455b94516cbe"),
+        (2, edit.table.encode()),
+        (3, number),
+        (4, T + number),
+        *scopes,
+        (7, len(edit.cells)),
+        *clusters,
+    )
+    return delimited(key) + b"".join(map(cell, edit.cells))
+
+
+def wal(*edits: Edit, trailer: bytes = TRAILER) -> bytes:
+    """A whole file."""
+    return header() + b"".join(entry(edit, number) for number, edit in enumerate(edits)) + trailer
+
+
+def ends(*edits: Edit) -> list[int]:
+    """Where the header and each entry of `wal` end."""
+    found = [len(header())]
+    for number, edit in enumerate(edits):
+        found.append(found[-1] + len(entry(edit, number)))
+    return found
+
+
+def bulk_load(table: str, *families: str, scopes: Mapping[str, int]) -> Edit:
+    """The marker of a bulk load of these families."""
+    stores = [(3, message((1, family.encode()), (2, b"home"), (3, b"hfile"))) for family in families]
+    value = message((1, b"t"), (2, b"region"), *stores, (4, 7))
+    return Edit(table, [Cell("METAFAMILY", value, b"METAROW", b"HBASE::BULK_LOAD")], scopes)
