@@ -6,7 +6,7 @@ from pipelines.domain.errors import MalformedError, UsageError
 from pipelines.domain.snapshot import Peer, Step
 from pipelines.domain.zookeeper.tree import ABSENT, HFILE_REFS, PEERS, QUEUES, REGIONS, Znode
 from pipelines.domain.zookeeper.values import parse_peer
-from pipelines.domain.zookeeper.wire import MAGIC, message, text
+from pipelines.domain.zookeeper.wire import MAGIC, message, text, without_metadata
 from pipelines.sources.zookeeper_client import ZooKeeperClient
 
 _LEVELS = {HFILE_REFS: 2, REGIONS: 3}
@@ -58,7 +58,7 @@ class ZooKeeperQueues:
         )
         try:
             return tuple(
-                parse_peer(peer, own, state, sync_state)
+                parse_peer(peer, without_metadata(own), _plain(state), _plain(sync_state))
                 for peer, own, state, sync_state in zip(ids, data, states, sync, strict=True)
                 if own is not None  # removed meanwhile
             )
@@ -77,10 +77,9 @@ class ZooKeeperQueues:
                 f"{self._client.where} has no {self._parent}/hbaseid: no HBase lives there. Check "
                 "capture.queues.quorum and capture.queues.parent (zookeeper.znode.parent)"
             )
-        if not data.startswith(MAGIC):
-            return None
         try:
-            return text(message(data[len(MAGIC) :]), 1)
+            plain = without_metadata(data)
+            return text(message(plain[len(MAGIC) :]), 1) if plain.startswith(MAGIC) else None
         except MalformedError:
             return None
 
@@ -123,3 +122,7 @@ class ZooKeeperQueues:
         for one, data in zip(below, self._client.many(below), strict=True):
             if data is not None:
                 yield Znode(one, data, 0)
+
+
+def _plain(data: bytes | None) -> bytes | None:
+    return None if data is None else without_metadata(data)

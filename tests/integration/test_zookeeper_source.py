@@ -26,14 +26,16 @@ pytestmark = pytest.mark.realhbase
 A, B = "h-a.example.org,16020,5", "h-b.example.org,16020,6"
 BASE = "/hbase/replication"
 REGION = "0123456789abcdef0123456789abcdef"
+WRITER = b"\xff\x00\x00\x00\x0cmaster:16000"
+"""What HBase puts before data that are not empty."""
 TREE: Mapping[str, bytes] = {
     "/hbase/hbaseid": bytes.fromhex("504255460a0161"),
-    f"{BASE}/rs/{A}/2/w.1": bytes.fromhex("5042554608bb03"),
+    f"{BASE}/rs/{A}/2/w.1": WRITER + bytes.fromhex("5042554608bb03"),
     f"{BASE}/rs/{A}/2/w.2": b"",
     f"{BASE}/rs/{A}/2-{B}/w.3": (443).to_bytes(8, "big"),
     f"{BASE}/rs/{B}/lock": bytes.fromhex("504255460a0178"),
-    f"{BASE}/peers/2": bytes.fromhex("50425546") + b"\x0a\x0fzk1:2181:/hbase\x58\x01",
-    f"{BASE}/peers/2/peer-state": bytes.fromhex("504255460800"),
+    f"{BASE}/peers/2": WRITER + bytes.fromhex("50425546") + b"\x0a\x0fzk1:2181:/hbase\x58\x01",
+    f"{BASE}/peers/2/peer-state": WRITER + bytes.fromhex("504255460800"),
     f"{BASE}/peers/old": b"zk2:2181:/hbase",
     f"{BASE}/hfile-refs/2/f1": b"",
     f"{BASE}/regions/{REGION[:2]}/{REGION[2:4]}/{REGION[4:]}-2": (900).to_bytes(8, "big"),

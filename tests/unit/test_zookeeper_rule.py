@@ -174,6 +174,19 @@ def test_what_replication_left_beside_its_queues_is_read() -> None:
     assert (tree.opened, tree.closed) == (7, 7)
 
 
+def test_what_hbase_puts_before_its_data_is_no_part_of_them() -> None:
+    """`RecoverableZooKeeper`: 0xFF, the size of the writer's identifier, and it."""
+    writer = b"\xff\x00\x00\x00\x0cmaster:16000"
+    data = {
+        "w.1": writer + P,
+        "w.2": writer + (7).to_bytes(8, "big"),
+        "w.3": b"\xff\x00\x00\x00\x63x",
+        "w.4": b"\xff" * 8,
+    }
+    (queue,) = parse_tree(znodes({(A, "2"): data})).queues
+    assert queue.wals == {"w.1": 443, "w.2": 7, "w.3": None, "w.4": None}
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [

@@ -7,7 +7,7 @@ from pipelines.domain.errors import MalformedError
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.zookeeper.queue_ids import ZkQueueId, parse_zk_queue_id
 from pipelines.domain.zookeeper.values import parse_lock_owner, parse_position
-from pipelines.domain.zookeeper.wire import MAGIC
+from pipelines.domain.zookeeper.wire import MAGIC, without_metadata
 
 ABSENT = -1
 """The cversion that stands for "there is no such znode"; only that of `rs` is written so."""
@@ -19,7 +19,7 @@ _LOCK = "lock"
 
 @dataclass(frozen=True, slots=True)
 class Znode:
-    """One znode as it was read; `cversion` counts the changes of its children."""
+    """One znode as it was read, HBase's metadata included; `cversion` counts the changes of its children."""
 
     path: str
     data: bytes
@@ -128,7 +128,7 @@ class _Builder:
             region, dash, peer = "".join(names).rpartition("-")
             if not dash:
                 raise MalformedError(f"znode {znode.path!r} is no region and peer")
-            self._sequence_ids[region, peer] = parse_position(znode.data)
+            self._sequence_ids[region, peer] = parse_position(without_metadata(znode.data))
 
     def _add_queue(self, names: list[str], znode: Znode) -> None:
         if names[0].startswith(_TRANSIENT):  # made and removed by a claim, so that the cversion of `rs` changes
@@ -139,7 +139,7 @@ class _Builder:
             raise MalformedError(f"znode {znode.path!r}: {error}") from None
         match names[1:]:
             case []:
-                if znode.data.startswith(MAGIC):
+                if _plain(znode.data).startswith(MAGIC):
                     raise MalformedError(
                         f"znode {znode.path!r} is a region server's own, not that of its queues: was /hbase/rs read "
                         "in place of /hbase/replication/rs?"
@@ -148,7 +148,7 @@ class _Builder:
             case [queue]:
                 # a peer may be called so too; then there are WALs below it
                 if queue == _LOCK:
-                    self._locks[owner] = parse_lock_owner(znode.data)
+                    self._locks[owner] = parse_lock_owner(_plain(znode.data))
                 self._queues.setdefault((owner, queue), {})
             case [queue, wal]:
                 self._queues.setdefault((owner, queue), {})[wal] = _position(znode.data)
@@ -178,6 +178,14 @@ class _Builder:
 def _position(data: bytes) -> int | None:
     """HBase's cleaner goes by names alone, so a position that it could not read changes no verdict."""
     try:
-        return parse_position(data)
+        return parse_position(without_metadata(data))
     except MalformedError:
         return None
+
+
+def _plain(data: bytes) -> bytes:
+    """The data behind HBase's metadata; nothing where they cannot be told apart."""
+    try:
+        return without_metadata(data)
+    except MalformedError:
+        return b""

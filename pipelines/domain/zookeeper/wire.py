@@ -7,12 +7,29 @@ from pipelines.domain.server_names import MAX_LONG
 
 MAGIC = b"PBUF"
 """What HBase puts before a message in a znode (`ProtobufMagic`)."""
+_METADATA, _METADATA_HEAD = b"\xff", 5
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
 _LONGEST_VARINT = 10
 _MASK = (1 << 64) - 1
 Value = int | bytes
 """A varint as an unsigned number of 64 bits; everything else as bytes."""
+
+
+def without_metadata(data: bytes) -> bytes:
+    """A znode's data without what HBase's `RecoverableZooKeeper` puts before them (`ZKMetadata.removeMetaData`).
+
+    That is 0xFF, the size of an identifier of the writer, and the identifier; empty data have none.
+
+    Raises:
+        MalformedError: the identifier is longer than the data.
+    """
+    if data[:1] != _METADATA:
+        return data
+    size = int.from_bytes(data[1:_METADATA_HEAD], "big", signed=True)
+    if not 0 <= size <= len(data) - _METADATA_HEAD:
+        raise MalformedError(f"the writer's identifier is cut off: {data[:80]!r}")
+    return data[_METADATA_HEAD + size :]
 
 
 def message(data: bytes) -> Mapping[int, tuple[Value, ...]]:
