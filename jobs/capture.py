@@ -26,6 +26,9 @@ The configuration names the cluster, its WAL root, and where each part is read (
     state:  {source: hbase}
     hbase:  {site: /etc/hbase/conf/hbase-site.xml}
 
+HBase 1.x and 2.x keep their queues in ZooKeeper:
+    queues: {source: zookeeper, quorum: "zk1:2181,zk2:2181,zk3:2181"}
+
 then: reconcile --snapshot DIR"""
 NEEDS_SPARK = True
 
@@ -64,13 +67,14 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     from pipelines.hadoop_jvm import HadoopJvm  # noqa: PLC0415
     from pipelines.sinks.snapshot_target import snapshot_target  # noqa: PLC0415
     from pipelines.sinks.snapshot_writer import SnapshotWriter  # noqa: PLC0415
-    from pipelines.use_cases.capture import Patience, Subject, capture  # noqa: PLC0415
+    from pipelines.use_cases.capture import Patience, Subject  # noqa: PLC0415
+    from pipelines.use_cases.capture_zookeeper import capture_either  # noqa: PLC0415
 
     subject = Subject(cluster, wal_root, socket.gethostname())
     patience = Patience(section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000))
     target = snapshot_target(out, HadoopJvm.of(context.spark))
     with capture_sources(cluster, wal_root, section, context.spark) as sources, SnapshotWriter(target) as writer:
-        captured = capture(subject, sources, writer, clock=context.clock, patience=patience)
+        captured = capture_either(subject, sources, writer, clock=context.clock, patience=patience)
     snapshot = captured.snapshot
     result = {
         "snapshot": captured.uri,

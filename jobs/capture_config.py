@@ -119,6 +119,26 @@ class HBaseQueuesSection(Section):
     source: Literal["hbase"]
 
 
+class ZooKeeperQueuesSection(Section):
+    """HBase 1.x and 2.x: the queues below `/hbase/replication`, through kazoo."""
+
+    source: Literal["zookeeper"]
+    quorum: Annotated[str, StringConstraints(pattern=r"^[^\s,/@]+:[0-9]{1,5}(,[^\s,/@]+:[0-9]{1,5})*$")] = Field(
+        description="`host:port,host:port` of `hbase.zookeeper.quorum`, with its client port",
+        examples=["zk1:2181,zk2:2181,zk3:2181"],
+    )
+    parent: Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")] = Field(
+        default="/hbase", description="`zookeeper.znode.parent`"
+    )
+    replication: Annotated[str, StringConstraints(pattern=r"^[^/\x00-\x1f\x7f]+$")] = Field(
+        default="replication", description="`zookeeper.znode.replication`"
+    )
+    digest: SecretStr | None = Field(
+        default=None, description="`user:password` of ZooKeeper's scheme digest; absent = the znodes may be read by all"
+    )
+    timeout: DurationMs = Field(default=30_000, description="to connect, and of each answer", examples=["30s"])
+
+
 class PassSection(Section):
     """One scan of all families, saved in the form of a snapshot's queues-1.jsonl."""
 
@@ -153,6 +173,12 @@ class HBaseStateSection(Section):
     source: Literal["hbase"]
 
 
+class ZooKeeperStateSection(Section):
+    """Peers from ZooKeeper, settings from `capture.hbase.site`; only with `queues.source: zookeeper`, and no master."""
+
+    source: Literal["zookeeper"]
+
+
 class ExportStateSection(Section):
     """What the export script saved (`capture.export`)."""
 
@@ -181,17 +207,24 @@ FilesSection = Annotated[
     HadoopFilesSection | WebHdfsFilesSection | FsimageFilesSection | LsFilesSection, Field(discriminator="source")
 ]
 QueuesSection = Annotated[
-    ThriftQueuesSection | HBaseQueuesSection | CellsQueuesSection | ExportQueuesSection | SimulatedSection,
+    ThriftQueuesSection
+    | HBaseQueuesSection
+    | ZooKeeperQueuesSection
+    | CellsQueuesSection
+    | ExportQueuesSection
+    | SimulatedSection,
     Field(discriminator="source"),
 ]
-StateSection = Annotated[HBaseStateSection | ExportStateSection | SimulatedSection, Field(discriminator="source")]
+StateSection = Annotated[
+    HBaseStateSection | ZooKeeperStateSection | ExportStateSection | SimulatedSection, Field(discriminator="source")
+]
 
 
 class CaptureSection(Section):
     """Where each part of a snapshot is read; every input is chosen on its own."""
 
     files: FilesSection = Field(description="the listing")
-    queues: QueuesSection = Field(description="`hbase:replication`")
+    queues: QueuesSection = Field(description="`hbase:replication`, or ZooKeeper for HBase 1.x and 2.x")
     state: StateSection = Field(description="servers, procedures, peers, configuration")
     hbase: HBaseSection = Field(default_factory=HBaseSection)
     export: ExportSection | None = None
@@ -200,6 +233,19 @@ class CaptureSection(Section):
         default=3, description="of everything after the listing while servers or queues move; 1 = never again"
     )
     pause: DurationMs = Field(default=10_000, description="before another attempt", examples=["10s"])
+
+    @model_validator(mode="after")
+    def _zookeeper(self) -> "CaptureSection":
+        if isinstance(self.state, ZooKeeperStateSection):
+            if not isinstance(self.queues, ZooKeeperQueuesSection):
+                raise ValueError("state.source zookeeper is for clusters with queues.source zookeeper")
+            if self.hbase.site is None:
+                raise ValueError(
+                    "hbase.site is missing: no master is asked, so its hbase-site.xml must tell times to live"
+                )
+        elif isinstance(self.queues, ZooKeeperQueuesSection) and not isinstance(self.state, HBaseStateSection):
+            raise ValueError("queues.source zookeeper needs state.source hbase or zookeeper")
+        return self
 
     @model_validator(mode="after")
     def _exported(self) -> "CaptureSection":

@@ -19,11 +19,13 @@ from jobs.capture_config import (
     SimulatedSection,
     ThriftQueuesSection,
     WebHdfsFilesSection,
+    ZooKeeperQueuesSection,
+    ZooKeeperStateSection,
 )
 from pipelines.domain.errors import UsageError
 from pipelines.domain.snapshot import Step
 from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.ports import FileSource, QueueSource, StateSource, WalDirectorySource
+from pipelines.ports import FileSource, PeerSource, QueueSource, StateSource, WalDirectorySource
 from pipelines.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.sources.exported_cells import ExportedQueues, SavedCells
 from pipelines.sources.exported_state import ExportedState
@@ -40,6 +42,7 @@ from pipelines.sources.thrift_queues import ThriftQueues
 from pipelines.sources.wal_tree import WalTree
 from pipelines.sources.webhdfs_files import WebHdfsLister
 from pipelines.use_cases.capture import Sources
+from pipelines.use_cases.capture_zookeeper import ZooKeeperSources
 
 ThingT = TypeVar("ThingT", HadoopLister, HBaseClient, SavedFiles)
 
@@ -65,8 +68,13 @@ class CaptureWiring:
         self._hadoop = HadoopJvm.of(spark)
         self._stack = stack
 
-    def sources(self) -> Sources:
+    def sources(self) -> Sources | ZooKeeperSources:
         """All of them; nothing is read yet."""
+        queues = self._section.queues
+        return self._zookeeper(queues) if isinstance(queues, ZooKeeperQueuesSection) else self.table_sources()
+
+    def table_sources(self) -> Sources:
+        """Those of a cluster whose queues are in a table."""
         state = self._state()
         files, directories = self._files(state)
         return Sources(files, directories, self._queues(), state)
@@ -140,6 +148,30 @@ class CaptureWiring:
             return SimulatedQueues(section.path)
         return ExportedQueues(self._export)
 
+    def _zookeeper(self, section: ZooKeeperQueuesSection) -> ZooKeeperSources:
+        from pipelines.sources.zookeeper_client import ZooKeeperClient  # noqa: PLC0415 - kazoo, for these clusters alone
+        from pipelines.sources.zookeeper_queues import ZooKeeperQueues  # noqa: PLC0415
+        from pipelines.sources.zookeeper_state import ZooKeeperState  # noqa: PLC0415
+
+        digest = section.digest.get_secret_value() if section.digest else None
+        client = ZooKeeperClient(section.quorum, section.timeout, digest)
+        self._stack.callback(client.close)
+        queues = ZooKeeperQueues(client, section.parent, section.replication)
+        if isinstance(self._section.state, ZooKeeperStateSection):
+            state: PeerSource = ZooKeeperState(queues, self._hadoop, self._section.hbase.site or "")
+        else:
+            state = self._state()
+        return ZooKeeperSources(self._listing(), queues, state)
+
+    def _listing(self) -> FileSource:
+        """The listing alone, where nobody asks for the directories of live servers."""
+        section = self._section.files
+        if isinstance(section, WebHdfsFilesSection):
+            return WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
+        if isinstance(section, HadoopFilesSection):
+            return self._hadoop_tree(revealed(section.properties))
+        return self._ls_files(section) if isinstance(section, LsFilesSection) else self._fsimage(section)
+
     def _state(self) -> StateSource:
         if isinstance(self._section.state, ExportStateSection):
             return ExportedState(self._export, self._wal_root)
@@ -170,7 +202,9 @@ class CaptureWiring:
 
 
 @contextmanager
-def capture_sources(cluster: str, wal_root: str, section: CaptureSection, spark: SparkSession) -> Iterator[Sources]:
+def capture_sources(
+    cluster: str, wal_root: str, section: CaptureSection, spark: SparkSession
+) -> Iterator[Sources | ZooKeeperSources]:
     """The sources that the configuration names, open until the block ends."""
     with ExitStack() as stack:
         yield CaptureWiring(cluster, wal_root, section, spark, stack).sources()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from getpass import getuser
 
-from jobs.capture_config import CaptureSection, WebHdfsFilesSection
+from jobs.capture_config import CaptureSection, WebHdfsFilesSection, ZooKeeperQueuesSection
 from jobs.cleanup_config import CleanSection
 from jobs.config import Config, load_config
 from jobs.context import JobContext
@@ -68,7 +68,7 @@ def cleanup(
         stack.callback(store.close)
         parts = CaptureParts(
             cluster=Subject(cluster, wal_root, host),
-            sources=CaptureWiring(cluster, wal_root, section, spark, stack).sources(),
+            sources=CaptureWiring(cluster, wal_root, section, spark, stack).table_sources(),
             settings=config.settings(),
             patience=Patience(
                 section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000)
@@ -109,6 +109,11 @@ def _checked(config: Config, name: str, cluster: str) -> tuple[CaptureSection, s
                 f"{name}: capture.{key}.source {section.source!r} is an answer of earlier. A clean-up looks at the "
                 "cluster as it is now: give it a configuration with live sources"
             )
+    if isinstance(capture.queues, ZooKeeperQueuesSection):
+        raise UsageError(
+            f"{name}: a clean-up of a cluster whose queues are in ZooKeeper is not built; use the delete-safe list by "
+            "hand (docs/runbook.md)"
+        )
     check_quarantine(config.clean.quarantine, config.wal_root)
     return capture, config.wal_root, config.clean
 

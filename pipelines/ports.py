@@ -8,6 +8,7 @@ from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
+from pipelines.domain.zookeeper.tree import Znode
 
 
 class Clock(Protocol):
@@ -86,6 +87,21 @@ class QueueSource(CaptureSource, Protocol):
         ...
 
 
+class ZnodeSource(CaptureSource, Protocol):
+    """The queues of HBase 1.x and 2.x, below `/hbase/replication` in ZooKeeper."""
+
+    def znodes(self, step: str) -> Sequence[Znode]:
+        """One reading: `rs` before and after all that is below it; with `queues-2` the other parts behind that.
+
+        Args:
+            step: `queues-1` or `queues-2`.
+
+        Raises:
+            UnavailableError, UsageError: ZooKeeper did not answer, or has no HBase there.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
     """What does not change while a capture runs; None = unknown."""
@@ -97,8 +113,8 @@ class ClusterSettings:
     backup: Backup | None
 
 
-class StateSource(CaptureSource, Protocol):
-    """What the active master knows."""
+class PeerSource(CaptureSource, Protocol):
+    """What a capture asks of a cluster besides files, queues and servers."""
 
     def clock_host(self) -> str | None:
         """The host whose clock stamped the answers; None when they are read now."""
@@ -107,6 +123,14 @@ class StateSource(CaptureSource, Protocol):
     def settings(self) -> ClusterSettings:
         """Identity and configuration."""
         ...
+
+    def peers(self) -> tuple[Peer, ...]:
+        """All replication peers."""
+        ...
+
+
+class StateSource(PeerSource, Protocol):
+    """What the active master knows."""
 
     def active_master(self, step: str) -> str:
         """The active master, after it has answered a call that it refuses until it is initialized.
@@ -124,10 +148,6 @@ class StateSource(CaptureSource, Protocol):
         """Crash procedures; `step` is `crashing` or `crashing-2`."""
         ...
 
-    def peers(self) -> tuple[Peer, ...]:
-        """All replication peers."""
-        ...
-
     def flags(self, step: str) -> Flags:
         """States of the master that change every rule; `step` is `peers` or `crashing-2`."""
         ...
@@ -142,6 +162,10 @@ class SnapshotSink(Protocol):
 
     def cells(self, name: str, cells: Iterable[Cell]) -> int:
         """Write a queue pass under a file name, in place of an earlier one. Returns the rows."""
+        ...
+
+    def znodes(self, name: str, znodes: Iterable[Znode]) -> int:
+        """The same for a reading of ZooKeeper."""
         ...
 
     def finish(self, snapshot: Snapshot) -> str:

@@ -14,6 +14,7 @@ from pipelines.domain.replication_queues import QueueCell
 from pipelines.domain.run_summary import FindingRow, PinnedRow, RunKey, RunSummary, VerdictTotal
 from pipelines.domain.settings import Acceptances
 from pipelines.domain.snapshot import Snapshot
+from pipelines.domain.zookeeper.tree import ReplicationTree
 from schemas.table import Table
 
 
@@ -29,7 +30,8 @@ class OpenedSnapshot:
         listing_readable: the files of the listing are those that were captured.
         listing_directories: the listing's directory as Spark spells it.
         passes: parsed cells of queues-1 and queues-2.
-        malformed: a queue row that HBase itself throws on; then `passes` is empty.
+        trees: in the place of `passes` where the queues are in ZooKeeper.
+        malformed: a queue row or znode that HBase itself throws on; then `passes` and `trees` are empty.
     """
 
     uri: str
@@ -39,6 +41,7 @@ class OpenedSnapshot:
     listing_readable: bool = False
     listing_directories: tuple[str, ...] = ()
     passes: tuple[tuple[QueueCell, ...], ...] = ()
+    trees: tuple[ReplicationTree, ...] = ()
     malformed: str | None = None
 
     @property

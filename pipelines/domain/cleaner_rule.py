@@ -33,13 +33,24 @@ def hbase_verdict(name: str, view: ClusterView) -> HBaseVerdict:
     return for_tracked_wal(view, wal.server, wal.group, wal.timestamp)
 
 
+def hbase_2_verdict(name: str, modification_time: int, view: ClusterView) -> HBaseVerdict:
+    """What the `ReplicationLogCleaner` of HBase 1.x and 2.x would have answered at the first reading of the queues.
+
+    It reads the names in all queues, whatever their peer, and deletes what is not among them and was modified before
+    it began to read (facts section 3.6). It takes no name apart and asks for no peer.
+    """
+    if view.queued is None or view.hbase_keeps_all or name in view.queued.first_reading:
+        return HBaseVerdict.KEEP
+    return HBaseVerdict.DELETE if modification_time < view.queued.read_from else HBaseVerdict.KEEP
+
+
 def for_every_file(view: ClusterView) -> HBaseVerdict | None:
     """The answer that holds whatever the name, or None."""
     if view.queue_table_absent:
         return HBaseVerdict.DELETE
     if view.hbase_keeps_all:
         return HBaseVerdict.KEEP
-    return None if view.peer_ids else HBaseVerdict.DELETE
+    return None if view.peer_ids or view.queued is not None else HBaseVerdict.DELETE
 
 
 def for_tracked_wal(view: ClusterView, server: ServerName, group: str, timestamp: int | None) -> HBaseVerdict:

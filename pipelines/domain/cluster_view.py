@@ -9,6 +9,8 @@ from pipelines.domain.replication_queues import NEEDS_ALL, GroupOffset, QueueCel
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import DAY_MS, Release, Settings
 from pipelines.domain.snapshot import Backup, Membership, Retention, Snapshot, WalDirectory
+from pipelines.domain.zookeeper.queued import QueuedWals, first_wals, queued_wals, unsettled
+from pipelines.domain.zookeeper.tree import ReplicationTree
 
 DEFAULT_CLEANERS = frozenset(
     {
@@ -81,6 +83,8 @@ class ClusterView:
         queue_table_absent: the queue table does not exist (only without peers, else untrusted).
         hbase_keeps_all: HBase's cleaner would be barred: AddPeer or migration running, or a row it throws on.
         foreign_cleaner: an unknown log-cleaner plugin, or an unknown list of them, could need any file.
+        queued: `queue_storage: zookeeper`: the WALs in queues, by name; then `rows` say only where each queue stands.
+            None = the queues are rows of `hbase:replication`.
     """
 
     cluster: str
@@ -101,6 +105,7 @@ class ClusterView:
     foreign_cleaner: str | None = None
     backup: Backup = field(default_factory=lambda: Backup(enabled=False))
     release: Release = field(default_factory=Release)
+    queued: QueuedWals | None = None
 
     @cached_property
     def not_fully_dead(self) -> frozenset[ServerName]:
@@ -137,6 +142,35 @@ class ClusterView:
     def without_row(self, queue: QueueId) -> "ClusterView":
         """The same cluster after one queue has shipped everything: its row needs no file any more."""
         return replace(self, rows=tuple(row for row in self.rows if row.queue != queue))
+
+
+def zookeeper_view(
+    snapshot: Snapshot,
+    trees: Sequence[ReplicationTree],
+    settings: Settings,
+    untrusted: str | None,
+    unparsable: bool,
+) -> ClusterView:
+    """Build the view of a cluster whose queues are in ZooKeeper (HBase 1.x and 2.x).
+
+    Args:
+        snapshot: storage `zookeeper`.
+        trees: both readings of the queues; empty when they cannot be read.
+        settings: as for `cluster_view`.
+        untrusted: verdict of `pipelines.domain.zookeeper.trust`.
+        unparsable: a znode is one that HBase throws on.
+    """
+    step = snapshot.step("queues-1")
+    whole = cluster_view(snapshot, (), settings, untrusted, unparsable)
+    return replace(
+        whole,
+        rows=tuple(sorted((QueueRow(*item) for item in first_wals(trees).items()), key=lambda row: str(row.queue))),
+        restless=unsettled(trees),
+        queue_table_absent=False,
+        # only AddPeer and the migration of HBase 3 bar its cleaner
+        hbase_keeps_all=unparsable,
+        queued=queued_wals(trees, step.started_at if step else snapshot.files_step.started_at),
+    )
 
 
 def cluster_view(

@@ -6,7 +6,7 @@ by (group, timestamp), then by server where the group has no row, then one answe
 without any row (design section 3, "the fast form"; docs/adr/0002).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pipelines.domain.cleaner_rule import HBaseVerdict, for_every_file, for_tracked_wal
@@ -84,6 +84,35 @@ class ServerAnswers:
 
 
 @dataclass(frozen=True, slots=True)
+class QueuedName:
+    """A WAL that stands in a queue in ZooKeeper.
+
+    Attributes:
+        bucket: of its answer.
+        positions: in each queue of that answer's holders, in their order; None = unreadable.
+    """
+
+    bucket: int
+    positions: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAnswers:
+    """Files looked up by exact name (`queue_storage: zookeeper`); `pipelines.domain.zookeeper.name_table` makes them.
+
+    Attributes:
+        wals: every WAL in a queue, by name.
+        pending: their answers.
+        read_from: start of the first reading, ms since the epoch. Any other file has the table's answer `unknown` if
+            it was modified before, else `no_server`.
+    """
+
+    wals: Mapping[str, QueuedName]
+    pending: tuple[Answer, ...]
+    read_from: int
+
+
+@dataclass(frozen=True, slots=True)
 class DecisionTable:
     """The table of one cluster.
 
@@ -92,6 +121,7 @@ class DecisionTable:
         servers: every server that is not fully dead or has a row.
         unknown: any other server: fully dead, no row.
         no_server: a valid WAL name in which HBase finds no server (reason POISON_NAME).
+        named: the files that are looked up by name; None = the queues are rows of a table, which all above speaks of.
     """
 
     cluster: str
@@ -99,6 +129,7 @@ class DecisionTable:
     servers: tuple[ServerAnswers, ...]
     unknown: Answer
     no_server: Answer
+    named: NamedAnswers | None = None
 
     def answers(self) -> Iterator[Answer]:
         """Every answer of the table, each bucket once."""
@@ -108,6 +139,8 @@ class DecisionTable:
         for server in self.servers:
             yield server.plain
             yield server.replication_table
+        if self.named is not None:
+            yield from self.named.pending
         yield self.unknown
         yield self.no_server
 

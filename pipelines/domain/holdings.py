@@ -3,17 +3,18 @@
 Everything here is computed from `BucketTotal`s and the decision table, never from files.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.domain.cluster_view import ClusterView, QueueRow
-from pipelines.domain.decision_table import Answer, DecisionTable, GroupAnswers
+from pipelines.domain.decision_table import Answer, DecisionTable, GroupAnswers, NamedAnswers
 from pipelines.domain.replication_queues import NEEDS_ALL
 from pipelines.domain.run_summary import PinnedRow
 from pipelines.domain.run_summary import QueueRow as QueueOffsetRow
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.totals import BucketTotal
 from pipelines.domain.verdict import Holder, Reason, Verdict, decide_replication
+from pipelines.domain.zookeeper.queued import number_of
 
 FREED_WHEN_FINISHED = (Reason.PENDING, Reason.QUEUE_MISSING)
 """Reasons that end when the only holder's queue has shipped the file; the others wait for the cluster itself."""
@@ -64,12 +65,14 @@ def queue_offsets(view: ClusterView, table: DecisionTable, totals: Iterable[Buck
     """How far every queue row has come in every group, and what is still pending behind it.
 
     Files of groups in which a row has no offset are summed in one row with `wal_group` NULL; it is left out when it
-    would say nothing.
+    would say nothing. A queue in ZooKeeper has one only where it is empty.
     """
     by_bucket: dict[int, list[BucketTotal]] = {}
     for total in totals:
         if total.bucket is not None:
             by_bucket.setdefault(total.bucket, []).append(total)
+    if table.named is not None:
+        return tuple(_named_rows(view, table.named, by_bucket))
     groups: dict[ServerName, list[GroupAnswers]] = {}
     for one in table.groups:
         groups.setdefault(one.server, []).append(one)
@@ -88,11 +91,32 @@ def queue_offsets(view: ClusterView, table: DecisionTable, totals: Iterable[Buck
                 buckets = [s.answer.bucket for one in own for s in one.stretches if s.from_timestamp >= need]
             found = [total for bucket in buckets for total in by_bucket.get(bucket, ())]
             if group is not None or found or not row.offsets:
-                rows.append(_queue_row(view, row, group, found))
+                need_timestamp = NEEDS_ALL if group is None else row.offsets[group].need
+                rows.append(_queue_row(view, row, group, need_timestamp, found))
     return tuple(rows)
 
 
-def _queue_row(view: ClusterView, row: QueueRow, group: str | None, found: Iterable[BucketTotal]) -> QueueOffsetRow:
+def _named_rows(
+    view: ClusterView, named: NamedAnswers, by_bucket: Mapping[int, Iterable[BucketTotal]]
+) -> Iterator[QueueOffsetRow]:
+    """The rows of queues in ZooKeeper: what is pending in one are the WALs that stand in it."""
+    buckets: dict[tuple[Hashable, ...], list[int]] = {}
+    for answer in named.pending:
+        for holder in answer.decision.blocking:
+            key = (holder.peer_id, holder.owner, holder.source, answer.group)
+            buckets.setdefault(key, []).append(answer.bucket)
+    for row in view.rows:
+        queue = row.queue
+        for group in sorted(row.offsets) or (None,):
+            own = buckets.get((queue.peer_id, queue.owner, queue.wals_of, group), ())
+            found = [total for bucket in own for total in by_bucket.get(bucket, ())]
+            need = None if group is None else number_of(row.offsets[group].wal)
+            yield _queue_row(view, row, group, need, found)
+
+
+def _queue_row(
+    view: ClusterView, row: QueueRow, group: str | None, need: int | None, found: Iterable[BucketTotal]
+) -> QueueOffsetRow:
     offset = None if group is None else row.offsets[group]
     archived, live = _Sum(), _Sum()
     for total in found:
@@ -106,7 +130,7 @@ def _queue_row(view: ClusterView, row: QueueRow, group: str | None, found: Itera
         wal_group=group,
         wal=offset.wal if offset else None,
         offset=offset.offset if offset else None,
-        need_timestamp=offset.need if offset else NEEDS_ALL,
+        need_timestamp=need,
         pending_files=archived.files,
         pending_bytes=archived.size,
         live_pending_files=live.files,
@@ -125,7 +149,9 @@ def pinned(
     that only its queue holds and that become REPLICATED once it has shipped them.
     """
     answers = {answer.bucket: answer for answer in table.answers()}
-    without = {peer: view.without_peer(peer) for peer in view.peer_ids}
+    # by name no peer's place is taken by another's lack: what only one peer's queues hold goes with them
+    without = {peer: view.without_peer(peer) for peer in view.peer_ids if view.queued is None}
+    settled = view.queued is None or view.restless is None
     pins: dict[tuple[Hashable, ...], tuple[str, Holder, str | None, _Pin]] = {}
     for total in totals:
         answer = answers.get(total.bucket) if total.bucket is not None else None
@@ -137,7 +163,7 @@ def pinned(
                 pin = pins.setdefault(key, (level, holder, answer.group, _Pin()))[3]
                 (pin.exclusive if len(keys) == 1 else pin.joint).add(total)
                 pin.waits_for_queue |= answer.decision.reason in FREED_WHEN_FINISHED
-                if _freed(level, holder, len(keys), answer, without):
+                if settled and _freed(level, holder, len(keys), answer, without):
                     pin.freed.add(total)
     rows = (
         pin.row(level, holder, group, peer_states.get(holder.peer_id), view.files_started)
@@ -166,8 +192,8 @@ def _key(level: str, holder: Holder, answer: Answer) -> tuple[Hashable, ...]:
 
 
 def _freed(level: str, holder: Holder, holders: int, answer: Answer, without: Mapping[str, ClusterView]) -> bool:
-    if level == "peer":
-        smaller = without[holder.peer_id]
+    smaller = without.get(holder.peer_id)
+    if level == "peer" and smaller is not None:
         if not smaller.peer_ids:
             return True
         what_if = decide_replication(smaller, answer.server, answer.group, max(answer.timestamp, 0))
@@ -179,6 +205,8 @@ def _remedy(level: str, holder: Holder, state: str | None, *, waits_for_queue: b
     peer = holder.peer_id
     if not waits_for_queue:
         return f"nothing at peer {peer}: the servers of these files are not proven dead; see the findings"
+    if state is None:  # only in ZooKeeper do queues of removed peers hold anything
+        return f"peer {peer} does not exist: remove its queues with HBCK2 'replication --fix'"
     if state == "DISABLED":
         return f"enable_peer '{peer}' to ship, or remove_peer '{peer}' if its cluster is gone"
     if holder.owner is None and level != "peer":

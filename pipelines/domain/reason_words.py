@@ -67,5 +67,9 @@ REASON_WORDS: Mapping[str, Words] = {
     "PENDING": Words("a peer has not shipped it yet", "let the peer catch up, or remove the peer"),
     "REPLICATED": Words("every peer that had to ship it has done so"),
     "DEAD_NO_QUEUE": Words("its server is fully dead, and no peer has a queue of it any more"),
+    "NOT_QUEUED": Words("it is in no replication queue in ZooKeeper"),
+    "QUEUE_READ_TOO_OLD": Words(
+        "it was archived after the queues in ZooKeeper were read, so they may have got it unseen", "capture again"
+    ),
     "UNDECIDED": Words("no rule applied; this is a defect of walsafe", "report it with the snapshot"),
 }

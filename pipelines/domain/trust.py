@@ -2,34 +2,45 @@
 
 from collections.abc import Sequence
 
-from pipelines.domain.capture_order import order_fault
+from pipelines.domain.capture_order import CAPTURE_ORDER, order_fault
 from pipelines.domain.replication_queues import QueueCell
 from pipelines.domain.settings import Release
-from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Flags, Snapshot
-
-ZOOKEEPER_NOT_BUILT = (
-    "queue_storage zookeeper (HBase 1.x and 2.x) is not built yet; only snapshots of hbase:replication can be decided"
-)
+from pipelines.domain.snapshot import Flags, Snapshot
 
 
 def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
     """Why nothing in this snapshot can be believed, with the way out; None = it can.
 
     Args:
-        snapshot: checked in form.
+        snapshot: checked in form; storage `table`.
         passes: parsed cells of queues-1 and queues-2.
         release: opt-ins of the configuration.
     """
-    if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
-        return ZOOKEEPER_NOT_BUILT
-    # an extra may turn DELETABLE into HELD, so one that is not understood must not be passed over
+    return (
+        unknown_extra(snapshot)
+        or wrong_order(snapshot, CAPTURE_ORDER)
+        or _master(snapshot)
+        or _flags(snapshot)
+        or _rows(snapshot, passes, release)
+    )
+
+
+def unknown_extra(snapshot: Snapshot) -> str | None:
+    """An extra may turn DELETABLE into HELD, so one that is not understood must not be passed over."""
     extras = sorted({*snapshot.extras, *(name for name in snapshot.contents if name.startswith("extras/"))})
-    if extras:
-        return f"extra {extras[0]!r} is not known to this walsafe; use the version that the capture was made for"
-    order = order_fault(snapshot.steps)
-    if order is not None:
-        return f"not the capture order: {order}. Capture again with walsafe or with the export script it ships"
-    return _master(snapshot) or _flags(snapshot) or _rows(snapshot, passes, release)
+    return (
+        f"extra {extras[0]!r} is not known to this walsafe; use the version that the capture was made for"
+        if (extras)
+        else None
+    )
+
+
+def wrong_order(snapshot: Snapshot, needed: Sequence[str]) -> str | None:
+    """Why the steps cannot be believed, or None; `needed` may not be missing."""
+    order = order_fault(snapshot.steps, needed)
+    if order is None:
+        return None
+    return f"not the capture order: {order}. Capture again with walsafe or with the export script it ships"
 
 
 def _master(snapshot: Snapshot) -> str | None:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pipelines.domain.cluster_view import ClusterView, QueueRow
+from pipelines.domain.replication_queues import QueueId
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.wal_names import FileKind, WalName, file_kind, is_replication_table_group, parse_wal_name
+from pipelines.domain.zookeeper.queued import QueuedWals
 
 
 class Verdict(str, Enum):
@@ -41,6 +43,8 @@ class Reason(str, Enum):
     PENDING = "PENDING"
     REPLICATED = "REPLICATED"
     DEAD_NO_QUEUE = "DEAD_NO_QUEUE"
+    NOT_QUEUED = "NOT_QUEUED"
+    QUEUE_READ_TOO_OLD = "QUEUE_READ_TOO_OLD"
     UNDECIDED = "UNDECIDED"
 
 
@@ -96,6 +100,8 @@ def decide(file: ArchivedFile, view: ClusterView) -> Decision:
     early = _before_replication(file, view)
     if early is not None:
         return early
+    if view.queued is not None:
+        return decide_by_name(view, view.queued, file.name, file.modification_time)
     wal = parse_wal_name(file.name)
     if wal is None:
         return held(Reason.UNDECIDED)
@@ -120,13 +126,15 @@ def _before_replication(file: ArchivedFile, view: ClusterView) -> Decision | Non
         return held(Reason.TOO_YOUNG)
     if view.foreign_cleaner is not None:
         return held(Reason.FOREIGN_CLEANER)
-    if kind is FileKind.PROCEDURE_WAL:
+    # no queue has ever held one of the next two; but what stands in a queue is held, whatever it is called
+    queued = view.queued is not None and file.name in view.queued.queues_of
+    if kind is FileKind.PROCEDURE_WAL and not queued:
         return deletable(Reason.PROCEDURE_WAL)
-    if kind is FileKind.MASTER_LOCAL_WAL:
+    if kind is FileKind.MASTER_LOCAL_WAL and not queued:
         return deletable(Reason.MASTER_LOCAL_WAL)
     if view.backup.enabled and not _backed_up(parse_wal_name(file.name), view):
         return held(Reason.BACKUP)
-    return None if view.peer_ids else deletable(Reason.NO_PEERS)
+    return None if view.peer_ids or view.queued is not None else deletable(Reason.NO_PEERS)
 
 
 def time_to_live(view: ClusterView, kind: FileKind) -> int:
@@ -143,6 +151,27 @@ def _backed_up(wal: WalName | None, view: ClusterView) -> bool:
         return False
     boundary = view.backup.boundaries.get(wal.server.address)
     return boundary is not None and wal.timestamp <= boundary
+
+
+def decide_by_name(view: ClusterView, queued: QueuedWals, name: str, modification_time: int) -> Decision:
+    """The part of the rule that asks queues in ZooKeeper, where every WAL of a queue is a znode of its own.
+
+    HBase's cleaner of 1.x and 2.x goes by exact names too, whatever the peer: a queue of a removed peer holds as well,
+    and a name that the table's rule cannot read is only a name.
+    """
+    queues = queued.queues_of.get(name)
+    if queues:
+        return held(Reason.PENDING, tuple(queued_holder(queue, name, position) for queue, position in queues))
+    if view.restless is not None:
+        return held(Reason.CLUSTER_MOVED)
+    if modification_time < queued.read_from:
+        return deletable(Reason.NOT_QUEUED)
+    return held(Reason.QUEUE_READ_TOO_OLD)
+
+
+def queued_holder(queue: QueueId, wal: str | None, position: int | None) -> Holder:
+    """A queue in ZooKeeper as a holder."""
+    return Holder(queue.peer_id, queue.owner, queue.wals_of, wal, position)
 
 
 def decide_replication(view: ClusterView, server: ServerName, group: str, timestamp: int) -> Decision:

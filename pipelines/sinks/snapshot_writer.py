@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from pipelines.domain.errors import UnavailableError
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.snapshot import Content, Snapshot, snapshot_document
+from pipelines.domain.zookeeper.tree import Znode
 from pipelines.ports import FileBatch
 from pipelines.sinks.snapshot_target import SnapshotTarget
 
@@ -113,6 +114,14 @@ class SnapshotWriter:
         """
         return self.documents(name, map(cell_document, cells))
 
+    def znodes(self, name: str, znodes: Iterable[Znode]) -> int:
+        """Write one reading of the queues in ZooKeeper, in the order read; as `cells`.
+
+        Returns:
+            Znodes written.
+        """
+        return self.documents(name, map(znode_document, znodes))
+
     def documents(self, name: str, documents: Iterable[Any]) -> int:
         """Write one JSON document a line, such as an extra."""
 
@@ -167,6 +176,12 @@ def cell_document(cell: Cell) -> dict[str, str]:
         field: base64.b64encode(getattr(cell, field)).decode("ascii")
         for field in ("row", "family", "qualifier", "value")
     }
+
+
+def znode_document(znode: Znode) -> dict[str, str | int]:
+    """One line of `queues-*.jsonl` where the queues are in ZooKeeper."""
+    data = base64.b64encode(znode.data).decode("ascii")
+    return {"path": znode.path, "data": data, "cversion": znode.cversion}
 
 
 def _write_parquet(tables: Iterable[pa.Table], out: BinaryIO) -> int:

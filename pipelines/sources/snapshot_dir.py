@@ -3,7 +3,7 @@
 import hashlib
 import re
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import unquote
@@ -18,6 +18,7 @@ from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form, read_json
 from pipelines.domain.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
+from pipelines.domain.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.ports_reconcile import OpenedSnapshot
 from pipelines.sources.storage import Storage, plain_uri, storage_for
 from pipelines.transforms.local_frames import local_frame
@@ -96,9 +97,10 @@ class SnapshotDirectories:
             _check_contents(storage, uri, opened.known)
         except SnapshotError as error:
             return replace(opened, fault=str(error))
-        if opened.known.queue_storage != QUEUE_STORAGE_TABLE:
-            return replace(opened, listing_readable=True)
         try:
+            if opened.known.queue_storage != QUEUE_STORAGE_TABLE:
+                trees = tuple(_tree(storage, uri, name, opened.known) for name in PASSES)
+                return replace(opened, listing_readable=True, trees=trees)
             passes = tuple(_pass(storage, uri, name, opened.known, self._row_layout) for name in PASSES)
             return replace(opened, listing_readable=True, passes=passes)
         except SnapshotError as error:
@@ -171,8 +173,7 @@ def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
     for name in sorted((found - {SNAPSHOT_JSON}) ^ named):
         state = "is missing" if name in named else "is not named in snapshot.json"
         raise SnapshotError(f"{uri}/{name} {state}: the snapshot is not the one that was captured; capture again")
-    required = PASSES if snapshot.queue_storage == QUEUE_STORAGE_TABLE else ()
-    for name in required:
+    for name in PASSES:
         if name not in named:
             raise SnapshotError(f"{uri}: snapshot.json does not name {name}; capture again")
     if not any(name.startswith("files/") and content.rows for name, content in snapshot.contents.items()):
@@ -183,6 +184,16 @@ def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
 
 
 def _pass(storage: Storage, uri: str, name: str, snapshot: Snapshot, layout: RowLayout) -> tuple[QueueCell, ...]:
+    cells = (_cell(line, where) for line, where in _lines(storage, uri, name, snapshot))
+    return parse_queue_cells(cells, layout)
+
+
+def _tree(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> ReplicationTree:
+    return parse_tree([_znode(line, where) for line, where in _lines(storage, uri, name, snapshot)])
+
+
+def _lines(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """The lines of one pass, each with what to call it in messages."""
     where = f"{uri}/{name}"
     try:
         lines = storage.read(where).decode("utf-8", errors="replace").splitlines()
@@ -190,8 +201,8 @@ def _pass(storage: Storage, uri: str, name: str, snapshot: Snapshot, layout: Row
         raise SnapshotError(f"{where}: not UTF-8 ({error}); capture again") from None
     if len(lines) != snapshot.contents[name].rows:
         raise SnapshotError(f"{where}: {len(lines)} rows, but snapshot.json says {snapshot.contents[name].rows}")
-    cells = (_cell(line, f"{where}, line {number}") for number, line in enumerate(lines, 1))
-    return parse_queue_cells(cells, layout)
+    for number, line in enumerate(lines, 1):
+        yield line, f"{where}, line {number}"
 
 
 def _cell(line: str, where: str) -> Cell:
@@ -204,3 +215,14 @@ def _cell(line: str, where: str) -> Cell:
         raise SnapshotError(f"{where}: not base64 ({error}); capture again") from None
     form.no_other_keys()
     return Cell(row, family, qualifier, value)
+
+
+def _znode(line: str, where: str) -> Znode:
+    form = Form(_json(line, where), where)
+    path, cversion = form.text("path"), form.integer("cversion")
+    try:
+        data = b64decode(form.any_text("data"), validate=True)
+    except ValueError as error:
+        raise SnapshotError(f"{where}: not base64 ({error}); capture again") from None
+    form.no_other_keys()
+    return Znode(path, data, cversion)

@@ -13,6 +13,7 @@ from pipelines.domain.server_names import MAX_LONG
 from pipelines.domain.verdict import Holder
 from pipelines.domain.wal_names import META_SUFFIX, encode_prefix, is_replication_table_group, parse_wal_name
 from pipelines.transforms.local_frames import local_frame
+from pipelines.transforms.queued_names import named_frames
 from pipelines.transforms.verdicts import DecisionFrames, start_column
 from schemas.wal_verdicts import BLOCKING
 
@@ -117,6 +118,7 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
         ),
         answers=local_frame(spark, [_answer(answer) for _, table in clusters for answer in table.answers()], _ANSWERS),
         boundaries=local_frame(spark, backups, _BOUNDARIES) if backups else None,
+        named=named_frames(spark, [table for _, table in clusters]),
     )
 
 
@@ -166,7 +168,7 @@ def _scalars(view: ClusterView, table: DecisionTable) -> tuple[object, ...]:
         view.add_peer_running,
         view.foreign_cleaner is not None,
         view.backup.enabled,
-        not view.peer_ids,
+        not view.peer_ids and view.queued is None,
         everything.value if everything else None,
         view.files_started,
         view.files_finished,

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from pipelines.domain.verdict import Reason, Verdict
 from pipelines.transforms import wal_names
+from pipelines.transforms.queued_names import POSITIONS, NamedFrames, looked_up_by_name, with_own_names
 
 EARLY_REASONS = tuple(Reason)
 """Reasons by number, for reasons are summed by number too."""
@@ -35,6 +36,7 @@ class DecisionFrames:
         servers: buckets by `server`, for groups without a row.
         answers: what each bucket stands for.
         boundaries: backup boundaries by `address`; None when no cluster has backup enabled.
+        named: clusters whose files are looked up by name; None when there are none.
     """
 
     clusters: Sequence[Mapping[str, object]]
@@ -44,6 +46,7 @@ class DecisionFrames:
     servers: DataFrame
     answers: DataFrame
     boundaries: DataFrame | None
+    named: NamedFrames | None = None
 
 
 def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
@@ -66,7 +69,7 @@ def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
     archived = _with_scalars(files, frames).withColumn("archived", F.col("path").startswith(wal_names.ARCHIVE))
     named = _with_server(_with_group_bucket(archived, frames))
     found = _with_boundary(_with_server_bucket(named, frames), frames.boundaries)
-    return (
+    numbered = (
         found.withColumn("past_ttl_ms", F.col("files_started") - F.unix_millis("modification_time") - _ttl())
         .withColumn("early", _early())
         .withColumn(
@@ -87,6 +90,7 @@ def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
             "unproven",
         )
     )
+    return numbered if frames.named is None else looked_up_by_name(numbered, frames.named)
 
 
 def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
@@ -104,6 +108,11 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
     nobody = F.array().cast(frames.answers.schema["answer_blocking"].dataType)
     # the answer for servers nobody knows was asked for a made-up name; a holder's source is the file's own server
     own_source = F.transform("answer_blocking", lambda holder: holder.withField("source", own_server))
+    blocking = (
+        F.when(F.col("early").isNotNull() | F.col("bucket").isNull(), nobody)
+        .when(F.col("answer_server").isNull() & (F.size("answer_blocking") > 0), own_source)
+        .otherwise(F.col("answer_blocking"))
+    )
     return answered.withColumns(
         {
             "server": F.coalesce("answer_server", own_server),
@@ -115,9 +124,7 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
             )
             .otherwise(F.lit(Verdict.HELD.value)),
             "hbase_verdict": F.coalesce(F.col("hbase_every_file"), F.col("answer_hbase_verdict"), F.lit("DELETE")),
-            "blocking": F.when(F.col("early").isNotNull() | F.col("bucket").isNull(), nobody)
-            .when(F.col("answer_server").isNull() & (F.size("answer_blocking") > 0), own_source)
-            .otherwise(F.col("answer_blocking")),
+            "blocking": with_own_names(blocking) if POSITIONS in found.columns else blocking,
         }
     ).select(*found.columns, "server", "verdict", "reason", "hbase_verdict", "blocking")
 

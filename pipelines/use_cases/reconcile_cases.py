@@ -5,15 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
-from pipelines.domain.cluster_view import ClusterView, cluster_view
+from pipelines.domain.cluster_view import ClusterView, cluster_view, zookeeper_view
 from pipelines.domain.decision_table import DecisionTable, decision_table
 from pipelines.domain.errors import UsageError
 from pipelines.domain.run_summary import RunKey
 from pipelines.domain.settings import Settings
-from pipelines.domain.snapshot import Snapshot, format_instant
+from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Snapshot, format_instant
 from pipelines.domain.totals import BucketTotal
 from pipelines.domain.trust import distrust
 from pipelines.domain.verdict import Reason, Verdict
+from pipelines.domain.zookeeper.name_table import name_table
+from pipelines.domain.zookeeper.trust import distrust_zookeeper
 from pipelines.ports_reconcile import OpenedSnapshot
 
 CLOCK_TOLERANCE_MS = 300_000
@@ -100,19 +102,32 @@ def _case(opened: OpenedSnapshot, run_id: str | None, settings: Settings, now: i
             if opened.malformed
             else None
         )
-        or distrust(snapshot, opened.passes, settings.release)
+        or _distrust(opened, settings)
     )
-    view = cluster_view(snapshot, opened.passes, settings, refused, unparsable=opened.malformed is not None)
+    view = _view(opened, settings, refused)
     not_after = started + settings.valid_for_ms
     return Case(
         key=RunKey.of(snapshot.cluster, run_id or default_run_id(started, opened.sha256 or ""), started),
         opened=opened,
         refused=refused,
         view=view,
-        table=decision_table(view, bucket),
+        table=decision_table(view, bucket) if view.queued is None else name_table(view, view.queued, bucket),
         mode=REPLAY if now > not_after else NIGHTLY,
         not_after=not_after,
     )
+
+
+def _distrust(opened: OpenedSnapshot, settings: Settings) -> str | None:
+    if opened.known.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+        return distrust_zookeeper(opened.known, opened.trees, settings.release)
+    return distrust(opened.known, opened.passes, settings.release)
+
+
+def _view(opened: OpenedSnapshot, settings: Settings, refused: str | None) -> ClusterView:
+    unparsable = opened.malformed is not None
+    if opened.known.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+        return zookeeper_view(opened.known, opened.trees, settings, refused, unparsable)
+    return cluster_view(opened.known, opened.passes, settings, refused, unparsable)
 
 
 def default_run_id(files_started: int, snapshot_sha256: str) -> str:

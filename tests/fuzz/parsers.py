@@ -20,21 +20,34 @@ from pipelines.domain.cleanup.lease import parse_lease
 from pipelines.domain.delete_list import Manifest, Part, manifest_json, parse_manifest
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.replication_queues import Cell, parse_offset, parse_queue_cell, parse_queue_id
-from pipelines.domain.server_names import MAX_LONG, ServerName
+from pipelines.domain.server_names import MAX_LONG, ServerName, java_long
 from pipelines.domain.snapshot import Membership, WalDirectory, parse_snapshot, snapshot_document
 from pipelines.domain.wal_format.reader import Ending, WalReader
 from pipelines.domain.wal_names import file_kind, parse_wal_name, server_of, wal_timestamp
+from pipelines.domain.zookeeper.queue_ids import parse_zk_queue_id
+from pipelines.domain.zookeeper.queued import first_wals, queued_wals, unsettled
+from pipelines.domain.zookeeper.tree import Znode, parse_tree
+from pipelines.domain.zookeeper.values import (
+    parse_lock_owner,
+    parse_peer,
+    parse_peer_state,
+    parse_position,
+    parse_sync_state,
+    parse_sync_states,
+)
+from pipelines.sinks.snapshot_writer import znode_document
 from pipelines.sources.export_parts import ExportDirectory
 from pipelines.sources.exported_cells import ExportedQueues, parse_cell, scanned_cells
 from pipelines.sources.exported_state import ExportedState
 from pipelines.sources.ls_text_files import LsText
 from pipelines.sources.procedures import ADD_PEER, crashes_of, is_running, parse_procedures
 from pipelines.sources.saved_text import SavedFiles, lines_of
-from pipelines.sources.snapshot_dir import _cell, _json
+from pipelines.sources.snapshot_dir import _cell, _json, _znode
 from pipelines.sources.webhdfs_files import WebHdfsLister
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.strategies.names import ODD_NAMES, SERVERS, encodings, groups_of
 from tests.strategies.queues import MALFORMED_CELLS, OTHER_FAMILIES
+from tests.strategies.zookeeper import znodes
 
 ROOT = "hdfs://ns1/hbase"
 SERVER = str(SERVERS[0])
@@ -81,6 +94,27 @@ def _queue_row(raw: bytes) -> object:
 def _offset(text: str) -> object:
     offset = parse_offset(text)
     return offset, offset.need, offset.should_replicate(MAX_LONG), str(offset)
+
+
+def _znode_value(raw: bytes) -> object:
+    """Everything that a znode's bytes may be: each reader answers or refuses by itself."""
+    found: list[object] = [parse_peer_state(raw), parse_lock_owner(raw)]
+    found += [_or_refusal(read, raw) for read in (parse_position, parse_sync_state, parse_sync_states)]
+    return [*found, _or_refusal(lambda data: parse_peer("1", data, data), raw)]
+
+
+def _or_refusal(read: Callable[[bytes], object], raw: bytes) -> object:
+    try:
+        return read(raw)
+    except MalformedError as error:
+        return str(error)
+
+
+def _tree(raw: bytes) -> object:
+    """Paths and cversions, a znode a line."""
+    lines = (line.partition("\t") for line in raw.decode("utf-8", errors="replace").split("\n"))
+    tree = parse_tree([Znode(path, raw[:9], java_long(count or "0")) for path, _, count in lines])
+    return queued_wals([tree, tree], NOW), first_wals([tree]), unsettled([tree, tree])
 
 
 def _listing(raw: bytes) -> object:
@@ -208,6 +242,14 @@ def _encoded(texts: tuple[str, ...]) -> tuple[bytes, ...]:
     return tuple(text.encode() for text in texts)
 
 
+ZNODE_VALUES = (
+    "5042554608bb03", "5042554608ffffffffffffffffff01", "00000000000001bb", "343433", "504255460801",
+    "504255460a107a6b313a323138313a2f6862617365322a0f0a0d0a0764656661756c74120274323800400058006219",
+    "50425546020802020800",
+)  # fmt: skip
+ZNODES = znodes({(SERVER, "2"): {"w.1": b""}, (SERVER, f"2-{SERVER}"): {"w.2": b"\0" * 8}, (SERVER, "lock"): {}})
+
+
 PARSERS: dict[str, Parser] = {
     "wal_name": Parser(_text(_names), _encoded(WAL_NAMES)),
     "wal_file": Parser(_wal, tuple(wal.read_bytes() for wal in WALS)),
@@ -260,6 +302,14 @@ PARSERS: dict[str, Parser] = {
         _export("peers", _state(lambda state: (state.peers(), state.flags("peers")))),
         (_part("peers", json.dumps({"peers": SNAPSHOT["peers"], "flags": SNAPSHOT["flags"]})),),
     ),
+    "znode_value": Parser(_znode_value, tuple(map(bytes.fromhex, ZNODE_VALUES))),
+    "zk_queue_id": Parser(_text(parse_zk_queue_id), _encoded((f"2-{SERVER}-{SERVER}", "2-h,1,2--h2,3,4", "2-bad"))),
+    "snapshot_znode": Parser(
+        _text(lambda text: _znode(text, "queues-1.jsonl")),
+        tuple(json.dumps(znode_document(znode)).encode() for znode in ZNODES),
+        is_json=True,
+    ),
+    "znode_tree": Parser(_tree, (b"\n".join(f"{znode.path}\t{znode.cversion}".encode() for znode in ZNODES),)),
     "manifest": Parser(
         _text(lambda text: parse_manifest(text, "manifest.json")), (manifest_json(MANIFEST).encode(),), is_json=True
     ),

@@ -8,20 +8,22 @@ from hypothesis import HealthCheck, Phase, given, settings
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from pipelines.domain.cleaner_rule import hbase_verdict
+from pipelines.domain.cleaner_rule import hbase_2_verdict, hbase_verdict
 from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.decision_table import decision_table
+from pipelines.domain.decision_table import DecisionTable, decision_table
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import MAX_LONG, ServerName
 from pipelines.domain.settings import DAY_MS, Settings
 from pipelines.domain.snapshot import Membership
 from pipelines.domain.verdict import ArchivedFile, decide
 from pipelines.domain.wal_names import parse_wal_name
+from pipelines.domain.zookeeper.name_table import name_table
 from pipelines.transforms.decision_frames import decision_frames
 from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.verdicts import looked_up, with_answers
 from tests.strategies import ClusterCase, cluster_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
+from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, zookeeper_cases
 
 FILES = StructType(
     [
@@ -127,6 +129,60 @@ def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(spark: Spark
         for timestamp in (0, 6, 7, 8, 9, MAX_LONG - 1, MAX_LONG)
     )
     agree(spark, [ClusterCase(snapshot_of(("1",), alive, alive), files, (), tuple(cells), tuple(cells), Settings())])
+
+
+def drawn_from_zookeeper(count: int) -> list[ZooKeeperCase]:
+    cases: list[ZooKeeperCase] = []
+
+    @given(zookeeper_cases())
+    @settings(
+        max_examples=count,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def collect(case: ZooKeeperCase) -> None:
+        cases.append(case)
+
+    collect()
+    return cases
+
+
+@pytest.mark.parametrize("tables", [0, 3])
+def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(spark: SparkSession, tables: int) -> None:
+    """Alone, and in one fleet with clusters whose queues are in tables."""
+    named = {f"z{number}": case for number, case in enumerate(drawn_from_zookeeper(80))}
+    others = {f"c{number}": case for number, case in enumerate(drawn(3, derandomize=True)[:tables])}
+    views = {cluster: replace(view_of_zookeeper(case), cluster=cluster) for cluster, case in named.items()}
+    views |= {cluster: replace(view_of(case), cluster=cluster) for cluster, case in others.items()}
+    pairs: list[tuple[ClusterView, DecisionTable]] = []
+    for view in views.values():
+        bucket = pairs[-1][1].next_bucket if pairs else 0
+        pairs.append(
+            (view, decision_table(view, bucket) if view.queued is None else name_table(view, view.queued, bucket))
+        )
+    files = [(cluster, file) for cases in (named, others) for cluster, case in cases.items() for file in case.files]
+    rows = [
+        (cluster, file.path, file.length, datetime.fromtimestamp(file.modification_time / 1000, timezone.utc))
+        for cluster, file in files
+    ]
+    frames = decision_frames(spark, pairs)
+    answers = with_answers(looked_up(local_frame(spark, rows, FILES), frames), frames).collect()
+    found = {(row["cluster"], row["path"]): row for row in answers}
+    assert len(answers) == len(rows) == len(found)
+    for cluster, file in files:
+        row, view = found[cluster, file.path], views[cluster]
+        decision = decide(file, view)
+        by_name = view.queued is not None
+        hbase = hbase_2_verdict(file.name, file.modification_time, view) if by_name else hbase_verdict(file.name, view)
+        holders = [
+            (one.peer_id, str(one.owner) if one.owner else None, str(one.source), one.wal, one.offset)
+            for one in decision.blocking
+        ]
+        answer = (row["verdict"], row["reason"], row["hbase_verdict"], [tuple(holder) for holder in row["blocking"]])
+        assert answer == (decision.verdict.value, decision.reason.value, hbase.value, holders), (file, view)
 
 
 @pytest.mark.deep

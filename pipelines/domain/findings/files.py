@@ -140,12 +140,13 @@ def whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
             "Capture again once it has finished.",
         )
     moved, size = of_reason(evidence, Reason.CLUSTER_MOVED)
+    whose = "of dead servers" if view.queued is None else "that no queue has"
     if moved:
         yield finding(
             "CLUSTER_MOVED",
             INFO,
             "",
-            f"{moved} files of dead servers are held, for the cluster moved during the capture: {view.restless}.",
+            f"{moved} files {whose} are held, for the cluster moved during the capture: {view.restless}.",
             "Nothing, if it is rare; else let capture retry (capture.quiet_attempts).",
             files=moved,
             size=size,

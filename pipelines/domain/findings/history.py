@@ -13,6 +13,7 @@ def rewound(evidence: Evidence) -> Iterator[FindingRow]:
     """Offsets lower than on the night before."""
     if not evidence.past:
         return
+    place = "hbase:replication was" if evidence.view.queued is None else "The queues in ZooKeeper were"
     now, before = _smallest(evidence.queues), evidence.past[0]
     for key, past in sorted(before.offsets.items()):
         row = now.get(key)
@@ -27,7 +28,7 @@ def rewound(evidence: Evidence) -> Iterator[FindingRow]:
                 ERROR,
                 f"{peer}/{source}/{group}",
                 f"Peer {peer} stood at {past.wal}:{past.offset}, and is back at {row.wal}:{row.offset}.",
-                "hbase:replication was restored or edited. WALs already deleted cannot be shipped again: pause "
+                f"{place} restored or edited. WALs already deleted cannot be shipped again: pause "
                 "clean-up and compare the tables with VerifyReplication.",
                 peer_id=peer,
                 server=source,

@@ -17,6 +17,13 @@ CREATION_MARGIN_MS = 600_000
 def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
     """Queues that nobody ships: of a removed peer, or of a server that is fully dead."""
     view, pending = evidence.view, _pending(evidence)
+    known = evidence.snapshot.membership is not None  # a capture from ZooKeeper alone does not tell who is alive
+    rescue = (
+        "HBCK2 'scheduleRecoveries {}' lets a live server claim it."
+        if view.queued is None
+        else "Restart a region server, which claims the queues of dead ones at its start; from HBase 2.5 on HBCK2 "
+        "'scheduleRecoveries {}' does."
+    )
     for row in view.rows:
         queue = row.queue
         files, size = pending.get((queue.peer_id, str(queue.owner), str(queue.wals_of)), (0, 0))
@@ -33,13 +40,13 @@ def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
                 size=size,
                 cause="removed peer",
             )
-        elif queue.owner not in view.not_fully_dead and view.restless is None:
+        elif known and queue.owner not in view.not_fully_dead and view.restless is None:
             yield finding(
                 "ORPHAN_QUEUE",
                 WARNING,
                 str(queue),
                 f"Queue {queue} belongs to {queue.owner}, which is fully dead: nobody ships it.",
-                f"HBCK2 'scheduleRecoveries {queue.owner}' lets a live server claim it.",
+                rescue.format(queue.owner),
                 peer_id=queue.peer_id,
                 server=str(queue.owner),
                 files=files,

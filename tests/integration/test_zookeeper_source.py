@@ -1,0 +1,191 @@
+"""kazoo against a real ZooKeeper: every part of the tree, what moves meanwhile, and what cannot be read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient
+from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
+
+from pipelines.domain.errors import UnavailableError, UsageError
+from pipelines.domain.snapshot import Backup, Peer, Retention, Step
+from pipelines.domain.zookeeper.tree import ABSENT, Znode, parse_tree
+from pipelines.ports import ClusterSettings, FileBatch
+from pipelines.sinks.snapshot_target import LocalTarget
+from pipelines.sinks.snapshot_writer import SnapshotWriter
+from pipelines.sources.snapshot_dir import _znode
+from pipelines.sources.zookeeper_client import ZooKeeperClient
+from pipelines.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.use_cases.capture import Captured, Patience, Subject
+from pipelines.use_cases.capture_zookeeper import ZooKeeperSources, capture_zookeeper
+from tests.cluster.zookeeper import ZooKeeper
+
+pytestmark = pytest.mark.realhbase
+
+A, B = "h-a.example.org,16020,5", "h-b.example.org,16020,6"
+BASE = "/hbase/replication"
+REGION = "0123456789abcdef0123456789abcdef"
+WRITER = b"\xff\x00\x00\x00\x0cmaster:16000"
+"""What HBase puts before data that are not empty."""
+TREE: Mapping[str, bytes] = {
+    "/hbase/hbaseid": bytes.fromhex("504255460a0161"),
+    f"{BASE}/rs/{A}/2/w.1": WRITER + bytes.fromhex("5042554608bb03"),
+    f"{BASE}/rs/{A}/2/w.2": b"",
+    f"{BASE}/rs/{A}/2-{B}/w.3": (443).to_bytes(8, "big"),
+    f"{BASE}/rs/{B}/lock": bytes.fromhex("504255460a0178"),
+    f"{BASE}/peers/2": WRITER + bytes.fromhex("50425546") + b"\x0a\x0fzk1:2181:/hbase\x58\x01",
+    f"{BASE}/peers/2/peer-state": WRITER + bytes.fromhex("504255460800"),
+    f"{BASE}/peers/old": b"zk2:2181:/hbase",
+    f"{BASE}/hfile-refs/2/f1": b"",
+    f"{BASE}/regions/{REGION[:2]}/{REGION[2:4]}/{REGION[4:]}-2": (900).to_bytes(8, "big"),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
+    server = ZooKeeper(tmp_path_factory.mktemp("zookeeper"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def writer(server: ZooKeeper) -> Iterator[KazooClient]:
+    """HBase's part, anew for each test."""
+    client = KazooClient(hosts=server.quorum)
+    client.start(timeout=10)
+    for name in client.get_children("/"):
+        if name != "zookeeper":
+            client.delete(f"/{name}", recursive=True)
+    for path, data in TREE.items():
+        client.create(path, data, makepath=True)
+    yield client
+    client.stop()
+    client.close()
+
+
+@pytest.fixture
+def queues(server: ZooKeeper) -> Iterator[ZooKeeperQueues]:
+    client = ZooKeeperClient(server.quorum, 5_000)
+    yield ZooKeeperQueues(client)
+    client.close()
+
+
+@pytest.mark.usefixtures("writer")
+def test_the_whole_tree_is_read(queues: ZooKeeperQueues) -> None:
+    tree = parse_tree(queues.znodes("queues-2"))
+    found = {(str(queue.owner), queue.queue.text): dict(queue.wals) for queue in tree.queues}
+    assert found == {(A, "2"): {"w.1": 443, "w.2": 0}, (A, f"2-{B}"): {"w.3": 443}}
+    assert {str(owner): who for owner, who in tree.locks.items()} == {B: "x"}
+    assert (tree.hfile_refs, tree.sequence_ids) == ({"2": ("f1",)}, {(REGION, "2"): 900})
+    assert tree.opened == tree.closed == 2
+    assert parse_tree(queues.znodes("queues-1")).hfile_refs == {}
+    assert queues.cluster_id() == "a"
+    assert queues.peers() == (
+        Peer("2", "ENABLED", "zk1:2181:/hbase", serial=True, replicate_all=True, config={}),
+        Peer("old", "DISABLED", "zk2:2181:/hbase", serial=False, replicate_all=True),
+    )
+
+
+def test_without_queues_it_says_so(queues: ZooKeeperQueues, writer: KazooClient) -> None:
+    writer.delete(BASE, recursive=True)
+    assert queues.znodes("queues-1") == [Znode(f"{BASE}/rs", b"", ABSENT)] * 2
+    assert queues.peers() == ()
+
+
+def test_a_znode_that_may_not_be_read_is_named(queues: ZooKeeperQueues, writer: KazooClient) -> None:
+    writer.set_acls(f"{BASE}/rs", [make_digest_acl("hbase", "secret", all=True)])
+    with pytest.raises(UsageError, match=r"/hbase/replication/rs may not be read.*capture\.queues\.digest"):
+        queues.znodes("queues-1")
+    allowed = ZooKeeperClient(queues._client._quorum, 5_000, "hbase:secret")
+    assert len(parse_tree(ZooKeeperQueues(allowed).znodes("queues-1")).queues) == 2
+    allowed.close()
+    writer.add_auth("digest", "hbase:secret")
+    writer.set_acls(f"{BASE}/rs", OPEN_ACL_UNSAFE)
+
+
+@pytest.mark.usefixtures("writer")
+def test_a_wrong_address_is_named(server: ZooKeeper) -> None:
+    nobody = ZooKeeperQueues(ZooKeeperClient("127.0.0.1:1", 500))
+    with pytest.raises(UnavailableError, match=r"ZooKeeper 127\.0\.0\.1:1, connecting.*capture\.queues\.quorum"):
+        nobody.peers()
+    elsewhere = ZooKeeperClient(server.quorum, 5_000)
+    with pytest.raises(UsageError, match=r"has no /other/hbaseid.*capture\.queues\.parent"):
+        ZooKeeperQueues(elsewhere, "/other").znodes("queues-1")
+    elsewhere.close()
+
+
+# the capture
+
+
+class Now:
+    """A clock that always moves."""
+
+    def __init__(self) -> None:
+        self._now = 1_790_000_000_000
+
+    def now_ms(self) -> int:
+        self._now += 1
+        return self._now
+
+
+class OneFile:
+    """A listing."""
+
+    def stamp(self, _step: str) -> Step | None:
+        return None
+
+    def files(self) -> Iterator[FileBatch]:
+        yield FileBatch(["oldWALs/w.1"], [1], [1])
+
+
+@dataclass
+class Cluster:
+    """Settings and peers, and queues that somebody moves while they are read."""
+
+    queues: ZooKeeperQueues
+    writer: KazooClient
+    moves: int
+
+    def stamp(self, _step: str) -> Step | None:
+        return None
+
+    def clock_host(self) -> str | None:
+        return None
+
+    def settings(self) -> ClusterSettings:
+        return ClusterSettings("a", None, Retention(1, 1, 1), (), Backup(enabled=False))
+
+    def peers(self) -> tuple[Peer, ...]:
+        return self.queues.peers()
+
+    def znodes(self, step: str) -> Sequence[Znode]:
+        if step == "queues-2" and self.moves:
+            self.moves -= 1  # as HBase 2 claims a queue
+            claim = self.writer.transaction()
+            claim.create(f"{BASE}/rs/cversion_2")
+            claim.delete(f"{BASE}/rs/cversion_2")
+            claim.commit()
+        return self.queues.znodes(step)
+
+
+def captured(cluster: Cluster, out: Path) -> Captured:
+    sources = ZooKeeperSources(OneFile(), cluster, cluster)
+    patience = Patience(1, 3, 10, lambda _ms: None)
+    with SnapshotWriter(LocalTarget(out)) as sink:
+        return capture_zookeeper(Subject("c", "hdfs://c/hbase", "edge"), sources, sink, clock=Now(), patience=patience)
+
+
+@pytest.mark.parametrize(("moves", "restless"), [(0, False), (2, False), (9, True)])
+def test_while_queues_move_they_are_read_again(
+    queues: ZooKeeperQueues, writer: KazooClient, tmp_path: Path, moves: int, restless: bool
+) -> None:
+    cluster = Cluster(queues, writer, moves)
+    found = captured(cluster, tmp_path / "out")
+    assert (found.restless is not None) == restless
+    assert cluster.moves == max(moves - 3, 0)
+    steps = [step.step for step in found.snapshot.steps]
+    assert steps == ["files", "peers", "queues-1", "queues-2"]
+    lines = (tmp_path / "out" / "queues-2.jsonl").read_text().splitlines()
+    assert [_znode(line, "line") for line in lines] == list(queues.znodes("queues-2"))
+    assert found.cells == len(lines)

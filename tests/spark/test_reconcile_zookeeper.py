@@ -1,0 +1,140 @@
+"""reconcile on queues in ZooKeeper: the small cluster, a night later, and beside one whose queues are in a table."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.demo import write_snapshot
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.verdict import ArchivedFile
+from pipelines.ports import FileBatch
+from pipelines.simulate.model import GeneratedCapture
+from pipelines.sinks.snapshot_target import LocalTarget
+from pipelines.sinks.snapshot_writer import SnapshotWriter
+from tests.small_cluster import D1, H1, H2, Desk, group, small, timestamp, wal
+from tests.strategies.zookeeper import Queues, znodes, zookeeper_snapshot
+
+P7 = bytes.fromhex("504255460807")
+QUEUES: Queues = {
+    (str(H1), "1"): {wal(H1, 4): P7, wal(H1, 600): b""},
+    (str(H1), "2"): {wal(H1, number): b"" for number in (2, 3, 4, 600)},
+    (str(H1), f"1-{D1}"): {wal(D1, 2): (7).to_bytes(8, "big"), wal(D1, 3): b""},
+    (str(H2), "1"): {wal(H2, 600): b""},
+    (str(H2), "2"): {wal(H2, 2): b"bad", wal(H2, 600): b""},
+    (str(H2), "9"): {wal(H1, 1): b""},
+}
+
+
+def directory(root: Path, cluster: str, first: Queues, second: Queues, after: int = 7) -> Path:
+    """A snapshot as `capture` would write it: files, peers and times of the small cluster."""
+    made: GeneratedCapture = small(cluster)
+    snapshot = replace(
+        zookeeper_snapshot(["1", "2"]),
+        cluster=cluster,
+        steps=tuple(step for step in made.snapshot.steps if step.step in ("files", "peers", "queues-1", "queues-2")),
+        peers=made.snapshot.peers,
+        retention=made.snapshot.retention,
+        log_cleaner_plugins=made.snapshot.log_cleaner_plugins,
+    )
+    files = [*made.files, ArchivedFile("oldWALs/1.1.1.1,60020.1265", 1024, timestamp(1))]
+    out = root / cluster
+    with SnapshotWriter(LocalTarget(out)) as writer:
+        writer.files(
+            [
+                FileBatch(
+                    [file.path for file in files],
+                    [file.length for file in files],
+                    [file.modification_time for file in files],
+                )
+            ]
+        )
+        writer.znodes("queues-1.jsonl", znodes(first))
+        writer.znodes("queues-2.jsonl", znodes(second, 7, after))
+        writer.finish(snapshot)
+    return out
+
+
+@pytest.fixture(scope="module")
+def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """One run over a fleet: queues that rest, queues that moved, no queue of any peer, and a cluster with the table."""
+    desk = Desk(spark, tmp_path_factory.mktemp("zookeeper"))
+    fleet = desk.root / "fleet"
+    fleet.mkdir()
+    directory(fleet, "rests", QUEUES, QUEUES)
+    directory(fleet, "moves", QUEUES, QUEUES, after=8)
+    directory(fleet, "wrong", {(str(H1), "9"): {}}, {})
+    write_snapshot(small("table"), fleet / "table")
+    assert desk.reconcile(fleet=fleet).exit_code == 5
+    return desk
+
+
+def verdicts(desk: Desk, cluster: str) -> Mapping[str, tuple[object, ...]]:
+    return {
+        row["path"].removeprefix("oldWALs/"): (row["verdict"], row["reason"], row["hbase_verdict"])
+        for row in desk.rows("wal_verdicts", f"cluster = '{cluster}'")
+    }
+
+
+def test_what_is_in_no_queue_may_go(desk: Desk) -> None:
+    found = verdicts(desk, "rests")
+    pending, free = ("HELD", "PENDING", "KEEP"), ("DELETABLE", "NOT_QUEUED", "DELETE")
+    meta = next(name for name in found if name.endswith(".meta"))
+    assert found == {
+        **{wal(H1, number): pending for number in (1, 2, 3, 4)},
+        **{wal(H2, number): (free, pending)[number - 1] for number in (1, 2)},
+        **{wal(D1, number): (free, pending, pending)[number - 1] for number in (1, 2, 3)},
+        meta: free,
+        "1.1.1.1,60020.1265": free,
+    }
+    (run,) = [row for row in desk.run_rows("rests") if row["status"] == "DONE"]
+    lines = desk.lines("rests", run["run_id"])
+    assert sorted(line.rpartition("/")[2] for line in lines) == sorted(n for n, one in found.items() if one == free)
+
+
+def test_holders_have_the_files_own_name_and_position(desk: Desk) -> None:
+    rows = {row["path"]: row for row in desk.rows("wal_verdicts", "cluster = 'rests'")}
+
+    def holders(server: ServerName, number: int) -> list[tuple[object, ...]]:
+        row = rows[f"oldWALs/{wal(server, number)}"]
+        assert {one["wal"] for one in row["blocking"]} == {wal(server, number)}
+        return [(one["peer_id"], one["owner"], one["source"], one["offset"]) for one in row["blocking"]]
+
+    assert holders(H1, 4) == [("1", str(H1), str(H1), 7), ("2", str(H1), str(H1), 0)]
+    assert holders(D1, 2) == [("1", str(H1), str(D1), 7)]
+    assert holders(H2, 2) == [("2", str(H2), str(H2), None)]
+    assert holders(H1, 1) == [("9", str(H2), str(H2), 0)]
+    assert rows[f"oldWALs/{wal(D1, 1)}"]["server"] == str(D1)
+
+
+def test_the_small_tables_follow(desk: Desk) -> None:
+    offsets = {
+        (row["peer_id"], row["source"], row["wal_group"]): row
+        for row in desk.rows("queue_offsets", "cluster = 'rests'")
+    }
+    first = offsets["2", str(H1), group(H1)]
+    assert (first["wal"], first["offset"], first["pending_files"], first["pending_bytes"]) == (wal(H1, 2), 0, 3, 14)
+    assert first["live_pending_files"] == 1
+    pins = {row["peer_id"]: row for row in desk.rows("pinned_bytes", "cluster = 'rests' AND level = 'peer'")}
+    assert (pins["1"]["exclusive_bytes"], pins["1"]["joint_bytes"], pins["1"]["freed_bytes"]) == (384, 8, 384)
+    assert pins["9"]["exclusive_bytes"] == 1
+    codes = {(row["code"], row["subject"]) for row in desk.rows("findings", "cluster = 'rests'")}
+    assert codes == {("ORPHAN_QUEUE", f"9-{H2}")}
+
+
+def test_while_queues_move_only_what_is_seen_is_said(desk: Desk) -> None:
+    found = verdicts(desk, "moves")
+    still = {name: one for name, one in verdicts(desk, "rests").items() if one[1] == "PENDING"}
+    assert {name: one for name, one in found.items() if one[1] == "PENDING"} == still
+    assert {one for name, one in found.items() if name not in still} == {("HELD", "CLUSTER_MOVED", "DELETE")}
+    assert {row["freed_bytes"] for row in desk.rows("pinned_bytes", "cluster = 'moves'")} == {0}
+
+
+def test_peers_without_any_queue_are_refused_and_the_table_is_not_disturbed(desk: Desk) -> None:
+    refused = desk.run_rows("wrong")[-1]
+    assert refused["status"] == "REFUSED"
+    assert "no queue of any of these" in refused["reason"]
+    assert {one[:2] for one in verdicts(desk, "wrong").values()} == {("HELD", "SNAPSHOT_UNTRUSTED")}
+    assert {one[1] for one in verdicts(desk, "table").values()} == {"REPLICATED", "PENDING", "META_WAL"}
