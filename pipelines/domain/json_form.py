@@ -61,6 +61,11 @@ class Form:
         self._where = where
         self._asked: set[str] = set()
 
+    @property
+    def where(self) -> str:
+        """What messages call it."""
+        return self._where
+
     def names(self) -> Iterable[str]:
         """All keys, for objects whose keys are data."""
         return tuple(self._values)

@@ -1,15 +1,18 @@
 """Which edits a peer takes (HBase `ReplicationPeerConfig.needToReplicate`, `SystemTableWALEntryFilter`)."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipelines.domain.json_form import Form
+from pipelines.domain.json_form import Form, read_json
 
 SYSTEM_NAMESPACE = "hbase"
 REPLICATED_SYSTEM_TABLES = ("hbase:acl", "hbase:labels")
 DEFAULT_NAMESPACE = "default"
 Tables = Mapping[str, tuple[str, ...]]
 """Families by table (`namespace:table`, the default namespace left out); no family = all of them."""
+RULE_KEY = "walsafe.rule"
+"""Of a peer's `config` in a snapshot, whose format has no place of its own for the rule and refuses other keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ def wants(replicate_all: bool | None, rule: PeerRule | None, table: str, family:
 
 
 def parse_rule(form: Form) -> PeerRule:
-    """The value of a peer's key `rule`.
+    """A rule as a document: the value of a peer's key `rule` in an export.
 
     Raises:
         SnapshotError: it is not of that form.
@@ -81,6 +84,20 @@ def rule_document(rule: PeerRule) -> dict[str, object]:
         "exclude_namespaces": sorted(rule.exclude_namespaces),
         "exclude_tables": {table: list(rule.exclude_tables[table]) for table in sorted(rule.exclude_tables)},
     }
+
+
+def rule_of_text(text: str, where: str) -> PeerRule:
+    """The value of `RULE_KEY`.
+
+    Raises:
+        SnapshotError: it is not JSON of that form.
+    """
+    return parse_rule(Form(read_json(text, where), where))
+
+
+def rule_text(rule: PeerRule) -> str:
+    """The inverse of `rule_of_text`."""
+    return json.dumps(rule_document(rule), sort_keys=True)
 
 
 def table_name(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.domain.errors import MalformedError, SnapshotError
 from pipelines.domain.json_form import Form
-from pipelines.domain.peer_rules import PeerRule, parse_rule, rule_document
+from pipelines.domain.peer_rules import RULE_KEY, PeerRule, rule_of_text, rule_text
 from pipelines.domain.server_names import ServerName
 
 FORMAT = 1
@@ -234,7 +234,9 @@ def _content(form: Form) -> Content:
 
 
 def _peer(form: Form) -> Peer:
-    config, rule = form.optional_part("config"), form.optional_part("rule")
+    config = form.optional_part("config")
+    texts = None if config is None else {key: config.any_text(key) for key in config.names()}
+    rule = None if texts is None else texts.pop(RULE_KEY, None)
     peer = Peer(
         peer_id=form.text("peer_id"),
         state=form.one_of("state", PEER_STATES),
@@ -244,8 +246,8 @@ def _peer(form: Form) -> Peer:
         replicate_all=form.optional_flag("replicate_all"),
         sync_replication_state=form.optional_one_of("sync_replication_state", SYNC_REPLICATION_STATES),
         remote_wal_dir=form.optional_text("remote_wal_dir"),
-        config=None if config is None else {key: config.any_text(key) for key in config.names()},
-        rule=None if rule is None else parse_rule(rule),
+        config=texts,
+        rule=None if rule is None else rule_of_text(rule, f"{form.where}: {RULE_KEY}"),
     )
     form.no_other_keys()
     return peer
@@ -351,8 +353,9 @@ def _fields(value: Flags | Retention | Peer | None) -> dict[str, Any] | None:
 
 def _peer_document(peer: Peer) -> dict[str, Any]:
     fields = _fields(peer) or {}
-    fields["config"] = None if peer.config is None else dict(peer.config)
-    fields["rule"] = None if peer.rule is None else rule_document(peer.rule)
+    del fields["rule"]
+    rule = {} if peer.rule is None else {RULE_KEY: rule_text(peer.rule)}
+    fields["config"] = None if peer.config is None and not rule else {**(peer.config or {}), **rule}
     return fields
 
 

@@ -19,6 +19,7 @@ from jobs.config import parse_config
 from pipelines.domain.cleanup.lease import parse_lease
 from pipelines.domain.delete_list import Manifest, Part, manifest_json, parse_manifest
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.peer_rules import RULE_KEY
 from pipelines.domain.replication_queues import Cell, parse_offset, parse_queue_cell, parse_queue_id
 from pipelines.domain.server_names import MAX_LONG, ServerName, java_long
 from pipelines.domain.snapshot import Membership, WalDirectory, parse_snapshot, snapshot_document
@@ -190,8 +191,8 @@ def _snapshot() -> dict[str, Any]:
     first = Membership(MASTER, frozenset({server}), frozenset({SERVERS[1]}), (WalDirectory(server, 2, NOW - 5),))
     document = snapshot_document(snapshot_of(("1", "2"), first, Membership(MASTER, frozenset({server}), frozenset())))
     document["contents"] = {"files/part-00000.parquet": {"rows": 3, "sha256": "0" * 64}}
-    document["peers"][0]["config"] = {"a": "b"}
-    document["peers"][0]["rule"] = {"namespaces": ["n"], "tables": {"t": ["f"]}, "exclude_tables": {"ns:u": []}}
+    rule = {"namespaces": ["n"], "tables": {"t": ["f"]}, "exclude_tables": {"ns:u": []}}
+    document["peers"][0]["config"] = {"a": "b", RULE_KEY: json.dumps(rule)}
     document["backup"] = {"enabled": True, "boundaries": {"h1.example.org:16020": NOW}}
     return document
 
