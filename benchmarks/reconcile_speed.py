@@ -4,7 +4,7 @@
 
 In this order, and never two at a time:
   cleaner   the class itself in the master of a real mini cluster, one thread, warm, best of five; its input is in
-            memory already, and the reading of its queues is not counted
+            memory already, and the reading of its queues is not counted; first, again before the jobs, and last
   decision  read the snapshot, decide, count by reason: `local[2]`, warm, best of five; DuckDB and polars do the same,
             as yardsticks for what two cores can do; then DuckDB writes the rows of wal_verdicts as Parquet
   job       reconcile as in the night: a cold JVM, a fresh lake, every table, the gate, the list and the report; for a
@@ -182,9 +182,11 @@ def measure(work: Path, files: int) -> Speed:
             f"delete {decision.hbase_deletes:,}: times of different answers are not comparable"
         )
     tenth = make_snapshot(work, files // 10)
-    jobs = [alone(job_speed, work / "job-tenth", tenth), alone(job_speed, work / "job", snapshot)]
+    before = alone(cleaner_speed, work / "cleaner-before", snapshot, names)
+    jobs = [alone(job_speed, work / "job", snapshot), alone(job_speed, work / "job-tenth", tenth)]
+    after = alone(cleaner_speed, work / "cleaner-after", snapshot, names)
     same_rows(work / "job" / "lake", rows)
-    return Speed(cleaner, decision, jobs)
+    return Speed(cleaner, decision, jobs, [before, after])
 
 
 def record(run: Run, speed: Speed, out: Path) -> None:

@@ -1,7 +1,8 @@
 """What reconcile_speed.py measured, and its table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -72,20 +73,27 @@ class JobSpeed:
 
 @dataclass(frozen=True)
 class Speed:
-    """One run of the benchmark."""
+    """One run of the benchmark.
+
+    Attributes:
+        cleaner: before the decision.
+        later: between the decision and the whole jobs, and after these: a machine of many changes its speed within
+            minutes, so what is compared with the cleaner is compared with its times just before and just after.
+    """
 
     cleaner: CleanerSpeed
     decision: DecisionSpeed
     jobs: list[JobSpeed]
+    later: list[CleanerSpeed] = field(default_factory=list)
 
     @property
     def decision_ratio(self) -> float:
         """How many files we decide while HBase's cleaner decides one."""
-        return self.decision.per_second / self.cleaner.per_second
+        return self.decision.per_second * _seconds_a_file([self.cleaner, *self.later[:1]])
 
     def cleaner_seconds(self, files: int) -> float:
-        """What HBase's cleaner needs for that many files at its best speed."""
-        return files / self.cleaner.per_second
+        """What HBase's cleaner needs for that many files at its best speed around the jobs."""
+        return files * _seconds_a_file(self.later[-2:] or [self.cleaner])
 
     def rows_ratio(self, job: JobSpeed) -> float | None:
         """The whole job, session included, by DuckDB's time for the same rows; None where it had other files."""
@@ -94,12 +102,17 @@ class Speed:
         return job.whole_seconds / min(self.decision.duckdb_rows_seconds)
 
 
+def _seconds_a_file(cleaners: Sequence[CleanerSpeed]) -> float:
+    return fmean(1 / cleaner.per_second for cleaner in cleaners)
+
+
 def speed_of(point: Mapping[str, Any]) -> Speed:
     """A recorded run; what an older one lacks is left out."""
     return Speed(
         CleanerSpeed(**point["cleaner"]),
         DecisionSpeed(**point["decision"]),
         [JobSpeed(**job) for job in point["jobs"]],
+        [CleanerSpeed(**later) for later in point.get("later", ())],
     )
 
 
@@ -116,17 +129,20 @@ def memory(job: JobSpeed) -> str:
 
 def table(speed: Speed) -> str:
     """A Markdown table."""
-    cleaner, decision = speed.cleaner, speed.decision
+    decision = speed.decision
     rows = [
         ("", "files", "seconds", "files/s", "against HBase's cleaner", "memory"),
         ("---", "--:", "--:", "--:", "---", "---"),
-        (
-            "HBase's ReplicationLogCleaner, decision only, 1 thread",
-            f"{cleaner.files:,}",
-            f"{min(cleaner.seconds):.1f}",
-            f"{cleaner.per_second:,.0f}",
-            "1",
-            f"{cleaner.heap_bytes_per_file:.0f} bytes of heap a file",
+        *(
+            (
+                f"HBase's ReplicationLogCleaner, decision only, 1 thread, {when}",
+                f"{cleaner.files:,}",
+                f"{min(cleaner.seconds):.1f}",
+                f"{cleaner.per_second:,.0f}",
+                "1",
+                f"{cleaner.heap_bytes_per_file:.0f} bytes of heap a file",
+            )
+            for when, cleaner in zip(("first", "before the jobs", "last"), [speed.cleaner, *speed.later], strict=False)
         ),
         (
             "walsafe: read, decide, count by reason",

@@ -1,6 +1,6 @@
 """The benchmark's report: ratios are of the best runs, and what an older run lacks is left out."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -37,6 +37,15 @@ def test_ratios_are_of_the_best_runs() -> None:
     assert SPEED.cleaner.per_second == 100_000
     assert SPEED.decision_ratio == pytest.approx(25)
     assert SPEED.cleaner_seconds(10_000_000) == pytest.approx(100)
+
+
+def test_a_machine_that_changes_its_speed_is_asked_before_and_after() -> None:
+    slower, slowest = (replace(SPEED.cleaner, seconds=[seconds]) for seconds in (20.0, 40.0))
+    speed = replace(SPEED, later=[slower, slowest])
+    assert speed.decision_ratio == pytest.approx(2_500_000 * (10 + 20) / 2 / 1_000_000)
+    assert speed.cleaner_seconds(1_000_000) == pytest.approx((20 + 40) / 2)
+    assert [line.count("ReplicationLogCleaner") for line in table(speed).splitlines()[2:5]] == [1, 1, 1]
+    assert speed_of(asdict(speed)) == speed
 
 
 def test_the_yardsticks_are_ratios_of_the_best_runs() -> None:
