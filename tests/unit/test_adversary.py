@@ -225,7 +225,7 @@ def test_at_rest_nothing_is_held_that_nobody_needs_or_the_operator_is_told_why()
 def test_at_rest_a_wal_that_nobody_needs_is_deletable_the_night_after_its_time_to_live(ttl_days: int) -> None:
     nights = [
         nights_held(game, world, ttl_ms=ttl_days * DAY_MS + 600_000, every_ms=DAY_MS)
-        for game, world in map(at_rest, lively(range(0, 12_000, 40)))
+        for game, world in map(at_rest, lively(range(0, 8_000, 40)))
         if list_files(world) and not held_without_need(game, world)
     ]
     assert len(nights) > 100
@@ -234,7 +234,7 @@ def test_at_rest_a_wal_that_nobody_needs_is_deletable_the_night_after_its_time_t
 
 @pytest.mark.parametrize("cautious", TOO_CAUTIOUS, ids=lambda one: one.name)
 def test_mutant_that_holds_too_much_is_found_out(cautious: Mutant) -> None:
-    histories = lively(range(0, 10_000, 40))
+    histories = lively(range(0, 4_000, 40))
     rest = [at_rest(history, cautious) for history in histories]
     stuck = [pair for pair in rest if any(one.told is None for one in held_without_need(*pair))]
     assert stuck, "nothing is held too long"
