@@ -16,6 +16,7 @@ import pyspark
 PROJECT = Path(__file__).resolve().parents[2]
 CACHE = PROJECT / ".cache" / "classpath"
 JAVA_SOURCES = Path(__file__).resolve().parent / "java"
+JAVA_SOURCES_HBASE_2 = Path(__file__).resolve().parent / "java_hbase2"
 PYSPARK_JARS = Path(pyspark.__file__).resolve().parent / "jars"
 
 IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
@@ -59,6 +60,19 @@ HBASE = Classpath(
         Artifact("org.apache.hbase:hbase-testing-util:3.0.0-alpha-4", ("org.apache.hbase:hbase-annotations",)),
         # needed by name for Ivy: beside the tests jar of this module, which comes with the above, it drops the main one
         Artifact("org.apache.hbase:hbase-asyncfs:3.0.0-alpha-4", ALONE),
+    ),
+    ("py4j-*.jar",),
+)
+# The last HBase whose queues are in ZooKeeper, with a Hadoop of its own (2.10), which must not meet Spark's. The bundle
+# of Apache Directory that its minikdc depends on is none that a resolver can unpack.
+_MINIKDC = "org.apache.hadoop:hadoop-minikdc"
+HBASE_2 = Classpath(
+    "hbase2",
+    (
+        Artifact("org.apache.hbase:hbase-testing-util:2.6.4", ("org.apache.hbase:hbase-annotations", _MINIKDC)),
+        Artifact(f"{_MINIKDC}:2.10.2", ALONE),
+        Artifact("junit:junit:4.13.2"),
+        Artifact("org.mockito:mockito-core:2.28.2"),
     ),
     ("py4j-*.jar",),
 )
@@ -109,11 +123,12 @@ def resolve(wanted: Classpath) -> list[Path]:
     return jars + [jar for pattern in wanted.pyspark_jars for jar in sorted(PYSPARK_JARS.glob(pattern))]
 
 
-def compiled(jars: Sequence[Path]) -> Path:
+def compiled(jars: Sequence[Path], java: Path = JAVA_SOURCES) -> Path:
     """Compiles this package's own Java classes on first use.
 
     Args:
         jars: The class path to compile against.
+        java: The directory of their sources; those of HBase 2 are others.
 
     Returns:
         The directory of the classes.
@@ -121,7 +136,7 @@ def compiled(jars: Sequence[Path]) -> Path:
     Raises:
         ClasspathError: There is no ``javac``, or it refused the sources.
     """
-    sources = sorted(JAVA_SOURCES.rglob("*.java"))
+    sources = sorted(java.rglob("*.java"))
     digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     target = CACHE / f"classes-{digest}"
     with _locked("classes.lock"):

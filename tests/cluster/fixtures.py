@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.hbase import MULTIWAL, SEPARATE_OLD_WALS, HBaseCluster, start_hbase_jvm
+from tests.cluster.hbase import MULTIWAL, SEPARATE_OLD_WALS, HBaseCluster, start_hbase_2_jvm, start_hbase_jvm
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.jvm import Jvm
 from tests.cluster.oracle import Oracle
@@ -64,6 +64,14 @@ def multiwal_cluster(hbase_jvm: Jvm, hdfs_cluster: HdfsCluster, hbase_cluster: H
     """A cluster with two WAL groups a server, and a directory a server below ``oldWALs``."""
     properties = {**MULTIWAL, **SEPARATE_OLD_WALS}
     return HBaseCluster(hbase_jvm, hdfs_cluster, "multi", 2, zookeeper_of=hbase_cluster, properties=properties)
+
+
+@pytest.fixture(scope="session")
+def hbase_2_cluster(hdfs_cluster: HdfsCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HBaseCluster]:
+    """An HBase 2 with queues in its own ZooKeeper, in a JVM of its own: two region servers."""
+    jvm = start_hbase_2_jvm(tmp_path_factory.mktemp("hbase2"))
+    yield HBaseCluster(jvm, hdfs_cluster, "hbase2", 2)
+    jvm.close()
 
 
 @pytest.fixture(scope="session")

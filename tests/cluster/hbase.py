@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from tests.cluster.classpath import HBASE, compiled, resolve
+from tests.cluster.classpath import HBASE, HBASE_2, JAVA_SOURCES_HBASE_2, compiled, resolve
 from tests.cluster.conf import merged, write_site
 from tests.cluster.hbase_data import Cell, HBaseData, WalFile, wait_until
 from tests.cluster.hdfs import HdfsCluster
@@ -57,6 +57,12 @@ def start_hbase_jvm(work: Path, *, heap: str = "2g") -> Jvm:
     """A JVM that can hold several HBase clusters."""
     jars = resolve(HBASE)
     return Jvm("hbase", [compiled(jars), *jars], work, heap=heap)
+
+
+def start_hbase_2_jvm(work: Path, *, heap: str = "1g") -> Jvm:
+    """A JVM for an HBase 2, whose queues are in ZooKeeper; `HBaseCluster` drives it as far as its harness goes."""
+    jars = resolve(HBASE_2)
+    return Jvm("hbase2", [compiled(jars, JAVA_SOURCES_HBASE_2), *jars], work, heap=heap)
 
 
 class HBaseCluster(HBaseData):

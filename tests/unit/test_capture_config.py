@@ -2,7 +2,13 @@
 
 import pytest
 
-from jobs.capture_config import FsimageFilesSection, HadoopFilesSection, LsFilesSection, ThriftQueuesSection
+from jobs.capture_config import (
+    FsimageFilesSection,
+    HadoopFilesSection,
+    LsFilesSection,
+    ThriftQueuesSection,
+    ZooKeeperQueuesSection,
+)
 from jobs.config import Config, parse_config
 from pipelines.domain.errors import UsageError
 
@@ -15,6 +21,9 @@ capture:
   state: {source: hbase}
   hbase: {site: /etc/hbase/conf/hbase-site.xml}
 """
+
+
+ZK = "quorum: 'zk1:2181,zk2:2181'"
 
 
 def capture(**changed: str) -> Config:
@@ -60,6 +69,16 @@ def test_the_other_sources() -> None:
     assert exported.capture is not None
 
 
+def test_queues_in_zookeeper_with_and_without_a_master() -> None:
+    queues = f"{{source: zookeeper, {ZK}, digest: 'u:hunter2'}}"
+    assert capture(queues=queues).capture is not None
+    config = capture(queues=queues, state="{source: zookeeper}", hbase="{site: /etc/hbase/conf/hbase-site.xml}")
+    assert config.capture is not None
+    assert isinstance(config.capture.queues, ZooKeeperQueuesSection)
+    assert (config.capture.queues.parent, config.capture.queues.replication) == ("/hbase", "replication")
+    assert "hunter2" not in repr(config)
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
@@ -81,6 +100,16 @@ def test_the_other_sources() -> None:
         ({"queues": "{source: thrift}"}, "'capture.queues.host' is missing"),
         ({"queues": "{source: thrift, host: h, port: 99999}"}, "capture.queues.port"),
         ({"queues": "{source: export}"}, r"queues is to come from the export script: export\.path is missing"),
+        ({"queues": "{source: zookeeper}"}, "'capture.queues.quorum' is missing"),
+        ({"queues": "{source: zookeeper, quorum: zk1}"}, "capture.queues.quorum"),
+        ({"queues": "{source: zookeeper, quorum: 'zk1:2181,', parent: /hbase}"}, "capture.queues.quorum"),
+        ({"queues": f"{{source: zookeeper, {ZK}, parent: hbase}}"}, "capture.queues.parent"),
+        ({"state": "{source: zookeeper}"}, r"with queues\.source zookeeper"),
+        ({"queues": f"{{source: zookeeper, {ZK}}}", "state": "{source: zookeeper}"}, r"hbase\.site is missing"),
+        (
+            {"queues": f"{{source: zookeeper, {ZK}}}", "state": "{source: simulated, path: x}"},
+            "needs state.source hbase or zookeeper",
+        ),
         ({"state": "{source: shell}"}, "line 6: 'capture.state'"),
         ({"step_attempts": "0"}, "capture.step_attempts"),
         ({"pause": "10"}, "a duration with its unit"),

@@ -54,5 +54,6 @@ def test_verdicts_that_explain_reads_are_columns() -> None:
 
 def test_every_reason_has_words_and_held_ones_a_way_out() -> None:
     assert set(REASON_WORDS) == {reason.value for reason in Reason}
-    deletable = {"PROCEDURE_WAL", "MASTER_LOCAL_WAL", "NO_PEERS", "META_WAL", "REPLICATED", "DEAD_NO_QUEUE"}
+    by_queue = {"REPLICATED", "DEAD_NO_QUEUE", "NOT_QUEUED"}
+    deletable = {"PROCEDURE_WAL", "MASTER_LOCAL_WAL", "NO_PEERS", "META_WAL", *by_queue}
     assert {name for name, words in REASON_WORDS.items() if not words.way_out} == deletable
