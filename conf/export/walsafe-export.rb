@@ -63,10 +63,10 @@ def known(thing, method)
   thing.respond_to?(method) ? thing.public_send(method) : nil
 end
 
-# Which tables a peer takes; an empty list of families means all of them.
+# Which tables a peer takes (`map`, then `to_h`: that of a Java map ignores its block); an empty list of families means all of them.
 def rule(config)
   tables = lambda do |method|
-    (known(config, method) || {}).to_h { |table, families| [table.getNameAsString, (families || []).to_a] }
+    (known(config, method) || {}).map { |table, families| [table.getNameAsString, (families || []).to_a] }.to_h
   end
   { namespaces: (config.getNamespaces || []).to_a, tables: tables.call(:getTableCFsMap),
     exclude_namespaces: (known(config, :getExcludeNamespaces) || []).to_a,
@@ -80,7 +80,7 @@ def peer(description)
     cluster_key: config.getClusterKey, endpoint: config.getReplicationEndpointImpl,
     serial: known(config, :isSerial), replicate_all: known(config, :replicateAllUserTables),
     sync_replication_state: state&.toString, remote_wal_dir: known(config, :getRemoteWALDir),
-    config: config.getConfiguration.to_h { |key, value| [key, key =~ TELLING_NAME ? '(hidden)' : value] },
+    config: config.getConfiguration.map { |key, value| [key, key =~ TELLING_NAME ? '(hidden)' : value] }.to_h,
     rule: rule(config) }
 end
 
