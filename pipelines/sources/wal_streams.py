@@ -1,7 +1,7 @@
 """One WAL as a stream of bytes, read by whichever executor has the task: the standard library and a JVM are enough.
 
 A file of this machine is opened. Anything else is what `hdfs dfs -cat` prints: Hadoop's own client from Spark's jars,
-so every file system works that Spark knows, and memory does not grow with the file (docs/adr/0017).
+so every file system works that Spark knows, and memory does not grow with the file (docs/adr/0018).
 """
 
 import os
