@@ -188,12 +188,29 @@ def test_when_nothing_can_be_read_it_is_unavailable(spark: SparkSession, tmp_pat
     assert (code, "no WAL could be read" in result["error"]["message"]) == (4, True), result
 
 
+def in_zookeeper(snapshot: Path) -> None:
+    """Has the snapshot be one of a cluster without any queue in ZooKeeper."""
+    znode = json.dumps({"path": "/hbase/replication/rs", "data": "", "cversion": 1}) + "\n"
+    for name in ("queues-1.jsonl", "queues-2.jsonl"):
+        replaced_content(snapshot, name, (znode * 2).encode())
+    edited(
+        snapshot,
+        lambda document: document.update(
+            queue_storage="zookeeper",
+            contents={
+                name: {**content, "rows": 2} if name.startswith("queues-") else content
+                for name, content in document["contents"].items()
+            },
+        ),
+    )
+
+
 def test_snapshots_that_cannot_be_believed_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     made = Inspected(spark, tmp_path)
     replaced_content(made.snapshot, "queues-2.jsonl", b"")
     code, result = made.run()
     assert (code, "snapshot.json says 5" in result["error"]["message"]) == (3, True), result
-    edited(made.snapshot, lambda document: document.update(queue_storage="zookeeper"))
+    in_zookeeper(made.snapshot)
     code, result = made.run()
     assert (code, "zookeeper is not supported yet" in result["error"]["message"]) == (3, True), result
     (made.snapshot / "snapshot.json").unlink()
