@@ -35,21 +35,15 @@ class Night:
         lists: every file of every list; the instant of the decision is left out of the manifests.
         rows: of each table, in one order.
         tasks: that ended, from Spark's event log.
-        attempts: that began.
     """
 
     lists: Mapping[str, str]
     rows: Mapping[str, pa.Table]
     tasks: list[dict[str, Any]]
-    attempts: list[dict[str, Any]]
 
     def reasons(self) -> list[str]:
         """Why tasks ended."""
         return [task["Task End Reason"]["Reason"] for task in self.tasks]
-
-    def speculative(self) -> int:
-        """How many second copies of a task were begun."""
-        return sum(attempt["Task Info"]["Speculative"] for attempt in self.attempts)
 
 
 def reconcile(
@@ -100,7 +94,6 @@ def night(work: Path) -> Night:
         dict(list_files(work / "lists")),
         rows,
         [event for event in logged if event["Event"] == "SparkListenerTaskEnd"],
-        [event for event in logged if event["Event"] == "SparkListenerTaskStart"],
     )
 
 
