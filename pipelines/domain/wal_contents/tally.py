@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.protobuf_wire import LENGTH, fields
 from pipelines.domain.wal_format.cells import META_FAMILY
 from pipelines.domain.wal_format.header import WalHeader
 from pipelines.domain.wal_format.reader import Ending, WalReader
 from pipelines.domain.wal_format.wal_key import SCOPE_GLOBAL, WalKey
-from pipelines.domain.wal_format.wire import LENGTH, fields
 
 BULK_LOAD = b"HBASE::BULK_LOAD"
 REPLICATION_MARKER = b"HBASE::REPLICATION_MARKER"

@@ -5,9 +5,10 @@ import zlib
 from typing import Protocol
 
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.protobuf_wire import CutOffError
 from pipelines.domain.wal_format.dictionary import Dictionaries
 from pipelines.domain.wal_format.header import WalHeader
-from pipelines.domain.wal_format.window import LARGEST, EndOfWalError, Window
+from pipelines.domain.wal_format.window import LARGEST, Window
 
 META_FAMILY = b"METAFAMILY"
 """Family of the cells that HBase writes for itself: flushes, compactions, bulk loads, markers."""
@@ -49,7 +50,7 @@ class CellDecoder(Protocol):
         """Read so many cells.
 
         Raises:
-            EndOfWalError: the file ends before.
+            CutOffError: the file ends before.
             MalformedError: not cells.
         """
         ...
@@ -72,7 +73,7 @@ class PlainCells:
                 window.have(_LARGEST_KEY_PART)
                 data, pos = window.data, window.pos
                 if len(data) - pos < _HEAD_SIZE:
-                    raise EndOfWalError("the file ends inside of a cell")
+                    raise CutOffError("the file ends inside of a cell")
             length, key_length, value_length, row_length = _HEAD.unpack_from(data, pos)
             row_end = pos + _HEAD_SIZE + row_length
             key_end = pos + 4 + _LENGTHS + key_length

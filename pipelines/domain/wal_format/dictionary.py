@@ -3,7 +3,8 @@
 from collections import OrderedDict
 
 from pipelines.domain.errors import MalformedError
-from pipelines.domain.wal_format.window import EndOfWalError, Window
+from pipelines.domain.protobuf_wire import CutOffError
+from pipelines.domain.wal_format.window import Window
 
 LARGE = 2**15 - 1
 SMALL = 2**7 - 1
@@ -45,7 +46,7 @@ class LruDictionary:
         """Read an item: a place in the dictionary, or a new text.
 
         Raises:
-            EndOfWalError: the file ends inside.
+            CutOffError: the file ends inside.
             MalformedError: no such place.
         """
         status = window.byte()
@@ -61,7 +62,7 @@ class LruDictionary:
         rest.data = text
         try:
             return self.item(rest)
-        except EndOfWalError:
+        except CutOffError:
             raise MalformedError("a field ends inside of an item of the dictionary") from None
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from pipelines.domain.errors import MalformedError
-from pipelines.domain.wal_format.window import EndOfWalError, Window
-from pipelines.domain.wal_format.wire import LENGTH, VARINT, fields
+from pipelines.domain.protobuf_wire import LENGTH, VARINT, CutOffError, fields
+from pipelines.domain.wal_format.window import Window
 
 MAGIC = b"PWAL"
 PLAIN_CODEC = "org.apache.hadoop.hbase.regionserver.wal.WALCellCodec"
@@ -14,7 +14,7 @@ ALGORITHMS = ("LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD", "LZMA", "BR
 """HBase's `Compression.Algorithm`, by ordinal."""
 
 
-class HeaderEndError(EndOfWalError):
+class HeaderEndError(CutOffError):
     """The file ends before its header does (`WALHeaderEOFException`)."""
 
 
@@ -51,11 +51,11 @@ def read_header(window: Window) -> WalHeader:
         if magic != MAGIC:
             raise MalformedError(f"not a WAL: it begins with {magic!r}, not with {MAGIC!r}")
         message = window.take(window.varint())
-    except EndOfWalError as error:
+    except CutOffError as error:
         raise HeaderEndError("the file ends inside of its header") from error
     try:
         numbers, texts = _values(message)
-    except EndOfWalError as error:
+    except CutOffError as error:
         raise HeaderEndError("the header ends inside of a field") from error
     header = WalHeader(
         writer=texts.get(4),

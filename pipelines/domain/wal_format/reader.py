@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.protobuf_wire import CutOffError
 from pipelines.domain.wal_format.cells import CellDecoder, CompressedCells, PlainCells, Visit
 from pipelines.domain.wal_format.dictionary import Dictionaries
 from pipelines.domain.wal_format.header import PLAIN_CODEC, HeaderEndError, WalHeader, read_header
 from pipelines.domain.wal_format.wal_key import WalKey, parse_wal_key
-from pipelines.domain.wal_format.window import EndOfWalError, Window
+from pipelines.domain.wal_format.window import Window
 
 TRAILER_MAGIC = b"LAWP"
 _TRAILER_FRAME = 8
@@ -88,7 +89,7 @@ class WalReader:
                 yield entry
         except HeaderEndError as error:
             self._ends(Ending.NO_HEADER, str(error))
-        except EndOfWalError as error:
+        except CutOffError as error:
             self._ends(Ending.TORN, str(error))
         except MalformedError as error:
             self._ends(Ending.CORRUPT, str(error))
@@ -111,13 +112,13 @@ class WalReader:
         start = window.offset
         try:
             key = parse_wal_key(window.take(window.varint()), dictionaries)
-        except EndOfWalError:
+        except CutOffError:
             raise
         except MalformedError as error:
             raise MalformedError(f"no entry at {start}: {error}") from None
         try:
             decoder.read(key.cells, visit)
-        except EndOfWalError:
+        except CutOffError:
             raise
         except MalformedError as error:
             raise MalformedError(f"the entry at {start} is broken: {error}") from None

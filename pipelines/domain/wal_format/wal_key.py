@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.protobuf_wire import LENGTH, VARINT, CutOffError, fields, varint
 from pipelines.domain.wal_format.dictionary import Dictionaries, LruDictionary
-from pipelines.domain.wal_format.window import EndOfWalError
-from pipelines.domain.wal_format.wire import LENGTH, VARINT, fields, varint
 
 SCOPE_LOCAL, SCOPE_GLOBAL = 0, 1
 _SCOPES = (0, 1, 2)
@@ -44,7 +43,7 @@ def parse_wal_key(data: bytes, dictionaries: Dictionaries | None) -> WalKey:
         dictionaries: of a compressed file.
 
     Raises:
-        EndOfWalError: a field is longer than the message; HBase takes that for the end of the file.
+        CutOffError: a field is longer than the message; HBase takes that for the end of the file.
         MalformedError: not a key.
     """
     region = table = None
@@ -64,7 +63,7 @@ def parse_wal_key(data: bytes, dictionaries: Dictionaries | None) -> WalKey:
         size, begin = varint(data, pos + 1, end)
         pos = begin + size
         if pos > end:
-            raise EndOfWalError("a key ends inside of a field")
+            raise CutOffError("a key ends inside of a field")
         part = data[begin:pos]
         if tag == 0x0A:
             region = part
@@ -100,7 +99,7 @@ def _other(data: bytes, pos: int, end: int) -> int:
     if size < 0 or tag < 8:
         raise MalformedError(f"tag {tag} in a key")
     if size > end - begin:
-        raise EndOfWalError("a key ends inside of a field")
+        raise CutOffError("a key ends inside of a field")
     return begin + size
 
 

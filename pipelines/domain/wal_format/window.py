@@ -3,16 +3,13 @@
 from collections.abc import Callable
 
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.protobuf_wire import CutOffError
 
 BLOCK = 1 << 20
 """Bytes read at a time."""
 LARGEST = 64 << 20
 """Nothing that must be in memory whole (a key, a row, a qualifier) is larger; a value is passed over unread."""
 _VARINT_BITS = 64
-
-
-class EndOfWalError(MalformedError):
-    """The bytes end inside of something; HBase's readers answer with an EOFException there."""
 
 
 class Window:
@@ -63,16 +60,16 @@ class Window:
         """Have `count` bytes in memory.
 
         Raises:
-            EndOfWalError: the file ends before.
+            CutOffError: the file ends before.
         """
         if not self.have(count):
-            raise EndOfWalError(f"the file ends at {self._base + len(self.data)}, inside of an entry")
+            raise CutOffError(f"the file ends at {self._base + len(self.data)}, inside of an entry")
 
     def take(self, count: int) -> bytes:
         """The next bytes.
 
         Raises:
-            EndOfWalError: the file ends before.
+            CutOffError: the file ends before.
         """
         self.need(count)
         begin = self.pos
@@ -83,7 +80,7 @@ class Window:
         """Pass over bytes without keeping them.
 
         Raises:
-            EndOfWalError: the file ends before.
+            CutOffError: the file ends before.
         """
         missing = count - (len(self.data) - self.pos)
         if missing <= 0:
@@ -95,7 +92,7 @@ class Window:
             self._base += len(piece)
             missing -= len(piece)
         if missing > 0:
-            raise EndOfWalError(f"the file ends at {self._base}, inside of an entry")
+            raise CutOffError(f"the file ends at {self._base}, inside of an entry")
 
     def _more(self, count: int) -> bytes:
         piece = b"" if self._ended else self._read(count)
@@ -106,7 +103,7 @@ class Window:
         """The next byte.
 
         Raises:
-            EndOfWalError: there is none.
+            CutOffError: there is none.
         """
         if self.pos >= len(self.data):
             self.need(1)
@@ -117,7 +114,7 @@ class Window:
         """A length as protobuf writes it (`readRawVarint32`: the upper bits are cut off).
 
         Raises:
-            EndOfWalError: the file ends inside.
+            CutOffError: the file ends inside.
             MalformedError: it has no end, or is negative.
         """
         value = self.byte()

@@ -1,17 +1,14 @@
-"""The little of Protocol Buffers' wire format that HBase's znodes use, read by hand: numbers and byte strings."""
+"""What HBase puts into its znodes: metadata, and messages of Protocol Buffers as numbers and byte strings."""
 
 from collections.abc import Iterator, Mapping
 
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.protobuf_wire import fields, varint
 from pipelines.domain.server_names import MAX_LONG
 
 MAGIC = b"PBUF"
 """What HBase puts before a message in a znode (`ProtobufMagic`)."""
 _METADATA, _METADATA_HEAD = b"\xff", 5
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
-_LONGEST_VARINT = 10
-_MASK = (1 << 64) - 1
 Value = int | bytes
 """A varint as an unsigned number of 64 bits; everything else as bytes."""
 
@@ -39,7 +36,7 @@ def message(data: bytes) -> Mapping[int, tuple[Value, ...]]:
         MalformedError: truncated, or no message: where protobuf throws InvalidProtocolBufferException.
     """
     found: dict[int, tuple[Value, ...]] = {}
-    for number, value in _fields(data):
+    for number, _, value in fields(data, 0, len(data)):
         found[number] = (*found.get(number, ()), value)
     return found
 
@@ -52,8 +49,10 @@ def delimited(data: bytes) -> Iterator[bytes]:
     """
     at = 0
     while at < len(data):
-        size, at = _varint(data, at)
-        yield _cut(data, at, size)
+        size, at = varint(data, at, len(data))
+        if size > len(data) - at:
+            raise MalformedError("the data end inside of a message")
+        yield data[at : at + size]
         at += size
 
 
@@ -62,62 +61,22 @@ def signed(value: int) -> int:
     return value if value <= MAX_LONG else value - (1 << 64)
 
 
-def number(fields: Mapping[int, tuple[Value, ...]], field: int) -> int | None:
+def number(values: Mapping[int, tuple[Value, ...]], field: int) -> int | None:
     """The last number of a field, as protobuf takes it; None = absent, or of another type."""
-    numbers = [value for value in fields.get(field, ()) if isinstance(value, int)]
+    numbers = [value for value in values.get(field, ()) if isinstance(value, int)]
     return numbers[-1] if numbers else None
 
 
-def text(fields: Mapping[int, tuple[Value, ...]], field: int) -> str | None:
+def text(values: Mapping[int, tuple[Value, ...]], field: int) -> str | None:
     """The last text of a field; None = absent.
 
     Raises:
         MalformedError: not UTF-8.
     """
-    texts = [value for value in fields.get(field, ()) if isinstance(value, bytes)]
+    texts = [value for value in values.get(field, ()) if isinstance(value, bytes)]
     if not texts:
         return None
     try:
         return texts[-1].decode("utf-8")
     except UnicodeDecodeError:
         raise MalformedError(f"field {field} is not UTF-8: {texts[-1][:80]!r}") from None
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        field, kind = tag >> 3, tag & 7
-        if field == 0:
-            raise MalformedError("field 0 in a message")
-        if kind == _VARINT:
-            value, at = _varint(data, at)
-            yield field, value
-            continue
-        if kind == _BYTES:
-            size, at = _varint(data, at)
-        elif kind in _FIXED_SIZES:
-            size = _FIXED_SIZES[kind]
-        else:
-            raise MalformedError(f"field {field} has wire type {kind}, which no znode of HBase has")
-        yield field, _cut(data, at, size)
-        at += size
-
-
-def _cut(data: bytes, at: int, size: int) -> bytes:
-    if size > len(data) - at:
-        raise MalformedError("the message ends in the middle of a field")
-    return data[at : at + size]
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at a place, and the place behind it."""
-    value = 0
-    for index in range(_LONGEST_VARINT):
-        if at + index >= len(data):
-            raise MalformedError("the message ends in the middle of a number")
-        byte = data[at + index]
-        value |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:
-            return value & _MASK, at + index + 1
-    raise MalformedError("a number of more than ten bytes")

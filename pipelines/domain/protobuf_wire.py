@@ -1,26 +1,29 @@
-"""Protobuf's wire format, as far as WAL files use it."""
+"""Protobuf's wire format, as far as HBase's WAL files and znodes use it: read by hand, no message is ever written."""
 
 from collections.abc import Iterator
 
 from pipelines.domain.errors import MalformedError
-from pipelines.domain.wal_format.window import EndOfWalError
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 _FIXED = {FIXED64: 8, FIXED32: 4}
 _VARINT_BITS = 64
 
 
+class CutOffError(MalformedError):
+    """The bytes end inside of something: HBase's readers answer with an EOFException there."""
+
+
 def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
     """An unsigned 64-bit number, and where it ends.
 
     Raises:
-        EndOfWalError: the message ends inside.
+        CutOffError: the message ends inside.
         MalformedError: more than ten bytes.
     """
     value = 0
     for shift in range(0, _VARINT_BITS + 6, 7):
         if pos >= end:
-            raise EndOfWalError("a message ends inside of a number")
+            raise CutOffError("a message ends inside of a number")
         byte = data[pos]
         pos += 1
         value |= (byte & 0x7F) << shift
@@ -33,7 +36,7 @@ def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int | by
     """The fields of a message in order: number, wire type, value (bytes but for VARINT).
 
     Raises:
-        EndOfWalError: the message ends inside of one.
+        CutOffError: the message ends inside of one.
         MalformedError: not a message.
     """
     while pos < end:
@@ -50,7 +53,7 @@ def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int | by
             else:
                 raise MalformedError(f"wire type {kind} in a message")
             if size > end - pos:
-                raise EndOfWalError("a message ends inside of a field")
+                raise CutOffError("a message ends inside of a field")
             value = data[pos : pos + size]
             pos += size
         if number == 0:
