@@ -172,8 +172,8 @@ class Lake(Protocol):
 class TableSink(Protocol):
     """Writes the tables of the lake."""
 
-    def ensure(self) -> None:
-        """Create what is missing."""
+    def ensure(self, tables: Sequence[Table] = ...) -> None:
+        """Create what is missing; without an argument, of the tables of a decision."""
         ...
 
     def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey], *, fresh: bool = False) -> None:

@@ -33,6 +33,7 @@ from pipelines.use_cases.outcome import Outcome
 from pipelines.use_cases.reconcile_cases import default_run_id
 from schemas.findings import FINDINGS
 from schemas.queue_edits import QUEUE_EDITS
+from schemas.registry import INSPECTION_TABLES
 from schemas.wal_files import WAL_FILES
 from schemas.wal_tables import WAL_TABLES
 
@@ -102,7 +103,7 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> Outcome:
     started = snapshot.files_step.started_at
     key = RunKey.of(snapshot.cluster, request.run_id(started, opened.sha256 or ""), started)
     if ports.tables is not None:
-        ports.tables.ensure()
+        ports.tables.ensure((*INSPECTION_TABLES, FINDINGS))
     before = ports.past.findings_before(key) if ports.past is not None else {}
     findings = dated(wal_findings(queues, files), started, before, request.settings.acknowledged)
     if ports.tables is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from pipelines.domain.findings.evidence import ERROR, INFO, WARNING, Evidence, finding, of_reason
+from pipelines.domain.human import human_count
 from pipelines.domain.run_summary import FindingRow
 from pipelines.domain.verdict import Reason
 
@@ -35,7 +36,7 @@ def bad_names(evidence: Evidence) -> Iterator[FindingRow]:
                     {"POISON_NAME": "POISON_FILE", "FUTURE_TIMESTAMP": "CLOCK_SKEW"}.get(reason.value, reason.value),
                     severity,
                     odd.directory,
-                    f"{odd.files} files in {odd.directory}, such as {odd.example}: {what}.",
+                    f"{human_count(odd.files, 'file')} in {odd.directory}, such as {odd.example}: {what}.",
                     remedy,
                     files=odd.files,
                     size=odd.bytes,
@@ -111,7 +112,8 @@ def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
         "CLEANER_NOT_RUNNING",
         ERROR,
         "",
-        f"HBase's own cleaner should have deleted {files} files more than three intervals ago; likely {cause}.",
+        f"HBase's own cleaner should have deleted {human_count(files, 'file')} more than three intervals ago; "
+        f"likely {cause}.",
         remedy,
         files=files,
         size=size,
@@ -146,7 +148,7 @@ def whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
             "CLUSTER_MOVED",
             INFO,
             "",
-            f"{moved} files {whose} are held, for the cluster moved during the capture: {view.restless}.",
+            f"Held, {human_count(moved, 'file')} {whose}: the cluster moved during the capture: {view.restless}.",
             "Nothing, if it is rare; else let capture retry (capture.quiet_attempts).",
             files=moved,
             size=size,

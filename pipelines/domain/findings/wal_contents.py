@@ -18,7 +18,8 @@ UNWANTED_FROM = 1 << 30
 def wal_findings(queues: Sequence[QueueEditsRow], files: Iterable[InspectedFile]) -> tuple[FindingRow, ...]:
     """All findings of one inspection, errors first."""
     by_path = {file.path: file for file in files}
-    found = [*_headerless(queues, by_path), *_corrupt(queues, by_path), *_offsets(queues), *_unwanted(queues)]
+    living = [row for row in queues if row.peer_exists]
+    found = [*_headerless(living, by_path), *_corrupt(living, by_path), *_offsets(living), *_unwanted(living)]
     found += _unreadable(by_path)
     return tuple(sorted(found, key=lambda row: ((ERROR, WARNING).index(row.severity), -(row.bytes or 0), row.key)))
 
@@ -48,25 +49,49 @@ def dated(
     )
 
 
+def _of_queue(
+    code: str,
+    severity: str,
+    row: QueueEditsRow,
+    message: str,
+    remedy: str,
+    *,
+    files: int | None = None,
+    size: int | None = None,
+    **evidence: object,
+) -> FindingRow:
+    """A finding about one group of one queue."""
+    return finding(
+        code,
+        severity,
+        f"{row.queue}/{row.wal_group}",
+        message,
+        remedy,
+        peer_id=row.peer_id,
+        server=row.owner,
+        files=files,
+        size=size,
+        **evidence,
+    )
+
+
 def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
     """WALs without a whole header at the head of a queue; the one that a live server has just created is none."""
     newest = _newest(files.values())
     for row in queues:
-        if row.head is None or row.head_ending != Ending.NO_HEADER.value or not row.peer_exists:
+        if row.head is None or row.head_ending != Ending.NO_HEADER.value:
             continue
         if row.head.startswith("WALs/") and row.head == newest[row.wal_group]:
             continue
         file = files[row.head]
-        yield finding(
+        yield _of_queue(
             "HEADERLESS_WAL",
             ERROR,
-            f"{row.queue}/{row.wal_group}",
+            row,
             f"Queue {row.queue} has {row.head} at its head: {file.read_length} bytes, without a whole header. "
             "Replication tries to open it for ever, and ships nothing behind it.",
             "Set replication.source.eof.autorecovery=true on the region servers: HBase passes over such a WAL then; "
             "it holds no edit.",
-            peer_id=row.peer_id,
-            server=row.owner,
             files=row.pending_files,
             size=row.pending_bytes,
             wal=row.head,
@@ -77,20 +102,18 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
 def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
     """Heads that are no WAL from some place on."""
     for row in queues:
-        if row.head is None or row.head_ending != Ending.CORRUPT.value or not row.peer_exists:
+        if row.head is None or row.head_ending != Ending.CORRUPT.value:
             continue
         file = files[row.head]
         good_end = file.contents.good_end if file.contents else 0
-        yield finding(
+        yield _of_queue(
             "CORRUPT_WAL",
             ERROR,
-            f"{row.queue}/{row.wal_group}",
+            row,
             f"Queue {row.queue} has {row.head} at its head, which cannot be read behind byte {good_end}: "
             f"{file.problem_text}. Replication tries to read on there for ever.",
             "Compare its replicas with 'hdfs fsck -files -blocks'; if all are broken, move it away and compare the "
             "tables with VerifyReplication.",
-            peer_id=row.peer_id,
-            server=row.owner,
             files=row.pending_files,
             size=row.pending_bytes,
             wal=row.head,
@@ -101,30 +124,24 @@ def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]
 def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
     """Offsets from which no reader can go on."""
     for row in queues:
-        if not row.peer_exists:
-            continue
         if row.offset_status == OffsetStatus.BEYOND_EOF.value:
-            yield finding(
+            yield _of_queue(
                 "BEYOND_EOF",
                 ERROR,
-                f"{row.queue}/{row.wal_group}",
+                row,
                 f"Queue {row.queue} stands at {row.offset} in {row.wal}, which has fewer bytes.",
                 "The WAL was truncated or replaced; compare the tables with VerifyReplication.",
-                peer_id=row.peer_id,
-                server=row.owner,
                 wal=row.wal,
                 offset=row.offset,
             )
         elif row.offset_status == OffsetStatus.MID_ENTRY.value:
-            yield finding(
+            yield _of_queue(
                 "OFFSET_MID_ENTRY",
                 ERROR,
-                f"{row.queue}/{row.wal_group}",
+                row,
                 f"Queue {row.queue} stands at {row.offset} in {row.wal}, inside of an entry: no reader can go on.",
                 "The WAL was replaced or the offset edited. Set it to the entry before (inspect-wals shows the WAL), "
                 "or compare the tables with VerifyReplication.",
-                peer_id=row.peer_id,
-                server=row.owner,
                 wal=row.wal,
                 offset=row.offset,
             )
@@ -133,17 +150,15 @@ def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
 def _unwanted(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
     """Queues with much before them of which their peer wants nothing."""
     for row in queues:
-        if not row.peer_exists or row.wanted_entries or row.unread_files or row.pending_bytes < UNWANTED_FROM:
+        if row.wanted_entries or row.unread_files or row.pending_bytes < UNWANTED_FROM:
             continue
-        yield finding(
+        yield _of_queue(
             "UNWANTED_EDITS",
             WARNING,
-            f"{row.queue}/{row.wal_group}",
+            row,
             f"Queue {row.queue} pins {human_bytes(row.pending_bytes)} of edits in {row.wal_group}, none of which "
             f"peer {row.peer_id} wants by its tables and the families' scopes.",
             f"enable_peer '{row.peer_id}' lets it read past them; if it is enabled, look why the queue stands still.",
-            peer_id=row.peer_id,
-            server=row.owner,
             files=row.pending_files,
             size=row.pending_bytes,
             entries=row.pending_entries,
