@@ -1,0 +1,136 @@
+"""How fast one core decodes private logs, and splits a replica offline beside RocksDB's own iterate-and-write.
+
+    .venv/bin/python benchmarks/split_logs_and_run.py --mib 64 --keys 1000000
+
+Logs have blocks of about 1 MiB, as a busy server writes them, and blocks of one mutation, as an idle one does. They are
+decoded as an executor does it, with the rows for Spark made, and by the reader alone. The ceiling of the split is what
+the same library can do at all: every row of the database is read and written into one SST, without a look at it.
+Processor time, best of three; the split's rows are counted, and must be all. What was measured goes to
+benchmarks/results, and from there into docs/benchmarks.md (scripts/generate_benchmarks.py).
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import rocksdict
+
+from benchmarks.records import RESULTS, add, begin
+from benchmarks.split_pages import DecodeSpeed, SplitPoint, SplitSpeed, as_point, split_tables
+from pipelines.partition_split.domain.keys import encode_key, key_hash
+from pipelines.partition_split.domain.offline.plan import Counts, Rules, Source
+from pipelines.partition_split.domain.private_log.reader import LogReader
+from pipelines.partition_split.sinks.part_files import PartitionFiles, sst_writer
+from pipelines.partition_split.sources.replica_db import opened_db
+from pipelines.partition_split.transforms.log_checksum import crc32c
+from pipelines.partition_split.transforms.log_rows import Opener, log_batches
+from pipelines.partition_split.use_cases.offline_partition import PartitionTools, split_partition
+from tests import private_logs as made
+from tests.pegasus_replicas import META, stored, write_db
+from tests.private_logs import Entry, LogWriter
+
+RUNS = 3
+OLD, NEW = 4, 8
+
+
+def best(work: Callable[[], None]) -> float:
+    seconds = []
+    for _ in range(RUNS):
+        begin = time.process_time()
+        work()
+        seconds.append(time.process_time() - begin)
+    return min(seconds)
+
+
+def log(mib: int, value: int, a_block: int) -> tuple[bytes, int]:
+    """A log of about so many MiB, and its mutations."""
+    writer = LogWriter(2, 1)
+    decree = 0
+    request = made.put(encode_key(b"user%08d" % 7, b"sort%04d" % 7), b"v" * value)
+    while len(writer.data) < mib << 20:
+        writer.add(*(Entry(decree + one, (request,)) for one in range(1, a_block + 1)))
+        decree += a_block
+    return bytes(writer.data), decree
+
+
+def decode_speed(mib: int) -> Iterator[DecodeSpeed]:
+    task = {"uri": "", "node": "n", "app_id": 2, "partition": 1, "log": "log.1.0"}
+    for value, a_block in ((100, 4000), (1000, 900), (100, 1)):
+        data, mutations = log(mib, value, a_block)
+
+        @contextmanager
+        def opener(_: str, data: bytes = data) -> Iterator[Callable[[int], bytes]]:
+            yield BytesIO(data).read
+
+        def read(data: bytes = data) -> None:
+            assert sum(1 for _ in LogReader(BytesIO(data).read, crc32c, 0)) > 0
+
+        def rows(opener: Opener = opener, mutations: int = mutations) -> None:
+            assert sum(batch.num_rows for batch in log_batches(task, opener)) == mutations + 1
+
+        name = f"values of {value} bytes, {a_block:,} a block"
+        yield DecodeSpeed(name, len(data), mutations, best(read), best(rows))
+
+
+def split_speed(keys: int, work: Path | None) -> SplitSpeed:
+    with tempfile.TemporaryDirectory(dir=work) as directory:
+        root = Path(directory)
+        rows: dict[bytes, bytes | None] = {}
+        number = 0
+        while len(rows) < keys:
+            key = encode_key(b"user%08d" % number, b"s")
+            number += 1
+            if key_hash(key) % OLD == 1:
+                rows[key] = stored(b"v" * 100)
+        write_db(root / "rdb", [rows])
+
+        def ceiling() -> None:
+            (root / "one.sst").unlink(missing_ok=True)
+            writer = sst_writer(root / "one.sst")
+            options = rocksdict.Options(raw_mode=True)
+            database = rocksdict.Rdict(
+                str(root / "rdb"), options=options, column_families={META: options},
+                access_type=rocksdict.AccessType.read_only(False),
+            )  # fmt: skip
+            for key, value in database.items():
+                writer[key] = value
+            database.close()
+            writer.finish()
+
+        def split() -> None:
+            shutil.rmtree(root / "out", ignore_errors=True)
+            tools = PartitionTools(
+                opened_db,
+                lambda _: [],
+                lambda partition: PartitionFiles(root / "out", partition, 64 << 20, parquet=False),
+            )
+            done = split_partition(Source(1, str(root / "rdb")), Counts(OLD, NEW), Rules(), tools)
+            assert (done.rows, done.stale) == (keys, 0)
+
+        return SplitSpeed(keys, best(ceiling), best(split))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mib", type=int, default=64, help="size of each log")
+    parser.add_argument("--keys", type=int, default=1_000_000, help="rows of the replica")
+    parser.add_argument("--work", type=Path, help="parent of the scratch directory: 500 bytes a key (default: TMPDIR)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    arguments = parser.parse_args()
+    run = begin(__file__, sys.argv[1:])
+    speeds: list[SplitPoint] = [*decode_speed(arguments.mib), split_speed(arguments.keys, arguments.work)]
+    print(split_tables(speeds))
+    for speed in speeds:
+        add(run, "split_logs_and_run", as_point(speed), arguments.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""What the benchmarks of partition splits record, and their part of docs/benchmarks.md."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from benchmarks.records import Run
+from benchmarks.speed_report import markdown
+
+MILLION = 1e6
+GOAL = 15
+"""M keys/s that one core should hash at least."""
+
+
+@dataclass(frozen=True)
+class HashSpeed:
+    """One shape of keys: processor time of one core for each key, in ns; of Spark SQL wall time."""
+
+    kind: ClassVar[str] = "hash"
+    hash_keys: str
+    keys: int
+    columns_ns: float
+    awscrt_ns: float
+    sql_ns: float
+
+
+@dataclass(frozen=True)
+class VerifySpeed:
+    """Two copies of a table compared: wall time, in s."""
+
+    kind: ClassVar[str] = "verify"
+    rows: int
+    cores: int
+    verify_s: float
+    join_s: float
+
+
+@dataclass(frozen=True)
+class DecodeSpeed:
+    """One private log: processor time of one core, in s."""
+
+    kind: ClassVar[str] = "decode"
+    log: str
+    bytes: int
+    mutations: int
+    reader_s: float
+    rows_s: float
+
+
+@dataclass(frozen=True)
+class SplitSpeed:
+    """One replica: processor time of one core, in s."""
+
+    kind: ClassVar[str] = "split"
+    keys: int
+    ceiling_s: float
+    split_s: float
+
+
+SplitPoint = HashSpeed | VerifySpeed | DecodeSpeed | SplitSpeed
+_KINDS: dict[str, type[Any]] = {one.kind: one for one in (HashSpeed, VerifySpeed, DecodeSpeed, SplitSpeed)}
+
+
+def as_point(speed: SplitPoint) -> dict[str, Any]:
+    """A line of the record."""
+    return {"kind": speed.kind, **asdict(speed)}
+
+
+def split_speeds(run: Run) -> str:
+    """The tables of one run, those it has points for."""
+    speeds = [
+        _KINDS[point["kind"]](**{name: value for name, value in point.items() if name != "kind"})
+        for point in run.points
+    ]
+    return split_tables(speeds)
+
+
+def split_tables(speeds: Sequence[SplitPoint]) -> str:
+    """Markdown: what one core hashes, how copies are compared, what one core decodes and splits."""
+    parts = []
+    if hashed := [one for one in speeds if isinstance(one, HashSpeed)]:
+        parts.append(_hashed(hashed))
+    if compared := [one for one in speeds if isinstance(one, VerifySpeed)]:
+        parts.append(_compared(compared))
+    if decoded := [one for one in speeds if isinstance(one, DecodeSpeed)]:
+        parts.append(_decoded(decoded))
+    if split := [one for one in speeds if isinstance(one, SplitSpeed)]:
+        parts.append(_split(split))
+    return "\n\n".join(parts)
+
+
+def _hashed(speeds: Sequence[HashSpeed]) -> str:
+    rows: list[tuple[str, ...]] = [
+        (
+            "hash keys",
+            "M keys/s a core",
+            "ns a key",
+            "awscrt in a Python loop",
+            "Spark SQL",
+            "times awscrt",
+            "times SQL",
+        ),
+        ("---", "--:", "--:", "--:", "--:", "--:", "--:"),
+    ]
+    for one in speeds:
+        nanos = (f"{1e3 / one.columns_ns:.1f}", f"{one.columns_ns:.0f}", f"{one.awscrt_ns:.0f}", f"{one.sql_ns:,.0f}")
+        times = (f"{one.awscrt_ns / one.columns_ns:.1f}", f"{one.sql_ns / one.columns_ns:,.0f}")
+        rows.append((one.hash_keys, *nanos, *times))
+    head = f"CRC-64/NVME of raw keys by columns, {speeds[0].keys:,} of each; the goal is {GOAL} M keys/s a core."
+    return f"{head}\n\n{markdown(rows)}"
+
+
+def _compared(speeds: Sequence[VerifySpeed]) -> str:
+    rows: list[tuple[str, ...]] = [
+        ("rows in each copy", "cores", "split-verify, s", "rows/s", "full outer join, s", "times faster"),
+        ("--:", "--:", "--:", "--:", "--:", "--:"),
+    ]
+    for one in speeds:
+        speed = (f"{one.verify_s:.1f}", f"{2 * one.rows / one.verify_s:,.0f}", f"{one.join_s:.1f}")
+        rows.append((f"{one.rows:,}", str(one.cores), *speed, f"{one.join_s / one.verify_s:.1f}"))
+    return f"Two equal copies of a table, compared.\n\n{markdown(rows)}"
+
+
+def _decoded(speeds: Sequence[DecodeSpeed]) -> str:
+    rows: list[tuple[str, ...]] = [
+        ("private log", "MiB", "mutations", "reader, MB/s", "with rows for Spark, MB/s", "mutations/s"),
+        ("---", "--:", "--:", "--:", "--:", "--:"),
+    ]
+    for one in speeds:
+        rates = (f"{one.bytes / seconds / MILLION:.0f}" for seconds in (one.reader_s, one.rows_s))
+        size = f"{one.bytes / (1 << 20):.0f}"
+        rows.append((one.log, size, f"{one.mutations:,}", *rates, f"{one.mutations / one.rows_s:,.0f}"))
+    return f"Private logs, decoded by one core.\n\n{markdown(rows)}"
+
+
+def _split(speeds: Sequence[SplitSpeed]) -> str:
+    rows: list[tuple[str, ...]] = [
+        ("keys", "iterate and write, keys/s", "split-run, keys/s", "of it"),
+        ("--:", "--:", "--:", "--:"),
+    ]
+    for one in speeds:
+        rates = (f"{one.keys / seconds:,.0f}" for seconds in (one.ceiling_s, one.split_s))
+        rows.append((f"{one.keys:,}", *rates, f"{one.ceiling_s / one.split_s:.2f}"))
+    return f"One replica, split by one core, beside what rocksdict does with its rows at all.\n\n{markdown(rows)}"

@@ -1,0 +1,169 @@
+"""How fast keys are hashed, and two copies of a table compared, beside what anyone would write at first.
+
+    .venv/bin/python benchmarks/split_speed.py --keys 1000000 --rows 10000000
+
+Hashing: processor time of one core, from raw keys to hashes, best of three: the columns of split-verify, awscrt's
+native CRC-64/NVME in a Python loop, and the same CRC as an expression of Spark SQL (higher-order functions over the
+bytes; on few keys, wall time of one core). Comparing: split-verify's sums of both copies beside a full outer join of
+them in Spark, wall time on the same session; both must say that the copies are equal. All answers are checked. What was
+measured goes to benchmarks/results, and from there into docs/benchmarks.md (scripts/generate_benchmarks.py).
+"""
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parent.parent)
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from awscrt.checksums import crc64nvme
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from benchmarks.records import RESULTS, add, begin
+from benchmarks.split_pages import HashSpeed, SplitPoint, VerifySpeed, as_point, split_tables
+from jobs.session import local_session
+from pipelines.partition_split.domain.crc64 import TABLE
+from pipelines.partition_split.domain.rows import Placement
+from pipelines.partition_split.domain.verify.compare import compare
+from pipelines.partition_split.sources.row_files import ParquetRows
+from pipelines.partition_split.transforms.examined_rows import Question
+from pipelines.partition_split.transforms.key_columns import binary_column, key_hashes, partition_indexes
+
+RUNS = 3
+OLD, NEW = 8, 16
+VALUE_BYTES = 100
+SQL_KEYS = 5_000
+PART = 500_000
+
+
+def best(work: Callable[[], object], clock: Callable[[], float]) -> float:
+    seconds = []
+    for _ in range(RUNS):
+        begin = clock()
+        work()
+        seconds.append(clock() - begin)
+    return min(seconds)
+
+
+def keys_of(count: int, shortest: int, longest: int) -> list[bytes]:
+    draw = random.Random(1)  # noqa: S311 - the same keys each time
+    made = []
+    for _ in range(count):
+        size = draw.randint(shortest, longest)
+        made.append(size.to_bytes(2, "big") + draw.randbytes(size) + b"sort")
+    return made
+
+
+def loop(keys: list[bytes]) -> list[int]:
+    """What one writes with a native CRC at hand."""
+    return [crc64nvme(key[2 : 2 + size]) if (size := key[0] << 8 | key[1]) else crc64nvme(key[2:]) for key in keys]
+
+
+def sql_hash(spark: SparkSession, keys: list[bytes]) -> Callable[[], list[int]]:
+    """The CRC as Spark's own expressions: one step of `aggregate` for each byte."""
+    table = "array(" + ",".join(f"{value - (1 << 64) if value >> 63 else value}L" for value in TABLE) + ")"
+    size = "cast(conv(hex(substring(key, 1, 2)), 16, 10) as int)"
+    one = f"get({table}, cast((c ^ x) & 255 as int)) ^ shiftrightunsigned(c, 8)"
+    step = f"(c, i) -> transform(array(cast(conv(substring(h, i * 2 + 1, 2), 16, 10) as bigint)), x -> {one})[0]"
+    crc = f"~aggregate(sequence(0, n - 1), -1L, {step})"
+    frame = spark.createDataFrame(pa.table({"key": pa.array(keys, pa.binary())})).coalesce(1).cache()
+    frame.count()
+    hashed = frame.selectExpr("key", f"{size} as n").selectExpr("n", "hex(substring(key, 3, n)) as h").selectExpr(crc)
+    return lambda: [row[0] & (1 << 64) - 1 for row in hashed.collect()]
+
+
+def hash_speed(spark: SparkSession, count: int) -> Iterator[HashSpeed]:
+    for shortest, longest in ((17, 17), (4, 32)):
+        keys = keys_of(count, shortest, longest)
+        column = binary_column(pa.array(keys, pa.binary()))
+        expected = loop(keys)
+        if key_hashes(column).hashes.tolist() != expected:
+            raise SystemExit("the columns' hashes are not awscrt's")
+        in_sql = sql_hash(spark, keys[:SQL_KEYS])
+        if in_sql() != expected[:SQL_KEYS]:
+            raise SystemExit("Spark SQL's hashes are not awscrt's")
+        ours = best(lambda column=column: key_hashes(column), time.process_time) / count * 1e9
+        native = best(lambda keys=keys: loop(keys), time.process_time) / count * 1e9
+        sql = best(in_sql, time.perf_counter) / SQL_KEYS * 1e9
+        size = f"{shortest} bytes" if shortest == longest else f"{shortest} to {longest} bytes"
+        yield HashSpeed(size, count, ours, native, sql)
+
+
+def write_table(directory: Path, rows: int, count: int) -> str:
+    """The same rows whatever the number of partitions."""
+    directory.mkdir(parents=True)
+    for first in range(0, rows, PART):
+        size = min(PART, rows - first)
+        draw = np.random.default_rng(first)
+        numbers = np.arange(first, first + size)
+        keys = pa.array([b"\x00\x0cuser%08d" % number + b"s" for number in numbers.tolist()], pa.binary())
+        header = np.zeros((size, 12 + VALUE_BYTES), dtype=np.uint8)
+        header[:, 5:12] = 1
+        header[:, 12:] = draw.integers(0, 256, (size, VALUE_BYTES), dtype=np.uint8)
+        values = pa.array([row.tobytes() for row in header], pa.binary())
+        indexes = pa.array(partition_indexes(key_hashes(binary_column(keys)).hashes, count))
+        table = pa.table({"partition_index": indexes, "key": keys, "value": values})
+        pq.write_table(table, directory / f"part-{first:010}.parquet", compression="zstd")
+    return f"file:{directory}"
+
+
+def verify(spark: SparkSession, before: str, after: str) -> bool:
+    reader = ParquetRows(spark)
+    now = 1_790_000_000
+    old = reader.tally(before, Question(Placement(OLD, OLD), NEW, now))
+    new = reader.tally(after, Question(Placement(NEW, OLD), NEW, now))
+    return not compare("t", NEW, old, new).differing
+
+
+def joined(spark: SparkSession, before: str, after: str) -> bool:
+    def rows(uri: str, name: str) -> DataFrame:
+        return spark.read.parquet(uri).select("key", F.col("value").alias(name))
+
+    both = rows(before, "old").join(rows(after, "new"), "key", "full")
+    return both.where(~F.col("old").eqNullSafe(F.col("new"))).count() == 0
+
+
+def verify_speed(spark: SparkSession, work: Path, rows: int) -> VerifySpeed:
+    before, after = write_table(work / "before", rows, OLD), write_table(work / "after", rows, NEW)
+    seconds = {}
+    for name, compared in (("verify", verify), ("join", joined)):
+
+        def once(compared: Callable[[SparkSession, str, str], bool] = compared) -> None:
+            if not compared(spark, before, after):
+                raise SystemExit("equal copies were taken for different ones")
+
+        seconds[name] = best(once, time.perf_counter)
+    return VerifySpeed(rows, spark.sparkContext.defaultParallelism, seconds["verify"], seconds["join"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keys", type=int, default=1_000_000, help="to hash; default: 1,000,000")
+    parser.add_argument("--rows", type=int, default=10_000_000, help="of each copy; default: 10,000,000")
+    parser.add_argument("--cores", type=int, default=2, help="of the session; default: 2")
+    parser.add_argument("--work", type=Path, help="parent of the scratch directory: 600 bytes a row (default: TMPDIR)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
+    options = parser.parse_args()
+    run = begin(__file__, sys.argv[1:])
+    speeds: list[SplitPoint] = []
+    with tempfile.TemporaryDirectory(dir=options.work) as work:
+        spark = local_session(Path(work), cores=options.cores, memory="3g", quick_start=False)
+        speeds += hash_speed(spark, options.keys)
+        speeds.append(verify_speed(spark, Path(work), options.rows))
+        spark.stop()
+    print(split_tables(speeds))
+    for speed in speeds:
+        add(run, "split_speed", as_point(speed), options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Options and wiring that the split jobs share."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.context import JobContext
+from pipelines.domain.settings import Acknowledgement
+
+
+def add_run_options(parser: ArgumentParser) -> None:
+    """--lake, --run-id, --config."""
+    parser.add_argument("--lake", metavar="DIR", help="write the Delta tables there too; made if missing")
+    parser.add_argument("--run-id", metavar="ID", help="default: time and digest of the input, and the job's name")
+    parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged")
+
+
+def acknowledged(args: Namespace, context: JobContext) -> tuple[Acknowledgement, ...]:
+    """Known findings of the configuration."""
+    from jobs.config import load_config  # noqa: PLC0415 - `--help` must not import pydantic
+
+    return load_config(args.config, context).settings().acknowledged

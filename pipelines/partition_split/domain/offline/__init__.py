@@ -1,0 +1,1 @@
+"""An offline split: which rows go where, and what the private log adds to them."""

@@ -1,0 +1,38 @@
+"""Rows of a database with what the log adds, in the order of their keys."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+
+def merged(rows: Iterable[tuple[bytes, bytes]], tail: Mapping[bytes, bytes | None]) -> Iterator[tuple[bytes, bytes]]:
+    """Every live row once.
+
+    Args:
+        rows: of the database, sorted by key.
+        tail: what stands above them; None = removed.
+    """
+    if not tail:
+        yield from rows
+        return
+    above = iter(sorted(tail.items()))
+    key, value = next(above)
+    ended = False
+    for below, old in rows:
+        while not ended and key < below:
+            if value is not None:
+                yield key, value
+            key, value, ended = _next(above)
+        if not ended and key == below:
+            if value is not None:
+                yield key, value
+            key, value, ended = _next(above)
+        else:
+            yield below, old
+    while not ended:
+        if value is not None:
+            yield key, value
+        key, value, ended = _next(above)
+
+
+def _next(above: Iterator[tuple[bytes, bytes | None]]) -> tuple[bytes, bytes | None, bool]:
+    found = next(above, None)
+    return (b"", None, True) if found is None else (*found, False)

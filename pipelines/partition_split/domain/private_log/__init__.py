@@ -1,0 +1,1 @@
+"""Apache Pegasus's private logs: blocks, mutations and the writes in them, read without Pegasus."""

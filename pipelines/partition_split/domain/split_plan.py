@@ -1,0 +1,90 @@
+"""What a split would yield: sizes of parents and children, and how many doublings a target size takes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FINEST = 10
+"""Doublings that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Rows and bytes."""
+
+    rows: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: "Size") -> "Size":
+        return Size(self.rows + other.rows, self.bytes + other.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """A row of `split_plan`: one parent, split once.
+
+    Attributes:
+        keep_rows: stay in the parent.
+        move_rows: go to the child.
+        skew: bytes of the greater half over those of an even one: 1 = even, 2 = all in one.
+    """
+
+    parent: int
+    child: int
+    rows: int
+    bytes: int
+    keep_rows: int
+    keep_bytes: int
+    move_rows: int
+    move_bytes: int
+    skew: float
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The table after some doublings; bytes of its largest partition."""
+
+    doublings: int
+    partitions: int
+    largest: int
+
+
+def one_split(sizes: Mapping[int, Size], count: int) -> list[PlanRow]:
+    """Each parent and child after one doubling.
+
+    Args:
+        sizes: by `hash & mask` of a mask that covers `2 · count - 1`.
+        count: partitions now, a power of two.
+    """
+    halves = collapsed(sizes, 2 * count)
+    rows = []
+    for parent in range(count):
+        keep, move = halves.get(parent, Size()), halves.get(parent + count, Size())
+        whole = keep + move
+        skew = 2 * max(keep.bytes, move.bytes) / whole.bytes if whole.bytes else 1.0
+        of_all, of_keep, of_move = (whole.rows, whole.bytes), (keep.rows, keep.bytes), (move.rows, move.bytes)
+        rows.append(PlanRow(parent, parent + count, *of_all, *of_keep, *of_move, round(skew, 3)))
+    return rows
+
+
+def levels(sizes: Mapping[int, Size], count: int) -> list[Level]:
+    """The table now and after 1 … `FINEST` doublings."""
+    found = []
+    for doublings in range(FINEST + 1):
+        partitions = count << doublings
+        largest = max((size.bytes for size in collapsed(sizes, partitions).values()), default=0)
+        found.append(Level(doublings, partitions, largest))
+    return found
+
+
+def doublings_for(found: list[Level], target: int) -> int | None:
+    """The fewest doublings after which no partition is above `target` bytes; None = more than were looked at."""
+    return next((level.doublings for level in found if level.largest <= target), None)
+
+
+def collapsed(sizes: Mapping[int, Size], count: int) -> dict[int, Size]:
+    """Sizes of a table of `count` partitions, a power of two."""
+    sums: dict[int, Size] = {}
+    for bits, size in sizes.items():
+        index = bits & (count - 1)
+        sums[index] = sums.get(index, Size()) + size
+    return sums

@@ -1,0 +1,1 @@
+"""What meta and the replica servers say of a cluster's tables at one moment."""

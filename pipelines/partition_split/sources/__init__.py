@@ -1,0 +1,1 @@
+"""Where the split jobs read from."""

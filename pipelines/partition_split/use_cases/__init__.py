@@ -1,0 +1,1 @@
+"""One module a split job; they know no technology but Spark's DataFrame."""

@@ -1,0 +1,36 @@
+"""`split_mutations`: what stands in private logs, without users' keys and values."""
+
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from schemas.table import Table, column, identity
+
+SPLIT_MUTATIONS = Table(
+    "split_mutations",
+    "One row for each mutation in the private logs that `split-audit-log` read; no user's key or value is in it.",
+    StructType(
+        [
+            *identity(),
+            column("node", StringType(), "Replica server."),
+            column("app_id", IntegerType(), "Id of the table."),
+            column("partition", IntegerType(), "Index of the partition whose directory has the log."),
+            column("log", StringType(), "Name of the log."),
+            column("log_offset", LongType(), "Global offset of the mutation."),
+            column("decree", LongType(), "Decree."),
+            column("ballot", LongType(), "Ballot; of one decree the highest counts."),
+            column("committed", LongType(), "Last committed decree of its writer."),
+            column("at", TimestampType(), "When the primary made it, by its clock (UTC)."),
+            column("codes", ArrayType(StringType()), "Task codes of its requests."),
+            column("hashes", ArrayType(LongType()), "CRC-64 of their keys, as signed numbers, each once."),
+            column("digest", StringType(), "Of its requests; equal in parent and child."),
+            column("empty", BooleanType(), "Empty writes alone."),
+        ]
+    ),
+)

@@ -1,0 +1,33 @@
+"""`split_partitions`: partition configurations as `split-audit-config` saw them."""
+
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from schemas.table import Table, column, identity
+
+SPLIT_PARTITIONS = Table(
+    "split_partitions",
+    "One row for each partition of a Pegasus table in each state that `split-audit-config` read.",
+    StructType(
+        [
+            *identity(),
+            column("observed_at", TimestampType(), "When the state was observed (UTC)."),
+            column("app_id", IntegerType(), "Id of the table."),
+            column("table", StringType(), "Its name."),
+            column("partition", IntegerType(), "Index of the partition."),
+            column("partition_count", IntegerType(), "Partitions that meta counts."),
+            column("ballot", LongType(), "Ballot; -1 = a child that is not registered."),
+            column("registered", BooleanType(), "Meta has the partition."),
+            column("primary", StringType(), "Server of the primary."),
+            column("secondaries", ArrayType(StringType()), "Servers of the secondaries."),
+            column("split_state", StringType(), "What meta says of the split of its parent or of itself."),
+        ]
+    ),
+)

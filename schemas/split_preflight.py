@@ -1,0 +1,20 @@
+"""`split_preflight`: may a table be split?"""
+
+from pyspark.sql.types import IntegerType, StringType, StructType
+
+from schemas.table import Table, column, identity
+
+SPLIT_PREFLIGHT = Table(
+    "split_preflight",
+    "One row for each table and rule that `split-preflight` asked; a rule with several objections has several.",
+    StructType(
+        [
+            *identity(),
+            column("app_id", IntegerType(), "Id of the table."),
+            column("table", StringType(), "Its name."),
+            column("rule", StringType(), "Rule of docs/split-rules.md."),
+            column("verdict", StringType(), "OK, WARNING, BLOCKER or UNKNOWN (the state does not say)."),
+            column("words", StringType(), "Why."),
+        ]
+    ),
+)

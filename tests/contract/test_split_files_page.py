@@ -1,0 +1,62 @@
+"""The samples of docs/split-files.md are what the readers take."""
+
+import io
+import re
+from pathlib import Path
+
+from pipelines.partition_split.domain.keys import encode_key
+from pipelines.partition_split.domain.private_log.blocks import Ending
+from pipelines.partition_split.domain.private_log.names import Gpid
+from pipelines.partition_split.domain.private_log.reader import LogReader
+from pipelines.partition_split.domain.private_log.requests import Replay, decode
+from pipelines.partition_split.domain.state.app_info import AppInfo, parse_app_info
+from pipelines.partition_split.sources.replica_tree import backup_of, replicas_of
+from pipelines.partition_split.transforms.log_checksum import crc32c
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "split-files.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(?:text|json)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+REPLICAS, BACKUP, METADATA, LOG, APP_INFO = BLOCKS
+
+
+def app_info() -> bytes:
+    mark, document = APP_INFO.splitlines()
+    return bytes.fromhex(mark) + document.encode()
+
+
+def lay_out(tree: str, root: Path) -> None:
+    for name in tree.splitlines():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+
+
+def test_the_tree_of_replicas(tmp_path: Path) -> None:
+    lay_out(REPLICAS.replace("2.1.pegasus", "2.0.pegasus"), tmp_path)
+    replica = tmp_path / "n1" / "replica" / "reps" / "2.0.pegasus"
+    (replica / ".app-info").write_bytes(app_info().replace(b'"5":{"i32":4}', b'"5":{"i32":1}'))
+    (source,) = replicas_of(str(tmp_path), 2, 1)
+    assert (source.database, source.logs) == (str(replica / "data" / "rdb"), str(replica / "plog"))
+    assert source.unread is None
+
+
+def test_the_tree_of_a_backup(tmp_path: Path) -> None:
+    lay_out(BACKUP, tmp_path)
+    (root,) = tmp_path.iterdir()
+    (root / "temp_2" / "meta" / "app_metadata").write_text(METADATA)
+    for partition, host in enumerate(("10.0.0.1", "10.0.0.2")):
+        (root / "temp_2" / str(partition) / "current_checkpoint").write_text(f"chkpt_{host}_34801\n")
+    found = backup_of(str(root), 2, 2)
+    assert [Path(source.database).name for source in found] == ["chkpt_10.0.0.1_34801", "chkpt_10.0.0.2_34801"]
+    assert [source.unread for source in found] == [None, None]
+
+
+def test_the_log() -> None:
+    reader = LogReader(io.BytesIO(bytes.fromhex(LOG)).read, crc32c, 0)
+    put, empty = list(reader)
+    assert (reader.ending, reader.blocks, put.gpid) == (Ending.WHOLE, 3, Gpid(2, 1))
+    (row,) = decode(put.updates[0]).rows
+    assert (row.key, row.value) == (encode_key(b"user", b"name"), b"v1")
+    assert decode(empty.updates[0]).replay is Replay.EMPTY
+
+
+def test_app_info() -> None:
+    assert parse_app_info(app_info()) == AppInfo(2, "temp", 4, 4)

@@ -1,0 +1,81 @@
+"""What reads the inputs of the split jobs, with whole samples: see `parsers`."""
+
+import io
+import json
+import re
+from pathlib import Path
+
+from pipelines.partition_split.domain.audit_log.facts import parse_facts
+from pipelines.partition_split.domain.journal import parse_request
+from pipelines.partition_split.domain.keys import decode_key, encode_key, escaped, unescaped
+from pipelines.partition_split.domain.private_log.mutations import Update
+from pipelines.partition_split.domain.private_log.names import parse_log_name, parse_replica_name
+from pipelines.partition_split.domain.private_log.reader import LogReader
+from pipelines.partition_split.domain.private_log.requests import decode
+from pipelines.partition_split.domain.state.app_info import parse_app_info, parse_app_metadata
+from pipelines.partition_split.domain.state.reading import parse_state
+from pipelines.partition_split.domain.values import decode_value
+from pipelines.partition_split.transforms.log_checksum import crc32c
+from tests import private_logs as made
+from tests.fuzz.parser import Parser, of_text
+from tests.pegasus_replicas import app_info, stored
+from tests.pegasus_states import SHELL, state
+from tests.private_logs import Entry, LogWriter
+
+PROJECT = Path(__file__).resolve().parents[2]
+KEY = encode_key(b"user", b"name")
+REQUESTS = (
+    made.put(KEY, b"v", 9),
+    made.remove(KEY),
+    made.multi_put(b"user", [(b"a", b"1"), (b"b", b"2")]),
+    made.multi_remove(b"user", [b"a", b"b"]),
+    made.incr(KEY, 5),
+    made.check_and_set(b"user", b"name", b"v"),
+    made.check_and_mutate(b"user", b"name", b"v"),
+)
+
+
+def _sample(page: str) -> bytes:
+    (first, *_) = re.findall(
+        r"^```json\n(.*?)^```$", (PROJECT / "docs" / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    return str(first).encode()
+
+
+def _log(raw: bytes) -> object:
+    reader = LogReader(io.BytesIO(raw).read, crc32c, 0)
+    return [decode(update) for mutation in reader for update in mutation.updates]
+
+
+def _requests(raw: bytes) -> object:
+    code, _, data = raw.partition(b" ")
+    return decode(Update(code.decode("utf-8", errors="replace"), 1, data))
+
+
+def _small_log() -> bytes:
+    writer = LogWriter(2, 1)
+    for decree, request in enumerate(REQUESTS, 1):
+        writer.add(Entry(decree, (request,)))
+    return bytes(writer.data)
+
+
+def _names(name: str) -> object:
+    return parse_log_name(name) if name.startswith("l") else parse_replica_name(name)
+
+
+_SHELL = json.dumps({**state(0, 4, 0), "apps": [{"shell": SHELL, "envs": {}}]}).encode()
+SPLIT_PARSERS: dict[str, Parser] = {
+    "pegasus_state": Parser(lambda raw: parse_state(raw, "s.json"), (_sample("split-state.md"), _SHELL), is_json=True),
+    "pegasus_facts": Parser(lambda raw: parse_facts(raw, "f.json"), (_sample("split-audit-log.md"),), is_json=True),
+    "pegasus_request": Parser(lambda raw: parse_request(raw, 1, "j.jsonl"), (_sample("split-route.md"),), is_json=True),
+    "pegasus_key": Parser(decode_key, (KEY, encode_key(b"", b"s"))),
+    "pegasus_key_text": Parser(of_text(unescaped), (escaped(b'a b\\"\x00\xff').encode(),)),
+    "pegasus_value": Parser(lambda raw: decode_value(raw, 1), (stored(b"v", 7), b"\x82" + stored(b"v", 7))),
+    "pegasus_names": Parser(of_text(_names), (b"log.1.0", b"2.5.pegasus")),
+    "pegasus_log": Parser(_log, (_small_log(),)),
+    "pegasus_write": Parser(_requests, tuple(code.encode() + b" " + data for code, data in REQUESTS)),
+    "pegasus_app_info": Parser(parse_app_info, (app_info(2, "temp", 8),)),
+    "pegasus_app_metadata": Parser(
+        parse_app_metadata, (b'{"app_id": 2, "app_name": "temp", "partition_count": 8}',), is_json=True
+    ),
+}

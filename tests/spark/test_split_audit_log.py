@@ -1,0 +1,253 @@
+"""split-audit-log on private logs of a small table: a good split, and every rule broken once."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.context import JobContext
+from jobs.entry import main
+from pipelines.partition_split.domain.audit_log.facts import Facts, Group
+from pipelines.partition_split.domain.audit_log.files import LogFile, decided
+from pipelines.partition_split.domain.keys import key_hash
+from tests import private_logs as made
+from tests.pegasus_logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts
+from tests.pegasus_replicas import encrypted
+from tests.private_logs import Entry
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "split-audit-log.md"
+N1 = NODES[0]
+NODE = f"{N1}/replica/reps"
+
+
+class Desk:
+    def __init__(self, spark: SparkSession, root: Path) -> None:
+        self.spark, self.root = spark, root
+        self.lake = root / "lake"
+
+    def run(self, logs: Logs, *options: str, change: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        logs.write(self.root / "logs")
+        return self.rerun(*options, change=change)
+
+    def rerun(self, *options: str, change: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        arguments = ["split-audit-log", "--logs", f"{self.root}/logs", "--facts", str(facts(self.root, change))]
+        arguments += ["--result", f"{self.root}/result.json", *options]
+        code = main(arguments, context=JobContext("split-audit-log", spark=self.spark))
+        return code, json.loads((self.root / "result.json").read_text())
+
+
+@pytest.fixture
+def desk(spark: SparkSession, tmp_path: Path) -> Desk:
+    return Desk(spark, tmp_path)
+
+
+def codes(result: dict[str, Any]) -> set[tuple[str, str]]:
+    return {(one["code"], one["subject"]) for one in result["findings"]}
+
+
+def test_a_good_split_has_no_finding_and_its_oldest_log_may_go(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    code, result = desk.run(Logs.good(), "--lake", f"file:{desk.lake}")
+    assert (code, result["findings"]) == (0, []), result["findings"]
+    assert (result["logs"], result["endings"], result["undecoded"]) == (10, {"WHOLE": 10}, 0)
+    # the parents' second log holds decree 10, which is not durable; the children's copies may go
+    assert result["deletable"] == [f"2.{index}@{node}/replica/reps/log.1.0" for node in NODES for index in (1, 5)]
+    assert result["verdicts"] == {"DELETABLE NOT_NEEDED": 4, "HELD NEWEST_LOG": 4, "HELD NOT_DURABLE": 2}
+    (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert capsys.readouterr().out == example
+    lake = desk.spark.read.format("delta")
+    mutations = lake.load(f"{desk.lake}/split_mutations")
+    assert mutations.count() == 2 * (10 + 8) == result["mutations"]
+    one = mutations.where(f"node = '{NODE}' AND partition = {PARENT} AND decree = 2").head()
+    assert one is not None
+    assert set(one["hashes"]) == {signed(key_hash(CHILDREN[0])), signed(key_hash(PARENTS[1]))}
+    assert desk.rerun("--lake", f"file:{desk.lake}")[1]["run_id"] == result["run_id"]
+    assert lake.load(f"{desk.lake}/split_mutations").count() == 36, "a repeated run replaces its rows"
+    assert lake.load(f"{desk.lake}/split_logs").count() == 10
+
+
+def signed(unsigned: int) -> int:
+    return unsigned - (1 << 64) if unsigned >> 63 else unsigned
+
+
+def only(decree: int, change: Callable[[Entry], Sequence[Entry]]) -> Callable[[Entry], Sequence[Entry]]:
+    return lambda entry: change(entry) if entry.decree == decree else [entry]
+
+
+MUTANTS: dict[str, tuple[int, Callable[[Entry], Sequence[Entry]], set[tuple[str, str]]]] = {
+    "a copy is missing": (CHILD, only(5, lambda _: []), {("SPLIT_L2", "gap"), ("SPLIT_L3", "lacking")}),
+    "a copy differs": (
+        CHILD, only(5, lambda one: [replace(one, requests=(made.put(CHILDREN[1], b"x"),))]), {("SPLIT_L2", "other")},
+    ),
+    "copies end before the sync point": (
+        CHILD,
+        lambda one: [one] if one.decree < 6 or one.ballot == CHILD_BALLOT else [],
+        {("SPLIT_L2", "gap"), ("SPLIT_L3", "lacking"), ("SPLIT_L3", "sync")},
+    ),
+    "a late write to the parent": (
+        PARENT, only(10, lambda one: [replace(one, requests=(made.put(CHILDREN[5], b"x"),))]), {("SPLIT_L4", "late")},
+    ),
+    "a late write to the parent under its old ballot": (
+        PARENT, only(9, lambda one: [replace(one, requests=(made.put(CHILDREN[6], b"x"),))]), {("SPLIT_L4", "late")},
+    ),
+    "the child takes a key of its parent": (
+        CHILD, only(10, lambda one: [replace(one, requests=(made.put(PARENTS[5], b"x"),))]), {("SPLIT_L5", "strange")},
+    ),
+    "two mutations of one decree and ballot": (
+        PARENT,
+        only(9, lambda one: [one, replace(one, requests=(made.put(PARENTS[6], b"y"),))]),
+        {("SPLIT_L6", "conflict")},
+    ),
+}  # fmt: skip
+
+
+TOGETHER = (
+    {"a copy differs": 0, "a late write to the parent": 0, "copies end before the sync point": 1,
+     "two mutations of one decree and ballot": 1},
+    {"a copy is missing": 0, "the child takes a key of its parent": 1,
+     "a late write to the parent under its old ballot": 1},
+)  # fmt: skip
+"""Which mutants share a run, each on the node of that place: they touch different replicas."""
+
+
+@pytest.mark.parametrize("places", TOGETHER)
+def test_every_mutant_is_caught(desk: Desk, places: dict[str, int]) -> None:
+    logs, expected = Logs.good(), set()
+    for name, place in places.items():
+        partition, change, broken = MUTANTS[name]
+        logs.edit(NODES[place], partition, change)
+        expected |= {(rule, f"2.{partition}@{NODES[place]}/replica/reps/{kind}") for rule, kind in broken}
+    code, result = desk.run(logs)
+    assert (code, codes(result)) == (3, expected), result["findings"]
+
+
+def test_no_mutant_is_left_out() -> None:
+    assert {name for places in TOGETHER for name in places} == set(MUTANTS)
+
+
+def test_damage_of_files_is_caught(desk: Desk) -> None:
+    Logs.good().write(desk.root / "logs")
+    folder = desk.root / "logs" / NODE / f"2.{PARENT}.pegasus" / "plog"
+    second = sorted(folder.iterdir())[1]
+    data = bytearray(second.read_bytes())
+    data[100] ^= 1
+    second.write_bytes(data)
+    code, result = desk.rerun()
+    assert code == 3
+    rules = {(one["code"], one["subject"].rpartition("/")[2]) for one in result["findings"]}
+    assert ("SPLIT_L1", second.name) in rules
+    assert result["endings"] == {"CORRUPT": 1, "WHOLE": 9}
+    second.unlink()
+    code, result = desk.rerun()
+    assert "order" in {one["subject"].rpartition("/")[2] for one in result["findings"]}
+    assert result["verdicts"]["HELD NEWEST_LOG"] == 4
+
+
+def test_encrypted_logs_are_refused(desk: Desk) -> None:
+    Logs({key: files for key, files in Logs.good().entries.items() if key == (N1, PARENT)}).write(desk.root / "logs")
+    first = desk.root / "logs" / NODE / f"2.{PARENT}.pegasus" / "plog" / "log.1.0"
+    first.write_bytes(encrypted(first.read_bytes()))
+    code, result = desk.rerun("--lake", f"file:{desk.lake}")
+    assert code == 3
+    said = result["error"]["message"]
+    assert said.startswith(f"2.{PARENT}@{NODE}/log.1.0 and 0 other logs of 3 are encrypted (encrypt_data_at_rest)")
+    assert "mlog_dump" in said, "the way out"
+    assert not desk.lake.exists(), "nothing is said of the others"
+
+
+def test_a_copy_under_the_parents_number_and_a_ballot_that_goes_back(desk: Desk) -> None:
+    logs = Logs.good().edit(N1, CHILD, only(4, lambda one: [replace(one, gpid=(2, PARENT))]))
+    code, result = desk.run(logs.edit(NODES[1], PARENT, only(5, lambda one: [replace(one, ballot=2)])))
+    assert code == 3
+    kinds = {one["subject"].rpartition("/")[2] for one in result["findings"]}
+    assert {"gpid", "ballot"} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("change", "held"),
+    [
+        ({"groups": {}}, "CHILD_NOT_REGISTERED"),
+        ({"groups": {1: Group(1)}}, "CHILD_NOT_REGISTERED"),
+        ({"duplicating": None}, "DUPLICATION_UNKNOWN"),
+        ({"duplicating": True}, "DUPLICATION_UNKNOWN"),
+        ({"duplicating": True, "confirmed": {1: 3}}, "DUPLICATION_PENDING"),
+        ({"durable": {}}, "DURABLE_UNKNOWN"),
+        ({"durable": {("n", 1): 3}}, "NOT_DURABLE"),
+        ({"old_count": None}, "SPLIT_UNKNOWN"),
+        ({"duplicating": True, "confirmed": {1: 4}}, "NOT_NEEDED"),
+        ({}, "NOT_NEEDED"),
+    ],
+)
+def test_doubt_holds(change: dict[str, Any], held: str) -> None:
+    known = Facts("c", 2, 4, {1: Group(1, 4)}, {("n", 1): 9}, duplicating=False)
+    log = LogFile("n", 2, 1, "log.1.0", 1, 0, 100, max_decree=4)
+    rest = [
+        replace(log, log=f"log.{index}.0", log_index=index, start_offset=100 * (index - 1), max_decree=9)
+        for index in (2, 3)
+    ]
+    found = decided([*rest, log], replace(known, **change))
+    assert (found[0].reason, found[0].verdict) == (held, "DELETABLE" if held == "NOT_NEEDED" else "HELD")
+    assert found[2].reason == "NEWEST_LOG"
+    broken = decided([replace(log, ending="CORRUPT"), *rest], known)
+    assert [file.reason for file in broken] == ["BROKEN_LOG", "OLDER_LOG_HELD", "NEWEST_LOG"]
+    torn = replace(log, ending="TORN")
+    assert decided([torn, *rest], known)[0].reason == "NOT_NEEDED", "a server begins the next where it could read to"
+    for hidden in (replace(torn, length=60), replace(log, log_index=0), replace(log, length=101)):
+        assert decided([hidden, *rest], known)[0].reason == "BROKEN_LOG"
+    told = [replace(rest[0], max_decree_before=10), rest[1]]
+    assert decided([torn, *told], known)[0].reason == "NOT_DURABLE", "the next log's header knows of decree 10"
+    empty = decided([replace(log, max_decree=None), *rest], known)
+    assert empty[0].reason == "DECREES_UNKNOWN"
+
+
+def test_an_acknowledged_write_that_is_nowhere(desk: Desk) -> None:
+    lines = [
+        {"ts": 1, "client": "c", "kind": "write", "hash": f"{key_hash(key):016x}", "pidx": pidx, "version": 7,
+         "code": code, "decree": decree}
+        for key, pidx, decree, code in (
+            (CHILDREN[3], CHILD, 10, "ERR_OK"),
+            (CHILDREN[4], CHILD, 10, "ERR_OK"),
+            (PARENTS[3], PARENT, 9, "ERR_OK"),
+            (PARENTS[7], PARENT, 3, "ERR_OK"),
+            (CHILDREN[4], CHILD, 77, "ERR_TIMEOUT"),
+        )
+    ]  # fmt: skip
+    journal = desk.root / "acks.jsonl"
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, result = desk.run(Logs.good(), "--journal", str(journal))
+    assert code == 3
+    (finding,) = result["findings"]
+    assert (finding["code"], finding["evidence"]) == ("SPLIT_L6", {"decrees": 1, "first": 10, "last": 10})
+    journal.write_text('{"ts": 1, "client": "c", "kind": "write", "hash": "00", "pidx": 1, "code": "ERR_OK"}\n')
+    code, result = desk.rerun("--journal", str(journal))
+    assert (code, "acks.jsonl, line 1: 'hash' must be 16" in result["error"]["message"]) == (2, True), result
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"fromat": 1}, "unknown key 'fromat'"),
+        ({"app_id": 9}, "no log is of table 9"),
+        ({"old_count": 3}, "'old_count' 3 is no power of two"),
+        ({"groups": [{"parent": 4}]}, "'parent' 4 is given twice, or is not below 'old_count'"),
+        ({"groups": [{"parent": 1, "ballot": 3}]}, "unknown key 'ballot'"),
+        ({"replicas": [{"node": "n", "pidx": 1, "last_durable_decree": 9}] * 2}, "'pidx' 1 of n is given twice"),
+        ({"duplication": [{"pidx": 1, "confirmed_decree": 9}] * 2}, "'pidx' 1 is given twice"),
+        ({"format": 2}, "'format' must be 1"),
+    ],
+)
+def test_bad_input_is_named(desk: Desk, change: dict[str, Any], words: str) -> None:
+    logs = Logs({key: files for key, files in Logs.good().entries.items() if key == (N1, PARENT)})
+    code, result = desk.run(logs, change=change)
+    assert (code, words in result["error"]["message"]) == (2, True), result
+
+
+def test_no_log_no_answer(desk: Desk) -> None:
+    (desk.root / "logs" / "2.1.pegasus.gar" / "plog").mkdir(parents=True)
+    (desk.root / "logs" / "2.1.pegasus.gar" / "plog" / "log.1.0").write_bytes(b"")
+    code, result = desk.rerun()
+    assert (code, "no private log there" in result["error"]["message"]) == (2, True)

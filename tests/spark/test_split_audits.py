@@ -1,0 +1,80 @@
+"""The five audits on simulated splits: quiet on good ones, and each broken one is seen by those that should see it."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.context import JobContext
+from jobs.entry import main
+from jobs.split_audits import audited
+from jobs.split_emission import write_table
+from pipelines.partition_split.simulate.cases import tables
+from pipelines.partition_split.use_cases.audit_matrix import matrix_lines, seen
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def text_blocks(page: str) -> list[str]:
+    return re.findall(r"^```text\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def matrix() -> str:
+    """The generated table of the page."""
+    (found,) = [block for block in text_blocks("split-simulate.md") if block.startswith("table good")]
+    return found
+
+
+def run(spark: SparkSession, root: Path, job: str, *options: str) -> tuple[int, dict[str, Any]]:
+    code = main([job, *options, "--result", f"{root}/result.json"], context=JobContext(job, spark=spark))
+    return code, json.loads((root / "result.json").read_text())
+
+
+def test_the_audits_of_a_good_split_raise_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "emitted"
+    options = ("--emit", str(out), "--first-seed", "3", "--rows", "F7", "F36", "--confirmed", "45")
+    code, result = run(spark, tmp_path, "split-simulate", *options)
+    assert (code, result["broken"], result["partitions"], len(result["commands"])) == (0, [], 4, 5)
+    for command in result["commands"]:
+        _, job, *words = shlex.split(command)
+        code, answer = run(spark, tmp_path, job, *words)
+        assert (code, [one for one in answer["findings"] if one["severity"] != "info"]) == (0, []), command
+        if job == "split-audit-log":
+            assert {reason.split()[1] for reason in answer["verdicts"]} == {"NEWEST_LOG", "NOT_NEEDED"}
+            assert len(answer["deletable"]) >= 8, "the oldest logs of the parents, as far as the duplication has them"
+
+
+def test_the_example_of_split_audit_config(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "emitted"
+    options = ("--emit", str(out), "--groups", "2", "--rows", "F11", "F2", "--design", "shipped")
+    assert run(spark, tmp_path, "split-simulate", *options)[1]["broken"] == ["STUCK"]
+    capsys.readouterr()
+    code, _ = run(spark, tmp_path, "split-audit-config", "--states", f"{out}/states")
+    assert (code, capsys.readouterr().out) == (3, text_blocks("split-audit-config.md")[0])
+
+
+def test_every_mutant_is_seen_by_the_audits_that_should_see_it(spark: SparkSession, tmp_path: Path) -> None:
+    cases = tables()["broken"]
+    emitted = write_table(str(tmp_path / "broken"), [case.history for case in cases])
+    found = seen(cases, audited(JobContext("split-simulate", spark=spark), tmp_path / "broken", emitted))
+    assert [row.case.name for row in found if not row.is_right] == []
+    lines = list(matrix_lines("broken", found))
+    assert "\n".join(lines) in matrix(), "./spark-submit.sh split-simulate --audits DIR says what the page should"
+
+
+@pytest.mark.deep
+def test_every_row_and_every_mutant_as_the_page_has_it(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, result = run(spark, tmp_path, "split-simulate", "--audits", str(tmp_path / "audits"))
+    assert (code, result["wrong"]) == (0, [])
+    assert capsys.readouterr().out == matrix()
+    rows = {row["split"]: row for table in ("good", "cancelled") for row in result["tables"][table]}
+    assert {f"F{number}" for number in range(1, 38)} <= set(rows)
+    assert not any(row["seen"] for row in rows.values())

@@ -1,0 +1,117 @@
+"""split-stale, split-simulate and split-demo from end to end; the examples of the pages."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.context import JobContext
+from jobs.entry import main
+from tests.split_rows import Row, written
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE_AT = "2026-11-21T02:00:00Z"
+
+
+def text_blocks(page: str) -> list[str]:
+    return re.findall(r"^```text\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def sample(number: int) -> list[Row]:
+    lines = text_blocks("split-rows.md")[number].splitlines()[1:]
+    return [Row(int(index), bytes.fromhex(key), bytes.fromhex(value)) for index, key, value in map(str.split, lines)]
+
+
+class Desk:
+    def __init__(self, spark: SparkSession, root: Path) -> None:
+        self.spark, self.root = spark, root
+
+    def run(self, job: str, *options: str) -> tuple[int, dict[str, Any]]:
+        result = self.root / "result.json"
+        result.unlink(missing_ok=True)
+        code = main([job, *options, "--result", str(result)], context=JobContext(job, spark=self.spark))
+        return code, json.loads(result.read_text()) if result.exists() else {}
+
+
+@pytest.fixture
+def desk(spark: SparkSession, tmp_path: Path) -> Desk:
+    return Desk(spark, tmp_path)
+
+
+def test_the_example_of_split_verify(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = written(sample(0), desk.root / "before"), written(sample(1), desk.root / "after")
+    counts = ("--before-partitions", "4", "--after-partitions", "8")
+    code, _ = desk.run("split-verify", "--table", "t", "--before", before, "--after", after, *counts, "--at", PAGE_AT)
+    assert code == 3
+    assert capsys.readouterr().out == text_blocks("split-verify.md")[0]
+
+
+def test_the_example_of_split_stale_and_what_becomes_of_it_without_the_env(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = written(sample(1), desk.root / "rows")
+    about = ("--table", "t", "--rows", rows, "--partitions", "8", "--created-with", "4", "--at", PAGE_AT)
+    assert desk.run("split-stale", *about, "--validate-env", "true")[0] == 0
+    assert capsys.readouterr().out == text_blocks("split-stale.md")[0]
+    lake = f"file:{desk.root}/lake"
+    code, result = desk.run("split-stale", *about, "--validate-env", "unset", "--version", "0=-1", "--lake", lake)
+    assert (code, result["stale_rows"], result["dropped_rows"]) == (3, 4, 2)
+    assert [one["code"] for one in result["findings"]] == ["SPLIT_C9"]
+    read = desk.spark.read.format("delta").load(f"{lake}/split_stale")
+    assert read.where("fate = 'KEPT_ENV_LOST'").agg({"rows": "sum"}).collect()[0][0] == 3
+    for wrong, words in (("0", "such as 3=-1"), ("x=1", "such as 3=-1"), ("1=4", "partition_version 4")):
+        capsys.readouterr()
+        assert desk.run("split-stale", *about, "--validate-env", "true", "--version", wrong)[0] == 2
+        assert words in capsys.readouterr().err
+
+
+def test_simulations_side_by_side(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    lake = f"file:{desk.root}/lake"
+    code, result = desk.run("split-simulate", "--rows", "F2", "F11", "--seeds", "600", "--lake", lake)
+    assert (code, result["broken"]) == (0, 0)
+    assert [one["subject"] for one in result["played"]] == ["F2", "F11", "seeds 0 to 499", "seeds 500 to 999"]
+    code, result = desk.run("split-simulate", "--rows", "F11", "--design", "shipped", "--lake", lake)
+    assert (code, result["played"][0]["broken"]) == (3, "STUCK")
+    rows = desk.spark.read.format("delta").load(f"{lake}/split_simulations").collect()
+    assert sorted(row["subject"] for row in rows if row["broken"] is None) == [
+        "F11",
+        "F2",
+        "seeds 0 to 499",
+        "seeds 500 to 999",
+    ]
+    for options, words in (
+        (("--rows", "F99"), "no row 'F99'"),
+        (("--rows", "F2", "--design", "x"), "no design 'x'"),
+        ((), "give --rows or --seeds"),
+        (("--emit", f"{desk.root}/x", "--seeds", "500"), "give --rows or --seeds"),
+        (("--audits", f"{desk.root}"), "not empty"),
+        (("--rows", "F2", "--confirmed", "3"), "with --emit"),
+        (("--emit", f"{desk.root}/x", "--rows", "F2", "F32"), "cancelled as a whole"),
+        (("--emit", f"{desk.root}", "--groups", "3"), "a power of two"),
+        (("--emit", f"{desk.root}"), "not empty"),
+    ):
+        capsys.readouterr()
+        assert desk.run("split-simulate", *options)[0] == 2
+        assert words in capsys.readouterr().err
+
+
+def test_the_demo_finds_exactly_the_row_that_was_taken_away(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    out = desk.root / "demo"
+    code, result = desk.run("split-demo", "--out", str(out))
+    assert code == 0
+    assert [one["key"] for one in result["damaged"]["shown"]] == [result["lost"]]
+    assert result["whole"]["is_equal"] is True
+    said = capsys.readouterr().out.replace(str(out), "walsafe-out/split-demo-20261122T020000Z")
+    assert said.split() == text_blocks("split-demo.md")[0].split(), "lines may break elsewhere"
+    for copy, partitions in (("before", 4), ("after", 8), ("after-with-a-loss", 8)):
+        assert set(pq.read_table(out / copy)["partition_index"].to_pylist()) == set(range(partitions)), copy
+    lake = desk.spark.read.format("delta")
+    assert [row["key"] for row in lake.load(f"{out}/lake/split_diff").collect()] == [result["lost"]]
+    found = [(row["run_id"], row["code"]) for row in lake.load(f"{out}/lake/findings").collect()]
+    whole, damaged = result["whole"]["run_id"], result["damaged"]["run_id"]
+    assert sorted(found) == sorted([(whole, "SPLIT_D4"), (damaged, "SPLIT_D1"), (damaged, "SPLIT_D4")])
+    assert desk.run("split-demo", "--out", str(out))[0] == 2

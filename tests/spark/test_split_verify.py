@@ -1,0 +1,224 @@
+"""The job `split-verify`: a whole split is proven, and every kind of difference is named, in its partition."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.context import JobContext
+from jobs.entry import main
+from pipelines.partition_split.domain.keys import key_hash
+from pipelines.partition_split.domain.partitions import partition_index
+from pipelines.partition_split.domain.rows import Placement
+from pipelines.partition_split.sources.row_files import ParquetRows
+from pipelines.partition_split.transforms.examined_rows import Question
+from pipelines.partition_split.transforms.row_frames import heads
+from pipelines.partition_split.transforms.row_tally import TALLY_SCHEMA, tally_of
+from tests.split_rows import AT, AT_S, Row, row_of, split, table_of, value_of, written
+
+TABLE = table_of(4)
+WHOLE = split(TABLE, 4)
+OLD, NEW = 1_600_000_000_000_000, 1_800_000_000_000_000
+NAME = "user17"
+AFTER_ROW = row_of(8, NAME, b"")
+
+
+class Verified:
+    """Two exports, and the job."""
+
+    def __init__(self, spark: SparkSession, root: Path) -> None:
+        self.spark = spark
+        self.root = root
+
+    def run(self, *options: str) -> tuple[int, dict[str, Any]]:
+        result = self.root / "result.json"
+        result.unlink(missing_ok=True)
+        arguments = ["split-verify", "--table", "t", "--at", AT, *options, "--result", str(result)]
+        code = main(arguments, context=JobContext("split-verify", spark=self.spark))
+        return code, json.loads(result.read_text()) if result.exists() else {}
+
+    def compare(self, before: list[Row], after: list[Row], *options: str) -> tuple[int, dict[str, Any]]:
+        number = len(list(self.root.iterdir()))
+        old = written(before, self.root / f"before-{number}")
+        new = written(after, self.root / f"after-{number}")
+        counts = () if "--after-partitions" in options else ("--before-partitions", "4", "--after-partitions", "8")
+        return self.run("--before", old, "--after", new, *counts, *options)
+
+
+@pytest.fixture
+def verified(spark: SparkSession, tmp_path: Path) -> Verified:
+    return Verified(spark, tmp_path)
+
+
+def owner_of(name: str, count: int = 8) -> int:
+    return row_of(count, name, b"").index
+
+
+def is_row(row: Row, name: str, *, owned: bool) -> bool:
+    wanted = row_of(8, name, b"")
+    return row.key == wanted.key and (row.index == wanted.index) == owned
+
+
+def set_value(rows: list[Row], name: str, value: bytes, *, owned: bool = True) -> list[Row]:
+    return [row._replace(value=value) if is_row(row, name, owned=owned) else row for row in rows]
+
+
+def test_a_split_with_its_copies_is_proven_whole(verified: Verified) -> None:
+    code, result = verified.compare(TABLE, WHOLE)
+    assert code == 0
+    assert result["is_equal"] is True
+    assert result["differences"] == []
+    assert [one["code"] for one in result["findings"]] == ["SPLIT_D4"], "copies are told, not blamed"
+    rows = result["partitions"]
+    assert [one["partition"] for one in rows] == list(range(8))
+    expected = [sum(partition_index(key_hash(row.key), 8) == index for row in TABLE if row.key) for index in range(8)]
+    assert [one["before_rows"] for one in rows] == [one["after_rows"] for one in rows] == expected
+    assert [one["stale_rows"] for one in rows] == expected
+    assert result["rows"]["after"] == {"owned": 400, "stale": 400, "empty_write": 8}
+
+
+def test_of_rows_that_agree_nothing_is_shuffled(verified: Verified) -> None:
+    uri = written(WHOLE, verified.root / "rows")
+    rows = ParquetRows(verified.spark).rows(uri)
+    counted = heads(rows).mapInArrow(tally_of(Question(Placement(8, 4), 8, AT_S)), TALLY_SCHEMA)
+    plan = counted._jdf.queryExecution().executedPlan().toString()
+    assert "MapInArrow" in plan
+    assert "Exchange" not in plan
+
+
+def test_each_kind_of_difference_is_named(verified: Verified) -> None:
+    gone, kept = row_of(4, "gone", value_of("x", expires_in=-1)), row_of(4, "kept", value_of("y", expires_in=1))
+    foreign = row_of(8, "user10", value_of("x"))
+    rows = [row for row in WHOLE if not is_row(row, "user1", owned=True)]  # its copy is left
+    rows = [row for row in rows if row.key != row_of(8, "user2", b"").key]
+    rows = set_value(rows, "user3", value_of("x"))
+    rows = set_value(rows, "user4", value_of("x", at_us=OLD))
+    rows = set_value(rows, "user5", value_of("x", at_us=NEW))
+    rows = set_value(rows, "user6", value_of("value 6", expires_in=0))
+    rows = set_value(rows, "user7", value_of("x", at_us=NEW), owned=False)
+    rows += [
+        row_of(8, "new", value_of("x")),
+        row_of(8, "late", value_of("x"))._replace(index=(owner_of("late") + 4) % 8),
+        foreign._replace(index=(foreign.index + 1) % 8),
+        Row(3, b"\x00\x09short", value_of("x")),
+        row_of(8, "headless", b"\x00"),
+        row_of(8, "user8", value_of("value 8")),
+        *split([kept], 4),
+    ]
+    code, result = verified.compare([*TABLE, gone, kept], rows)
+    assert code == 3
+    told = {}
+    for one in result["shown"]:
+        name = one["key"].removesuffix("sort").partition("\\x0")[2].lstrip("\\x0123456789")
+        told[name, one["reason"], one["side"]] = one["detail"]
+        if one["partition"] is not None:
+            assert one["partition"] == int(one["key_hash"], 16) % 8
+    for (name, reason, side), words in {
+        ("user1", "lost", "after"): "a copy is left in partition",
+        ("user2", "lost", "after"): "not in its partition after",
+        ("new", "lost", "before"): "or come back",
+        ("user3", "value", "after"): "no time of writing says",
+        ("user4", "value", "after"): "a write was undone",
+        ("user4", "stale-newer", "after"): "the parent took a write",
+        ("user5", "value", "before"): "written later",
+        ("user6", "expired", "after"): "expired after",
+        ("user7", "stale-newer", "after"): "the parent took a write",
+        ("late", "stale-newer", "after"): "which does not own it",
+        ("user10", "foreign", "after"): "never belonged",
+        ("short", "malformed", "after"): "neither a key nor",
+        ("headless", "malformed", "after"): "neither a key nor",
+        ("user8", "malformed", "after"): "2 rows of one key",
+    }.items():
+        assert words in told.pop((name, reason, side))
+    assert told == {}, "nothing else: what has expired may be gone"
+    assert sum(one["rows"] for one in result["differences"]) == 14
+    assert sum(one["before_expired"] for one in result["partitions"]) == 1
+    codes = {one["code"] for one in result["findings"] if one["severity"] == "error"}
+    assert codes == {f"SPLIT_D{number}" for number in (1, 2, 3, 5, 6)}
+
+
+def test_after_compaction_no_copy_may_be_left(verified: Verified) -> None:
+    compacted = split(TABLE, 4, copies=False)
+    assert verified.compare(TABLE, compacted, "--compacted")[0] == 0
+    left = [row for row in WHOLE if is_row(row, NAME, owned=False)]
+    code, result = verified.compare(TABLE, [*compacted, *left], "--compacted")
+    assert code == 3
+    assert [(one["reason"], one["after_index"]) for one in result["shown"]] == [("stale", (owner_of(NAME) + 4) % 8)]
+
+
+def test_the_split_of_a_table_without_a_power_of_two_loses_what_the_filter_takes(verified: Verified) -> None:
+    table = table_of(3, 300)
+    masked = [row for row in split(table, 3) if row.key and key_hash(row.key) & 5 == row.index]
+    code, result = verified.compare(table, masked, "--before-partitions", "3", "--after-partitions", "6")
+    assert code == 3
+    lost = sum(one["rows"] for one in result["differences"] if (one["reason"], one["side"]) == ("lost", "after"))
+    assert lost == 300 - sum(partition_index(key_hash(row.key), 6) == row.index for row in masked)
+    assert 0.6 < lost / 300 < 0.75
+
+
+def test_two_clusters_and_a_table_that_was_split_before(verified: Verified) -> None:
+    other = split(table_of(4), 4, factor=4, copies=False)
+    options = ("--before-partitions", "8", "--before-created-with", "4", "--after-partitions", "16")
+    code, result = verified.compare(WHOLE, other, *options, "--after-created-with", "16")
+    assert (code, len(result["partitions"]), result["is_equal"]) == (0, 16, True)
+    code, result = verified.compare(WHOLE, other, "--before-partitions", "8", "--after-partitions", "16")
+    assert code == 3, "without --before-created-with, copies of the split before are foreign"
+    assert {(one["reason"], one["side"]) for one in result["differences"]} == {("foreign", "before")}
+
+
+def test_tables_are_written_once(verified: Verified) -> None:
+    lake = verified.root / "lake"
+    after = [row for row in WHOLE if not is_row(row, NAME, owned=True)]
+    old, new = written(TABLE, verified.root / "old"), written(after, verified.root / "new")
+    options = ("--before", old, "--before-partitions", "4", "--after", new, "--after-partitions", "8")
+    for _ in range(2):
+        assert verified.run(*options, "--lake", str(lake), "--cluster", "c1")[0] == 3
+    read = {name: verified.spark.read.format("delta").load(str(lake / name)) for name in ("split_verify", "split_diff")}
+    assert read["split_verify"].count() == 8
+    (row,) = read["split_diff"].collect()
+    assert (row["reason"], row["cluster"], bytes(row["raw_key"])) == ("lost", "c1", AFTER_ROW.key)
+    assert re.fullmatch(r"20260921T141320Z-[0-9a-f]{8}-split-verify", row["run_id"])
+
+
+def test_what_is_no_table_is_named(verified: Verified, capsys: pytest.CaptureFixture[str]) -> None:
+    good = written(TABLE, verified.root / "good")
+    bad = verified.root / "bad"
+    columns = {"partition_index": pa.array([1], pa.int32()), "key": pa.array([b"k"]), "value": pa.array([b"v"])}
+
+    def refused(*options: str, table: dict[str, Any] | None = None, raw: bytes | None = None) -> str:
+        bad.mkdir(exist_ok=True)
+        for file in bad.iterdir():
+            file.unlink()
+        if table is not None:
+            pq.write_table(pa.table(table), bad / "part.parquet")
+        if raw is not None:
+            (bad / "part.parquet").write_bytes(raw)
+        given = {"--before": good, "--before-partitions": "4", "--after": f"file:{bad}", "--after-partitions": "8"}
+        given.update(zip(options[::2], options[1::2], strict=True))
+        capsys.readouterr()
+        assert verified.run(*(word for pair in given.items() for word in pair))[0] == 2
+        return capsys.readouterr().err
+
+    assert "no such directory" in refused("--after", f"file:{bad}/none")
+    assert "no Parquet file in it" in refused()
+    assert "unknown column 'ttl'" in refused(table={**columns, "ttl": [1]})
+    assert "no column 'value'" in refused(table={name: columns[name] for name in ("partition_index", "key")})
+    assert "'key' is string, it must be binary" in refused(table={**columns, "key": ["k"]})
+    assert "part.parquet is no whole Parquet file" in refused(raw=b"PAR1 nothing PAR1")
+    whole = (verified.root / "good" / "part-00000.parquet").read_bytes()
+    assert "no whole Parquet file" in refused(raw=whole[: len(whole) // 2])
+    pq.write_table(pa.table(columns), verified.root / "summed.parquet", write_page_checksum=True, compression="none")
+    summed = (verified.root / "summed.parquet").read_bytes()
+    place = summed.index(b"\x01\x00\x00\x00v")  # a value, behind its length
+    assert "no whole Parquet file" in refused(raw=summed[: place + 4] + b"w" + summed[place + 5 :])
+    assert "rows of partition 2, but the table is said to have 2" in refused("--before-partitions", "2", table=columns)
+    nothing = {**columns, "key": pa.array([None], pa.binary())}
+    assert "without a partition_index, key or value (such as one of partition 1)" in refused(table=nothing)
+    assert "was not created with 3" in refused("--after-created-with", "3", table=columns)
+    assert "such as 2026-11-21T02:00:00Z" in refused("--at", "yesterday", table=columns)
+    assert "Z is UTC" in refused("--at", "2026-11-21T02:00:00", table=columns)
