@@ -56,11 +56,16 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class DecidedRun:
-    """The DONE row of `runs` that a list goes back to; `peer_ids` is None when an older walsafe wrote it."""
+    """The DONE row of `runs` that a list goes back to; `peer_ids` is None when an older walsafe wrote it.
+
+    Attributes:
+        cluster_id: content of `hbase.id`; None = an older walsafe wrote the row, or the snapshot does not tell.
+    """
 
     run: RunKey
     snapshot_sha256: str
     peer_ids: tuple[str, ...] | None
+    cluster_id: str | None = None
 
 
 class CleanupAudit(Protocol):
@@ -139,8 +144,10 @@ class Looked:
         refused: why nothing can be believed of it; None = it can.
         restless: why the capture was not quiet; None = it was.
         cluster_id: content of `hbase.id`.
+        peer_ids: of the peers that there are now.
         snapshot_sha256: of the snapshot.json that was made.
         files: what was looked at, by path; read once, one after the other.
+        add_peer_running: a peer is being added, or may be, where that matters: with queues in a table.
     """
 
     refused: str | None

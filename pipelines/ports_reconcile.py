@@ -1,7 +1,7 @@
 """The ports of reconcile: where snapshots come from and where lists go."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -9,11 +9,14 @@ from pyspark.sql import DataFrame
 from pipelines.domain.delete_list import Manifest
 from pipelines.domain.errors import SnapshotError
 from pipelines.domain.gate_metrics import ClusterMetrics, ExpectationResult
+from pipelines.domain.neighbours.beside_queues import BesideQueues
+from pipelines.domain.neighbours.extras import Extras
 from pipelines.domain.past import PastNight
 from pipelines.domain.replication_queues import QueueCell
 from pipelines.domain.run_summary import FindingRow, PinnedRow, RunKey, RunSummary, VerdictTotal
 from pipelines.domain.settings import Acceptances
 from pipelines.domain.snapshot import Snapshot
+from pipelines.domain.sync_replication.states import PastSyncState
 from pipelines.domain.zookeeper.tree import ReplicationTree
 from schemas.table import Table
 
@@ -31,6 +34,8 @@ class OpenedSnapshot:
         listing_directories: the listing's directory as Spark spells it.
         passes: parsed cells of queues-1 and queues-2.
         trees: in the place of `passes` where the queues are in ZooKeeper.
+        extras: what `extras/` holds.
+        beside: what the readings of the queues hold besides queues.
         malformed: a queue row or znode that HBase itself throws on; then `passes` and `trees` are empty.
     """
 
@@ -42,6 +47,8 @@ class OpenedSnapshot:
     listing_directories: tuple[str, ...] = ()
     passes: tuple[tuple[QueueCell, ...], ...] = ()
     trees: tuple[ReplicationTree, ...] = ()
+    extras: Extras = field(default_factory=Extras)
+    beside: BesideQueues = field(default_factory=BesideQueues)
     malformed: str | None = None
 
     @property
@@ -154,6 +161,10 @@ class Lake(Protocol):
 
     def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
         """The last DONE runs of each cluster before an instant (ms), newest first."""
+        ...
+
+    def sync_states(self, keys: Collection[RunKey]) -> Mapping[str, Mapping[str, PastSyncState]]:
+        """What these runs said of synchronous peers, by cluster and peer; nothing in a lake without that table."""
         ...
 
     def recorded(self, keys: Collection[RunKey]) -> Mapping[str, Recorded]:

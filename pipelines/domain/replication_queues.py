@@ -141,6 +141,15 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a cell of a known column; `timestamp` in ms since the epoch."""
+
+    row: bytes
+    timestamp: int
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class QueueCell:
     """One parsed cell of family `queue`."""
 

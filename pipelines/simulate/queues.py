@@ -1,7 +1,7 @@
 """The rows of `hbase:replication` of a generated cluster at an instant."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, QueueId
 from pipelines.simulate.model import NEVER, ClusterPlan, PeerPlan, Rows, ServerLife, Wal
@@ -29,16 +29,25 @@ def rows_at(plan: ClusterPlan, at: int) -> Rows:
 
 def cells_at(plan: ClusterPlan, at: int) -> tuple[Cell, ...]:
     """A whole scan of `hbase:replication`, all families, in scan order."""
-    cells = [
-        Cell(row.encode(), QUEUE_FAMILY, group.encode(), value.encode())
-        for row, offsets in rows_at(plan, at).items()
-        for group, value in offsets.items()
-    ]
-    cells += [
+    sequences = [
         Cell(peer.peer.peer_id.encode(), b"sid", _REGION.encode(), (at // 1000).to_bytes(8, "big"))
         for peer in plan.peers
         if peer.peer.serial
     ]
+    return in_scan_order((*cells_of(rows_at(plan, at)), *sequences))
+
+
+def cells_of(rows: Rows) -> tuple[Cell, ...]:
+    """The cells of queue rows, in scan order."""
+    return in_scan_order(
+        Cell(row.encode(), QUEUE_FAMILY, group.encode(), offset.encode())
+        for row, offsets in rows.items()
+        for group, offset in offsets.items()
+    )
+
+
+def in_scan_order(cells: Iterable[Cell]) -> tuple[Cell, ...]:
+    """As a scan of the table returns them."""
     return tuple(sorted(cells, key=lambda cell: (cell.row, cell.family, cell.qualifier)))
 
 

@@ -51,15 +51,21 @@ class LakeAudit:
         with lake_errors(self._tables.location(RUNS)):
             runs = self._read(RUNS).where(mine)
             peers = F.col("peer_ids") if "peer_ids" in runs.columns else F.lit(None).cast("array<string>")
+            cluster_id = F.col("cluster_id") if "cluster_id" in runs.columns else F.lit(None).cast("string")
             row = (
                 runs.orderBy(F.col("at").desc())
-                .select("snapshot_sha256", peers.alias("peers"), F.unix_millis("files_started_at").alias("started"))
+                .select(
+                    "snapshot_sha256",
+                    peers.alias("peers"),
+                    cluster_id.alias("cluster_id"),
+                    F.unix_millis("files_started_at").alias("started"),
+                )
                 .first()
             )
         if row is None:
             return None
         known = tuple(row["peers"]) if row["peers"] is not None else None
-        return DecidedRun(RunKey.of(cluster, run_id, row["started"]), row["snapshot_sha256"], known)
+        return DecidedRun(RunKey.of(cluster, run_id, row["started"]), row["snapshot_sha256"], known, row["cluster_id"])
 
     def listed(self, run: RunKey) -> DataFrame:
         """`path`, `length`, `modification_time` of the files that the run found DELETABLE."""

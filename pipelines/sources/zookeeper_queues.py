@@ -1,8 +1,9 @@
 """Replication as HBase 1.x and 2.x keep it in ZooKeeper: queues, peers, and what else is below that znode."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.domain.errors import MalformedError, UsageError
+from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Peer, Step
 from pipelines.domain.zookeeper.tree import ABSENT, HFILE_REFS, PEERS, QUEUES, REGIONS, Znode
 from pipelines.domain.zookeeper.values import parse_peer
@@ -25,23 +26,50 @@ class ZooKeeperQueues:
     def __init__(self, client: ZooKeeperClient, parent: str = "/hbase", replication: str = "replication") -> None:
         self._client = client
         self._parent = parent.rstrip("/")
+        self._replication = replication
         self._base = f"{self._parent}/{replication}"
 
     def stamp(self, _step: str) -> Step | None:
         """Read now."""
         return None
 
+    def znode_names(self) -> Mapping[str, str]:
+        """The znodes that are read, by the property of hbase-site.xml that names each; HBase's defaults but for two."""
+        return {
+            "zookeeper.znode.parent": self._parent,
+            "zookeeper.znode.replication": self._replication,
+            "zookeeper.znode.replication.peers": PEERS,
+            "zookeeper.znode.replication.rs": QUEUES,
+        }
+
     def znodes(self, step: str) -> Sequence[Znode]:
         """See `ZnodeSource.znodes`.
 
         A WAL that was listed and is gone when its data are asked for stands there all the same: it was in the queue.
+
+        Raises:
+            UnavailableError: ZooKeeper does not answer, or the session ended meanwhile.
+            UsageError: no HBase lives there, or a znode may not be read.
         """
         self.cluster_id()  # every HBase has one: a wrong quorum or znode must not look like "no queues"
-        self._client.sync(self._base)
-        found = [self._queues_znode(), *self._queues(), self._queues_znode()]
-        if step == "queues-2":
-            found += [znode for part in _LEVELS for znode in self._leaves(f"{self._base}/{part}", _LEVELS[part])]
+        with self._client.one_session():
+            self._client.sync(self._base)
+            found = [self._queues_znode(), *self._queues(), self._queues_znode()]
+            if step == "queues-2":
+                found += [znode for part in _LEVELS for znode in self._leaves(f"{self._base}/{part}", _LEVELS[part])]
         return found
+
+    def online(self, step: str) -> frozenset[ServerName] | None:
+        """See `ZnodeSource.online`: each region server keeps a znode below `<parent>/rs` for as long as it lives.
+
+        Raises:
+            UsageError: what stands there is no server.
+        """
+        found = self._client.children(f"{self._parent}/{QUEUES}")
+        try:
+            return None if found is None else frozenset(ServerName.parse(name) for name in found[0])
+        except MalformedError as error:
+            raise UsageError(f"{self._client.where}, {self._parent}/{QUEUES}, step {step}: {error}") from error
 
     def peers(self) -> tuple[Peer, ...]:
         """All replication peers (`ZKReplicationPeerStorage`).
@@ -50,12 +78,14 @@ class ZooKeeperQueues:
             UsageError: one that cannot be read.
         """
         self.cluster_id()
-        self._client.sync(self._base)
-        ids, _ = self._client.children(f"{self._base}/{PEERS}") or ([], 0)
-        paths = [f"{self._base}/{PEERS}/{peer}" for peer in ids]
-        data, states, sync = (
-            self._client.many([f"{path}{below}" for path in paths]) for below in ("", "/peer-state", "/sync-rep-state")
-        )
+        with self._client.one_session():
+            self._client.sync(self._base)
+            ids, _ = self._client.children(f"{self._base}/{PEERS}") or ([], 0)
+            paths = [f"{self._base}/{PEERS}/{peer}" for peer in ids]
+            data, states, sync = (
+                self._client.many([f"{path}{below}" for path in paths])
+                for below in ("", "/peer-state", "/sync-rep-state")
+            )
         try:
             return tuple(
                 parse_peer(peer, without_metadata(own), _plain(state), _plain(sync_state))

@@ -4,33 +4,12 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell
-from pipelines.domain.server_names import MAX_LONG, ServerName
-from tests.strategies.names import TIMESTAMPS, group_names
+from pipelines.domain.server_names import ServerName
+from pipelines.simulate.oddities import OFFSETS, TIMESTAMPS
+from tests.strategies.names import group_names
 
-PEER_IDS = ("1", "2", "10", "peer_0", "1x")
 REMOVED_PEER_IDS = ("9", "")
-OFFSETS = (-1, 0, 443, -7, MAX_LONG)
-MALFORMED_CELLS = (
-    Cell(b"1", QUEUE_FAMILY, b"g", b"g.1:0"),
-    Cell(b"1-", QUEUE_FAMILY, b"g", b"g.1:0"),
-    Cell(b"1-h1", QUEUE_FAMILY, b"g", b"g.1:0"),
-    Cell(b"1-h1,16020,5/", QUEUE_FAMILY, b"g", b"g.1:0"),
-    Cell(b"1-h1,16020,5-h2,16020,6", QUEUE_FAMILY, b"g", b"g.1:0"),
-    Cell(b"1-h1,16020,5\th2,16020,6", QUEUE_FAMILY, b"g", b"g.1:0"),
-    Cell(b"1-h1,16020,5/h2,16020,6/h3,16020,7", QUEUE_FAMILY, b"g", b"g.1:0"),
-    Cell(b"1-h1,16020,5", QUEUE_FAMILY, b"g", b"g.1"),
-    Cell(b"1-h1,16020,5", QUEUE_FAMILY, b"g", b""),
-    Cell(b"1-h1,16020,5", QUEUE_FAMILY, b"g", b"g.1:"),
-    Cell(b"1-h1,16020,5", QUEUE_FAMILY, b"g", b"g.1:1x"),
-    Cell(b"1-h1,16020,5", QUEUE_FAMILY, b"g", b"g.99999999999999999999:0"),
-    Cell(b"1-h1,16020,5", QUEUE_FAMILY, b"g", b"g.1:9223372036854775808"),
-    Cell(b"1-\xff,16020,5", QUEUE_FAMILY, b"g", b"g.1:0"),
-)
-OTHER_FAMILIES = (
-    Cell(b"1", b"sid", b"d41d8cd98f00b204e9800998ecf8427e", bytes.fromhex("0000000000000384")),
-    Cell(b"1", b"hfileref", b"testHFile1", b""),
-)
+Rows = dict[str, dict[str, str]]
 
 
 def _row_key(peer_id: str, owner: ServerName, source: ServerName | None) -> str:
@@ -61,9 +40,6 @@ def queue_rows(
     return _row_key(draw(st.sampled_from(tuple(peer_ids))), owner, source), tuple(cells.items())
 
 
-Rows = dict[str, dict[str, str]]
-
-
 @st.composite
 def both_passes(draw: st.DrawFn, peer_ids: Sequence[str], servers: Sequence[ServerName]) -> tuple[Rows, Rows]:
     """The rows of both passes: the second is the first after claims, progress, rows that came and went."""
@@ -90,20 +66,6 @@ def both_passes(draw: st.DrawFn, peer_ids: Sequence[str], servers: Sequence[Serv
     for key, cells in draw(st.lists(queue_rows(peer_ids, servers), max_size=1)):
         second.setdefault(key, {}).update(cells)
     return first, second
-
-
-def cells_of(rows: Rows) -> tuple[Cell, ...]:
-    """Cells in the order of a scan."""
-    return tuple(
-        sorted(
-            (
-                Cell(key.encode(), QUEUE_FAMILY, group.encode(), value.encode())
-                for key, groups in rows.items()
-                for group, value in groups.items()
-            ),
-            key=lambda cell: (cell.row, cell.family, cell.qualifier),
-        )
-    )
 
 
 def anchors_of(rows: Rows) -> tuple[tuple[str, int], ...]:

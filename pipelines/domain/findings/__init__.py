@@ -15,7 +15,9 @@ from pipelines.domain.findings.files import (
     whole_cluster,
 )
 from pipelines.domain.findings.history import growth, rewound, stalled
+from pipelines.domain.findings.neighbours import backups, orphan_hfile_refs, serial_peers
 from pipelines.domain.findings.queues import duplicate_queues, missing_wals, orphan_queues
+from pipelines.domain.findings.sync_replication import remote_wals, sync_states
 from pipelines.domain.run_summary import FindingRow
 
 __all__ = ["ODD_REASONS", "Evidence", "OddDirectory", "OffsetWal", "counts_for_exit_code", "findings"]
@@ -33,6 +35,11 @@ def findings(evidence: Evidence) -> tuple[FindingRow, ...]:
         *rewound(evidence),
         *stalled(evidence),
         *growth(evidence),
+        *remote_wals(evidence),
+        *sync_states(evidence),
+        *backups(evidence),
+        *serial_peers(evidence),
+        *orphan_hfile_refs(evidence),
         *cleaner_not_running(evidence),
         *whole_cluster(evidence),
     ]

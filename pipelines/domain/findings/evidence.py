@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 
 from pipelines.domain.cluster_view import ClusterView
 from pipelines.domain.decision_table import DecisionTable
+from pipelines.domain.neighbours.beside_queues import BesideQueues
+from pipelines.domain.neighbours.extras import Extras
 from pipelines.domain.past import PastNight
 from pipelines.domain.run_summary import FindingRow, PinnedRow
 from pipelines.domain.run_summary import QueueRow as QueueOffsetRow
 from pipelines.domain.settings import Settings
 from pipelines.domain.snapshot import Snapshot
+from pipelines.domain.sync_replication.remote_wals import RemoteDirectory
+from pipelines.domain.sync_replication.states import SyncPeerRow
 from pipelines.domain.totals import BucketTotal
 from pipelines.domain.verdict import Reason
 
@@ -50,6 +54,10 @@ class Evidence:
         offset_wals: by name, the WALs of offsets that the listing has.
         odd_names: where files are whose name or age is a finding of its own.
         past: earlier nights, newest first.
+        extras: what the snapshot's extras say.
+        beside: HFile references and last pushed sequence ids.
+        remote: directories below `remoteWALs/`.
+        sync_peers: rows of `sync_peers`.
     """
 
     snapshot: Snapshot
@@ -62,6 +70,10 @@ class Evidence:
     offset_wals: Mapping[str, OffsetWal] = field(default_factory=dict)
     odd_names: Sequence[OddDirectory] = ()
     past: Sequence[PastNight] = ()
+    extras: Extras = field(default_factory=Extras)
+    beside: BesideQueues = field(default_factory=BesideQueues)
+    remote: Sequence[RemoteDirectory] = ()
+    sync_peers: Sequence[SyncPeerRow] = ()
 
 
 def finding(

@@ -17,9 +17,10 @@ CREATION_MARGIN_MS = 600_000
 def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
     """Queues that nobody ships: of a removed peer, or of a server that is fully dead."""
     view, pending = evidence.view, _pending(evidence)
-    known = evidence.snapshot.membership is not None  # a capture from ZooKeeper alone does not tell who is alive
+    # a capture from ZooKeeper alone does not tell whose crash is still being processed
+    known = evidence.snapshot.membership is not None and evidence.snapshot.step("crashing") is not None
     rescue = (
-        "HBCK2 'scheduleRecoveries {}' lets a live server claim it."
+        "HBCK2 'scheduleRecoveries {}' lets a live server claim it; audit-queues --plan says how, and what it costs."
         if view.queued is None
         else "Restart a region server, which claims the queues of dead ones at its start; from HBase 2.5 on HBCK2 "
         "'scheduleRecoveries {}' does."

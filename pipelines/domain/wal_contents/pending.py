@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.domain.cluster_view import QueueRow
 from pipelines.domain.peer_rules import wants
-from pipelines.domain.replication_queues import NEEDS_ALL, GroupOffset
+from pipelines.domain.replication_queues import GroupOffset
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Peer
 from pipelines.domain.wal_contents.offsets import OffsetStatus, offset_status
@@ -28,9 +28,10 @@ def cuts_of(rows: Iterable[QueueRow]) -> dict[str, frozenset[int]]:
     """Offsets that queues have stored, by name of the WAL."""
     cuts: dict[str, frozenset[int]] = {}
     for row in rows:
-        for offset in row.offsets.values():
-            if offset.offset > 0:
-                cuts[offset.wal] = cuts.get(offset.wal, frozenset()) | {offset.offset}
+        stored = [(offset.wal, offset.offset) for offset in row.offsets.values()]
+        for wal, offset in (*stored, *(row.wals or {}).items()):
+            if offset > 0:
+                cuts[wal] = cuts.get(wal, frozenset()) | {offset}
     return cuts
 
 
@@ -52,10 +53,10 @@ def needs(rows: Sequence[QueueRow]) -> dict[str, int]:
 def queue_edits(rows: Iterable[QueueRow], peers: Iterable[Peer], groups: Groups) -> list[QueueEditsRow]:
     """One row for each queue and group that the files are of.
 
-    A queue without an offset for a group of its server has all of that group before it.
+    A queue without an offset for a group of its server has all of that group before it, unless it names its WALs.
 
     Args:
-        rows: of `hbase:replication`, both passes.
+        rows: of both passes.
         peers: all there are.
         groups: the files that were to be read.
     """
@@ -63,12 +64,20 @@ def queue_edits(rows: Iterable[QueueRow], peers: Iterable[Peer], groups: Groups)
     return [
         _queue_edits(row, group, known.get(row.queue.peer_id), groups[group])
         for row in rows
-        for group in _groups_of(row, groups)
+        for group in groups_of(row, groups)
     ]
 
 
-def _groups_of(row: QueueRow, groups: Groups) -> Iterator[str]:
+def groups_of(row: QueueRow, groups: Groups) -> Iterator[str]:
+    """Which of the groups a queue reads, sorted: those of its server, and any that it has an offset for.
+
+    A queue that names its WALs reads these, and no other.
+    """
     for group in sorted(groups):
+        if row.wals is not None:
+            if group in row.offsets:
+                yield group
+            continue
         name = groups[group][0].name
         of_server = name.server == row.queue.wals_of
         if group in row.offsets or (of_server and name.server and not is_never_replicated(name, name.server)):
@@ -82,11 +91,10 @@ def is_never_replicated(name: WalName, server: ServerName) -> bool:
 
 def _queue_edits(row: QueueRow, group: str, peer: Peer | None, files: Sequence[InspectedFile]) -> QueueEditsRow:
     offset = row.offsets.get(group)
-    need = offset.need if offset else NEEDS_ALL
-    pending = [file for file in files if (file.name.timestamp or 0) >= need]
+    pending = [file for file in files if _is_pending(row, group, file)]
     entries = size = wanted = wanted_size = foreign = 0
     for file in pending:
-        for share in _shares(file, offset):
+        for share in _shares(file, _position(row, offset, file)):
             entries += share.entries
             size += share.bytes
             if is_wanted(peer, share):
@@ -132,8 +140,20 @@ def is_wanted(peer: Peer | None, share: Share) -> bool:
     return any(wants(peer.replicate_all, peer.rule, share.table, family) for family in share.families)
 
 
-def _shares(file: InspectedFile, offset: GroupOffset | None) -> Iterator[Share]:
-    behind = offset.offset if offset and offset.wal == file.name.name else 0
+def _is_pending(row: QueueRow, group: str, file: InspectedFile) -> bool:
+    if row.wals is not None:
+        return file.name.name in row.wals
+    return (file.name.timestamp or 0) >= row.need(group)
+
+
+def _position(row: QueueRow, offset: GroupOffset | None, file: InspectedFile) -> int:
+    """Where the queue stands in a file that is pending."""
+    if row.wals is not None:
+        return row.wals[file.name.name]
+    return offset.offset if offset and offset.wal == file.name.name else 0
+
+
+def _shares(file: InspectedFile, behind: int) -> Iterator[Share]:
     for share in file.contents.shares if file.contents else ():
         if share.cut >= behind:
             yield share

@@ -80,7 +80,7 @@ def parse_tree(znodes: Sequence[Znode]) -> ReplicationTree:
         MalformedError: a znode that replication does not have, or a server name that HBase throws on. A tree that is
             not understood might hold queues in another place, so nothing of it is believed.
     """
-    base = _base(znodes)
+    base = base_of(znodes)
     tree = _Builder()
     for znode in znodes:
         if znode.path == base:
@@ -95,8 +95,12 @@ def parse_tree(znodes: Sequence[Znode]) -> ReplicationTree:
     return tree.built()
 
 
-def _base(znodes: Iterable[Znode]) -> str:
-    """The znode of replication: what `rs` stands below. HBase's own `/hbase/rs` has siblings that are no part of it."""
+def base_of(znodes: Iterable[Znode]) -> str:
+    """The znode of replication: what `rs` stands below. HBase's own `/hbase/rs` has siblings that are no part of it.
+
+    Raises:
+        MalformedError: no `rs` was read.
+    """
     found = [znode.path for znode in znodes if znode.path.endswith(f"/{QUEUES}")]
     if not found:
         raise MalformedError("no znode 'rs' was read: it stands before and after the queues")
@@ -131,7 +135,8 @@ class _Builder:
             self._sequence_ids[region, peer] = parse_position(without_metadata(znode.data))
 
     def _add_queue(self, names: list[str], znode: Znode) -> None:
-        if names[0].startswith(_TRANSIENT):  # made and removed by a claim, so that the cversion of `rs` changes
+        # made and removed by a claim, so that the cversion of `rs` changes; with queues it is a server to HBase, too
+        if names[0].startswith(_TRANSIENT) and len(names) == 1:
             return
         try:
             owner = ServerName.parse(names[0])

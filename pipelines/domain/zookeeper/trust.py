@@ -22,19 +22,30 @@ def distrust_zookeeper(snapshot: Snapshot, trees: Sequence[ReplicationTree], rel
     return (
         unknown_extra(snapshot)
         or wrong_order(snapshot, ZOOKEEPER_CAPTURE_ORDER)
-        or _other_storage(snapshot)
+        or other_storage(snapshot)
         or _changed_master(snapshot)
         or _queues(snapshot, trees, release)
     )
 
 
-def _other_storage(snapshot: Snapshot) -> str | None:
-    """Queues of HBase 3 are in the table: whatever ZooKeeper still has is a leftover, and proves nothing."""
+def other_storage(snapshot: Snapshot) -> str | None:
+    """Why the queues are, or may be, in hbase:replication; None = they are in ZooKeeper.
+
+    Queues of HBase 3 are in the table: whatever ZooKeeper still has is a leftover, and proves nothing.
+    """
     flags = [flags for flags in (snapshot.flags, snapshot.flags_2) if flags is not None]
     if any(flag.queue_table_exists for flag in flags):
         return "hbase:replication exists, so the queues are not in ZooKeeper. Capture with queues from that table"
     if any(flag.migration_pending for flag in flags):
         return "a migration of the replication queues from ZooKeeper is pending. Wait until it has finished"
+    taken_over = sorted(peer.peer_id for peer in snapshot.peers if peer.sync_replication_state is not None)
+    if taken_over:
+        # ZKReplicationPeerStorage.getSyncReplicationState of HBase 3 makes the znode for peers that have none; whatever
+        # version was asked for before the listing, the master may be another one by now
+        return (
+            f"peer {taken_over[0]!r} has a state of synchronous replication: HBase 3 has taken it over, and migrates "
+            "the queues to hbase:replication or has done so. Capture with queues from that table"
+        )
     major = (snapshot.hbase_version or "").partition(".")[0]
     if major.isascii() and major.isdigit() and len(major) < 4 and int(major) >= _FIRST_WITH_TABLE:
         return (
@@ -54,9 +65,9 @@ def _changed_master(snapshot: Snapshot) -> str | None:
 def _queues(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> str | None:
     queues = [queue for tree in trees for queue in tree.queues]
     peers = {peer.peer_id for peer in snapshot.peers}
-    # every region server has a queue for every peer, which holds at least the WAL that it writes
-    idle = snapshot.membership is not None and not snapshot.membership.online
-    if peers and not idle and not any(queue.queue.peer_id in peers for queue in queues):
+    # every region server has a queue for every peer, which holds at least the WAL that it writes; one that was stopped
+    # keeps it. Nobody online proves nothing: that may be the same wrong znode
+    if peers and not any(queue.queue.peer_id in peers for queue in queues):
         return (
             f"{len(peers)} peers, but no queue of any of these in ZooKeeper: the queues were read from the wrong "
             "znode, or this HBase keeps them elsewhere. Check zookeeper.znode.parent"

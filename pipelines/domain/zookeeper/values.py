@@ -1,8 +1,9 @@
 """What HBase keeps in the znodes of replication (facts section 5; golden zk.tsv holds the answers of its classes)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.peer_rules import DEFAULT_NAMESPACE, PeerRule, Tables, table_name
 from pipelines.domain.snapshot import SYNC_REPLICATION_STATES, Peer
 from pipelines.domain.zookeeper.wire import MAGIC, Value, delimited, message, number, signed, text
 
@@ -108,6 +109,7 @@ def parse_peer(peer_id: str, data: bytes, state: bytes | None, sync_state: bytes
             sync_replication_state=sync,
             remote_wal_dir=text(fields, 12),
             config=_configuration(fields),
+            rule=_rule(fields),
         )
     except MalformedError as error:
         raise MalformedError(f"peer {peer_id}: {error}") from None
@@ -120,6 +122,31 @@ def _configuration(fields: Mapping[int, tuple[Value, ...]]) -> dict[str, str]:
             names = message(pair)
             found[text(names, 1) or ""] = text(names, 2) or ""
     return found
+
+
+def _rule(fields: Mapping[int, tuple[Value, ...]]) -> PeerRule:
+    return PeerRule(
+        namespaces=frozenset(_texts(fields, 6)),
+        tables=_tables(fields.get(5, ())),
+        exclude_namespaces=frozenset(_texts(fields, 10)),
+        exclude_tables=_tables(fields.get(9, ())),
+    )
+
+
+def _tables(values: Iterable[Value]) -> Tables:
+    """`TableCF`: a `TableName` of namespace and qualifier, and families; none of these stands for all."""
+    found = {}
+    for value in values:
+        table = message(value) if isinstance(value, bytes) else {}
+        name = next((message(one) for one in table.get(1, ()) if isinstance(one, bytes)), {})
+        whole = f"{text(name, 1) or DEFAULT_NAMESPACE}:{text(name, 2) or ''}"
+        found[table_name(whole)] = tuple(sorted(_texts(table, 2)))
+    return found
+
+
+def _texts(fields: Mapping[int, tuple[Value, ...]], field: int) -> list[str]:
+    """Every text of a repeated field."""
+    return [text({field: (value,)}, field) or "" for value in fields.get(field, ()) if isinstance(value, bytes)]
 
 
 def _behind_magic(data: bytes, what: str) -> bytes:

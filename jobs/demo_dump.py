@@ -1,0 +1,34 @@
+"""A taste of dump-queues for the demo: one queue of the last night, without Spark."""
+
+from pipelines.domain.cluster_view import QueueRow, merge_passes
+from pipelines.domain.queue_dump.table_queues import table_dump
+from pipelines.domain.replication_queues import parse_queue_cells
+from pipelines.domain.wal_contents.rows import InspectedFile
+from pipelines.domain.wal_names import parse_wal_name
+from pipelines.simulate.model import GeneratedCapture
+from pipelines.use_cases.dump_queues_text import distributed_text
+
+DUMP_TITLE = "A queue of the disabled peer, in the words of HBase's DumpReplicationQueues (its WALs left out)"
+_POSITION = " Replication position for "
+
+
+def queue_lines(made: GeneratedCapture, peer_id: str) -> list[str]:
+    """What `dump-queues --distributed --hdfs` says of one queue of a peer, a claimed one if there is any.
+
+    Args:
+        made: a night; queues in the table.
+        peer_id: it must have a queue.
+    """
+    rows = merge_passes([parse_queue_cells(made.pass_2)])
+    row = max((one for one in rows if one.queue.peer_id == peer_id), key=_claimed_first)
+    groups = tuple(f"{group}." for group in row.offsets)
+    named = [(file.path, file.length, file.path.rpartition("/")[2]) for file in made.files]
+    parsed = [(path, length, parse_wal_name(name)) for path, length, name in named if name.startswith(groups)]
+    files = [InspectedFile(path, name, length) for path, length, name in parsed if name is not None]
+    dump = table_dump((), [row], (), files, made.snapshot.peers, None)
+    queue, _, _ = distributed_text(dump, made.snapshot.wal_root, sizes=True).partition("\n\n")
+    return [line for line in queue.splitlines() if not line.startswith(_POSITION)]
+
+
+def _claimed_first(row: QueueRow) -> tuple[bool, str]:
+    return row.queue.source is not None, str(row.queue)

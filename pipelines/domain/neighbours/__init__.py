@@ -1,0 +1,1 @@
+"""Others beside replication that hold WALs, or are held up: HBase backup, the order of serial peers."""

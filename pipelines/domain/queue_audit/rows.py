@@ -1,0 +1,72 @@
+"""What an audit says: the rows of its tables as values, by the names of their columns (a test holds the two equal)."""
+
+from dataclasses import dataclass
+
+AUDIT_SUFFIX = "-queues"
+"""Run ids of audits end so: their rows in shared tables are no part of a night of reconcile."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """A row of `queue_audits`; bytes and ms."""
+
+    queue: str
+    queue_class: str
+    also: tuple[str, ...]
+    storage: str
+    peer_id: str | None
+    peer_state: str | None
+    owner: str
+    owner_state: str
+    source: str | None
+    hops: tuple[str, ...]
+    pending_files: int
+    pending_bytes: int
+    live_pending_files: int
+    live_pending_bytes: int
+    alone_files: int
+    alone_bytes: int
+    oldest_pending_timestamp: int | None
+    missing_wals: tuple[str, ...]
+    evidence: str
+    remedy: str | None
+    observed_at: int
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """All that it is."""
+        return (self.queue_class, *self.also)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """A row of `queue_claims`: one step in the life of a queue; instants and durations in ms."""
+
+    peer_id: str
+    source: str
+    event: str
+    from_owner: str | None
+    to_owner: str | None
+    via: tuple[str, ...]
+    died_after: int | None
+    died_before: int | None
+    happened_after: int | None
+    happened_before: int
+    waited_min_ms: int | None
+    waited_max_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """A row of `claim_plans`: one orphan, and the server that a balanced distribution gives it to; bytes and ms."""
+
+    step: int
+    server: str
+    queue: str
+    peer_id: str
+    source: str
+    pending_files: int
+    pending_bytes: int
+    oldest_pending_timestamp: int | None
+    target: str
+    target_bytes: int

@@ -1,0 +1,79 @@
+"""`backup:system` and the barriers in `hbase:meta`, through HBase's own client in Spark's JVM."""
+
+import logging
+from collections.abc import Iterable
+
+from pipelines.domain.errors import MalformedError, UsageError
+from pipelines.domain.neighbours.backup import (
+    BACKUP_TABLE,
+    SESSION_FAMILY,
+    SESSION_ROW,
+    BackupSession,
+    counting,
+    sessions_of,
+)
+from pipelines.domain.neighbours.barriers import RegionBarriers, region_barriers
+from pipelines.domain.peer_rules import table_name
+from pipelines.domain.replication_queues import Cell, Version
+from pipelines.hadoop_jvm import java_errors
+from pipelines.sources.hbase_client import HBaseClient
+from pipelines.sources.hbase_client_scan import scan_cells, scan_versions
+
+logger = logging.getLogger(__name__)
+
+_META, _BARRIER_FAMILY, _BARRIER = "hbase:meta", b"rep_barrier", b"seqnumDuringOpen"
+
+
+def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
+    """The backups that boundaries are made of; None where they stay unknown, and so every WAL is held.
+
+    Raises:
+        UnavailableError: HBase did not answer.
+    """
+    name = str(client.conf.get("hbase.backup.system.table.name", BACKUP_TABLE))
+    try:
+        with java_errors(f"{client.where}, table {name}"):
+            there = bool(client.admin.tableExists(client.table_name(name)))
+        # BackupLogCleaner itself makes the table: where there is none, backup may have another one than we think
+        return counted(scan_cells(client, name, SESSION_FAMILY, SESSION_ROW), name) if there else None
+    except UsageError as error:
+        logger.warning("Backup boundaries stay unknown, so every WAL is held: %s", error)
+        return None
+
+
+def counted(cells: Iterable[Cell], name: str) -> tuple[BackupSession, ...] | None:
+    """The sessions that count; None where one of all is none of those that are known."""
+    try:
+        return counting(sessions_of(cells))
+    except MalformedError as error:
+        logger.warning("Backup boundaries stay unknown, so every WAL is held: %s (%s)", error, name)
+        return None
+
+
+def read_barriers(client: HBaseClient) -> tuple[RegionBarriers, ...] | None:
+    """Every region that has barriers; None where they may not be read.
+
+    Raises:
+        UnavailableError: HBase did not answer.
+    """
+    try:
+        return barriers_of(scan_versions(client, _META, _BARRIER_FAMILY, _BARRIER))
+    except UsageError as error:
+        logger.warning("Barriers of regions stay unknown: %s", error)
+        return None
+
+
+def barriers_of(versions: Iterable[Version]) -> tuple[RegionBarriers, ...]:
+    """By region, in the order of rows; the rows of `hbase:meta` are names of regions."""
+    opened: dict[bytes, list[tuple[int, int]]] = {}
+    for version in versions:
+        opened.setdefault(version.row, []).append((int.from_bytes(version.value, "big"), version.timestamp))
+    return tuple(
+        region_barriers(_encoded(row), table_name(row.partition(b",")[0].decode("utf-8", "replace")), barriers)
+        for row, barriers in opened.items()
+    )
+
+
+def _encoded(row: bytes) -> str:
+    """`table,start key,id.<encoded>.`; a start key may hold anything."""
+    return row.removesuffix(b".").rpartition(b".")[2].decode("ascii", "replace")

@@ -1,0 +1,45 @@
+"""What else a capture reads where a cluster has it: HBase backup's sessions, the barriers of serial peers.
+
+Both belong to step `peers`. Backups must not be read before the files: one that begins later needs only WALs that are
+not in the listing, as a peer added later does. Barriers come before the queues, so that what was pushed meanwhile
+counts (docs/safety.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pipelines.domain.neighbours.backup import BackupSession, backup_of, session_document
+from pipelines.domain.neighbours.barriers import RegionBarriers, barriers_document
+from pipelines.domain.neighbours.extras import BACKUP, BARRIERS, extra_file
+from pipelines.domain.snapshot import Backup, Peer, Snapshot
+from pipelines.ports import ClusterSettings, PeerSource, SnapshotSink
+from pipelines.use_cases.capture_secrets import without_user_info
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What was read; None = the cluster has none, or it is unknown."""
+
+    backups: tuple[BackupSession, ...] | None = None
+    barriers: tuple[RegionBarriers, ...] | None = None
+
+
+def read_neighbours(state: PeerSource, settings: ClusterSettings, peers: Sequence[Peer]) -> Neighbours:
+    """Ask for what the cluster uses, and for nothing else."""
+    backups = state.backups() if settings.backup is not None and settings.backup.enabled else None
+    return Neighbours(
+        backups=None if backups is None else tuple(replace(one, root=without_user_info(one.root)) for one in backups),
+        barriers=state.barriers() if any(peer.serial for peer in peers) else None,
+    )
+
+
+def with_neighbours(snapshot: Snapshot, found: Neighbours, sink: SnapshotSink) -> Snapshot:
+    """Write the extras, and have the snapshot speak of them."""
+    if found.backups is not None:
+        sink.documents(extra_file(BACKUP), map(session_document, found.backups))
+        boundaries = backup_of(found.backups).boundaries
+        snapshot = replace(snapshot, backup=Backup(True, boundaries), extras=(*snapshot.extras, BACKUP))
+    if found.barriers is not None:
+        sink.documents(extra_file(BARRIERS), map(barriers_document, found.barriers))
+        snapshot = replace(snapshot, extras=(*snapshot.extras, BARRIERS))
+    return snapshot

@@ -1,0 +1,23 @@
+"""`migration_checks`: whether the table has what ZooKeeper had."""
+
+from pyspark.sql.types import StringType, StructType
+
+from schemas.table import Table, column, identity
+
+MIGRATION_CHECKS = Table(
+    "migration_checks",
+    "One row for each rule and each cell, peer or flag that `verify-migration` asked it of.",
+    StructType(
+        [
+            *identity(),
+            column("rule", StringType(), "The rule; see docs/migration.md."),
+            column("answer", StringType(), "SAME, or how it differs."),
+            column("severity", StringType(), "error, warning or info; NULL = the rule holds."),
+            column("peer_id", StringType(), "Peer, where there is one."),
+            column("subject", StringType(), "Row key of hbase:replication, peer, or flag."),
+            column("qualifier", StringType(), "WAL group (URL-encoded), encoded region, or HFile."),
+            column("expected", StringType(), "What ZooKeeper had: offset, sequence id, state."),
+            column("found", StringType(), "What the table has; NULL = nothing."),
+        ]
+    ),
+)

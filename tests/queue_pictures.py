@@ -1,0 +1,57 @@
+"""Small clusters for the rules of audit-queues: servers a to e, named by the first letter of their host."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pipelines.domain.queue_audit.classify import audit_rows
+from pipelines.domain.queue_audit.observed import Backlog, ObservedCluster, ObservedQueue, Servers
+from pipelines.domain.queue_audit.rows import AuditRow
+from pipelines.domain.replication_queues import QueueId
+from pipelines.domain.run_summary import RunKey
+from pipelines.domain.server_names import ServerName
+
+AT = 1_790_000_000_000
+MINUTE, HOUR = 60_000, 3_600_000
+A, B, C, D, E = (ServerName(f"{host}.example.org", 16020, 1_789_000_000_000) for host in "abcde")
+KEY = RunKey.of("c", "r-queues", AT)
+
+
+def servers(online: str = "ab", crashing: str = "", directories: str = "", at: int = AT) -> Servers:
+    """Servers by the first letter of their host."""
+    every = {server.host[0]: server for server in (A, B, C, D, E)}
+    return Servers(
+        at,
+        frozenset(every[one] for one in online),
+        frozenset(every[one] for one in crashing),
+        {every[one]: 1 for one in directories},
+    )
+
+
+def queue(row: str, size: int = 0, **fields_: object) -> ObservedQueue:
+    """A queue in the table from a short row key, such as `1-a/b`."""
+    peer, _, names = row.partition("-")
+    owner, _, source = names.partition("/")
+    every = {server.host[0]: server for server in (A, B, C, D, E)}
+    key = QueueId(peer, every[owner], every[source] if source else None)
+    backlog = Backlog(files=bool(size), bytes=size, oldest=AT - HOUR if size else None)
+    return replace(
+        ObservedQueue(str(key), key, (every[source],) if source else (), backlog),
+        **fields_,  # type: ignore[arg-type]
+    )
+
+
+def cluster(*queues: ObservedQueue, who: Servers | None = None, **fields_: object) -> ObservedCluster:
+    """An HBase 3 with two peers, of which 2 is disabled; a and b are online."""
+    plain = ObservedCluster("c", False, "3.0.0", {"1": "ENABLED", "2": "DISABLED"}, who or servers(), queues)
+    return replace(plain, **fields_)  # type: ignore[arg-type]
+
+
+def classes(found: Sequence[AuditRow]) -> dict[str, tuple[str, ...]]:
+    """All that each queue is."""
+    return {row.queue: row.classes for row in found}
+
+
+def only(picture: ObservedCluster) -> AuditRow:
+    """The one row of its audit."""
+    (row,) = audit_rows(picture)
+    return row
