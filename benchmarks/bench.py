@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 
 from pyspark.sql import SparkSession
 
-from benchmarks.generate import STEP_MS, Shape, write
+from benchmarks.generate import write
 from benchmarks.speed_report import JobSpeed
 from jobs.config import Config
 from jobs.context import JobContext
@@ -21,6 +21,7 @@ from jobs.session import local_session
 from jobs.wiring import Places, run_reconcile
 from pipelines.domain.capture_order import CAPTURE_ORDER
 from pipelines.domain.settings import DAY_MS
+from pipelines.simulate.large import STEP_MS, Shape
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -34,7 +34,6 @@ from benchmarks.bench import (
     session,
     shape,
 )
-from benchmarks.generate import file_batches, queue_cells, snapshot
 from benchmarks.hdfs_files import make_files
 from benchmarks.records import RESULTS, add, begin
 from jobs.capture import capture_cluster
@@ -42,6 +41,7 @@ from jobs.config import load_config
 from jobs.context import JobContext
 from pipelines.domain.snapshot import parse_snapshot
 from pipelines.ports import FileBatch
+from pipelines.simulate.large import file_batches, queue_cells, snapshot
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.on_disk import write_answers
 from tests.cluster.hdfs import HdfsCluster
@@ -114,7 +114,7 @@ def configuration(work: Path, files: int, wal_root: str, section: Mapping[str, o
     """What HBase would answer, and the file for --config."""
     live = work / "live"
     live.mkdir()
-    made, cells = shape(files), tuple(queue_cells(shape(files)))
+    made, cells = shape(files), queue_cells(shape(files))
     write_answers(GeneratedCapture(snapshot(made), (), cells, cells), live)
     simulated = {"source": "simulated", "path": str(live)}
     capture = {"files": dict(section), "queues": simulated, "state": simulated, "quiet_attempts": 1}

@@ -25,8 +25,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import SERVERS, say, shape
-from benchmarks.generate import Shape, write
+from benchmarks.generate import write
 from benchmarks.records import RESULTS, add, begin
+from pipelines.simulate.large import Shape
 
 PROJECT = Path(__file__).resolve().parent.parent
 LOG_LINE = re.compile(r"\S+Z INFO +(?:jobs|pipelines)\.\S+: (.*)")

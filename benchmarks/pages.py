@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.records import RESULTS, Run, newest, recorded
 from benchmarks.speed_report import GIB, MIB, JobSpeed, markdown, memory, speed_of, table
+from benchmarks.split_pages import split_speeds
 from pipelines.domain.human import human_bytes
 
 Point = Mapping[str, Any]
@@ -41,6 +42,13 @@ def page(folder: Path = RESULTS) -> str:
     captures = recorded("capture", folder)
     if captures:
         parts += ["## Capture\n", capture(captures), ""]
+    for title, name in (
+        ("Partition splits: hashing, comparing", "split_speed"),
+        ("Partition splits: private logs, offline", "split_logs_and_run"),
+    ):
+        run = newest(name, folder)
+        if run is not None:
+            parts += [f"## {title}\n", where(run), "", split_speeds(run), ""]
     return "\n".join(parts)
 
 

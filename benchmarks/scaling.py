@@ -23,8 +23,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import HEAP, Ran, alone, bytes_below, job_speed, make_snapshot, reconcile, say, session, shape
-from benchmarks.generate import fleet, write
+from benchmarks.generate import write
 from benchmarks.records import RESULTS, Run, add, begin
+from pipelines.simulate.large import fleet
 
 
 def sizes(run: Run, args: argparse.Namespace, work: Path) -> None:

@@ -4,14 +4,20 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 
 from pyspark.sql import functions as F
 
 from jobs.context import JobContext
+from jobs.generated_snapshot import write_snapshot
+from pipelines.domain.errors import UsageError
 from pipelines.lake_errors import lake_errors
-from pipelines.simulate.adversary.batch import Played, code_sha256, known_mutant, play_range
-from pipelines.simulate.adversary.text import beginning, ending, story
-from pipelines.simulate.adversary.walk import scope_of, walk
+from pipelines.ports import Clock
+from pipelines.simulate.adversary.batch import Played, code_sha256, play_range
+from pipelines.simulate.adversary.captured import captured
+from pipelines.simulate.adversary.players import player
+from pipelines.simulate.adversary.text import ending
+from pipelines.simulate.adversary.walk import DESIGN_ITSELF, walk
 from pipelines.sinks.delta_tables import DeltaTables
 from pipelines.version import VERSION
 from schemas.simulations import SIMULATIONS, VIOLATION
@@ -47,7 +53,7 @@ def play_seeds(context: JobContext, request: Request) -> tuple[dict[str, object]
         UsageError: there is no such mutant, or the lake is not one.
         UnavailableError: the lake cannot be read or written.
     """
-    known_mutant(request.mutant)
+    player(request.mutant)
     code = code_sha256()
     tables = DeltaTables(context.spark, request.lake)
     tables.ensure([SIMULATIONS])
@@ -68,16 +74,47 @@ def replay(seed: int, mutant: str) -> tuple[dict[str, object], str]:
     Raises:
         UsageError: there is no such mutant.
     """
-    history, scope = walk(seed, known_mutant(mutant)), scope_of(seed)
-    lines = [f"Seed {seed}, mutant {mutant}", beginning(scope), story(scope, history.moves)]
+    playing = player(mutant)
+    history = playing.history(seed)
+    lines = [f"Seed {seed}, mutant {mutant}", playing.told(history.scope, history.moves)]
     if history.loss:
-        lines.append(ending(scope, history.loss))
+        lines.append(ending(playing.names(history.scope), history.loss))
     elif history.needed:
         lines.append(f"      nothing lost: {history.needed} listed WALs are still needed, and all of them are held")
     else:
         lines.append("      nothing to lose: no listed WAL is needed any more")
     text = "\n".join(lines)
     return {"seed": seed, "mutant": mutant, "violations": int(history.loss is not None), "history": text}, text
+
+
+def write_history(seed: int, mutant: str, out: Path, clock: Clock) -> dict[str, object]:
+    """What the capture of one history found, as a snapshot directory that `reconcile` reads.
+
+    Args:
+        seed: of the history.
+        mutant: must be the design with queues in the table; of the others no snapshot is made.
+        out: a directory that does not exist yet.
+        clock: the capture ends now.
+
+    Raises:
+        UsageError: it is not, or the directory exists.
+    """
+    if mutant != DESIGN_ITSELF.name:
+        raise UsageError(
+            "--out writes a capture of queues in the table, in the real order: leave --mutant and --queue-storage out"
+        )
+    made = captured(walk(seed), clock.now_ms())
+    write_snapshot(made, out)
+    return {"snapshot": str(out), "cluster": made.snapshot.cluster, "files": len(made.files)}
+
+
+def capture_text(written: Mapping[str, object]) -> str:
+    """How to go on with a written history."""
+    snapshot = written["snapshot"]
+    return (
+        f"Its capture, {written['files']} files of cluster {written['cluster']}, is in {snapshot}\n"
+        f"  ./spark-submit.sh reconcile --snapshot {snapshot} --lake {snapshot}-lake --lists {snapshot}-lists"
+    )
 
 
 def _waves(context: JobContext, firsts: Sequence[int], mutant: str) -> Iterator[Sequence[Played]]:

@@ -11,7 +11,7 @@ A search that is stopped keeps what it has; the same command goes on with the re
 import argparse
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -30,6 +30,9 @@ from pipelines.simulate.adversary.search import Outcome, explore, explore_game  
 from pipelines.simulate.adversary.shrink import loss_of, shrink  # noqa: E402
 from pipelines.simulate.adversary.walk import DESIGN_ITSELF  # noqa: E402
 from pipelines.simulate.adversary.walk import mutant as mutant_of  # noqa: E402
+from pipelines.simulate.adversary.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS  # noqa: E402
+from pipelines.simulate.adversary.zookeeper.scenarios import ZK_SCOPES  # noqa: E402
+from scripts import proof_zookeeper  # noqa: E402
 from scripts.proof_page import Found, render  # noqa: E402
 
 MOST_STATES = 1_500_000
@@ -58,9 +61,10 @@ def search_mutants(results: Found, names: Collection[str]) -> None:
         record(results, "mutants", mutant.name, how(mutant))
 
 
-def record(results: Found, kind: str, name: str, found: Found) -> None:
+def record(results: Found, kind: str, name: str, found: Found, storage: str | None = None) -> None:
     """Keep one result, with the code that found it."""
-    results[kind][name] = {**found, "code_sha256": code_sha256()}
+    kept = results[storage] if storage else results
+    kept[kind][name] = {**found, "code_sha256": code_sha256()}
     say(f"{kind} {name}: {str(found)[:150]}")
     save(results)
 
@@ -129,20 +133,21 @@ def shortest(name: str, outcome: Outcome) -> Found:
 
 def play(results: Found, seeds: int) -> None:
     """Play more histories of the design, from where the last ones ended, and record them."""
-    code = code_sha256()
-    mine = [entry for entry in results["walks"] if entry["code_sha256"] == code]
-    results["walks"] = mine
-    first = max((entry["first_seed"] + entry["seeds"] for entry in mine), default=0)
-    total: Found = {"first_seed": first, "seeds": 0, "contested": 0, "moves": 0, "violations": 0, "code_sha256": code}
-    results["walks"].append(total)
-    for begin in range(first, first + seeds, 10_000):
-        played = play_range(begin, min(10_000, first + seeds - begin), DESIGN_ITSELF.name)
-        total["seeds"] += played.seeds
-        total["contested"] += played.contested
-        total["moves"] += played.moves
-        total["violations"] += len(played.violations)
-        save(results)
-    say(f"walks: {total}")
+    for storage, design in ((results, DESIGN_ITSELF.name), (results["zookeeper"], ZK_DESIGN.name)):
+        code = code_sha256()
+        mine = storage["walks"] = [entry for entry in storage["walks"] if entry["code_sha256"] == code]
+        first = max((entry["first_seed"] + entry["seeds"] for entry in mine), default=0)
+        total: Found = {"first_seed": first, "seeds": 0, "contested": 0, "moves": 0, "violations": 0}
+        mine.append(total)
+        total["code_sha256"] = code
+        for begin in range(first, first + seeds, 10_000):
+            played = play_range(begin, min(10_000, first + seeds - begin), design)
+            total["seeds"] += played.seeds
+            total["contested"] += played.contested
+            total["moves"] += played.moves
+            total["violations"] += len(played.violations)
+            save(results)
+        say(f"walks of {design}: {total}")
 
 
 def say(words: str) -> None:
@@ -158,9 +163,17 @@ def save(results: Found) -> None:
 def load() -> Found:
     """The recorded results."""
     if not RESULTS.exists():
-        return {"scopes": {}, "mutants": {}, "walks": []}
+        return {"scopes": {}, "mutants": {}, "walks": [], "zookeeper": {"scopes": {}, "mutants": {}, "walks": []}}
     loaded: Found = json.loads(RESULTS.read_text(encoding="utf-8"))
-    return loaded
+    return {"zookeeper": {"scopes": {}, "mutants": {}, "walks": []}, **loaded}
+
+
+def _stale(results: Found, kinds: Mapping[str, str]) -> list[str]:
+    """What other code has found; what is no mutant and no cluster any more is forgotten."""
+    for kind in ("scopes", "mutants"):
+        results[kind] = {name: found for name, found in results[kind].items() if kinds.get(name) == kind}
+    code = code_sha256()
+    return [name for name, kind in kinds.items() if results[kind].get(name, {}).get("code_sha256") != code]
 
 
 def main() -> None:
@@ -171,20 +184,22 @@ def main() -> None:
     asked = parser.parse_args()
     results = load()
     if asked.search is not None:
-        everything = {**dict.fromkeys(SCOPES, "scopes"), **{one.name: "mutants" for one in MUTANTS}}
-        unknown = sorted(set(asked.search) - set(everything))
+        tables = {**dict.fromkeys(SCOPES, "scopes"), **{one.name: "mutants" for one in MUTANTS}}
+        queues = {**dict.fromkeys(ZK_SCOPES, "scopes"), **{one.name: "mutants" for one in ZK_MUTANTS}}
+        unknown = sorted(set(asked.search) - set(tables) - set(queues))
         if unknown:
-            parser.error(f"no mutant and no cluster {unknown[0]!r}; there are {', '.join(everything)}")
-        for kind in ("scopes", "mutants"):
-            results[kind] = {name: found for name, found in results[kind].items() if everything.get(name) == kind}
-        code = code_sha256()
-        stale = [name for name, kind in everything.items() if results[kind].get(name, {}).get("code_sha256") != code]
-        search_mutants(results, asked.search or stale)
-        search_design(results, asked.search or stale)
+            parser.error(f"no mutant and no cluster {unknown[0]!r}; there are {', '.join((*tables, *queues))}")
+        stale = [*_stale(results, tables), *_stale(results["zookeeper"], queues)]
+        names = asked.search or stale
+        search_mutants(results, names)
+        search_design(results, names)
+        proof_zookeeper.search(names, lambda kind, name, found: record(results, kind, name, found, "zookeeper"))
     if asked.walks:
         play(results, asked.walks)
-    there = {*results["scopes"], *results["mutants"]}
-    missing = [name for name in (*SCOPES, *(one.name for one in MUTANTS)) if name not in there]
+    theirs = results["zookeeper"]
+    there = {*results["scopes"], *results["mutants"], *theirs["scopes"], *theirs["mutants"]}
+    every = (*SCOPES, *(one.name for one in MUTANTS), *ZK_SCOPES, *(one.name for one in ZK_MUTANTS))
+    missing = [name for name in every if name not in there]
     if missing:
         raise SystemExit(f"not searched yet: {', '.join(missing)}; run with --search")
     TARGET.write_text(render(results), encoding="utf-8")

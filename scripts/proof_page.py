@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.simulate.adversary import cleaner, master, peers, servers, text
-from pipelines.simulate.adversary.game import Game, Move, Plan
+from pipelines.simulate.adversary.game import Game, Plan
 from pipelines.simulate.adversary.histories import WRITTEN
 from pipelines.simulate.adversary.mutants import MUTANTS
 from pipelines.simulate.adversary.names import Names
 from pipelines.simulate.adversary.scenarios import KEPT, SCOPES
 from pipelines.simulate.adversary.shrink import loss_of
+from pipelines.simulate.adversary.turns import Move
 from pipelines.simulate.adversary.walk import mutant as mutant_of
+from scripts import proof_zookeeper
 
 PROJECT = Path(__file__).resolve().parent.parent
 Found = dict[str, Any]
@@ -33,6 +35,7 @@ def render(results: Found) -> str:
         "WALKS": walks_table(results["walks"]),
         "HISTORY": history(TOLD_WHOLE, results["mutants"][TOLD_WHOLE]),
         "KEPT": kept_table(results["mutants"]),
+        **proof_zookeeper.parts(results["zookeeper"]),
     }
     for name, part in parts.items():
         page = page.replace(f"{{{{{name}}}}}", part)
@@ -136,14 +139,19 @@ def history(name: str, entry: Found) -> str:
     if loss is None:
         raise SystemExit(f"the recorded history of {name} loses nothing any more: search again")
     names = Names(scope)
-    return "\n".join(["```", text.beginning(scope), text.story(scope, moves), text.ending(names.scope, loss), "```"])
+    return "\n".join(["```", text.beginning(scope), text.story(scope, moves), text.ending(names, loss), "```"])
 
 
 def states_of_code(results: Found) -> str:
     """Whether one state of rule and model has found it all."""
-    found = {entry.get("code_sha256", "")[:16] for kind in ("scopes", "mutants") for entry in results[kind].values()}
+    found = {
+        entry.get("code_sha256", "")[:16]
+        for storage in (results, results["zookeeper"])
+        for kind in ("scopes", "mutants")
+        for entry in storage[kind].values()
+    }
     if len(found) == 1:
-        return f"All tables but that of the seeds were found by one state of rule and model, `{min(found)}`."
+        return f"All tables but those of the seeds were found by one state of rule and model, `{min(found)}`."
     return f"The tables were found by {len(found)} states of rule and model; `--search` makes them one."
 
 

@@ -1,26 +1,13 @@
 """A capture of a generated cluster: what each step of the real one would have read."""
 
-from pipelines.domain.capture_order import CAPTURE_ORDER
-from pipelines.domain.snapshot import (
-    QUEUE_STORAGE_TABLE,
-    Backup,
-    Flags,
-    Membership,
-    Snapshot,
-    Step,
-    WalDirectory,
-)
+from dataclasses import replace
+
+from pipelines.domain.snapshot import Membership, WalDirectory
 from pipelines.domain.verdict import ArchivedFile
 from pipelines.simulate.model import SECOND_MS, ClusterPlan, GeneratedCapture, ServerLife
 from pipelines.simulate.queues import cells_at
+from pipelines.simulate.snapshots import quiet_snapshot, steps_at
 from pipelines.simulate.wals import files_at
-
-LOG_CLEANERS = (
-    "org.apache.hadoop.hbase.master.cleaner.TimeToLiveLogCleaner",
-    "org.apache.hadoop.hbase.master.cleaner.TimeToLiveProcedureWALCleaner",
-    "org.apache.hadoop.hbase.master.cleaner.TimeToLiveMasterLocalStoreWALCleaner",
-)
-SAFE_FLAGS = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
 
 
 def capture_at(plan: ClusterPlan, at: int) -> GeneratedCapture:
@@ -33,33 +20,16 @@ def capture_at(plan: ClusterPlan, at: int) -> GeneratedCapture:
     steps = steps_at(at, SECOND_MS)
     begins = {step.step: step.started_at for step in steps}
     files = files_at(plan, at)
-    snapshot = Snapshot(
-        cluster=plan.cluster,
-        cluster_id="5c7a0f0e-3a52-4a8e-9a53-2f1f6d6c2a10",
-        hbase_version="3.0.0",
-        queue_storage=QUEUE_STORAGE_TABLE,
-        wal_root=plan.wal_root,
-        clock_host="edge1.example.org",
-        steps=steps,
-        contents={},
-        peers=tuple(peer.peer for peer in sorted(plan.peers, key=lambda peer: peer.peer.peer_id)),
-        membership=_membership(plan, begins["online"], _directories(plan, files, at)),
-        membership_2=_membership(plan, begins["online-2"], ()),
-        flags=SAFE_FLAGS,
-        flags_2=SAFE_FLAGS,
+    snapshot = quiet_snapshot(
+        plan.cluster,
+        steps,
+        sorted((peer.peer for peer in plan.peers), key=lambda peer: peer.peer_id),
+        _membership(plan, begins["online"], _directories(plan, files, at)),
+        _membership(plan, begins["online-2"], ()),
         retention=plan.retention,
-        log_cleaner_plugins=LOG_CLEANERS,
-        backup=Backup(enabled=False),
-        extras=(),
     )
+    snapshot = replace(snapshot, wal_root=plan.wal_root)
     return GeneratedCapture(snapshot, files, cells_at(plan, begins["queues-1"]), cells_at(plan, begins["queues-2"]))
-
-
-def steps_at(at: int, each: int, gap: int = 1) -> tuple[Step, ...]:
-    """The steps of a capture from `at` on, one beginning every `each` ms and ending `gap` ms before the next."""
-    return tuple(
-        Step(name, at + number * each, at + (number + 1) * each - gap) for number, name in enumerate(CAPTURE_ORDER)
-    )
 
 
 def _membership(plan: ClusterPlan, at: int, directories: tuple[WalDirectory, ...]) -> Membership:

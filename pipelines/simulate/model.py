@@ -1,13 +1,14 @@
 """What a generated cluster is made of. All instants and durations are in ms, all sizes in bytes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Peer, Retention, Snapshot
 from pipelines.domain.verdict import ArchivedFile
+from pipelines.simulate.snapshots import RETENTION
 
 NEVER = 1 << 62
 """An instant that does not come."""
@@ -143,7 +144,7 @@ class ClusterPlan:
     tampering: tuple[Tampering, ...] = ()
     procedure_wals: tuple[int, ...] = ()
     master_wals_every: int = 0
-    retention: Retention = field(default_factory=lambda: Retention(600_000, 604_800_000, 604_800_000))
+    retention: Retention = RETENTION
     cleaner_interval: int = 600_000
 
 

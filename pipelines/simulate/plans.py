@@ -18,6 +18,7 @@ from pipelines.simulate.model import (
     Tampering,
     WalStream,
 )
+from pipelines.simulate.oddities import POISON_NAME
 from pipelines.simulate.parts import (
     DISABLED_PEER,
     REMOVED_PEER,
@@ -186,8 +187,8 @@ class _Demo:
     def odd_files(self) -> tuple[OddFile, ...]:
         stuck, name = self.days(-11), f"{encoded_name(self.server('15'))}"
         return (
-            # HBase 0.90 wrote such names; a restored backup brought it here: valid, but no server in it
-            OddFile("oldWALs/10.20.20.171%3A60020.1277499063250", 64 * MIB, stuck),
+            # a restored backup brought it here
+            OddFile(f"oldWALs/{POISON_NAME}", 64 * MIB, stuck),
             OddFile("oldWALs/restore-notes.txt", 1_402, stuck + MINUTE_MS),
             OddFile(f"oldWALs/{name}.{self.past - DAY_MS}.copy", WAL_SIZE, self.days(30)),
             OddFile(f"oldWALs/{name}.{self.past - DAY_MS + 7}", 0, stuck + HOUR_MS),

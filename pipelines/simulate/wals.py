@@ -81,6 +81,15 @@ def held_of(plan: ClusterPlan, peer: PeerPlan, source: ServerName, at: int) -> H
     )
 
 
+def needed_wals(plan: ClusterPlan, at: int) -> Iterator[Wal]:
+    """Ground truth, which no capture reads: the WALs of which a peer that exists has not been shipped all by then."""
+    for life in plan.lives:
+        slowest = min((progress_of(plan, peer, life.server, at) for peer in plan.peers), default=NEVER)
+        for stream in life.streams if life.started <= at else ():
+            if stream.tracked:
+                yield from (wal for wal in wals_of(plan, life, stream, at) if wal.closed > slowest)
+
+
 def files_at(plan: ClusterPlan, at: int) -> tuple[ArchivedFile, ...]:
     """All files below `oldWALs/` and `WALs/` at an instant, sorted by path."""
     files = [file for life in plan.lives for file in _files_of_life(plan, life, at)]

@@ -14,6 +14,8 @@ from pathlib import Path
 from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import SnapshotError, UnavailableError
 from pipelines.domain.json_form import read_json
+from pipelines.domain.neighbours.backup import BackupSession
+from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, Step, parse_snapshot
@@ -79,6 +81,14 @@ class SimulatedState:
     def peers(self) -> tuple[Peer, ...]:
         """See `StateSource.peers`."""
         return self._state().peers
+
+    def backups(self) -> tuple[BackupSession, ...] | None:
+        """See `PeerSource.backups`: no file of it says more than `state.json`."""
+        return None
+
+    def barriers(self) -> tuple[RegionBarriers, ...] | None:
+        """See `PeerSource.barriers`: as `backups`."""
+        return None
 
     def flags(self, _step: str) -> Flags:
         """See `StateSource.flags`."""

@@ -7,6 +7,7 @@ from tests.cluster.hbase import HBaseCluster
 from tests.cluster.jvm import JavaObject
 from tests.judge.comparison import Answer
 from tests.judge.states import JudgedState
+from tests.judge.zookeeper_states import RS, ZkJudgedState
 
 _ANSWERS: dict[str, Answer] = {"DELETE": "DELETE", "KEEP": "KEEP", "THROWS": "THROWS", "BLOCKED": "BLOCKED"}
 _COMPACT_EVERY = 1_000
@@ -30,16 +31,47 @@ class Judge:
         self._asked += 1
         if self._asked % _COMPACT_EVERY == 0:
             self._java.compact()
-        lines = self._java.answers("\n".join(_question(state))).splitlines()
-        if lines == ["BLOCKED"]:
-            return ["BLOCKED"] * len(state.files)
-        if len(lines) != len(state.files):
-            raise AssertionError(f"{len(state.files)} files asked, {len(lines)} answers")
-        return [_ANSWERS[line] for line in lines]
+        return _answers(self._java.answers("\n".join(_question(state))), len(state.files))
 
     def clear(self) -> None:
         """Leaves no peer and no row."""
         self._java.clear()
+
+
+class ZooKeeperJudge:
+    """Writes queues into the ZooKeeper of an HBase 2, below a znode of their own, and asks its cleaner.
+
+    Args:
+        cluster: an HBase 2; its own queues and peers stay as they are.
+    """
+
+    def __init__(self, cluster: HBaseCluster) -> None:
+        self._java: JavaObject = cluster.jvm.view.walsafe.cluster.Judge(cluster.harness)
+
+    def answers(self, state: ZkJudgedState) -> list[Answer]:
+        """An answer for each file of the state, in their order."""
+        return _answers(self._java.answers("\n".join(_zookeeper_question(state))), len(state.files))
+
+    def clear(self) -> None:
+        """Leaves no queue."""
+        self._java.clear()
+
+
+def _answers(text: str, files: int) -> list[Answer]:
+    lines = text.splitlines()
+    if lines == ["BLOCKED"]:
+        return ["BLOCKED"] * files
+    if len(lines) != files:
+        raise AssertionError(f"{files} files asked, {len(lines)} answers")
+    return [_ANSWERS[line] for line in lines]
+
+
+def _zookeeper_question(state: ZkJudgedState) -> Iterator[str]:
+    yield f"time\t{state.read_from}"
+    for znode in state.znodes:
+        yield _line("znode", znode.path.removeprefix(f"{RS}/").encode(), znode.data)
+    for file in state.files:
+        yield f"{_line('name', file.name.encode())}\t{file.modification_time}"
 
 
 def _question(state: JudgedState) -> Iterator[str]:

@@ -9,9 +9,33 @@ from typing import Any
 
 from tests.judge.states import one_line_each
 
-RECORD = Path(__file__).with_name("record.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "judge.md"
-BEGIN, END = "<!-- generated from tests/judge/record.json -->\n", "<!-- end -->\n"
+END = "<!-- end -->\n"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a record is kept, and where docs/judge.md shows it."""
+
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return Path(__file__).with_name(self.name)
+
+    @property
+    def begin(self) -> str:
+        """The line before the generated part of the page."""
+        return f"<!-- generated from tests/judge/{self.name} -->\n"
+
+    def shown(self) -> str:
+        """The generated part of the page as it is."""
+        inside = PAGE.read_text(encoding="utf-8").partition(self.begin)[2].partition(END)[0]
+        return f"{self.begin}{inside}{END}"
+
+
+TABLE, ZOOKEEPER = Place("record.json"), Place("record_zookeeper.json")
 
 
 @dataclass
@@ -22,7 +46,7 @@ class Record:
         finished: UTC day.
         seeds: of hypothesis, first and last; a round for each.
         seconds: of asking and comparing, without the cluster's start.
-        kinds: files by kind (`tests.judge.corpus`).
+        kinds: files by kind (`tests.judge.storage`).
     """
 
     finished: str = ""
@@ -35,23 +59,24 @@ class Record:
     mismatches: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
 
-    def write(self) -> None:
+    def write(self, place: Place = TABLE) -> None:
         """Keep it, and show it."""
         document = asdict(self)
         document["kinds"] = dict(sorted(self.kinds.items()))
-        RECORD.write_text(one_line_each(document), encoding="utf-8")
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        place.path.write_text(one_line_each(document), encoding="utf-8")
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(place.begin)
         _, _, after = rest.partition(END)
-        PAGE.write_text(before + block(json.loads(RECORD.read_text(encoding="utf-8"))) + after, encoding="utf-8")
+        shown = block(json.loads(place.path.read_text(encoding="utf-8")), place)
+        PAGE.write_text(before + shown + after, encoding="utf-8")
 
 
-def block(record: Mapping[str, Any]) -> str:
+def block(record: Mapping[str, Any], place: Place = TABLE) -> str:
     """The generated part of docs/judge.md."""
     an_hour = record["states"] * 3600 // max(record["seconds"], 1)
     files_an_hour = record["files"] * 3600 // max(record["seconds"], 1)
     rows = "".join(f"| {kind} | {files:,} |\n" for kind, files in record["kinds"].items())
     return (
-        f"{BEGIN}"
+        f"{place.begin}"
         f"{record['finished']}, HBase {record['hbase']}: {record['states']:,} states with {record['files']:,} files in "
         f"{record['seconds']:,} s, {an_hour:,} states and {files_an_hour:,} files an hour; seeds "
         f"{record['seeds'][0]} to {record['seeds'][1]}, {record['states_per_round']:,} states each; "

@@ -1,6 +1,9 @@
 """The job `simulate`: it plays on executors, goes on where it was, and says 3 when data is lost."""
 
-from dataclasses import dataclass
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -9,10 +12,19 @@ from pyspark.sql import SparkSession
 from jobs import wiring_simulate
 from jobs.context import JobContext
 from jobs.entry import main
-from jobs.wiring_simulate import Request, play_seeds, replay
-from pipelines.domain.errors import UsageError
+from jobs.wiring_simulate import Request, play_seeds, replay, write_history
+from pipelines.domain.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UsageError
+from pipelines.domain.snapshot import parse_snapshot
+from pipelines.domain.verdict import decide
 from pipelines.simulate.adversary.batch import code_sha256, play_range
+from pipelines.simulate.adversary.captured import captured
+from pipelines.simulate.adversary.walk import walk
+from tests.small_cluster import NOW, Desk
+from tests.strategies import view_of
+from tests.strategies.generated import case_of
 
+HISTORY = 2331
+"""A row moves behind the scanner; what is REPLICATED may go all the same."""
 RANGE = 200
 """Smaller than the job's own, so that a test takes seconds."""
 
@@ -83,11 +95,53 @@ def test_violations_are_written_with_their_shortest_history(
     assert one.replay in capsys.readouterr().out
 
 
+def test_queues_in_zookeeper_are_played_too(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wiring_simulate, "RANGE", RANGE)
+    lake = f"file:{tmp_path}/lake"
+    arguments = ["simulate", "--seeds", str(RANGE), "--lake", lake, "--queue-storage", "zookeeper"]
+    assert main([*arguments, "--mutant", "zk-own-queues-only"], context=context(spark)) == 3
+    (row,) = spark.read.format("delta").load(f"{lake}/simulations").collect()
+    assert row.contested > 20
+    assert "claims queue" in row.violations[0].replay
+    assert row.violations[0].replay in capsys.readouterr().out
+
+
 def test_one_history_is_shown(capsys: pytest.CaptureFixture[str], spark: SparkSession) -> None:
     assert main(["simulate", "--replay", "7"], context=context(spark)) == 0
     out = capsys.readouterr().out
     assert "Seed 7, mutant design" in out
     assert "capture: files" in out
+    assert main(["simulate", "--replay", "7", "--queue-storage", "zookeeper"], context=context(spark)) == 0
+    out = capsys.readouterr().out
+    assert "Seed 7, mutant zk-design" in out
+    assert "capture: queues-1, servers" in out
+
+
+def test_the_capture_of_a_history_is_written_once(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "history"
+    arguments = ["simulate", "--replay", str(HISTORY), "--out", str(out)]
+    assert main(arguments, context=context(spark)) == 0
+    assert f"reconcile --snapshot {out}" in capsys.readouterr().out
+    snapshot = parse_snapshot(json.loads((out / "snapshot.json").read_text()))
+    made = captured(walk(HISTORY), snapshot.steps[-1].finished_at)
+    assert replace(snapshot, contents={}) == made.snapshot
+    assert snapshot.contents["files/part-00000.parquet"].rows == len(made.files)
+    assert main(arguments, context=context(spark)) == EXIT_USAGE, "a snapshot is never written over"
+
+
+@pytest.mark.deep
+def test_the_capture_of_a_history_is_a_snapshot_that_reconcile_decides_on(spark: SparkSession, tmp_path: Path) -> None:
+    write_history(HISTORY, "design", tmp_path / "history", context(spark).clock)
+    outcome = Desk(spark, tmp_path).reconcile(tmp_path / "history", now=time.time_ns() // 1_000_000)
+    case = case_of(captured(walk(HISTORY), NOW))
+    expected = Counter(decide(file, view_of(case)).reason.value for file in case.files)
+    assert outcome.exit_code in (EXIT_DONE, EXIT_PARTIAL)
+    assert Counter(row["reason"] for row in Desk(spark, tmp_path).rows("wal_verdicts")) == expected
+    assert {"REPLICATED", "PENDING", "CLUSTER_MOVED"} == set(expected)
 
 
 def test_a_mutant_that_there_is_not_is_refused() -> None:
@@ -96,7 +150,17 @@ def test_a_mutant_that_there_is_not_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [["--seeds", "5"], ["--seeds", "0", "--lake", "x"], [], ["--seeds", "1", "--replay", "2"]]
+    "wrong",
+    [
+        ["--seeds", "5"],
+        ["--seeds", "0", "--lake", "x"],
+        [],
+        ["--seeds", "1", "--replay", "2"],
+        ["--seeds", "1", "--lake", "x", "--out", "y"],
+        ["--replay", "1", "--out", "y", "--mutant", "one-pass"],
+        ["--replay", "1", "--out", "y", "--queue-storage", "zookeeper"],
+        ["--replay", "1", "--mutant", "one-pass", "--queue-storage", "zookeeper"],
+    ],
 )
 def test_wrong_usage_is_refused(wrong: list[str], spark: SparkSession) -> None:
     assert main(["simulate", *wrong], context=context(spark)) == 2

@@ -1,11 +1,13 @@
 """Hypothesis strategies: small clusters full of the traps of HBase's names, rows, offsets and times.
 
-`cluster_cases()` draws one consistent `ClusterCase`. Files are biased to hit the groups of the queue rows, one
-millisecond before, at and after an offset's WAL, and the edges of every time to live; the pools of servers, peers and
-groups are small, so that rows, files and memberships meet. `garbage` breaks whatever is well-formed.
+`cluster_cases()` draws what no HBase need ever have written: rows, names, memberships and times that meet by chance;
+files are biased to hit the groups of the queue rows, one millisecond before, at and after an offset's WAL, and the
+edges of every time to live. `generated_cases()` draws what HBase can write: lives and histories of
+`pipelines.simulate`. `any_cases()` draws both. The traps themselves stand in `pipelines.simulate.oddities`; `garbage`
+breaks whatever is well-formed.
 """
 
 from tests.strategies.clusters import ClusterCase, cluster_cases, view_of
-from tests.strategies.queues import MALFORMED_CELLS
+from tests.strategies.generated import any_cases, generated_cases, plans
 
-__all__ = ["MALFORMED_CELLS", "ClusterCase", "cluster_cases", "view_of"]
+__all__ = ["ClusterCase", "any_cases", "cluster_cases", "generated_cases", "plans", "view_of"]

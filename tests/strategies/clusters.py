@@ -5,44 +5,24 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from pipelines.domain.capture_order import CAPTURE_ORDER
 from pipelines.domain.cluster_view import ClusterView, cluster_view
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.replication_queues import Cell, QueueCell, parse_queue_cells
-from pipelines.domain.server_names import ServerName
+from pipelines.domain.server_names import MAX_LONG, ServerName
 from pipelines.domain.settings import DAY_MS, Release, Settings
-from pipelines.domain.snapshot import (
-    Backup,
-    Flags,
-    Membership,
-    Peer,
-    Retention,
-    Snapshot,
-    Step,
-    WalDirectory,
-)
+from pipelines.domain.snapshot import Backup, Flags, Membership, Peer, Retention, Snapshot, WalDirectory
 from pipelines.domain.trust import distrust
 from pipelines.domain.verdict import ArchivedFile
-from tests.strategies.names import TIMESTAMPS, server_names, wal_file_names
-from tests.strategies.queues import (
-    MALFORMED_CELLS,
-    OTHER_FAMILIES,
-    PEER_IDS,
-    REMOVED_PEER_IDS,
-    anchors_of,
-    both_passes,
-    cells_of,
-)
+from pipelines.simulate.oddities import MALFORMED_CELLS, OTHER_FAMILIES, TIMESTAMPS, TRAP_PEERS
+from pipelines.simulate.queues import cells_of
+from pipelines.simulate.snapshots import LOG_CLEANERS, NO_BACKUP, SAFE_FLAGS, quiet_snapshot, steps_at
+from tests.strategies.names import server_names, wal_file_names
+from tests.strategies.queues import REMOVED_PEER_IDS, anchors_of, both_passes
 
 NOW = 1_790_000_000_000
 """Start of step `files`, ms; the other steps follow, 100 ms each."""
 STEP_MS = 100
 RETENTION = Retention(wal_ttl_ms=600_000, procedure_wal_ttl_ms=7 * DAY_MS, master_local_wal_ttl_ms=6 * DAY_MS)
-DEFAULT_PLUGINS = (
-    "org.apache.hadoop.hbase.master.cleaner.TimeToLiveLogCleaner",
-    "org.apache.hadoop.hbase.master.cleaner.TimeToLiveProcedureWALCleaner",
-    "org.apache.hadoop.hbase.master.cleaner.TimeToLiveMasterLocalStoreWALCleaner",
-)
 MASTER = "m1,16000,1664092000000"
 
 
@@ -110,38 +90,11 @@ def memberships(draw: st.DrawFn, servers: Sequence[ServerName]) -> tuple[Members
     return first, Membership(MASTER, frozenset(online), frozenset(crashing))
 
 
-def steps(started_at: int = NOW) -> tuple[Step, ...]:
-    """The nine steps in capture order, `STEP_MS` each, without a gap."""
-    return tuple(
-        Step(name, started_at + number * STEP_MS, started_at + (number + 1) * STEP_MS)
-        for number, name in enumerate(CAPTURE_ORDER)
-    )
-
-
-SAFE_FLAGS = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
-
-
 def snapshot_of(peer_ids: Iterable[str], first: Membership, second: Membership) -> Snapshot:
     """A snapshot in which nothing but peers and servers can matter."""
-    return Snapshot(
-        cluster="prod-a",
-        cluster_id="4f0d3b0e-4f43-4f0e-9d6a-0c5ad9b1a001",
-        hbase_version="3.0.0",
-        queue_storage="table",
-        wal_root="hdfs://ns1/hbase",
-        clock_host="edge1",
-        steps=steps(),
-        contents={},
-        peers=tuple(Peer(peer, "ENABLED") for peer in sorted(peer_ids)),
-        membership=first,
-        membership_2=second,
-        flags=SAFE_FLAGS,
-        flags_2=SAFE_FLAGS,
-        retention=RETENTION,
-        log_cleaner_plugins=DEFAULT_PLUGINS,
-        backup=Backup(enabled=False),
-        extras=(),
-    )
+    peers = (Peer(peer, "ENABLED") for peer in sorted(peer_ids))
+    steps = steps_at(NOW, STEP_MS, gap=0)
+    return quiet_snapshot("prod-a", steps, peers, first, second, retention=RETENTION)
 
 
 def view_of(case: ClusterCase) -> ClusterView:
@@ -170,11 +123,15 @@ def backups(draw: st.DrawFn, servers: Sequence[ServerName]) -> Backup | None:
     """Mostly off; else boundaries near the timestamps in use, or unknown."""
     shape = draw(st.integers(0, 29))
     if shape < 28:
-        return Backup(enabled=False)
+        return NO_BACKUP
     if shape == 28:
         return None
     chosen = draw(st.lists(st.sampled_from(tuple(servers)), max_size=4))
-    return Backup(enabled=True, boundaries={server.address: draw(st.sampled_from(TIMESTAMPS)) for server in chosen})
+    return Backup(
+        enabled=True,
+        boundaries={server.address: draw(st.sampled_from(TIMESTAMPS)) for server in chosen},
+        others=draw(st.sampled_from((None, *TIMESTAMPS, MAX_LONG))),
+    )
 
 
 @st.composite
@@ -204,7 +161,7 @@ def cluster_cases(
     """
     servers = draw(st.lists(server_names, min_size=1, max_size=5, unique=True))
     peer_ids = draw(
-        st.lists(st.sampled_from(PEER_IDS), min_size=draw(st.sampled_from((1, 1, 1, 1, 0))), max_size=3, unique=True)
+        st.lists(st.sampled_from(TRAP_PEERS), min_size=draw(st.sampled_from((1, 1, 1, 1, 0))), max_size=3, unique=True)
     )
     row_peers = (*peer_ids, *peer_ids, *peer_ids, draw(st.sampled_from(REMOVED_PEER_IDS)))
     no_rows = draw(st.integers(0, 19)) == 19
@@ -217,7 +174,7 @@ def cluster_cases(
     files = draw(st.lists(archived, min_size=min_files, max_size=max_files, unique_by=lambda file: file.path))
     live_files = draw(st.lists(_live_files(names, servers), max_size=3, unique_by=lambda file: file.path))
     flags = draw(flag_values())
-    plugins = draw(st.sampled_from((*((DEFAULT_PLUGINS,) * 20), None, (*DEFAULT_PLUGINS, "org.example.Cleaner"))))
+    plugins = draw(st.sampled_from((*((LOG_CLEANERS,) * 20), None, (*LOG_CLEANERS, "org.example.Cleaner"))))
     snapshot = replace(
         snapshot_of(peer_ids, first, second),
         cluster=cluster,
@@ -230,7 +187,7 @@ def cluster_cases(
     settings = Settings(
         release=draw(release_choices(orphan_queues=not peer_ids)),
         harmless_cleaners=draw(st.sampled_from(((), (), ("org.example.Cleaner",)))),
-        log_cleaner_plugins=draw(st.sampled_from((None, DEFAULT_PLUGINS))),
+        log_cleaner_plugins=draw(st.sampled_from((None, LOG_CLEANERS))),
         backup_enabled=draw(st.sampled_from((None, False))),
     )
     extra = draw(st.lists(st.sampled_from(OTHER_FAMILIES), max_size=2, unique=True))

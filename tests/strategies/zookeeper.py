@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from pipelines.domain.cluster_view import ClusterView, zookeeper_view
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import Release, Settings
-from pipelines.domain.snapshot import Membership, Peer, Snapshot
+from pipelines.domain.snapshot import Membership, Snapshot
 from pipelines.domain.verdict import ArchivedFile
 from pipelines.domain.zookeeper.tree import Znode, parse_tree
 from pipelines.domain.zookeeper.trust import distrust_zookeeper
+from pipelines.simulate.oddities import TRAP_PEERS
+from pipelines.simulate.snapshots import queues_in_zookeeper
 from tests.strategies.clusters import MASTER, backups, modification_times, snapshot_of
 from tests.strategies.names import server_names, wal_file_names
-from tests.strategies.queues import PEER_IDS
 
 BASE = "/hbase/replication"
 POSITIONS = (b"", bytes.fromhex("5042554608bb03"), (443).to_bytes(8, "big"), b"443", b"PBUF", b"12345678")
@@ -58,24 +59,13 @@ def view_of_zookeeper(case: ZooKeeperCase) -> ClusterView:
 def zookeeper_snapshot(peer_ids: Sequence[str]) -> Snapshot:
     """A snapshot in which nothing but peers and queues can matter."""
     nobody = Membership(MASTER, frozenset(), frozenset())
-    whole = snapshot_of(peer_ids, nobody, nobody)
-    return replace(
-        whole,
-        queue_storage="zookeeper",
-        hbase_version="2.6.4",
-        steps=tuple(step for step in whole.steps if step.step in ("files", "queues-1", "queues-2")),
-        peers=tuple(Peer(peer, "ENABLED") for peer in peer_ids),
-        membership=None,
-        membership_2=None,
-        flags=None,
-        flags_2=None,
-    )
+    return queues_in_zookeeper(snapshot_of(peer_ids, nobody, nobody))
 
 
 @st.composite
 def queue_ids(draw: st.DrawFn, servers: Sequence[ServerName]) -> str:
     """A peer, and the servers over whose deaths the queue came."""
-    peer = draw(st.sampled_from((*PEER_IDS, *PEER_IDS, "9", "lock")))
+    peer = draw(st.sampled_from((*TRAP_PEERS, *TRAP_PEERS, "9", "lock")))
     hops = draw(st.lists(st.sampled_from(tuple(servers)), max_size=3))
     return "-".join((peer, *map(str, hops), *(("bad",) if draw(st.integers(0, 19)) == 19 else ())))
 
@@ -102,7 +92,7 @@ def zookeeper_cases(draw: st.DrawFn, max_files: int = 25) -> ZooKeeperCase:
             claimed = (str(draw(st.sampled_from(servers))), f"{changed[1]}-{changed[0]}")
             second[claimed] = {**second.get(claimed, {}), **gone}
     moved = draw(st.integers(0, 4)) == 4
-    peers = draw(st.lists(st.sampled_from(PEER_IDS), unique=True, max_size=3))
+    peers = draw(st.lists(st.sampled_from(TRAP_PEERS), unique=True, max_size=3))
     snapshot = replace(zookeeper_snapshot(peers), backup=draw(backups(servers)))
     archived = draw(
         st.lists(st.one_of(st.sampled_from(safe), wal_file_names(servers=st.sampled_from(servers))), max_size=max_files)
@@ -114,3 +104,10 @@ def zookeeper_cases(draw: st.DrawFn, max_files: int = 25) -> ZooKeeperCase:
     release = Release(orphan_queues=draw(st.integers(0, 3)) > 0)
     after = 8 if moved else 7
     return ZooKeeperCase(snapshot, files, znodes(first), znodes(second, after, after), Settings(release=release))
+
+
+def lock(server: str, of: str | None) -> Znode:
+    """`rs/<server>/lock` (`ReplicationLock`: field 1 is the path of its owner); None = it does not say whose it is."""
+    path = "" if of is None else f"{BASE}/rs/{of}"
+    data = b"" if of is None else b"PBUF" + bytes([0x0A, len(path)]) + path.encode()
+    return Znode(f"{BASE}/rs/{server}/lock", data, 0)

@@ -8,13 +8,14 @@ import pytest
 
 from pipelines.domain.verdict import Verdict
 from pipelines.simulate.adversary.agreement import AgreementGame
-from pipelines.simulate.adversary.game import DESIGN, Game, Move, Plan
+from pipelines.simulate.adversary.game import DESIGN, Game, Plan
 from pipelines.simulate.adversary.histories import HISTORIES, SECOND_FORM, STILL_LOST, WRITTEN
 from pipelines.simulate.adversary.mutants import MUTANTS, STRICT, Mutant
 from pipelines.simulate.adversary.scenarios import KEPT, SCOPES
 from pipelines.simulate.adversary.search import explore, explore_game
 from pipelines.simulate.adversary.shrink import loss_of, run, shrink
 from pipelines.simulate.adversary.text import TOLD, story
+from pipelines.simulate.adversary.turns import Move
 from pipelines.simulate.adversary.walk import mutant
 from scripts.proof_page import render
 

@@ -3,7 +3,7 @@
 from zoneinfo import ZoneInfo
 
 from benchmarks.capture_speed import image_lines, ls_lines
-from benchmarks.generate import Shape, file_batches
+from pipelines.simulate.large import Shape, file_batches
 from pipelines.sources.ls_text_files import LsText
 
 SHAPE = Shape("bench", 500, 5, 2, 2, 1, 1_790_000_000_000)

@@ -12,6 +12,7 @@ from benchmarks.floor import covered, pieces, slowest
 from benchmarks.pages import capture, marginal, nights, page, sizes
 from benchmarks.records import Run, add, command_line, newest, recorded
 from benchmarks.speed_report import MIB, JobSpeed
+from benchmarks.split_pages import DecodeSpeed, HashSpeed, SplitSpeed, VerifySpeed, as_point
 from benchmarks.year import in_a_year, year
 from scripts.generate_benchmarks import BENCHMARKS, MAINTAIN, maintain_page
 
@@ -46,6 +47,20 @@ def test_a_result_that_changes_changes_the_page(tmp_path: Path) -> None:
     assert "60.0" in page(tmp_path)
     assert "50.0" not in page(tmp_path), "an older run stays in the file alone"
     assert [run.began for run in recorded("sizes", tmp_path)] == [RUN.began, "later"]
+
+
+def test_the_speeds_of_partition_splits_are_shown_as_they_were_recorded(tmp_path: Path) -> None:
+    assert "Partition splits" not in page(tmp_path)
+    add(RUN, "split_speed", as_point(HashSpeed("17 bytes", 1_000_000, 50.0, 150.0, 30_000.0)), tmp_path)
+    add(RUN, "split_speed", as_point(VerifySpeed(10_000_000, 2, 20.0, 90.0)), tmp_path)
+    add(RUN, "split_logs_and_run", as_point(DecodeSpeed("large", 64 << 20, 300_000, 0.5, 1.0)), tmp_path)
+    add(RUN, "split_logs_and_run", as_point(SplitSpeed(1_000_000, 0.5, 1.25)), tmp_path)
+    shown = page(tmp_path)
+    assert "1,000,000 of each; the goal is 15 M keys/s a core" in shown
+    assert "| 17 bytes | 20.0 | 50 | 150 | 30,000 | 3.0 | 600 |" in shown
+    assert "| 10,000,000 | 2 | 20.0 | 1,000,000 | 90.0 | 4.5 |" in shown
+    assert "| large | 64 | 300,000 | 134 | 67 | 300,000 |" in shown
+    assert "| 1,000,000 | 2,000,000 | 800,000 | 0.40 |" in shown
 
 
 def test_a_command_has_no_directory_of_the_machine_in_it() -> None:

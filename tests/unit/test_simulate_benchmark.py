@@ -11,7 +11,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.generate import Shape, file_batches, fleet, queue_cells, snapshot
 from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.domain.cluster_view import ClusterView, cluster_view
 from pipelines.domain.replication_queues import parse_queue_cells
@@ -19,6 +18,7 @@ from pipelines.domain.settings import Settings
 from pipelines.domain.trust import distrust
 from pipelines.domain.verdict import ArchivedFile, Reason, decide
 from pipelines.domain.wal_names import FileKind, file_kind, parse_wal_name
+from pipelines.simulate.large import Shape, file_batches, fleet, queue_cells, snapshot
 
 FILES = 30_000
 SHAPE = Shape("bench", FILES, 60, 4, 4, 1, 1_790_000_000_000)

@@ -19,7 +19,5 @@ class AgreementGame(Game):
     def loss(self, state: State) -> tuple[tuple[int, int, int], str] | None:
         """A listed WAL, needed or not, that is DELETABLE and that HBase's cleaner keeps, with the reason."""
         seen = self.seen(state)
-        for wal in self.files(state):
-            if self.judge.deletable(seen, wal) and not self._whole.hbase_deletes(seen, wal):
-                return wal, self.judge.decide(seen, wal).reason.value
-        return None
+        kept = (wal for wal in self.files(state) if not self._whole.hbase_deletes(seen, wal))
+        return self.judge.lets_go(seen, kept)

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 
-from pipelines.domain.errors import UsageError
-from pipelines.simulate.adversary.game import Game, Plan
-from pipelines.simulate.adversary.mutants import Mutant
-from pipelines.simulate.adversary.shrink import shrink
-from pipelines.simulate.adversary.text import beginning, ending, story
-from pipelines.simulate.adversary.walk import mutant, scope_of, walk
+from pipelines.simulate.adversary.players import player
 
 _CODE = ("pipelines.domain", "pipelines.simulate")
 MOST_VIOLATIONS = 20
@@ -57,40 +52,24 @@ class Played:
     violations: tuple[Violation, ...]
 
 
-def known_mutant(name: str) -> Mutant:
-    """The mutant of that name.
+def play_range(first_seed: int, seeds: int, mutant_name: str) -> Played:
+    """Play `seeds` histories from `first_seed` on.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such mutant.
     """
-    try:
-        return mutant(name)
-    except KeyError:
-        raise UsageError(f"no mutant {name!r}; docs/proof.md names them, and 'design' is the real thing") from None
-
-
-def play_range(first_seed: int, seeds: int, mutant_name: str) -> Played:
-    """Play `seeds` histories from `first_seed` on."""
-    weakened, began = known_mutant(mutant_name), time.process_time()
+    playing, began = player(mutant_name), time.process_time()
     contested, moves, violations = 0, 0, list[Violation]()
     for seed in range(first_seed, first_seed + seeds):
-        history = walk(seed, weakened)
+        history = playing.history(seed)
         contested += bool(history.needed)
         moves += len(history.moves)
         if history.loss is not None and len(violations) < MOST_VIOLATIONS:
-            violations.append(_violation(seed, weakened))
+            least, scope = playing.shrunk(history), history.scope
+            wal = playing.names(scope).wal(*least.wal)
+            violations.append(Violation(seed, wal, least.reason, playing.told_whole(scope, least.moves, least)))
     spent = int((time.process_time() - began) * 1000)
     return Played(first_seed, seeds, contested, moves, spent, tuple(violations))
-
-
-def _violation(seed: int, weakened: Mutant) -> Violation:
-    scope, history = scope_of(seed), walk(seed, weakened)
-    if history.loss is None:
-        raise ValueError(f"seed {seed} loses nothing")
-    game = Game(Plan(scope, weakened.order, weakened.weakening))
-    least = shrink(game, history.loss)
-    replay = "\n".join([beginning(scope), story(scope, least.moves), ending(scope, least)])
-    return Violation(seed, game.judge.names.wal(*least.wal), least.reason, replay)
 
 
 def code_sha256() -> str:

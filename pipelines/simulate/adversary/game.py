@@ -12,6 +12,7 @@ from pipelines.simulate.adversary.names import Names
 from pipelines.simulate.adversary.peers import actions_of_peer, peer_actions
 from pipelines.simulate.adversary.scope import Scope
 from pipelines.simulate.adversary.servers import Action, Listing, actions_of_row, actions_of_server, server_actions
+from pipelines.simulate.adversary.turns import Move
 from pipelines.simulate.adversary.world import Row, World, first_world, is_needed
 
 AnswerT = TypeVar("AnswerT")
@@ -60,27 +61,6 @@ class State(NamedTuple):
 
     world: World
     read: tuple[Any, ...] = ()
-
-
-Move = tuple[str, tuple[int, ...]]
-"""One step of a history: an action of the cluster with its arguments, or a read of the capture."""
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A history that loses data.
-
-    Attributes:
-        moves: its steps from the first state on.
-        wal: the WAL (server, group, number) that is needed and DELETABLE.
-        reason: of the verdict.
-        state: the last state.
-    """
-
-    moves: tuple[Move, ...]
-    wal: tuple[int, int, int]
-    reason: str
-    state: State
 
 
 class Game:
@@ -203,11 +183,7 @@ class Game:
 
     def loss(self, state: State) -> tuple[tuple[int, int, int], str] | None:
         """A needed WAL that the rule calls DELETABLE at the end of the capture, with the reason."""
-        seen = self.seen(state)
-        for wal in self.needed_files(state):
-            if self.judge.deletable(seen, wal):
-                return wal, self.judge.decide(seen, wal).reason.value
-        return None
+        return self.judge.lets_go(self.seen(state), self.needed_files(state))
 
     def seen(self, state: State) -> Seen:
         """What was read; what a mutant does not read is what it would fall back to."""

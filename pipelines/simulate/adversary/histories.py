@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.simulate.adversary.game import DESIGN, QUEUES, Move
+from pipelines.simulate.adversary.game import DESIGN, QUEUES
 from pipelines.simulate.adversary.scope import FORGETS, FORGETS_AT_ONCE, Scope, ServerPlan
+from pipelines.simulate.adversary.turns import Move
 
 LATE_CLAIMERS = Scope(
     "late-claimers",

@@ -9,29 +9,15 @@ from pipelines.domain.cluster_view import ClusterView, cluster_view
 from pipelines.domain.crash_procedures import REMEMBERED_MS, Crashes
 from pipelines.domain.replication_queues import QueueCell
 from pipelines.domain.settings import Settings
-from pipelines.domain.snapshot import (
-    QUEUE_STORAGE_TABLE,
-    Backup,
-    Flags,
-    Membership,
-    Peer,
-    Retention,
-    Snapshot,
-    Step,
-    WalDirectory,
-)
+from pipelines.domain.snapshot import Flags, Membership, Retention, Snapshot, Step, WalDirectory
 from pipelines.domain.trust import distrust
-from pipelines.domain.verdict import ArchivedFile, Decision, Reason, Verdict, decide, deletable, held
+from pipelines.domain.verdict import ArchivedFile, Reason
 from pipelines.simulate.adversary import capture
-from pipelines.simulate.adversary.names import Names
+from pipelines.simulate.adversary.ruling import LISTED_AT, Ruling
 from pipelines.simulate.adversary.world import Row
-from pipelines.simulate.capture import steps_at
+from pipelines.simulate.snapshots import quiet_snapshot, steps_at
 
-LISTED_AT = 1_000_000_000
-"""Start of step `files`, ms; every WAL is older than its time to live, which is what an adversary would choose."""
 _STEPS = steps_at(LISTED_AT, 10)
-_MOST_KEPT = 50_000
-_NO_BACKUP = Backup(enabled=False)
 
 Passes = tuple[tuple[QueueCell, ...], tuple[QueueCell, ...]]
 
@@ -88,58 +74,17 @@ NOTHING_TAKEN = Weakening()
 
 
 @dataclass
-class Judge:
-    """The rule, with a memory: a search asks the same question very often.
+class Judge(Ruling[Seen, Weakening]):
+    """The rule for queues in `hbase:replication`."""
 
-    Attributes:
-        names: of the scope.
-        weakening: what is taken away from the rule.
-        ttl_ms: time to live of WALs in oldWALs.
-        age_ms: of every listed WAL at the start of the listing.
-    """
-
-    names: Names
     weakening: Weakening = NOTHING_TAKEN
-    ttl_ms: int = 0
-    age_ms: int = 1
+    _FREED = Reason.REPLICATED
 
-    def __post_init__(self) -> None:
-        self._views: dict[Seen, ClusterView] = {}
-        self._decisions: dict[tuple[Seen, tuple[int, int, int]], Decision] = {}
+    def _of_hbase(self, file: ArchivedFile, view: ClusterView) -> HBaseVerdict:
+        return hbase_verdict(file.name, view)
 
-    def decide(self, seen: Seen, wal: tuple[int, int, int]) -> Decision:
-        """The project's decision on one WAL that was listed in oldWALs."""
-        key = (seen, wal)
-        decision = self._decisions.get(key)
-        if decision is None:
-            decision = self._decisions[key] = self._decide(self.names.wal(*wal), self._view(seen))
-        return decision
-
-    def _view(self, seen: Seen) -> ClusterView:
-        view = self._views.get(seen)
-        if view is None:
-            if len(self._views) > _MOST_KEPT:
-                self._views.clear()
-                self._decisions.clear()
-            view = self._views[seen] = self.view(seen)
-        return view
-
-    def deletable(self, seen: Seen, wal: tuple[int, int, int]) -> bool:
-        """Whether it may go."""
-        return self.decide(seen, wal).verdict is Verdict.DELETABLE
-
-    def hbase_deletes(self, seen: Seen, wal: tuple[int, int, int]) -> bool:
-        """Whether HBase's own ReplicationLogCleaner would let one WAL go."""
-        return hbase_verdict(self.names.wal(*wal), self._view(seen)) is HBaseVerdict.DELETE
-
-    def _decide(self, name: str, view: ClusterView) -> Decision:
-        if self.weakening.hbase:
-            gone = hbase_verdict(name, view) is HBaseVerdict.DELETE
-            return deletable(Reason.REPLICATED) if gone else held(Reason.PENDING)
-        return decide(ArchivedFile(f"oldWALs/{name}", 1, LISTED_AT - self.age_ms), view)
-
-    def view(self, seen: Seen) -> ClusterView:
-        """The cluster as the rule sees it: `distrust` and `cluster_view` of what was read."""
+    def _seen_as(self, seen: Seen) -> ClusterView:
+        """`distrust` and `cluster_view` of what was read."""
         snapshot, passes = self.snapshot(seen)
         settings = Settings()
         untrusted = distrust(snapshot, passes, settings.release)
@@ -164,24 +109,15 @@ class Judge:
             names.servers_of(seen.online_2),
             self._crashes(seen.crashing_2).since(crashes),
         )
-        snapshot = Snapshot(
-            cluster="model",
-            cluster_id=None,
-            hbase_version=None,
-            queue_storage=QUEUE_STORAGE_TABLE,
-            wal_root="hdfs://model/hbase",
-            clock_host="edge1.example.org",
-            steps=_steps(seen),
-            contents={},
-            peers=tuple(Peer(peer, "ENABLED") for peer in names.peers_of(seen.peers)),
-            membership=first,
-            membership_2=second,
+        snapshot = quiet_snapshot(
+            "model",
+            _steps(seen),
+            self._peers(seen.peers),
+            first,
+            second,
             flags=_flags(seen.flags),
             flags_2=_flags(seen.flags_2),
             retention=Retention(self.ttl_ms, 0, 0),
-            log_cleaner_plugins=(),
-            backup=_NO_BACKUP,
-            extras=(),
         )
         passes = (self._cells(seen.queues_1), self._cells(seen.queues_2))
         return snapshot, self.weakening.passes(passes)

@@ -1,7 +1,8 @@
 """The other promise: once the cluster is quiet, what no peer needs is DELETABLE, or held for a reason that stays."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias, TypeVar
 
 from pipelines.domain.decision_table import decision_table
 from pipelines.domain.findings.evidence import Evidence
@@ -12,8 +13,12 @@ from pipelines.domain.verdict import Reason
 from pipelines.simulate.adversary.game import Game, State
 from pipelines.simulate.adversary.judge import Judge, Seen
 from pipelines.simulate.adversary.servers import Action
+from pipelines.simulate.adversary.turns import StateT, Turns
 from pipelines.simulate.adversary.world import ONLINE, OWN, World, find_row, is_needed
 
+WorldT = TypeVar("WorldT")
+Step: TypeAlias = tuple[Callable[..., WorldT], tuple[int, ...]]
+"""An action of the cluster with its arguments."""
 _UPSETTING = frozenset(
     {
         "crash",
@@ -30,6 +35,14 @@ _UPSETTING = frozenset(
     }
 )
 _MOST_MOVES = 2_000
+
+
+class Looks(Turns[StateT], Protocol[StateT]):
+    """A game whose capture can be led through its reads."""
+
+    def look(self, state: StateT, *, everything: bool = False) -> StateT | None:
+        """The state after the capture's next read; None = it cannot be answered now."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +72,17 @@ def settle(game: Game, world: World, *, idle: bool) -> World:
         RuntimeError: it never comes to rest, a defect of the model.
     """
     world = world._replace(peers=tuple(peer._replace(enabled=True) for peer in world.peers))
+    return come_to_rest(world, lambda world: _calming(game, world, idle=idle))
+
+
+def come_to_rest(world: WorldT, calming: Callable[[WorldT], Iterator[Step[WorldT]]]) -> WorldT:
+    """The world after the first of the calming actions, again and again until there is none.
+
+    Raises:
+        RuntimeError: there is always one more, a defect of the model.
+    """
     for _ in range(_MOST_MOVES):
-        action = next(_calming(game, world, idle=idle), None)
+        action = next(calming(world), None)
         if action is None:
             return world
         world = action[0](world, *action[1])
@@ -100,11 +122,19 @@ def undisturbed(game: Game, world: World) -> State:
     Raises:
         RuntimeError: the master does not answer, a defect of the model.
     """
-    state = State(world)
+    return read_all(game, State(world))
+
+
+def read_all(game: Looks[StateT], state: StateT) -> StateT:
+    """The state after all reads that the capture has left, with nothing in between.
+
+    Raises:
+        RuntimeError: one of them is not answered, a defect of the model.
+    """
     while not game.is_over(state):
         after = game.look(state, everything=True)
         if after is None:
-            raise RuntimeError("a settled master does not answer, a defect of the model")
+            raise RuntimeError("a read of a settled cluster fails, a defect of the model")
         state = after
     return state
 

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, QueueCell, QueueId, parse_queue_cell
+from pipelines.domain.replication_queues import Cell, QueueCell, QueueId, parse_queue_cell
 from pipelines.domain.server_names import ServerName
 from pipelines.simulate.adversary.scope import NO_OFFSET, Scope
 from pipelines.simulate.adversary.world import OWN, Row
 from pipelines.simulate.parts import region_server, wal_groups
+from pipelines.simulate.queues import cells_of
 
 MASTER_PORT = 16000
 _FIRST_WAL = 9
@@ -57,25 +58,25 @@ class Names:
         return QueueId(self.peer(peer), self.servers[owner], None if source == OWN else self.servers[source])
 
     def cells(self, row: Row) -> tuple[QueueCell, ...]:
-        """The cells of a row as walsafe parses them; a row without any offset has the crash procedure's placeholder."""
+        """The cells of a row as walsafe parses them."""
         known = self._cells.get(row)
         if known is None:
-            known = self._cells[row] = self._parsed(row)
+            known = self._cells[row] = tuple(map(_parsed, self.written(row)))
         return known
 
     @cached_property
     def _cells(self) -> dict[Row, tuple[QueueCell, ...]]:
         return {}
 
-    def _parsed(self, row: Row) -> tuple[QueueCell, ...]:
-        key = str(self.queue(row))
+    def written(self, row: Row) -> tuple[Cell, ...]:
+        """The cells of a row as HBase writes them; one without any offset has the crash procedure's placeholder."""
         source = row[1] if row[2] == OWN else row[2]
-        cells = [
-            _cell(key, self.group(source, group), self._offset(source, group, offset))
+        offsets = {
+            self.group(source, group): self._offset(source, group, offset)
             for group, offset in enumerate(row[3])
             if offset != NO_OFFSET
-        ]
-        return tuple(cells or [_cell(key, str(self.servers[source]), ":0")])
+        }
+        return cells_of({str(self.queue(row)): offsets or {str(self.servers[source]): ":0"}})
 
     def _offset(self, source: int, group: int, offset: int) -> str:
         number, finished = divmod(offset, 2)
@@ -83,5 +84,5 @@ class Names:
 
 
 @lru_cache(maxsize=100_000)
-def _cell(key: str, group: str, value: str) -> QueueCell:
-    return parse_queue_cell(Cell(key.encode(), QUEUE_FAMILY, group.encode(), value.encode()))
+def _parsed(cell: Cell) -> QueueCell:
+    return parse_queue_cell(cell)

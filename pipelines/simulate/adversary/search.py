@@ -1,12 +1,14 @@
 """Looks through all histories of a small cluster, breadth-first, for one in which a needed WAL is DELETABLE."""
 
 from dataclasses import dataclass
+from typing import Generic
 
-from pipelines.simulate.adversary.game import Game, Loss, Move, Plan, State
+from pipelines.simulate.adversary.game import Game, Plan, State
+from pipelines.simulate.adversary.turns import Loss, Move, StateT, Turns
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Generic[StateT]):
     """What a breadth-first search came to.
 
     Attributes:
@@ -19,10 +21,10 @@ class Outcome:
     states: int
     finished: bool
     captures: int
-    loss: Loss | None
+    loss: Loss[StateT] | None
 
 
-def explore(plan: Plan, limit: int = 10_000_000, *, shorten: bool = True) -> Outcome:
+def explore(plan: Plan, limit: int = 10_000_000, *, shorten: bool = True) -> Outcome[State]:
     """Breadth-first, until a loss or the end; the first loss is a shortest one.
 
     States are remembered by a 64-bit hash, so that one of n states is taken for another with a chance of n^2 / 2^65.
@@ -35,13 +37,13 @@ def explore(plan: Plan, limit: int = 10_000_000, *, shorten: bool = True) -> Out
     return explore_game(Game(plan, shorten=shorten), limit)
 
 
-def explore_game(game: Game, limit: int = 10_000_000) -> Outcome:
+def explore_game(game: Turns[StateT], limit: int = 10_000_000) -> Outcome[StateT]:
     """The same for a game that is set up already."""
     first = game.first()
     parents: dict[int, int] = {hash(first): 0}
     level, captures = [first], 0
     while level:
-        following: list[State] = []
+        following: list[StateT] = []
         for state in level:
             for _, after in game.moves(state):
                 if game.is_hopeless(after):
@@ -64,7 +66,7 @@ def explore_game(game: Game, limit: int = 10_000_000) -> Outcome:
     return Outcome(len(parents), True, captures, None)
 
 
-def _path(game: Game, parents: dict[int, int], last: State) -> tuple[Move, ...]:
+def _path(game: Turns[StateT], parents: dict[int, int], last: StateT) -> tuple[Move, ...]:
     """The moves that lead to a state, found again from the first one by the hashes on the way."""
     trail = [hash(last)]
     while parents[trail[-1]]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from pipelines.simulate.adversary.game import Game, Loss, Move, State
+from pipelines.simulate.adversary.turns import Loss, Move, StateT, Turns
 
 
-def shrink(game: Game, loss: Loss, held_by: Game | None = None) -> Loss:
+def shrink(game: Turns[StateT], loss: Loss[StateT], held_by: Turns[StateT] | None = None) -> Loss[StateT]:
     """The same kind of loss in fewer moves; none of them can be left out any more.
 
     Args:
@@ -27,7 +27,7 @@ def shrink(game: Game, loss: Loss, held_by: Game | None = None) -> Loss:
     return loss
 
 
-def loss_of(game: Game, moves: Sequence[Move]) -> Loss | None:
+def loss_of(game: Turns[StateT], moves: Sequence[Move]) -> Loss[StateT] | None:
     """What a history loses; None when it loses nothing, does not end the capture, or is not possible."""
     state = run(game, moves)
     if state is None or not game.is_over(state):
@@ -36,7 +36,7 @@ def loss_of(game: Game, moves: Sequence[Move]) -> Loss | None:
     return Loss(tuple(moves), found[0], found[1], state) if found else None
 
 
-def run(game: Game, moves: Sequence[Move]) -> State | None:
+def run(game: Turns[StateT], moves: Sequence[Move]) -> StateT | None:
     """The state that a history ends in, or None when one of its moves is not possible where it stands."""
     state = game.first()
     for wanted in moves:

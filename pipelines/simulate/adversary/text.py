@@ -1,10 +1,10 @@
 """Histories told for people."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from pipelines.simulate.adversary.game import Loss, Move
 from pipelines.simulate.adversary.names import Names
 from pipelines.simulate.adversary.scope import Scope
+from pipelines.simulate.adversary.turns import Loss, Move, StateT
 
 _Arguments = tuple[int, ...]
 TOLD: dict[str, Callable[[Names, _Arguments], str]] = {
@@ -66,12 +66,17 @@ def told(scope: Scope, move: Move) -> str:
 
 def story(scope: Scope, moves: Sequence[Move]) -> str:
     """A history, a numbered line for each step."""
-    return "\n".join(f"{number:>4}  {told(scope, move)}" for number, move in enumerate(moves, start=1))
+    return numbered(told(scope, move) for move in moves)
 
 
-def ending(scope: Scope, loss: Loss) -> str:
+def numbered(lines: Iterable[str]) -> str:
+    """The lines of a story."""
+    return "\n".join(f"{number:>4}  {line}" for number, line in enumerate(lines, start=1))
+
+
+def ending(names: Names, loss: Loss[StateT]) -> str:
     """What was lost."""
-    return f"      lost: {Names(scope).wal(*loss.wal)} is DELETABLE ({loss.reason}), and a peer still needs it"
+    return f"      lost: {names.wal(*loss.wal)} is DELETABLE ({loss.reason}), and a peer still needs it"
 
 
 def beginning(scope: Scope) -> str:
@@ -88,8 +93,13 @@ def beginning(scope: Scope) -> str:
             queue = "no offset written" if plan.row is None else f"queue at {plan.row}"
             what = f"is online, {plan.wals} WALs, {plan.archived} archived, {queue}"
         lines.append(f"      {_rs(names, number)} {what}")
-    there = ", ".join(names.peer(number) for number, is_there in enumerate(scope.peers) if is_there) or "none"
-    return "\n".join([f"      peers: {there}", *lines])
+    return "\n".join([peers_there(names, scope.peers), *lines])
+
+
+def peers_there(names: Names, peers: Sequence[bool]) -> str:
+    """The first line of a beginning."""
+    there = ", ".join(names.peer(number) for number, is_there in enumerate(peers) if is_there) or "none"
+    return f"      peers: {there}"
 
 
 def _rs(names: Names, server: int) -> str:

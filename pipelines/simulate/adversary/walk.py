@@ -1,13 +1,17 @@
 """One history by its seed: the cluster, what happens in it and when the capture reads are all drawn from it."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Generic, TypeVar
 
-from pipelines.simulate.adversary.game import Game, Loss, Move, Plan, State
+from pipelines.simulate.adversary.game import Game, Plan, State
 from pipelines.simulate.adversary.mutants import MUTANTS, STRICT, TOO_CAUTIOUS, Mutant
 from pipelines.simulate.adversary.scope import FORGETS, REMEMBERS, Scope, ServerPlan
+from pipelines.simulate.adversary.turns import Loss, Move, StateT, Turns
 
+ScopeT = TypeVar("ScopeT")
 DESIGN_ITSELF = Mutant("design", "nothing is taken away")
 _MOST_MOVES = 400
 _HURRY = (0.15, 0.3, 0.5)
@@ -20,7 +24,7 @@ _PARTS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Walk:
+class Walk(Generic[ScopeT, StateT]):
     """One history.
 
     Attributes:
@@ -33,11 +37,11 @@ class Walk:
     """
 
     seed: int
-    scope: Scope
+    scope: ScopeT
     moves: tuple[Move, ...]
-    state: State
+    state: StateT
     needed: int
-    loss: Loss | None
+    loss: Loss[StateT] | None
 
 
 def mutant(name: str) -> Mutant:
@@ -97,7 +101,7 @@ def scope_of(seed: int) -> Scope:
     return _scope(seed // HISTORIES_OF_ONE)
 
 
-def walk(seed: int, weakened: Mutant = DESIGN_ITSELF, scope: Scope | None = None) -> Walk:
+def walk(seed: int, weakened: Mutant = DESIGN_ITSELF, scope: Scope | None = None) -> Walk[Scope, State]:
     """Play one history to the end of its capture.
 
     Args:
@@ -113,7 +117,7 @@ def _game(scope: Scope, weakened: Mutant) -> Game:
     return Game(Plan(scope, weakened.order, weakened.weakening))
 
 
-def play(game: Game, seed: int) -> Walk:
+def play(game: Game, seed: int) -> Walk[Scope, State]:
     """One history of a game; it ends with the capture, or as soon as nothing is left to lose."""
     draw = random.Random(~seed)
     chance = draw.random
@@ -133,7 +137,12 @@ def play(game: Game, seed: int) -> Walk:
             state = game.act(state, action)
         else:
             before -= 1
+    return walked(game, seed, game.plan.scope, moves, state)
+
+
+def walked(game: Turns[StateT], seed: int, scope: ScopeT, moves: Sequence[Move], state: StateT) -> Walk[ScopeT, StateT]:
+    """A history that has come to its last state, judged."""
     needed = game.needed_files(state) if game.is_over(state) else ()
     found = game.loss(state) if needed else None
     loss = Loss(tuple(moves), found[0], found[1], state) if found else None
-    return Walk(seed, game.plan.scope, tuple(moves), state, len(needed), loss)
+    return Walk(seed, scope, tuple(moves), state, len(needed), loss)

@@ -1,0 +1,35 @@
+"""The ReplicationLogCleaner of a real HBase 2 judges fabricated queues in ZooKeeper; more with `--deep`."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.hbase import HBaseCluster
+from tests.cluster.judge import ZooKeeperJudge
+from tests.judge.trial import Trial
+from tests.judge.zookeeper_corpus import QUEUE_ZNODES
+
+pytestmark = pytest.mark.realhbase
+
+
+@pytest.fixture(scope="module")
+def judge(hbase_2_cluster: HBaseCluster) -> Iterator[ZooKeeperJudge]:
+    """The cleaner of the HBase 2 cluster, over a znode that nobody else uses."""
+    judge = ZooKeeperJudge(hbase_2_cluster)
+    yield judge
+    judge.clear()
+
+
+def test_the_corpus(judge: ZooKeeperJudge) -> None:
+    for entry in QUEUE_ZNODES.entries():
+        assert tuple(judge.answers(entry.state)) == entry.answers, entry.name
+        Trial(QUEUE_ZNODES, judge).check(entry.state, entry.answers)
+
+
+def test_random_states(judge: ZooKeeperJudge) -> None:
+    Trial(QUEUE_ZNODES, judge).random_states(400)
+
+
+@pytest.mark.deep
+def test_many_random_states(judge: ZooKeeperJudge, hbase_2_cluster: HBaseCluster) -> None:
+    Trial(QUEUE_ZNODES, judge).many_random_states(hbase_2_cluster.version())
