@@ -8,6 +8,8 @@ from jobs.capture_config import CaptureSection
 from jobs.config import load_config
 from jobs.context import JobContext
 from pipelines.domain.errors import EXIT_DONE, UsageError
+from pipelines.domain.syncup.facts import EXTRA as SYNC_UP
+from pipelines.domain.trust import migrating
 from pipelines.use_cases.outcome import Outcome
 
 HELP = "take a snapshot of a live cluster"
@@ -84,11 +86,16 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
         "peers": len(snapshot.peers),
         "quiet": captured.restless is None,
         "restless": captured.restless,
+        "migrating": migrating(snapshot),
     }
     quiet = "quiet" if captured.restless is None else f"not quiet: {captured.restless}"
+    after = "plan-syncup" if SYNC_UP in snapshot.extras else "reconcile"
+    options = "--lake DIR" if SYNC_UP in snapshot.extras else "--lake DIR --lists DIR"
     text = (
         f"Captured {cluster}: {captured.files} files, {captured.cells} queue cells, {len(snapshot.peers)} peers; "
         f"the cluster was {quiet}.\nSnapshot: {captured.uri}\n"
-        f"Next: ./spark-submit.sh reconcile --snapshot {captured.uri} --lake DIR --lists DIR"
+        f"Next: ./spark-submit.sh {after} --snapshot {captured.uri} {options}"
     )
+    if result["migrating"]:
+        text += f"\nEvery job but verify-migration will refuse it: {result['migrating']} (docs/migration.md)"
     return Outcome(EXIT_DONE, result, text)

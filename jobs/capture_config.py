@@ -34,6 +34,9 @@ TimeZone = Annotated[ZoneInfo, BeforeValidator(_zone, json_schema_input_type=str
 ClusterName = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
 WalRoot = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Quorum = Annotated[str, StringConstraints(pattern=r"^[^\s,/@]+:[0-9]{1,5}(,[^\s,/@]+:[0-9]{1,5})*$")]
+ParentZnode = Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]
+ZnodeName = Annotated[str, StringConstraints(pattern=r"^[^/\x00-\x1f\x7f]+$")]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Properties = dict[Text, SecretStr]
 """Hadoop or HBase properties; their values are never printed, hashed or stored."""
@@ -119,24 +122,26 @@ class HBaseQueuesSection(Section):
     source: Literal["hbase"]
 
 
-class ZooKeeperQueuesSection(Section):
-    """HBase 1.x and 2.x: the queues below `/hbase/replication`, through kazoo."""
+class ZooKeeperSection(Section):
+    """HBase's ZooKeeper, through kazoo."""
 
-    source: Literal["zookeeper"]
-    quorum: Annotated[str, StringConstraints(pattern=r"^[^\s,/@]+:[0-9]{1,5}(,[^\s,/@]+:[0-9]{1,5})*$")] = Field(
+    source: str
+    quorum: Quorum = Field(
         description="`host:port,host:port` of `hbase.zookeeper.quorum`, with its client port",
         examples=["zk1:2181,zk2:2181,zk3:2181"],
     )
-    parent: Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")] = Field(
-        default="/hbase", description="`zookeeper.znode.parent`"
-    )
-    replication: Annotated[str, StringConstraints(pattern=r"^[^/\x00-\x1f\x7f]+$")] = Field(
-        default="replication", description="`zookeeper.znode.replication`"
-    )
+    parent: ParentZnode = Field(default="/hbase", description="`zookeeper.znode.parent`")
+    replication: ZnodeName = Field(default="replication", description="`zookeeper.znode.replication`")
     digest: SecretStr | None = Field(
         default=None, description="`user:password` of ZooKeeper's scheme digest; absent = the znodes may be read by all"
     )
     timeout: DurationMs = Field(default=30_000, description="to connect, and of each answer", examples=["30s"])
+
+
+class ZooKeeperQueuesSection(ZooKeeperSection):
+    """HBase 1.x and 2.x: the queues below `/hbase/replication`, through kazoo."""
+
+    source: Literal["zookeeper"]
 
 
 class PassSection(Section):
@@ -158,6 +163,17 @@ class ExportQueuesSection(Section):
     """What the export script saved (`capture.export`)."""
 
     source: Literal["export"]
+
+
+class HFilesQueuesSection(Section):
+    """The store files of `hbase:replication`, read by HBase's own classes: for a cluster that is down."""
+
+    source: Literal["hfiles"]
+    jars: tuple[Text, ...] = Field(
+        min_length=1, strict=False, description="of an HBase 3 installation, on the driver's machine; `*` is any name",
+        examples=[["/opt/hbase/lib/*.jar", "/opt/hbase/lib/client-facing-thirdparty/*.jar"]],
+    )  # fmt: skip
+    table: Text = Field(default="hbase:replication", description="`hbase.replication.queue.table.name`")
 
 
 class SimulatedSection(Section):
@@ -183,6 +199,12 @@ class ExportStateSection(Section):
     """What the export script saved (`capture.export`)."""
 
     source: Literal["export"]
+
+
+class OfflineStateSection(ZooKeeperSection):
+    """ZooKeeper and the master's `hbase-site.xml` (`capture.hbase.site`), while no HBase runs: for `plan-syncup`."""
+
+    source: Literal["offline"]
 
 
 class HBaseSection(Section):
@@ -212,11 +234,13 @@ QueuesSection = Annotated[
     | ZooKeeperQueuesSection
     | CellsQueuesSection
     | ExportQueuesSection
+    | HFilesQueuesSection
     | SimulatedSection,
     Field(discriminator="source"),
 ]
 StateSection = Annotated[
-    HBaseStateSection | ZooKeeperStateSection | ExportStateSection | SimulatedSection, Field(discriminator="source")
+    HBaseStateSection | ZooKeeperStateSection | ExportStateSection | OfflineStateSection | SimulatedSection,
+    Field(discriminator="source"),
 ]
 
 
@@ -245,6 +269,19 @@ class CaptureSection(Section):
                 )
         elif isinstance(self.queues, ZooKeeperQueuesSection) and not isinstance(self.state, HBaseStateSection):
             raise ValueError("queues.source zookeeper needs state.source hbase or zookeeper")
+        return self
+
+    @model_validator(mode="after")
+    def _offline(self) -> "CaptureSection":
+        down = isinstance(self.state, OfflineStateSection)
+        if down and self.hbase.site is None:
+            raise ValueError("hbase.site is missing: no master is asked, so its hbase-site.xml must tell hbase.rootdir")
+        if down and not isinstance(self.queues, HFilesQueuesSection | CellsQueuesSection | ExportQueuesSection):
+            raise ValueError("state.source offline needs queues.source hfiles, cells or export")
+        if down and isinstance(self.files, FsimageFilesSection | LsFilesSection):
+            raise ValueError("state.source offline needs files.source hadoop or webhdfs: the files as they are now")
+        if isinstance(self.queues, HFilesQueuesSection) and not down:
+            raise ValueError("queues.source hfiles is for a cluster that is down: it needs state.source offline")
         return self
 
     @model_validator(mode="after")

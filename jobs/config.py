@@ -115,6 +115,11 @@ class FindingsSection(Section):
     growth_min_bytes: SizeBytes = Field(
         default=1 << 30, description="growth below this over those nights is no finding", examples=["1GiB"]
     )
+    backup_age: DurationMs = Field(
+        default=8 * DAY_MS,
+        description="how far back the newest backup of a root may reach before BACKUP_BEHIND",
+        examples=["8d"],
+    )
     acknowledged: tuple[AcknowledgedSection, ...] = Field(
         default=(), strict=False, description="findings a person has accepted"
     )
@@ -162,6 +167,7 @@ class Config(Section):
             stalled_nights=self.findings.stalled_nights,
             growth_nights=self.findings.growth_nights,
             growth_min_bytes=self.findings.growth_min_bytes,
+            backup_age_ms=self.findings.backup_age,
             acknowledged=tuple(Acknowledgement(**entry.model_dump()) for entry in self.findings.acknowledged),
         )
 

@@ -11,26 +11,31 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.context import JobContext, project_file
+from jobs.demo_dump import DUMP_TITLE, queue_lines
+from jobs.demo_migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
+from jobs.demo_queues import AUDIT_TITLE, audit_lines
 from jobs.demo_text import Command, Place, demo_text
+from jobs.generated_snapshot import write_snapshot
 from pipelines.domain.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
 from pipelines.domain.run_summary import DELETABLE, DONE, HELD, RunSummary
 from pipelines.domain.settings import DAY_MS
 from pipelines.domain.verdict import Reason
-from pipelines.ports import FileBatch
 from pipelines.simulate.capture import capture_at
-from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.on_disk import ROOT, lay_out
 from pipelines.simulate.parts import DISABLED_PEER
 from pipelines.simulate.plans import demo_plan
+from pipelines.simulate.zookeeper import before_upgrade
 from pipelines.use_cases.outcome import Outcome
 
-HELP = "everything below on a generated cluster, then says what to look at"
+HELP = "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration"
 DESCRIPTION = """\
 Runs the main job on a generated HBase cluster, three nights in a row: some 20,000 WALs, 4 replication peers, 30 region
 servers. A peer is disabled, servers have crashed, a queue has stalled, a file blocks HBase's own cleaner. It needs no
 cluster and no network, and it deletes nothing.
 
-Then it says what was found, and what to try next. Takes about a minute.
+Of the last night's queues it shows their states and a claim plan (audit-queues), one of them in the words of HBase's
+own tool (dump-queues), and what a migration to HBase 3 would make of them, one row of it lost (plan-migration,
+verify-migration). Then it says what to try next. Takes about a minute.
 """
 NEEDS_SPARK = True
 NIGHTS = 3
@@ -61,10 +66,19 @@ def run(args: Namespace, context: JobContext) -> Outcome:
         made = capture_at(plan, at)
         write_snapshot(made, snapshot)
         nights.append(_reconcile(snapshot, places, JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark)))
+    snapshots = [places.snapshot(number) for number in (NIGHTS - 1, NIGHTS)]
+    queues = audit_lines(JobContext("demo", _At(now), context.spark), snapshots, places.plan, places.config)
     lay_out(made, places.cluster)
+    old = before_upgrade(plan, made)
+    write_zookeeper_snapshot(old, places.old_snapshot)
+    tastes = [
+        (AUDIT_TITLE, queues),
+        (DUMP_TITLE, queue_lines(made, DISABLED_PEER)),
+        (MIGRATION_TITLE, migration_lines(old)),
+    ]
     page = _page(nights[-1], places, context)
     commands = _commands(places, nights[-1], _held_example(nights[-1], places, context))
-    text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands)
+    text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands, tastes)
     return Outcome(EXIT_DONE, _result(nights, places, page), text)
 
 
@@ -111,6 +125,10 @@ class _Places:
         return self.root / "reports"
 
     @property
+    def plan(self) -> Path:
+        return self.root / "plan"
+
+    @property
     def config(self) -> Path:
         return self.root / "demo.yaml"
 
@@ -142,6 +160,11 @@ class _Places:
     def snapshot(self, number: int) -> Path:
         return self.root / "snapshots" / f"night-{number}"
 
+    @property
+    def old_snapshot(self) -> Path:
+        """The last night once more, with queues in ZooKeeper."""
+        return self.root / "snapshots" / "before-upgrade"
+
     def shown(self, last: RunSummary, page: Path) -> list[Place]:
         return [
             Place("report, for a browser", page.as_uri()),
@@ -164,26 +187,6 @@ def _new_directory(given: str | None, now: int) -> Path:
     except OSError as error:
         raise UnavailableError(f"--out {out} cannot be written: {error}; give another directory") from error
     return out.resolve()
-
-
-def write_snapshot(made: GeneratedCapture, out: Path) -> None:
-    """Writes the generated capture by the sink that a real capture uses."""
-    from pipelines.sinks.snapshot_target import LocalTarget  # noqa: PLC0415 - `--help` must not import pyarrow
-    from pipelines.sinks.snapshot_writer import SnapshotWriter  # noqa: PLC0415
-
-    with SnapshotWriter(LocalTarget(out)) as writer:
-        writer.files([_batch(made)])
-        writer.cells("queues-1.jsonl", made.pass_1)
-        writer.cells("queues-2.jsonl", made.pass_2)
-        writer.finish(made.snapshot)
-
-
-def _batch(made: GeneratedCapture) -> FileBatch:
-    return FileBatch(
-        [file.path for file in made.files],
-        [file.length for file in made.files],
-        [file.modification_time for file in made.files],
-    )
 
 
 def _uri(path: Path) -> str:
@@ -234,6 +237,14 @@ def _commands(places: _Places, last: RunSummary, held: str) -> list[Command]:
         Command("Who holds this file, since when, and what would free it?", (start, "explain", "--lake", lake, held)),
         Command("What does the disabled peer hold?", (start, "explain", "--lake", lake, "--peer", DISABLED_PEER)),
         Command(
+            "What state is every queue in, who claimed it when, and how can orphans be claimed?",
+            (
+                *(start, "audit-queues", "--config", str(places.config), "--plan", str(places.plan)),
+                *("--lake", lake, "--snapshot"),
+                *(str(places.snapshot(number)) for number in range(1, NIGHTS + 1)),
+            ),
+        ),
+        Command(
             "Decide the last night as you would decide a capture of your own cluster (into tables of its own).",
             (
                 *(start, "reconcile", "--snapshot", str(places.snapshot(NIGHTS)), "--config", str(places.config)),
@@ -246,6 +257,14 @@ def _commands(places: _Places, last: RunSummary, held: str) -> list[Command]:
                 *(start, "clean", "--cluster", last.cluster, "--run-id", last.run_id, "--lists", str(places.lists)),
                 *("--lake", lake, "--config", str(places.config)),
             ),
+        ),
+        Command(
+            "What would HBase's DumpReplicationQueues say of the last night's queues, had it no errors?",
+            (start, "dump-queues", "--snapshot", str(places.snapshot(NIGHTS)), "--distributed", "--hdfs"),
+        ),
+        Command(
+            "Plan the migration of these queues from ZooKeeper to HBase 3.",
+            (start, "plan-migration", "--snapshot", str(places.old_snapshot)),
         ),
         Command(
             "Query the tables with nothing but Spark and Delta.",

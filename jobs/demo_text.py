@@ -51,7 +51,11 @@ class Place:
 
 
 def demo_text(
-    nights: Sequence[RunSummary], seconds: float, places: Sequence[Place], commands: Sequence[Command]
+    nights: Sequence[RunSummary],
+    seconds: float,
+    places: Sequence[Place],
+    commands: Sequence[Command],
+    tastes: Sequence[tuple[str, Sequence[str]]] = (),
 ) -> str:
     """The demo's answer for eyes.
 
@@ -60,6 +64,7 @@ def demo_text(
         seconds: how long it took.
         places: what was written where.
         commands: what to try next.
+        tastes: of what other jobs say of the last night: title and lines.
     """
     last = nights[-1]
     took = f"walsafe demo: {len(nights)} nights of a generated cluster, captured and decided in {seconds:.0f} s."
@@ -69,6 +74,7 @@ def demo_text(
         _block(f"Why, on night {len(nights)}", _table(_reason_rows(last.totals))),
         _block("Who holds most, and what would free it", _holder_lines(last)),
         _block(f"Findings on night {len(nights)}, worst first", _finding_lines(last.findings)),
+        *(_block(title, lines) for title, lines in tastes),
         _block("Where it lies", _table([(place.what, place.where) for place in places])),
         _block("Try next", [line for command in commands for line in (f"# {command.purpose}", str(command))]),
     ]

@@ -15,8 +15,9 @@ Reads the WALs themselves, where they lie, and tells
                  that its peer wants by its tables and the families' replication scopes
 
 A snapshot (see capture) says which files there are, its queues where they stand, its peers what they want. Without
-a restriction all files are read that some queue still needs: terabytes, if terabytes are pinned. It only reads;
-memory does not grow with the files. Executors need Python here, and Java, which they have (docs/inspect-wals.md).
+a restriction all files are read that some queue still needs: terabytes, if terabytes are pinned. Queues may be in
+hbase:replication or in ZooKeeper, where each names what it needs. It only reads; memory does not grow with the
+files. Executors need Python here, and Java, which they have (docs/inspect-wals.md).
 
 Exit code 5: a queue is stuck (a headerless or broken WAL at its head, an offset inside of an entry), and this is new.
 

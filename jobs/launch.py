@@ -16,10 +16,11 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from jobs import class_archive, class_archive_writer
 from jobs.archive import build_archive
 from jobs.entry import OUTPUT_FILE_ENV, Invocation, parse
 from jobs.entry import main as run_here
-from jobs.registry import JOBS
+from jobs.registry import JOBS, Entry
 from jobs.result_file import local_path
 from jobs.stop_file import STOP_FILE_ENV
 from jobs.submit import (
@@ -31,9 +32,11 @@ from jobs.submit import (
     result_location,
     submit_command,
 )
-from pipelines.domain.errors import EXIT_USAGE, UnavailableError, UsageError, WalsafeError
+from pipelines.domain.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UnavailableError, UsageError, WalsafeError
 
 PROJECT = Path(__file__).resolve().parent.parent
+
+_DECIDED = (EXIT_DONE, EXIT_PARTIAL)
 
 # What the JVM and Spark print at every start, before any logging configuration applies.
 _NOISE = re.compile(
@@ -75,6 +78,8 @@ def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, s
         location = Path(hadoop_conf) if hadoop_conf else None
         result = result_location(settings, location, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
         job += ["--result", result]
+    entry = JOBS[invocation.name]
+    classes, unfinished = _classes(settings, entry, java, spark_home)
     with tempfile.TemporaryDirectory(prefix="walsafe-") as folder:
         command = submit_command(
             spark_home / "bin" / "spark-submit",
@@ -84,13 +89,31 @@ def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, s
             settings,
             job,
             scratch=Path(folder),
-            small=JOBS[invocation.name].small,
+            small=entry.small,
             ship=ship,
+            classes=classes,
         )
         if settings.cluster_mode:
             return _in_cluster(command, environment, spark_home, result, invocation)
-        stop = Path(folder, "stop") if JOBS[invocation.name].gentle else None
-        return _in_client(command, environment, Path(folder, "answer"), stop)
+        stop = Path(folder, "stop") if entry.gentle else None
+        code = _in_client(command, environment, Path(folder, "answer"), stop)
+    if unfinished is not None:
+        archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
+        class_archive_writer.keep(unfinished, archive, ended_well=code in _DECIDED)
+    return code
+
+
+def _classes(settings: Settings, entry: Entry, java: Path, spark_home: Path) -> tuple[str, Path | None]:
+    """Java's options for the archive of loaded classes; and the file that the JVM will leave, if it is to leave one."""
+    if not settings.local:
+        return "", None
+    archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
+    if archive.is_file() or not entry.archives_classes or not os.access(archive.parent, os.W_OK):
+        return class_archive.reading(archive), None
+    sys.stderr.write(
+        f"walsafe: this once also keeping Java's loaded classes in {archive.parent}: later starts are faster\n"
+    )
+    return class_archive_writer.writing(archive)
 
 
 def child_environment(environ: Mapping[str, str], settings: Settings, spark_home: Path, java: Path) -> dict[str, str]:

@@ -43,12 +43,15 @@ class Entry:
         help: one line for the overview; the module's HELP.
         small: never decides a large listing, so the JVM may skip its optimizing compiler for a faster start.
         gentle: on Ctrl-C it ends after the batch it is at.
+        archives_classes: the first one leaves Java's archive of loaded classes: it loads nearly all that any job loads,
+            and nobody's night waits for it.
     """
 
     module: str
     help: str
     small: bool = False
     gentle: bool = False
+    archives_classes: bool = False
 
     def load(self) -> Job:
         """Imports the job."""
@@ -56,7 +59,12 @@ class Entry:
 
 
 JOBS: dict[str, Entry] = {
-    "demo": Entry("jobs.demo", "everything below on a generated cluster, then says what to look at", small=True),
+    "demo": Entry(
+        "jobs.demo",
+        "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration",
+        small=True,
+        archives_classes=True,
+    ),
     "capture": Entry("jobs.capture", "take a snapshot of a live cluster"),
     "reconcile": Entry("jobs.reconcile", "decide which oldWALs are delete-safe; write the list, tables, report"),
     "explain": Entry(
@@ -73,6 +81,65 @@ JOBS: dict[str, Entry] = {
         "jobs.inspect_wals",
         "look into the WALs that queues still have to read: whose edits, and what peers want of them",
     ),
+    "audit-queues": Entry(
+        "jobs.audit_queues",
+        "what state every replication queue is in, who claimed it when, and how orphans can be claimed",
+    ),
+    "dump-queues": Entry(
+        "jobs.dump_queues", "replication queues as HBase's DumpReplicationQueues prints them, the cluster up or down"
+    ),
+    "plan-migration": Entry(
+        "jobs.plan_migration",
+        "before an upgrade to HBase 3: what the migration of the queues would write, drop and stumble over",
+        small=True,
+    ),
+    "verify-migration": Entry(
+        "jobs.verify_migration",
+        "after an upgrade to HBase 3: whether hbase:replication has what ZooKeeper had, row by row",
+        small=True,
+    ),
+    "plan-syncup": Entry(
+        "jobs.plan_syncup",
+        "what ReplicationSyncUp (HBase 3) would ship with the source cluster down, and what it would lose",
+        small=True,
+    ),
+    "split-verify": Entry(
+        "jobs.split_verify",
+        "prove that two copies of a Pegasus table hold the same rows: before and after a split, or two clusters",
+    ),
+    "split-simulate": Entry(
+        "jobs.split_simulate", "make a model of Pegasus's partition split break: every failure, every order of events"
+    ),
+    "split-demo": Entry(
+        "jobs.split_demo", "a split of a simulated Pegasus table with one row lost, found by split-verify", small=True
+    ),
+    "split-stale": Entry(
+        "jobs.split_stale", "what Pegasus's compaction filter would drop after a partition split, and why"
+    ),
     "maintain": Entry("jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"),
     "simulate": Entry("jobs.simulate", "try to make the rule lose data: random histories of a model cluster, by seed"),
+    "split-preflight": Entry(
+        "jobs.split_preflight", "may these Pegasus tables be split now? blockers and warnings", small=True
+    ),
+    "split-audit-config": Entry(
+        "jobs.split_audit_config",
+        "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas",
+        small=True,
+    ),
+    "split-audit-log": Entry(
+        "jobs.split_audit_log",
+        "Pegasus's private logs: parent against child by decree, late writes, and which logs are delete-safe",
+    ),
+    "split-run": Entry(
+        "jobs.split_run", "split a Pegasus table offline, by any power of two, into files for a bulk load"
+    ),
+    "split-route": Entry(
+        "jobs.split_route",
+        "what clients of a Pegasus table were told during a split, or would be told: rejected, misused, accepted",
+        small=True,
+    ),
+    "split-plan": Entry(
+        "jobs.split_plan",
+        "what a split of a Pegasus table would yield: sizes, skew, hash keys too hot for any split, doublings needed",
+    ),
 }

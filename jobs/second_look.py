@@ -10,6 +10,7 @@ from pipelines.domain.delete_list import Manifest
 from pipelines.domain.errors import RefusedError
 from pipelines.domain.run_summary import RunKey
 from pipelines.domain.settings import Settings
+from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.ports import Clock, FileBatch, FileSource
 from pipelines.ports_cleanup import WalStore
 from pipelines.ports_cleanup_audit import Looked, Planned
@@ -23,8 +24,9 @@ from pipelines.transforms.clean_plan import ARCHIVE, clean_plan, listed_paths, p
 from pipelines.transforms.decision_frames import decision_frames
 from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.verdicts import looked_up, with_answers
-from pipelines.use_cases.capture import Patience, Sources, capture
+from pipelines.use_cases.capture import Patience, Sources
 from pipelines.use_cases.capture import Subject as Cluster
+from pipelines.use_cases.capture_zookeeper import ZooKeeperSources, capture_either
 from pipelines.use_cases.reconcile_cases import cases
 from schemas.snapshot_files import SNAPSHOT_FILES
 
@@ -54,7 +56,7 @@ class FilesBelow:
 
 @dataclass(frozen=True)
 class CaptureParts:
-    """What a capture is made of; see `pipelines.use_cases.capture`.
+    """What a capture is made of; see `pipelines.use_cases.capture` and `capture_zookeeper`.
 
     Attributes:
         settings: of reconcile: the same opt-ins hold.
@@ -62,7 +64,7 @@ class CaptureParts:
     """
 
     cluster: Cluster
-    sources: Sources
+    sources: Sources | ZooKeeperSources
     settings: Settings
     patience: Patience
     clock: Clock
@@ -118,9 +120,9 @@ class CaptureAgain:
     def _look(self, files: FileSource) -> tuple[Looked, DataFrame]:
         parts = self._parts
         self._looks += 1
-        sources = replace(parts.sources, files=files)
+        sources: Sources | ZooKeeperSources = replace(parts.sources, files=files)
         with SnapshotWriter(parts.target(f"{self._scratch.uri}/{self._looks}")) as writer:
-            captured = capture(parts.cluster, sources, writer, clock=parts.clock, patience=parts.patience)
+            captured = capture_either(parts.cluster, sources, writer, clock=parts.clock, patience=parts.patience)
         reader = SnapshotDirectories(self._spark, parts.settings.row_layout)
         (opened,) = reader.open([captured.uri])
         if opened.snapshot is None:
@@ -139,16 +141,24 @@ class CaptureAgain:
             peer_ids=tuple(sorted(peer.peer_id for peer in captured.snapshot.peers)),
             snapshot_sha256=opened.sha256 or "",
             files=(),
-            add_peer_running=any(
-                flags is None or flags.add_peer_running is not False
-                for flags in (captured.snapshot.flags, captured.snapshot.flags_2)
-            ),
+            add_peer_running=_may_add_peer(captured.snapshot),
         )
         return looked, decisions
 
     def _nothing(self) -> DataFrame:
         empty = local_frame(self._spark, [], SNAPSHOT_FILES).select("path", "length", "modification_time")
         return empty.selectExpr("*", "CAST(NULL AS STRING) AS verdict", "CAST(NULL AS STRING) AS reason")
+
+
+def _may_add_peer(snapshot: Snapshot) -> bool:
+    """Whether a peer is being added, as far as that has a say.
+
+    Where queues are in ZooKeeper nobody needs to ask: a peer that is added gets the WALs that are being written then,
+    and each file was archived before the queues were read.
+    """
+    if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+        return False
+    return any(flags is None or flags.add_peer_running is not False for flags in (snapshot.flags, snapshot.flags_2))
 
 
 def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> None:

@@ -1,21 +1,28 @@
 """The one module that builds a SparkSession.
 
 Under spark-submit the user's settings come from `conf/spark-defaults.conf` and the command line; here stands only
-what the result's correctness needs. `local_session` is for tests and benchmarks, which start without spark-submit.
+what the result's correctness needs. `local_session` is for tests and benchmarks, which start without spark-submit and
+measure what users have: the same file's settings.
 """
 
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from py4j.protocol import Py4JJavaError
+import pyspark
+from py4j.java_gateway import JavaMember
+from py4j.protocol import STATIC_PREFIX, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from jobs.submit import QUICK_START, long_run
+from jobs import class_archive
+from jobs.submit import QUICK_START, long_run, read_properties
 from pipelines.domain.errors import UnavailableError, UsageError
 
+_ASKED_OFTEN = ("org.apache.spark.sql.functions", "functions", "PythonUtils")
 PROJECT = Path(__file__).resolve().parent.parent
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -28,34 +35,12 @@ REQUIRED = {
     "spark.sql.ansi.enabled": "true",
 }
 
-ALL_DIFFERENT = ("path", "modification_time", "length", "wal_timestamp")
-
-# Settings for one small machine (measured: a six-table job takes half the time of Spark's defaults).
-SMALL_MACHINE = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
+# What a session without spark-submit needs besides `conf/spark-defaults.conf`.
+_ON_ONE_HOST = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "2",
     # Spark would take 64 MiB of heap for each broadcast of a hashed table, however small
     "spark.buffer.pageSize": "4m",
-    # pieces of a listing small enough to share out evenly between a few cores
-    "spark.sql.files.minPartitionNum": "8",
-    # PySpark would ask the JVM several times more for each column, to tell in errors where it was written
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
-    "spark.sql.parquet.compression.codec": "zstd",
-    # an instant as one number, and not as twelve bytes that only Hive and Impala of old need
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # nearly every value differs from every other: Parquet would learn so anew for each row group
-    **{f"spark.hadoop.parquet.enable.dictionary#{name}": "false" for name in ALL_DIFFERENT},
-    # nobody reads them
-    "spark.hadoop.parquet.size.statistics.enabled": "false",
-    # what is sorted already is grouped row by row, without a table of the groups
-    "spark.sql.execution.replaceHashWithSortAgg": "true",
-    # a job writes one day: its rows need not be sorted by day
-    "spark.sql.maxConcurrentOutputFileWriters": "8",
 }
 
 
@@ -76,12 +61,14 @@ def submitted_session(name: str) -> SparkSession:
         raise UsageError("no Spark master: start walsafe with ./spark-submit.sh JOB, which sets one")
     extensions = _with_delta(conf.get("spark.sql.extensions", "") or "")
     try:
-        return SparkSession.builder.appName(name).config("spark.sql.extensions", extensions).getOrCreate()
+        session = SparkSession.builder.appName(name).config("spark.sql.extensions", extensions).getOrCreate()
     except Py4JJavaError as error:
         cause = str(error.java_exception.toString()).partition("\n")[0]
         raise UnavailableError(
             f"Spark did not start on {conf.get('spark.master')}: {cause}; see the log above, then try again"
         ) from error
+    _know_by_name(session)
+    return session
 
 
 def local_session(
@@ -111,8 +98,10 @@ def local_session(
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("LOG4J_CONFIGURATION_FILE", str(PROJECT / "conf" / "log4j2.properties"))
     settings = {
-        **SMALL_MACHINE,
+        **read_properties((PROJECT / "conf" / "spark-defaults.conf").read_text(encoding="utf-8")),
+        **_ON_ONE_HOST,
         **REQUIRED,
+        "spark.master": f"local[{cores}]",
         "spark.sql.extensions": DELTA_EXTENSION,
         "spark.jars": ",".join(map(str, jars)),
         "spark.driver.memory": memory,
@@ -120,11 +109,33 @@ def local_session(
         "spark.local.dir": str(work / "spark"),
         **(extra or {}),
     }
-    settings.setdefault("spark.driver.defaultJavaOptions", QUICK_START if quick_start else long_run(PROJECT))
-    builder = SparkSession.builder.master(f"local[{cores}]").appName("walsafe")
+    java = QUICK_START if quick_start else long_run(PROJECT)
+    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} {_classes()}".rstrip())
+    builder = SparkSession.builder.appName("walsafe")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    _know_by_name(session)
+    return session
+
+
+def _know_by_name(session: SparkSession) -> None:
+    """Spares PySpark every third question to the JVM: for each expression it asks what `functions` is, and has."""
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
+    for name in _ASKED_OFTEN:
+        java_class = getattr(jvm, name)
+        owner, client = STATIC_PREFIX + java_class._fqn, java_class._gateway_client  # noqa: SLF001
+        vars(java_class).update({method: JavaMember(method, None, owner, client) for method in dir(java_class)})
+        vars(jvm)[name] = java_class
+
+
+def _classes() -> str:
+    """Java's options for the archive of loaded classes that an earlier job left; empty when none did."""
+    command = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else shutil.which("java")
+    if command is None:
+        return ""
+    java_home = Path(command).resolve().parent.parent
+    return class_archive.reading(class_archive.archive_of(PROJECT, java_home, Path(pyspark.__file__).resolve().parent))
 
 
 def _with_delta(extensions: str) -> str:

@@ -144,6 +144,7 @@ def submit_command(
     scratch: Path,
     small: bool = False,
     ship: Sequence[Path] = (),
+    classes: str = "",
 ) -> list[str]:
     """The whole spark-submit command.
 
@@ -157,6 +158,7 @@ def submit_command(
         scratch: a folder that goes when the job has ended.
         small: start fast rather than run fast (the JVM's optimizing compiler stays off).
         ship: files of this machine that a driver elsewhere needs.
+        classes: Java's options for an archive of loaded classes, where the driver's options are ours.
     """
     own = {
         "--jars": [str(jar) for jar in sorted((project / ".jars").glob("*.jar"))],
@@ -170,7 +172,8 @@ def submit_command(
         # every table is named by its path; the catalog's own folder would be left behind where the user stands
         command += ["--conf", f"spark.sql.warehouse.dir={scratch / 'warehouse'}"]
     if settings.local and "spark.driver.defaultJavaOptions" not in settings.values:
-        command += ["--conf", f"spark.driver.defaultJavaOptions={QUICK_START if small else long_run(project)}"]
+        options = f"{QUICK_START if small else long_run(project)} {classes}".rstrip()
+        command += ["--conf", f"spark.driver.defaultJavaOptions={options}"]
     command += user.rest
     for option, files in own.items():
         listed = [entry for entry in user.shipped.get(option, "").split(",") if entry] + files

@@ -15,7 +15,9 @@ from jobs.capture_config import (
     FsimageFilesSection,
     HadoopFilesSection,
     HBaseQueuesSection,
+    HFilesQueuesSection,
     LsFilesSection,
+    OfflineStateSection,
     SimulatedSection,
     ThriftQueuesSection,
     WebHdfsFilesSection,
@@ -40,8 +42,10 @@ from pipelines.sources.saved_text import SavedFiles, lines_of
 from pipelines.sources.simulated_cluster import SimulatedQueues, SimulatedState
 from pipelines.sources.thrift_queues import ThriftQueues
 from pipelines.sources.wal_tree import WalTree
+from pipelines.sources.watched_listing import WatchedListing
 from pipelines.sources.webhdfs_files import WebHdfsLister
 from pipelines.use_cases.capture import Sources
+from pipelines.use_cases.capture_offline import OfflineSources
 from pipelines.use_cases.capture_zookeeper import ZooKeeperSources
 
 ThingT = TypeVar("ThingT", HadoopLister, HBaseClient, SavedFiles)
@@ -68,13 +72,16 @@ class CaptureWiring:
         self._hadoop = HadoopJvm.of(spark)
         self._stack = stack
 
-    def sources(self) -> Sources | ZooKeeperSources:
+    def sources(self) -> Sources | ZooKeeperSources | OfflineSources:
         """All of them; nothing is read yet."""
-        queues = self._section.queues
-        return self._zookeeper(queues) if isinstance(queues, ZooKeeperQueuesSection) else self.table_sources()
+        state = self._section.state
+        return self._offline(state) if isinstance(state, OfflineStateSection) else self.live_sources()
 
-    def table_sources(self) -> Sources:
-        """Those of a cluster whose queues are in a table."""
+    def live_sources(self) -> Sources | ZooKeeperSources:
+        """Those of a cluster that is not known to be down; nothing is read yet."""
+        queues = self._section.queues
+        if isinstance(queues, ZooKeeperQueuesSection):
+            return self._zookeeper(queues)
         state = self._state()
         files, directories = self._files(state)
         return Sources(files, directories, self._queues(), state)
@@ -161,10 +168,43 @@ class CaptureWiring:
             state: PeerSource = ZooKeeperState(queues, self._hadoop, self._section.hbase.site or "")
         else:
             state = self._state()
-        return ZooKeeperSources(self._listing(), queues, state)
+        listing = self._listing()
+        if isinstance(listing, WalTree):
+            return ZooKeeperSources(listing, listing, queues, state)
+        watched = WatchedListing(listing)
+        return ZooKeeperSources(watched, watched, queues, state)
+
+    def _offline(self, section: OfflineStateSection) -> OfflineSources:
+        from pipelines.sources.hbase_library import HBaseLibrary  # noqa: PLC0415 - for clusters that are down alone
+        from pipelines.sources.hfile_table import HFileTable  # noqa: PLC0415
+        from pipelines.sources.offline_state import OfflineCluster  # noqa: PLC0415
+        from pipelines.sources.zookeeper_client import ZooKeeperClient  # noqa: PLC0415
+        from pipelines.sources.zookeeper_queues import ZooKeeperQueues  # noqa: PLC0415
+        from pipelines.sources.zookeeper_state import ZooKeeperState  # noqa: PLC0415
+
+        client = ZooKeeperClient(
+            section.quorum, section.timeout, section.digest.get_secret_value() if section.digest else None
+        )
+        self._stack.callback(client.close)
+        peers = ZooKeeperState(
+            ZooKeeperQueues(client, section.parent, section.replication),
+            self._hadoop,
+            self._section.hbase.site or "",
+            "capture.state",
+        )
+        state = OfflineCluster(peers, client, self._hadoop, self._wal_root, section.parent, section.replication)
+        tree = self._listing()
+        directories = tree if isinstance(tree, WalTree) else self._hadoop_tree({})
+        queues, table = self._section.queues, None
+        if isinstance(queues, HFilesQueuesSection):
+            library = HBaseLibrary(self._hadoop, queues.jars, f"HBase of cluster {self._cluster}")
+            self._stack.callback(library.close)
+            table = HFileTable(library, state.root(), queues.table)
+            self._stack.callback(table.close)
+        return OfflineSources(tree, directories, table or self._queues(), table, state)
 
     def _listing(self) -> FileSource:
-        """The listing alone, where nobody asks for the directories of live servers."""
+        """The listing alone; of saved ones `WatchedListing` tells the directories of live servers."""
         section = self._section.files
         if isinstance(section, WebHdfsFilesSection):
             return WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
@@ -204,7 +244,7 @@ class CaptureWiring:
 @contextmanager
 def capture_sources(
     cluster: str, wal_root: str, section: CaptureSection, spark: SparkSession
-) -> Iterator[Sources | ZooKeeperSources]:
+) -> Iterator[Sources | ZooKeeperSources | OfflineSources]:
     """The sources that the configuration names, open until the block ends."""
     with ExitStack() as stack:
         yield CaptureWiring(cluster, wal_root, section, spark, stack).sources()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from getpass import getuser
 
-from jobs.capture_config import CaptureSection, WebHdfsFilesSection, ZooKeeperQueuesSection
+from jobs.capture_config import CaptureSection, WebHdfsFilesSection
 from jobs.cleanup_config import CleanSection
 from jobs.config import Config, load_config
 from jobs.context import JobContext
@@ -48,7 +48,7 @@ def cleanup(
         UsageError: the configuration is not that cluster's, or lacks what a clean-up needs.
     """
     config = load_config(config_file, context)
-    section, wal_root, quarantine = _checked(config, config_file, cluster)
+    section, wal_root, quarantine = checked(config, config_file, cluster)
     identity = uuid.uuid4().hex
     host = socket.gethostname()
     place = CleanupPlace(
@@ -68,7 +68,7 @@ def cleanup(
         stack.callback(store.close)
         parts = CaptureParts(
             cluster=Subject(cluster, wal_root, host),
-            sources=CaptureWiring(cluster, wal_root, section, spark, stack).table_sources(),
+            sources=CaptureWiring(cluster, wal_root, section, spark, stack).live_sources(),
             settings=config.settings(),
             patience=Patience(
                 section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000)
@@ -95,7 +95,17 @@ def cleanup(
         )
 
 
-def _checked(config: Config, name: str, cluster: str) -> tuple[CaptureSection, str, CleanSection]:
+def checked(config: Config, name: str, cluster: str) -> tuple[CaptureSection, str, CleanSection]:
+    """What a clean-up needs of the configuration.
+
+    Args:
+        config: the whole.
+        name: of its file, for messages.
+        cluster: as `--cluster` says.
+
+    Raises:
+        UsageError: a part is missing, of another cluster, or no look at the cluster as it is now.
+    """
     if config.cluster is None or config.wal_root is None or config.capture is None or config.clean is None:
         keys = ("cluster", "wal_root", "capture", "clean")
         missing = next(key for key in keys if getattr(config, key) is None)
@@ -109,16 +119,11 @@ def _checked(config: Config, name: str, cluster: str) -> tuple[CaptureSection, s
                 f"{name}: capture.{key}.source {section.source!r} is an answer of earlier. A clean-up looks at the "
                 "cluster as it is now: give it a configuration with live sources"
             )
-    if isinstance(capture.queues, ZooKeeperQueuesSection):
-        raise UsageError(
-            f"{name}: a clean-up of a cluster whose queues are in ZooKeeper is not built; use the delete-safe list by "
-            "hand (docs/runbook.md)"
-        )
     check_quarantine(config.clean.quarantine, config.wal_root)
     return capture, config.wal_root, config.clean
 
 
-_EXPORTED = {"files": {"fsimage", "ls"}, "queues": {"cells", "export"}, "state": {"export"}}
+_EXPORTED = {"files": {"fsimage", "ls"}, "queues": {"cells", "export", "hfiles"}, "state": {"export", "offline"}}
 
 
 def _store(

@@ -1,6 +1,7 @@
 """Wires inspect-wals: Spark's executors as readers, the lake as memory."""
 
 from jobs.context import JobContext
+from pipelines.domain.wal_contents.rows import INSPECTION_SUFFIX
 from pipelines.sinks.delta_tables import DeltaTables
 from pipelines.sources.past_inspections import LakeInspections
 from pipelines.sources.snapshot_dir import SnapshotDirectories
@@ -22,6 +23,6 @@ def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | N
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         contents=SparkWalContents(spark),
         tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeInspections(spark, lake) if lake else None,
+        past=LakeInspections(spark, lake, INSPECTION_SUFFIX) if lake else None,
     )
     return inspect_wals(request, ports)

@@ -82,3 +82,11 @@ def java_errors(what: str) -> Iterator[None]:
         raise UnavailableError(f"{what}: {cause}; put it right and try again") from error
     except (Py4JNetworkError, Py4JError) as error:
         raise UnavailableError(f"{what}: Spark's JVM did not answer ({java_cause(error)}); try again") from error
+
+
+def hadoop_configuration(hadoop: HadoopJvm) -> str:
+    """The driver's Hadoop configuration, as the text of a `core-site.xml`."""
+    with java_errors("Hadoop's configuration"):
+        writer = hadoop.view.java.io.StringWriter()
+        hadoop.conf.writeXml(writer)
+        return str(writer.toString())

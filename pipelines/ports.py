@@ -1,10 +1,12 @@
 """The Protocols that use cases receive. Reader ports have no delete and no rename."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from pipelines.domain.crash_procedures import Crashes
+from pipelines.domain.neighbours.backup import BackupSession
+from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
@@ -101,6 +103,18 @@ class ZnodeSource(CaptureSource, Protocol):
         """
         ...
 
+    def cluster_id(self) -> str | None:
+        """The id of the HBase that lives there; None where it has a form of old.
+
+        Raises:
+            UnavailableError, UsageError: as `znodes`.
+        """
+        ...
+
+    def online(self, step: str) -> frozenset[ServerName] | None:
+        """Servers that are online, by their own znodes; `step` is `online` or `online-2`. None = there are no such."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
@@ -126,6 +140,14 @@ class PeerSource(CaptureSource, Protocol):
 
     def peers(self) -> tuple[Peer, ...]:
         """All replication peers."""
+        ...
+
+    def backups(self) -> tuple[BackupSession, ...] | None:
+        """The backups that boundaries are made of, read in step `peers`, never before the files; None = unknown."""
+        ...
+
+    def barriers(self) -> tuple[RegionBarriers, ...] | None:
+        """The barriers of all regions, read in step `peers`, before the queues; None = unknown."""
         ...
 
 
@@ -166,6 +188,10 @@ class SnapshotSink(Protocol):
 
     def znodes(self, name: str, znodes: Iterable[Znode]) -> int:
         """The same for a reading of ZooKeeper."""
+        ...
+
+    def documents(self, name: str, documents: Iterable[Mapping[str, object]]) -> int:
+        """The same for an extra: one JSON document a line."""
         ...
 
     def finish(self, snapshot: Snapshot) -> str:

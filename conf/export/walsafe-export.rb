@@ -18,6 +18,7 @@ Option = org.apache.hadoop.hbase.ClusterMetrics::Option
 CONF = Hbase.HBaseConfiguration.create
 CONNECTION = Client.ConnectionFactory.createConnection(CONF)
 ADMIN = CONNECTION.getAdmin
+BACKUPS = Hbase.TableName.valueOf(CONF.get('hbase.backup.system.table.name', 'backup:system'))
 QUEUES = Hbase.TableName.valueOf(CONF.get('hbase.replication.queue.table.name', 'hbase:replication'))
 
 def now
@@ -120,27 +121,51 @@ def base64(bytes)
   Base64.strict_encode64(String.from_java_bytes(bytes))
 end
 
-def scan_queues(out)
+# Every cell that a scan gives, one a line as the block puts it, and the count of rows at the end.
+def scan_table(out, table, scan)
   rows = 0
   last = nil
-  if ADMIN.tableExists(QUEUES)
-    scan = Client.Scan.new
-    scan.setCaching(500)
-    scan.setBatch(1000)
-    scanner = CONNECTION.getTable(QUEUES).getScanner(scan)
-    while (result = scanner.next)
-      row = base64(result.getRow)
-      rows += 1 unless row == last
-      last = row
-      result.listCells.each do |cell|
-        util = Hbase.CellUtil
-        out.puts JSON.generate(row: row, family: base64(util.cloneFamily(cell)),
-                               qualifier: base64(util.cloneQualifier(cell)), value: base64(util.cloneValue(cell)))
-      end
-    end
-    scanner.close
+  scan.setCaching(500)
+  scanner = CONNECTION.getTable(table).getScanner(scan)
+  while (result = scanner.next)
+    row = base64(result.getRow)
+    rows += 1 unless row == last
+    last = row
+    result.listCells.each { |cell| out.puts JSON.generate(yield(row, cell)) }
   end
+  scanner.close
   out.puts "#{rows} row(s)"
+end
+
+def whole_cell(row, cell)
+  util = Hbase.CellUtil
+  { row: row, family: base64(util.cloneFamily(cell)), qualifier: base64(util.cloneQualifier(cell)),
+    value: base64(util.cloneValue(cell)) }
+end
+
+def scan_queues(out)
+  return out.puts('0 row(s)') unless ADMIN.tableExists(QUEUES)
+
+  scan = Client.Scan.new
+  scan.setBatch(1000)
+  scan_table(out, QUEUES, scan) { |row, cell| whole_cell(row, cell) }
+end
+
+# Sessions of HBase backup: what the next incremental backup still needs.
+def scan_backups(out)
+  scan = Client.Scan.new
+  scan.addFamily('session'.to_java_bytes)
+  scan_table(out, BACKUPS, scan) { |row, cell| whole_cell(row, cell) }
+end
+
+# Where ranges of serial replication begin, all versions: one a time that the region was opened.
+def scan_barriers(out)
+  scan = Client.Scan.new
+  scan.addColumn('rep_barrier'.to_java_bytes, 'seqnumDuringOpen'.to_java_bytes)
+  scan.readAllVersions
+  scan_table(out, Hbase.TableName::META_TABLE_NAME, scan) do |row, cell|
+    { row: row, timestamp: cell.getTimestamp, value: base64(Hbase.CellUtil.cloneValue(cell)) }
+  end
 end
 
 def setting(name, default)
@@ -149,9 +174,13 @@ end
 
 part('online') { |out| out.puts JSON.generate(servers: online) }
 part('crashing') { |out| out.puts JSON.generate(active_master: active_master, procedures: JSON.generate(procedures)) }
+peers = []
 part('peers') do |out|
-  out.puts JSON.generate(peers: ADMIN.listReplicationPeers.map { |one| peer(one) }, flags: flags(procedures))
+  peers = ADMIN.listReplicationPeers.map { |one| peer(one) }
+  out.puts JSON.generate(peers: peers, flags: flags(procedures))
 end
+part('backup') { |out| scan_backups(out) } if CONF.getBoolean('hbase.backup.enable', false) && ADMIN.tableExists(BACKUPS)
+part('barriers') { |out| scan_barriers(out) } if peers.any? { |one| one[:serial] }
 part('queues-1') { |out| scan_queues(out) }
 part('queues-2') { |out| scan_queues(out) }
 part('online-2') { |out| out.puts JSON.generate(servers: online) }

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from pipelines.domain.crash_procedures import REMEMBERED_MS
 from pipelines.domain.replication_queues import QueueId
-from pipelines.domain.snapshot import Snapshot, Step, format_instant
+from pipelines.domain.snapshot import Membership, Peer, Snapshot, Step, format_instant
 
 CAPTURE_ORDER = (
     "files",
@@ -97,29 +97,32 @@ def _between_looks(steps: Sequence[Step]) -> int:
     return second.finished_at - first.started_at if first and second else 0
 
 
-def stranger(snapshot: Snapshot, rows: frozenset[QueueId]) -> str | None:
-    """Why WAL root, HBase and queue table cannot be those of one cluster, or None.
+def stranger(membership: Membership, peers: Sequence[Peer], rows: frozenset[QueueId]) -> str | None:
+    """Why WAL root, HBase and queues cannot be those of one cluster, or None.
 
     Files of one cluster judged by another's queues would all look deletable. Every online server keeps a WAL
     open, so it has a directory below `WALs/`; and in a cluster with peers some queue belongs to a server it knows.
 
     Args:
-        snapshot: its first membership and its peers are looked at.
-        rows: the queue rows of both scans.
+        membership: the first reading.
+        peers: all there are.
+        rows: the queues of both scans.
     """
-    membership = snapshot.membership
-    if membership is None:
-        return None
     directories = {directory.server for directory in membership.wal_directories}
-    if membership.online and directories and membership.online.isdisjoint(directories):
+    if membership.online and not directories:
+        return (
+            f"no server has a directory below WALs/, although {min(membership.online)} is online: wal_root belongs to "
+            "another cluster than HBase's answers, or the listing leaves WALs/ out"
+        )
+    if membership.online and membership.online.isdisjoint(directories):
         return (
             f"no online server (such as {min(membership.online)}) has a directory below WALs/ (there is "
             f"{min(directories)}): wal_root belongs to another cluster than HBase's answers"
         )
     known = membership.online | membership.crashing | directories
-    if snapshot.peers and rows and known and not any(row.owner in known for row in rows):
+    if peers and rows and known and not any(row.owner in known for row in rows):
         return (
-            f"no queue row (such as {min(map(str, rows))}) belongs to a server that HBase knows ({min(known)} …): "
+            f"no queue (such as {min(map(str, rows))}) belongs to a server that HBase knows ({min(known)} …): "
             "queues are read from another cluster than HBase's answers"
         )
     return None

@@ -30,10 +30,15 @@ class QueueRow:
     """One row key, merged over the passes that have it: the smaller need of each group counts.
 
     A group that one of those passes lacks has no offset here: it needs everything.
+
+    Attributes:
+        offsets: by WAL group, where the queue stands.
+        wals: position by name of each WAL that it has; None = WALs are told by offsets, as in `hbase:replication`.
     """
 
     queue: QueueId
     offsets: Mapping[str, GroupOffset]
+    wals: Mapping[str, int] | None = None
 
     def need(self, group: str) -> int:
         """Smallest WAL timestamp of the group that this row still needs, ms; NEEDS_ALL without an offset."""

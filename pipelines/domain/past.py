@@ -31,6 +31,7 @@ class PastNight:
         offsets: by (peer, source server, group).
         held_by_peer: bytes under oldWALs held by each peer, alone or with others.
         findings: by key; only of the newest earlier night.
+        peer_ids: the peers that existed.
     """
 
     run_id: str
@@ -38,3 +39,4 @@ class PastNight:
     offsets: Mapping[tuple[str, str, str], PastOffset] = field(default_factory=dict)
     held_by_peer: Mapping[str, int] = field(default_factory=dict)
     findings: Mapping[str, PastFinding] = field(default_factory=dict)
+    peer_ids: frozenset[str] = frozenset()

@@ -41,7 +41,10 @@ REASON_WORDS: Mapping[str, Words] = {
     ),
     "PROCEDURE_WAL": Words("a procedure WAL past its TTL"),
     "MASTER_LOCAL_WAL": Words("a WAL of the master's local region past its TTL"),
-    "BACKUP": Words("no backup has recorded it yet", "run an incremental backup, or end the backup set"),
+    "BACKUP": Words(
+        "the next incremental backup of HBase backup may need it",
+        "run an incremental backup, or delete backups nobody needs; the finding BACKUP_BEHIND names the root",
+    ),
     "NO_PEERS": Words("the cluster has no replication peer"),
     "META_WAL": Words("a WAL of hbase:meta, which is never replicated"),
     "POISON_NAME": Words(

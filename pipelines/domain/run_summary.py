@@ -7,9 +7,13 @@ the two equal), so one value feeds the tables, the report, the metrics and the r
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date, datetime, timezone
+from typing import TYPE_CHECKING
 
 from pipelines.domain.errors import UsageError
 from pipelines.domain.snapshot import NAME
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 STARTED = "STARTED"
 DONE = "DONE"
@@ -203,10 +207,7 @@ class RunSummary:
         return tuple(sorted(rows, key=lambda row: (-row.bytes, row.peer_id, row.owner or "", row.source or "")))
 
 
-Row = VerdictTotal | PinnedRow | QueueRow | FindingRow
-
-
-def table_row(key: RunKey, row: Row) -> Mapping[str, object]:
+def table_row(key: RunKey, row: "DataclassInstance") -> Mapping[str, object]:
     """The row with its identity columns, by column name: what a table sink takes."""
     own = {field.name: getattr(row, field.name) for field in fields(row)}
     return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, **own}

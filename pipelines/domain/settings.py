@@ -56,6 +56,7 @@ class Settings:
         stalled_nights: nights without progress of a pending offset before QUEUE_STALLED.
         growth_nights: nights of rising held bytes before GROWTH.
         growth_min_bytes: growth below this over those nights is no finding.
+        backup_age_ms: the newest backup of a root may reach so far back before BACKUP_BEHIND.
         acknowledged: known findings.
     """
 
@@ -71,6 +72,7 @@ class Settings:
     stalled_nights: int = 3
     growth_nights: int = 3
     growth_min_bytes: int = 1 << 30
+    backup_age_ms: int = 8 * DAY_MS
     acknowledged: tuple[Acknowledgement, ...] = ()
 
 

@@ -125,10 +125,22 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """HBase's backup boundaries: `host:port` (host lower-cased) to the newest WAL timestamp already backed up, ms."""
+    """What HBase backup still needs.
+
+    Attributes:
+        enabled: `hbase.backup.enable`.
+        boundaries: `host:port` (host lower-cased) to the newest WAL timestamp already backed up, ms.
+        others: the same for every server that is not among them; None = their WALs are held. Never in snapshot.json:
+            `extras/backup.jsonl` tells it (`pipelines.domain.neighbours.backup`).
+    """
 
     enabled: bool
     boundaries: Mapping[str, int] = field(default_factory=dict)
+    others: int | None = None
+
+    def boundary(self, address: str) -> int | None:
+        """The newest WAL timestamp of a server that no backup needs any more, ms; None = it may need all."""
+        return self.boundaries.get(address, self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +164,11 @@ class Snapshot:
     log_cleaner_plugins: tuple[str, ...] | None
     backup: Backup | None
     extras: tuple[str, ...]
+
+    @property
+    def listed(self) -> int:
+        """How many files the listing has."""
+        return sum(content.rows for name, content in self.contents.items() if name.startswith("files/"))
 
     def step(self, name: str) -> Step | None:
         """The step of that name, or None."""

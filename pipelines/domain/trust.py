@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from pipelines.domain.capture_order import CAPTURE_ORDER, order_fault
+from pipelines.domain.neighbours.extras import KNOWN_EXTRAS, named_extras
 from pipelines.domain.replication_queues import QueueCell
 from pipelines.domain.settings import Release
 from pipelines.domain.snapshot import Flags, Snapshot
+from pipelines.domain.syncup.facts import EXTRA as SYNC_UP
 
 
 def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
@@ -16,21 +18,21 @@ def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release:
         passes: parsed cells of queues-1 and queues-2.
         release: opt-ins of the configuration.
     """
-    return (
-        unknown_extra(snapshot)
-        or wrong_order(snapshot, CAPTURE_ORDER)
-        or _master(snapshot)
-        or _flags(snapshot)
-        or _rows(snapshot, passes, release)
-    )
+    return distrust_reading(snapshot) or _flags(snapshot) or _rows(snapshot, passes, release)
 
 
 def unknown_extra(snapshot: Snapshot) -> str | None:
     """An extra may turn DELETABLE into HELD, so one that is not understood must not be passed over."""
-    extras = sorted({*snapshot.extras, *(name for name in snapshot.contents if name.startswith("extras/"))})
+    extras = named_extras(snapshot)
+    if SYNC_UP in extras:
+        return (
+            "the cluster was down when it was captured, so nobody knows whose crash was unfinished. Such a snapshot is "
+            "for plan-syncup; capture again once HBase runs"
+        )
+    unknown = sorted(extras - KNOWN_EXTRAS)
     return (
-        f"extra {extras[0]!r} is not known to this walsafe; use the version that the capture was made for"
-        if (extras)
+        f"extra {unknown[0]!r} is not known to this walsafe; use the version that the capture was made for"
+        if unknown
         else None
     )
 
@@ -68,13 +70,33 @@ def _flags(snapshot: Snapshot) -> str | None:
     return None
 
 
-def _flag(flags: Flags, *, has_peers: bool) -> str | None:
+def migrating(snapshot: Snapshot) -> str | None:
+    """Why the queues may stand in two places: the migration from ZooKeeper is not known to have ended, or None.
+
+    Every job that reads queues refuses then (docs/migration.md); only plan-migration and verify-migration are about it.
+    """
+    return next(filter(None, (_migration(flags) for flags in (snapshot.flags, snapshot.flags_2) if flags)), None)
+
+
+def distrust_reading(snapshot: Snapshot) -> str | None:
+    """What `distrust` says of a snapshot of the table before it looks at flags and rows."""
+    return unknown_extra(snapshot) or wrong_order(snapshot, CAPTURE_ORDER) or _master(snapshot)
+
+
+def _migration(flags: Flags) -> str | None:
     if flags.migration_pending is not False:
         known = "is pending" if flags.migration_pending else "may be pending (unknown)"
         return f"a migration of the replication queues from ZooKeeper {known}. Wait until it has finished"
     if flags.zk_queue_data is not False:
         known = "is still" if flags.zk_queue_data else "may still be (unknown)"
         return f"replication queue data {known} in ZooKeeper: the migration has not finished. Wait, then capture again"
+    return None
+
+
+def _flag(flags: Flags, *, has_peers: bool) -> str | None:
+    reason = _migration(flags)
+    if reason is not None:
+        return reason
     if has_peers and flags.queue_table_exists is not True:
         known = "does not exist" if flags.queue_table_exists is False else "may not exist (unknown)"
         return f"hbase:replication {known} although peers do; HBase's own cleaner would delete everything"

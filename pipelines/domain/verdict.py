@@ -149,7 +149,7 @@ def time_to_live(view: ClusterView, kind: FileKind) -> int:
 def _backed_up(wal: WalName | None, view: ClusterView) -> bool:
     if wal is None or wal.server is None or wal.timestamp is None:
         return False
-    boundary = view.backup.boundaries.get(wal.server.address)
+    boundary = view.backup.boundary(wal.server.address)
     return boundary is not None and wal.timestamp <= boundary
 
 

@@ -186,7 +186,8 @@ def znode_document(znode: Znode) -> dict[str, str | int]:
 
 def _write_parquet(tables: Iterable[pa.Table], out: BinaryIO) -> int:
     rows = 0
-    with pq.ParquetWriter(out, FILES_SCHEMA, compression="zstd") as parquet:
+    # nearly every value differs from every other: a dictionary of them makes files larger and reading slower
+    with pq.ParquetWriter(out, FILES_SCHEMA, compression="zstd", use_dictionary=False) as parquet:
         for table in tables:
             parquet.write_table(table)
             rows += table.num_rows

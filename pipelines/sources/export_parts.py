@@ -130,3 +130,10 @@ class ExportDirectory:
                 raise UsageError(f"{error}; export.path must be a directory that walsafe-export.sh wrote") from None
             self._parts[step] = ExportPart(path, step, name)
         return self._parts[step]
+
+    def optional_part(self, name: str) -> ExportPart | None:
+        """A part that not every export has; None = it has not."""
+        try:
+            return self.part(name)
+        except UsageError:
+            return None

@@ -2,15 +2,18 @@
 
 import base64
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
 
 from pipelines.domain.errors import SnapshotError, UsageError
 from pipelines.domain.json_form import Form, read_json
-from pipelines.domain.replication_queues import Cell
+from pipelines.domain.replication_queues import Cell, Version
 from pipelines.domain.snapshot import Step
 from pipelines.sources.export_parts import ExportDirectory
 from pipelines.sources.saved_text import SavedFiles, lines_of
 
+ScannedT = TypeVar("ScannedT", Cell, Version)
 _FIELDS = ("row", "family", "qualifier", "value")
 _CLOSING = re.compile(r"([0-9]+) row\(s\)")
 
@@ -61,6 +64,19 @@ def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]
         SnapshotError: the closing line is missing or counts other rows: the scan is not whole.
         UsageError: a line that is no cell.
     """
+    return _scanned(lines, name, parse_cell)
+
+
+def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Version]:
+    """The same of a scan of one column in all its versions.
+
+    Raises:
+        SnapshotError, UsageError: as `scanned_cells`.
+    """
+    return _scanned(lines, name, parse_version)
+
+
+def _scanned(lines: Iterable[tuple[int, str]], name: str, parse: Callable[[str, str], ScannedT]) -> Iterator[ScannedT]:
     rows = 0
     last: bytes | None = None
     closed = False
@@ -73,10 +89,10 @@ def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]
                 raise SnapshotError(f"{name}: {rows} rows, but its closing line says {closing.group(1)}; export again")
             closed = True
             continue
-        cell = parse_cell(line, f"{name}, line {number}")
-        rows += cell.row != last
-        last = cell.row
-        yield cell
+        found = parse(line, f"{name}, line {number}")
+        rows += found.row != last
+        last = found.row
+        yield found
     if not closed:
         raise SnapshotError(f"{name}: the closing `N row(s)` is missing, the scan is not whole; export again")
 
@@ -87,19 +103,35 @@ def parse_cell(line: str, where: str) -> Cell:
     Raises:
         UsageError: not a cell; the message names the place.
     """
-    wrong = UsageError(
-        f'{where}: not a cell like {{"row":"<base64>","family":…,"qualifier":…,"value":…}}: {line[:120]!r}'
-    )
+    wrong = f'{where}: not a cell like {{"row":"<base64>","family":…,"qualifier":…,"value":…}}: {line[:120]!r}'
+    with _form_of(line, where, wrong) as form:
+        return Cell(*(base64.b64decode(form.any_text(field), validate=True) for field in _FIELDS))
+
+
+def parse_version(line: str, where: str) -> Version:
+    """One version of a cell as a line of JSON; times in ms since the epoch.
+
+    Raises:
+        UsageError: not one; the message names the place.
+    """
+    wrong = f'{where}: not a version like {{"row":"<base64>","timestamp":ms,"value":"<base64>"}}: {line[:120]!r}'
+    with _form_of(line, where, wrong) as form:
+        row, value = (base64.b64decode(form.any_text(field), validate=True) for field in ("row", "value"))
+        return Version(row, form.count("timestamp"), value)
+
+
+@contextmanager
+def _form_of(line: str, where: str, wrong: str) -> Iterator[Form]:
+    """The JSON object of a line, all of whose keys the block asks for."""
     try:
         document = read_json(line, where)
     except SnapshotError:
-        raise wrong from None
+        raise UsageError(wrong) from None
     try:
         form = Form(document, where)
-        parts = [base64.b64decode(form.any_text(field), validate=True) for field in _FIELDS]
+        yield form
         form.no_other_keys()
     except SnapshotError as error:
         raise UsageError(str(error)) from None
     except ValueError:  # base64 of other letters than its own
-        raise wrong from None
-    return Cell(*parts)
+        raise UsageError(wrong) from None

@@ -3,11 +3,15 @@
 from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
+from pipelines.domain.neighbours.backup import BackupSession
+from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.peer_rules import parse_rule
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import PEER_STATES, Backup, Flags, Peer, Retention, Step, WalDirectory
 from pipelines.ports import ClusterSettings
-from pipelines.sources.export_parts import ExportDirectory
+from pipelines.sources.export_parts import ExportDirectory, ExportPart
+from pipelines.sources.exported_cells import scanned_cells, scanned_versions
+from pipelines.sources.hbase_neighbours import barriers_of, counted
 from pipelines.sources.ls_text_files import LsText
 from pipelines.sources.procedures import crashes_of, parse_procedures
 
@@ -82,6 +86,29 @@ class ExportedState:
     def peers(self) -> tuple[Peer, ...]:
         """See `StateSource.peers`."""
         return tuple(map(_peer, self._export.part("peers").form().parts("peers")))
+
+    def backups(self) -> tuple[BackupSession, ...] | None:
+        """See `PeerSource.backups`; unknown where the script did not find the table, or was an older one."""
+        part = self._beside("backup")
+        return None if part is None else counted(scanned_cells(part.lines(), "backup.txt"), part.name)
+
+    def barriers(self) -> tuple[RegionBarriers, ...] | None:
+        """See `PeerSource.barriers`; unknown where an older script wrote the export."""
+        part = self._beside("barriers")
+        return None if part is None else barriers_of(scanned_versions(part.lines(), "barriers.txt"))
+
+    def _beside(self, name: str) -> ExportPart | None:
+        """A part that only some exports have, read behind the peers.
+
+        Raises:
+            SnapshotError: it was read elsewhere or earlier.
+        """
+        part = self._export.optional_part(name)
+        if part is not None:
+            own, peers = part.stamp(), self._export.part("peers").stamp()
+            if own.host != peers.host or own.step.started_at < peers.step.finished_at:
+                raise SnapshotError(f"{part.name}: not read behind the peers and by the same host; export again")
+        return part
 
     def flags(self, step: str) -> Flags:
         """See `StateSource.flags`."""

@@ -10,12 +10,15 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import MalformedError, UnavailableError
+from pipelines.domain.neighbours.backup import BackupSession
+from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.peer_rules import PeerRule, Tables, table_name
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Step
 from pipelines.hadoop_jvm import JavaObject, java_cause, java_errors
 from pipelines.ports import ClusterSettings
 from pipelines.sources.hbase_client import HBaseClient
+from pipelines.sources.hbase_neighbours import read_backups, read_barriers
 from pipelines.sources.procedures import (
     ADD_PEER,
     MIGRATION,
@@ -98,7 +101,15 @@ class HBaseAdmin:
     def peers(self) -> tuple[Peer, ...]:
         """See `StateSource.peers`."""
         found = self._ask("peers", lambda: [_peer(peer) for peer in self._client.admin.listReplicationPeers()])
-        return tuple(sorted(found, key=lambda peer: peer.peer_id))
+        return tuple(sorted(self._znodes.synchronous(found), key=lambda peer: peer.peer_id))
+
+    def backups(self) -> tuple[BackupSession, ...] | None:
+        """See `PeerSource.backups`."""
+        return read_backups(self._client)
+
+    def barriers(self) -> tuple[RegionBarriers, ...] | None:
+        """See `PeerSource.barriers`."""
+        return read_barriers(self._client)
 
     def flags(self, _step: str) -> Flags:
         """See `StateSource.flags`."""

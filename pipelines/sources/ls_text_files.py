@@ -11,7 +11,7 @@ from pipelines.domain.server_names import ServerName, java_long
 from pipelines.domain.snapshot import Step, WalDirectory
 from pipelines.ports import FileBatch
 from pipelines.sources.minutes import end_of_minute
-from pipelines.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, Progress, server_of_directory
+from pipelines.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, Progress, live_key, server_of_directory
 
 NumberedLines: TypeAlias = Callable[[], Iterator[tuple[int, str]]]
 
@@ -96,7 +96,7 @@ class LsText:
                     raise UsageError(
                         f"{self._name}: {top} was listed after {ARCHIVE}; list {top} first, {ARCHIVE} last"
                     )
-                live.setdefault(name, []).append(row)
+                live.setdefault(live_key(*file.path.split("/")), []).append(row)
             elif top == ARCHIVE:
                 archived += 1
                 live.pop(name, None)

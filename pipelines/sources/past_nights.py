@@ -6,20 +6,23 @@ Cost does not grow with history: every query names the partitions (run dates) it
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta, timezone
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from delta import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from pipelines.domain.past import PastFinding, PastNight, PastOffset
 from pipelines.domain.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
+from pipelines.domain.sync_replication.states import PastSyncState
 from pipelines.ports_reconcile import Attempt, Recorded
 from pipelines.transforms.local_frames import local_frame
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.runs import RUNS
+from schemas.sync_peers import SYNC_PEERS
 from schemas.table import Table
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
@@ -31,6 +34,14 @@ _NIGHT = StructType([_CLUSTER, StructField("this_night", LongType())])
 _Value = TypeVar("_Value", VerdictTotal, PinnedRow, FindingRow)
 LOOK_BACK = timedelta(days=31)
 """A run longer ago is not a cluster's previous night any more."""
+
+
+class _DoneRun(NamedTuple):
+    """A run of an earlier night; of rank 0 is the newest."""
+
+    started: int
+    rank: int
+    peer_ids: frozenset[str]
 
 
 class PastNights:
@@ -77,19 +88,39 @@ class PastNights:
         if not runs:
             return {}
         wanted = local_frame(
-            self._spark, [(cluster, run_id, rank) for (cluster, run_id), (_, rank) in runs.items()], _RANKED_RUN
+            self._spark, [(cluster, run_id, one.rank) for (cluster, run_id), one in runs.items()], _RANKED_RUN
         )
-        first_day = min(_day(instant) for instant, _ in runs.values())
+        first_day = min(_day(one.started) for one in runs.values())
         offsets = self._offsets(wanted, first_day)
         held = self._held(wanted, first_day)
         found = self._findings(wanted, first_day)
         past: dict[str, list[PastNight]] = {}
-        for (cluster, run_id), (instant, _) in sorted(runs.items(), key=lambda item: item[1][1]):
-            key = (cluster, run_id)
+        for key, one in sorted(runs.items(), key=lambda item: item[1].rank):
+            cluster, run_id = key
             past.setdefault(cluster, []).append(
-                PastNight(run_id, instant, offsets.get(key, {}), held.get(key, {}), found.get(key, {}))
+                PastNight(
+                    run_id, one.started, offsets.get(key, {}), held.get(key, {}), found.get(key, {}), one.peer_ids
+                )
             )
         return past
+
+    def sync_states(self, keys: Collection[RunKey]) -> Mapping[str, Mapping[str, PastSyncState]]:
+        """What these runs said of synchronous peers, by cluster and peer; nothing in a lake without that table."""
+        if not keys or not DeltaTable.isDeltaTable(self._spark, f"{self._lake}/{SYNC_PEERS.name}"):
+            return {}
+        wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
+        rows = (
+            self._table(SYNC_PEERS)
+            .filter(F.col("run_date").isin(sorted({key.run_date for key in keys})))
+            .join(F.broadcast(wanted), ["cluster", "run_id"])
+            .select("cluster", "peer_id", "sync_state", F.unix_millis("since").alias("since"), "nights")
+            .collect()
+        )
+        found: dict[str, dict[str, PastSyncState]] = {}
+        for row in rows:
+            state = PastSyncState(row["sync_state"], row["since"], row["nights"])
+            found.setdefault(row["cluster"], {})[row["peer_id"]] = state
+        return found
 
     def recorded(self, keys: Collection[RunKey]) -> Mapping[str, Recorded]:
         """What runs that are DONE wrote of themselves, by cluster."""
@@ -136,8 +167,7 @@ class PastNights:
         wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
         return rows.join(F.broadcast(wanted), ["cluster", "run_id"])
 
-    def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], tuple[int, int]]:
-        """(cluster, run_id) to (start, rank); 0 is the newest."""
+    def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], _DoneRun]:
         now = local_frame(self._spark, list(started.items()), _NIGHT)
         first = datetime.fromtimestamp(min(started.values()) // 1000, timezone.utc).date() - LOOK_BACK
         rows = (
@@ -146,15 +176,17 @@ class PastNights:
             .join(F.broadcast(now), "cluster")
             .withColumn("started", F.unix_millis("files_started_at"))
             .filter("started < this_night")
-            .select("cluster", "run_id", "started")
+            .select("cluster", "run_id", "started", "peer_ids")
             .distinct()
             .collect()
         )
-        by_cluster: dict[str, list[tuple[int, str]]] = {}
+        by_cluster: dict[str, dict[tuple[int, str], frozenset[str]]] = {}
         for row in rows:
-            by_cluster.setdefault(row["cluster"], []).append((row["started"], row["run_id"]))
+            known = by_cluster.setdefault(row["cluster"], {})
+            key = (row["started"], row["run_id"])
+            known[key] = known.get(key, frozenset()) | frozenset(row["peer_ids"] or ())
         return {
-            (cluster, run_id): (instant, rank)
+            (cluster, run_id): _DoneRun(instant, rank, runs[instant, run_id])
             for cluster, runs in by_cluster.items()
             for rank, (instant, run_id) in enumerate(sorted(runs, reverse=True)[:nights])
         }

@@ -1,9 +1,14 @@
-"""What replication left in ZooKeeper: existence of znodes only, through Apache Curator, which Spark ships."""
+"""What of replication is in ZooKeeper beside HBase 3's queue table, through Apache Curator, which Spark ships."""
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
-from pipelines.domain.errors import UnavailableError, UsageError
+from pipelines.domain.errors import MalformedError, UnavailableError, UsageError
+from pipelines.domain.snapshot import Peer
+from pipelines.domain.zookeeper.values import parse_peer
+from pipelines.domain.zookeeper.wire import without_metadata
 from pipelines.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 
 logger = logging.getLogger(__name__)
@@ -51,14 +56,36 @@ class ReplicationZnodes:
             logger.warning("ZooKeeper leftovers are unknown: %s", error)
             return None
 
-    def _any_exists(self) -> bool | None:
-        view = self.hadoop.view
-        retries = view.org.apache.curator.retry.RetryNTimes(1, 500)
-        framework = view.org.apache.curator.framework.CuratorFrameworkFactory
-        curator = framework.newClient(self.quorum, self.timeout_ms, self.timeout_ms, retries)
-        curator.start()
+    def synchronous(self, peers: Sequence[Peer]) -> tuple[Peer, ...]:
+        """The peers with their synchronous replication, of which HBase 2's client knows nothing.
+
+        Read where `ZKReplicationPeerStorage` keeps it, for peers that lack it. It stays unknown where HBase keeps its
+        peers in files, or ZooKeeper cannot be asked.
+        """
+        if all(peer.sync_replication_state for peer in peers):
+            return tuple(peers)
         try:
-            if not curator.blockUntilConnected(self.timeout_ms, view.java.util.concurrent.TimeUnit.MILLISECONDS):
+            with java_errors(f"ZooKeeper {self.quorum}"), self._curator() as curator:
+                return tuple(peers) if curator is None else tuple(self._completed(curator, peer) for peer in peers)
+        except (UnavailableError, UsageError, MalformedError) as error:
+            logger.warning("The synchronous replication of peers is unknown: %s", error)
+            return tuple(peers)
+
+    def _completed(self, curator: JavaObject, peer: Peer) -> Peer:
+        path = f"{self.root}/{self.replication}/peers/{peer.peer_id}"
+        own = None if peer.sync_replication_state else _data(curator, path)
+        if own is None:
+            return peer
+        found = parse_peer(peer.peer_id, own, None, _data(curator, f"{path}/sync-rep-state"))
+        return replace(
+            peer,
+            sync_replication_state=found.sync_replication_state,
+            remote_wal_dir=peer.remote_wal_dir or found.remote_wal_dir,
+        )
+
+    def _any_exists(self) -> bool | None:
+        with self._curator() as curator:
+            if curator is None:
                 logger.warning("ZooKeeper %s did not answer within %d ms", self.quorum, self.timeout_ms)
                 return None
             if curator.checkExists().forPath(f"{self.root}/hbaseid") is None:
@@ -69,5 +96,24 @@ class ReplicationZnodes:
                 curator.checkExists().forPath(f"{self.root}/{self.replication}/{name}") is not None
                 for name in _QUEUE_DATA
             )
+
+    @contextmanager
+    def _curator(self) -> Iterator[JavaObject | None]:
+        """A session; None where nobody answers in time."""
+        view = self.hadoop.view
+        retries = view.org.apache.curator.retry.RetryNTimes(1, 500)
+        framework = view.org.apache.curator.framework.CuratorFrameworkFactory
+        curator = framework.newClient(self.quorum, self.timeout_ms, self.timeout_ms, retries)
+        curator.start()
+        try:
+            unit = view.java.util.concurrent.TimeUnit.MILLISECONDS
+            yield curator if curator.blockUntilConnected(self.timeout_ms, unit) else None
         finally:
             curator.close()
+
+
+def _data(curator: JavaObject, path: str) -> bytes | None:
+    """The data of a znode behind HBase's metadata; None = there is none."""
+    if curator.checkExists().forPath(path) is None:
+        return None
+    return without_metadata(bytes(curator.getData().forPath(path)))

@@ -16,6 +16,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form, read_json
+from pipelines.domain.neighbours.beside_queues import CellsBeside, beside_rows, beside_znodes
+from pipelines.domain.neighbours.extras import KNOWN_EXTRAS, Extras, extra_file, parse_extras
 from pipelines.domain.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
 from pipelines.domain.zookeeper.tree import ReplicationTree, Znode, parse_tree
@@ -82,6 +84,37 @@ class SnapshotDirectories:
             .select("cluster", *columns)
         )
 
+    def cells(self, opened: OpenedSnapshot) -> tuple[Cell, ...]:
+        """See `QueueReading.cells`.
+
+        Raises:
+            SnapshotError: a line that is no cell.
+        """
+        return tuple(_cell(line, where) for line, where in self._last_reading(opened))
+
+    def znodes(self, opened: OpenedSnapshot) -> tuple[Znode, ...]:
+        """See `QueueReading.znodes`.
+
+        Raises:
+            SnapshotError: a line that is no znode.
+        """
+        return tuple(_znode(line, where) for line, where in self._last_reading(opened))
+
+    def extra_lines(self, opened: OpenedSnapshot, name: str) -> tuple[Form, ...]:
+        """See `OfflineSnapshots.extra_lines`; nothing where the snapshot has no such file.
+
+        Raises:
+            SnapshotError: a line that is no JSON object, or another number of lines than snapshot.json says.
+        """
+        part = extra_file(name)
+        if part not in opened.known.contents:
+            return ()
+        lines = _lines(storage_for(self._spark, opened.uri), opened.uri, part, opened.known)
+        return tuple(Form(_json(line, where), where) for line, where in lines)
+
+    def _last_reading(self, opened: OpenedSnapshot) -> Iterator[tuple[str, str]]:
+        return _lines(storage_for(self._spark, opened.uri), opened.uri, PASSES[-1], opened.known)
+
     def _open(self, uri: str) -> OpenedSnapshot:
         storage = storage_for(self._spark, uri)
         place = storage.qualified(uri)
@@ -98,11 +131,16 @@ class SnapshotDirectories:
         except SnapshotError as error:
             return replace(opened, fault=str(error))
         try:
+            opened = replace(opened, extras=_extras(storage, uri, opened.known))
             if opened.known.queue_storage != QUEUE_STORAGE_TABLE:
                 trees = tuple(_tree(storage, uri, name, opened.known) for name in PASSES)
-                return replace(opened, listing_readable=True, trees=trees)
-            passes = tuple(_pass(storage, uri, name, opened.known, self._row_layout) for name in PASSES)
-            return replace(opened, listing_readable=True, passes=passes)
+                return replace(opened, listing_readable=True, trees=trees, beside=beside_znodes(trees))
+            beside = [CellsBeside() for _ in PASSES]
+            passes = tuple(
+                _pass(storage, uri, name, opened.known, self._row_layout, notes)
+                for name, notes in zip(PASSES, beside, strict=True)
+            )
+            return replace(opened, listing_readable=True, passes=passes, beside=beside_rows(beside))
         except SnapshotError as error:
             return replace(opened, listing_readable=True, fault=str(error))
         except MalformedError as error:
@@ -183,9 +221,16 @@ def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
             raise SnapshotError(f"{uri}/{name}: SHA-256 differs from snapshot.json: truncated or edited; capture again")
 
 
-def _pass(storage: Storage, uri: str, name: str, snapshot: Snapshot, layout: RowLayout) -> tuple[QueueCell, ...]:
+def _pass(
+    storage: Storage, uri: str, name: str, snapshot: Snapshot, layout: RowLayout, notes: CellsBeside
+) -> tuple[QueueCell, ...]:
     cells = (_cell(line, where) for line, where in _lines(storage, uri, name, snapshot))
-    return parse_queue_cells(cells, layout)
+    return parse_queue_cells(notes.watched(cells), layout)
+
+
+def _extras(storage: Storage, uri: str, snapshot: Snapshot) -> Extras:
+    files = {name: extra_file(name) for name in sorted(KNOWN_EXTRAS) if extra_file(name) in snapshot.contents}
+    return parse_extras(snapshot, {name: _lines(storage, uri, file, snapshot) for name, file in files.items()})
 
 
 def _tree(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> ReplicationTree:
@@ -193,7 +238,7 @@ def _tree(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> Replicat
 
 
 def _lines(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """The lines of one pass, each with what to call it in messages."""
+    """The lines of one pass or extra, each with what to call it in messages."""
     where = f"{uri}/{name}"
     try:
         lines = storage.read(where).decode("utf-8", errors="replace").splitlines()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from pipelines.domain.wal_contents.rows import InspectedFile
-from pipelines.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.hadoop_jvm import HadoopJvm, hadoop_configuration
 from pipelines.sources.wal_streams import WalAnswer, WalTask, inspect
 
 _MOST_TASKS = 10_000
@@ -29,7 +29,7 @@ class SparkWalContents:
         tasks = [
             WalTask(uris(wal_root, files[index]), cuts.get(files[index].name.name, frozenset())) for index in order
         ]
-        conf = self._hadoop_conf()
+        conf = hadoop_configuration(HadoopJvm.of(self._spark))
         context = self._spark.sparkContext
         shared = context.broadcast(conf)
         answers: list[WalAnswer] = (
@@ -45,14 +45,6 @@ class SparkWalContents:
             )
             for index, file in enumerate(files)
         ]
-
-    def _hadoop_conf(self) -> str:
-        """The driver's Hadoop configuration, as the text of a `core-site.xml`."""
-        hadoop = HadoopJvm.of(self._spark)
-        with java_errors("Hadoop's configuration"):
-            writer = hadoop.view.java.io.StringWriter()
-            hadoop.conf.writeXml(writer)
-            return str(writer.toString())
 
 
 def uris(wal_root: str, file: InspectedFile) -> tuple[str, ...]:

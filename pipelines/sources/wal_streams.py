@@ -46,11 +46,11 @@ class WalAnswer:
     problem: str | None = None
 
 
-class _NotReadError(Exception):
+class NotReadError(OSError):
     """The file system did not give the file, or not all of it."""
 
 
-class _NotThereError(_NotReadError):
+class NotThereError(NotReadError):
     """There is no such file."""
 
 
@@ -63,26 +63,35 @@ def inspect(task: WalTask, hadoop_conf: str) -> WalAnswer:
     """
     for uri in task.uris:
         try:
-            with _opened(uri, hadoop_conf) as read:
+            with opened(uri, hadoop_conf) as read:
                 return WalAnswer(tally(read, task.cuts))
-        except _NotThereError:  # noqa: PERF203 - it is archived, or gone
+        except NotThereError:  # noqa: PERF203 - it is archived, or gone
             continue
-        except _NotReadError as error:
+        except NotReadError as error:
             return WalAnswer(None, UNREADABLE, str(error))
     return WalAnswer(None, GONE, f"it is neither there nor archived: {', '.join(task.uris)}")
 
 
 @contextmanager
-def _opened(uri: str, hadoop_conf: str) -> Iterator[Read]:
+def opened(uri: str, hadoop_conf: str) -> Iterator[Read]:
+    """A file as a function that gives its next bytes.
+
+    Args:
+        uri: the file.
+        hadoop_conf: see `inspect`.
+
+    Raises:
+        NotReadError: the file system did not give it, or not all of it; NotThereError if there is none.
+    """
     if uri.startswith("file:"):
         path = Path("/" + uri.removeprefix("file:").lstrip("/"))
         try:
             with path.open("rb", buffering=0) as stream:
                 yield lambda count: stream.read(count) or b""
         except FileNotFoundError as error:
-            raise _NotThereError(uri) from error
+            raise NotThereError(uri) from error
         except OSError as error:
-            raise _NotReadError(f"{uri}: {error.strerror or error}") from error
+            raise NotReadError(f"{uri}: {error.strerror or error}") from error
         return
     with tempfile.TemporaryDirectory(prefix="walsafe-cat-") as scratch:
         Path(scratch, "core-site.xml").write_text(hadoop_conf, encoding="utf-8")  # the folder is nobody else's
@@ -100,7 +109,7 @@ def _cat(uri: str, scratch: str, errors: IO[bytes]) -> Iterator[Read]:
             command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, bufsize=0
         )
     except OSError as error:
-        raise _NotReadError(f"{command[0]} did not start: {error}") from error
+        raise NotReadError(f"{command[0]} did not start: {error}") from error
     ended = False
 
     def read(count: int) -> bytes:
@@ -113,7 +122,7 @@ def _cat(uri: str, scratch: str, errors: IO[bytes]) -> Iterator[Read]:
         yield read
         if ended and process.wait() != 0:
             words = _last_words(errors)
-            raise (_NotThereError if "No such file" in words else _NotReadError)(f"{uri}: {words}")
+            raise (NotThereError if "No such file" in words else NotReadError)(f"{uri}: {words}")
     finally:
         process.kill()
         process.wait()

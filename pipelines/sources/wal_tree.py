@@ -114,7 +114,7 @@ class WalTree:
                     for directory, page in self._walk(root, strict=True):
                         for entry in page:
                             row = (f"{directory}/{entry.name}", entry.length, entry.modification_time)
-                            files.setdefault(entry.name, []).append(row)
+                            files.setdefault(live_key(*row[0].split("/")), []).append(row)
             except NoSuchDirectoryError as gone:
                 logger.info("%s was renamed or removed while it was listed; listing once more", gone)
             else:
@@ -161,6 +161,14 @@ class Progress:
         """The last line."""
         seconds = max(time.monotonic() - self._began, 0.001)
         logger.info("Listed %d files %s, %d files/s", self._files, word, self._files / seconds)
+
+
+def live_key(*path: str) -> str:
+    """What a file of a live directory is known by once it is archived: its name, below `WALs/`.
+
+    A copy below `remoteWALs/` is never archived; one of the same name below `oldWALs/` is another file.
+    """
+    return path[-1] if path[0] == LIVE_DIRECTORIES[0] else "/".join(path)
 
 
 def server_of_directory(name: str) -> ServerName | None:

@@ -1,7 +1,8 @@
 """ZooKeeper through kazoo: bounded reads of znodes, and errors that say what to do. It only reads."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from kazoo.client import KazooClient
@@ -61,6 +62,24 @@ class ZooKeeperClient:
     def sync(self, path: str) -> None:
         """Let the server that answers catch up with the leader: a follower may lag behind."""
         self._ask(path, lambda client: client.sync_async(path))
+
+    @contextmanager
+    def one_session(self) -> Iterator[None]:
+        """What is read inside is read in one session, in which ZooKeeper never answers with an older state than before.
+
+        A session may expire between two reads. kazoo then opens another without a word, maybe with a server that lags
+        behind, and a reading would hold znodes from before the listing (docs/proof.md, mutant `zk-any-session`).
+
+        Raises:
+            UnavailableError: it was not one session.
+        """
+        before = self._client().client_id
+        yield
+        if before is None or self._client().client_id != before:
+            self.close()
+            raise UnavailableError(
+                f"{self.where}: the session ended while znodes were read, so they may be of different times; try again"
+            )
 
     def close(self) -> None:
         """End the session."""

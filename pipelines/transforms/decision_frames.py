@@ -27,6 +27,7 @@ _SCALARS = StructType(
         StructField("add_peer_running", BooleanType(), nullable=False),
         StructField("foreign_cleaner", BooleanType(), nullable=False),
         StructField("backup_enabled", BooleanType(), nullable=False),
+        StructField("backup_of_others", LongType()),
         StructField("no_peers", BooleanType(), nullable=False),
         StructField("hbase_every_file", StringType()),
         StructField("files_started", LongType(), nullable=False),
@@ -89,6 +90,7 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
         if view.backup.enabled
         for address, boundary in sorted(view.backup.boundaries.items())
     ]
+    backup_enabled = any(view.backup.enabled for view, _ in clusters)
     scalars = [_scalars(view, table) for view, table in clusters]
     starts = max((len(group.stretches) - 1 for _, table in clusters for group in table.groups), default=0)
     columns = [StructField(start_column(number), LongType(), nullable=False) for number in range(starts)]
@@ -117,7 +119,7 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
             _SERVERS,
         ),
         answers=local_frame(spark, [_answer(answer) for _, table in clusters for answer in table.answers()], _ANSWERS),
-        boundaries=local_frame(spark, backups, _BOUNDARIES) if backups else None,
+        boundaries=local_frame(spark, backups, _BOUNDARIES) if backup_enabled else None,
         named=named_frames(spark, [table for _, table in clusters]),
     )
 
@@ -168,6 +170,7 @@ def _scalars(view: ClusterView, table: DecisionTable) -> tuple[object, ...]:
         view.add_peer_running,
         view.foreign_cleaner is not None,
         view.backup.enabled,
+        view.backup.others,
         not view.peer_ids and view.queued is None,
         everything.value if everything else None,
         view.files_started,

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.domain.run_summary import RunKey
+from pipelines.transforms.columns import prefixed
 from pipelines.transforms.local_frames import local_frame
 from schemas.table import identity
 from schemas.wal_verdicts import WAL_VERDICTS
@@ -46,7 +47,7 @@ def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str
         return F.xxhash64(F.substring(F.col(text).cast("binary"), F.octet_length(text) - last + 1, F.lit(last)))
 
     wanted = local_frame(spark, names, _NAMES).withColumn("key", key("name"))
-    wanted = F.broadcast(wanted.withColumnsRenamed({name: f"w_{name}" for name in wanted.columns}))
+    wanted = F.broadcast(wanted.select(*prefixed(wanted, "w")))
     found = files.withColumn("key", key("path")).join(wanted, F.col("key") == F.col("w_key"))
     named = found.withColumn("name", F.substring_index("path", "/", -1))
     return named.filter("cluster = w_cluster AND name = w_name").select(

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from pipelines.domain.verdict import Reason, Verdict
 from pipelines.transforms import wal_names
+from pipelines.transforms.columns import prefixed, with_in_turn
 from pipelines.transforms.queued_names import POSITIONS, NamedFrames, looked_up_by_name, with_own_names
 
 EARLY_REASONS = tuple(Reason)
@@ -66,29 +67,21 @@ def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
         `past_ttl_ms`: age beyond the TTL of its class, ms.
         `unproven`: the part of the path that may still hold what no path may; a name with a known group cannot.
     """
-    archived = _with_scalars(files, frames).withColumn("archived", F.col("path").startswith(wal_names.ARCHIVE))
-    named = _with_server(_with_group_bucket(archived, frames))
-    found = _with_boundary(_with_server_bucket(named, frames), frames.boundaries)
-    numbered = (
-        found.withColumn("past_ttl_ms", F.col("files_started") - F.unix_millis("modification_time") - _ttl())
-        .withColumn("early", _early())
-        .withColumn(
-            "unproven",
-            F.when(F.col("flat_is_clean"), F.lit("oldWALs"))
-            .when(F.col("other_is_clean"), wal_names.directory())
-            .otherwise(F.col("path")),
-        )
-        .select(
-            *files.columns,
-            "archived",
-            F.when(F.col("is_wal"), F.col("wal_group")).alias("wal_group"),
-            F.when(F.col("is_wal"), F.col("wal_timestamp")).alias("wal_timestamp"),
-            "own_server",
-            "bucket",
-            "early",
-            "past_ttl_ms",
-            "unproven",
-        )
+    named = _with_server(_with_group_bucket(_with_scalars(files, frames), frames))
+    placed = _joined_boundaries(_joined_servers(named, frames), frames.boundaries)
+    numbered = placed.select(
+        *files.columns,
+        F.col("path").startswith(wal_names.ARCHIVE).alias("archived"),
+        F.when(F.col("is_wal"), F.col("wal_group")).alias("wal_group"),
+        F.when(F.col("is_wal"), F.col("wal_timestamp")).alias("wal_timestamp"),
+        "own_server",
+        _bucket().alias("bucket"),
+        (F.col("files_started") - F.unix_millis("modification_time") - _ttl()).alias("past_ttl_ms"),
+        _early(_backed_up(frames.boundaries)).alias("early"),
+        F.when(F.col("flat_is_clean"), F.lit("oldWALs"))
+        .when(F.col("other_is_clean"), wal_names.directory())
+        .otherwise(F.col("path"))
+        .alias("unproven"),
     )
     return numbered if frames.named is None else looked_up_by_name(numbered, frames.named)
 
@@ -103,8 +96,9 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
     Returns:
         `found` and `server`, `verdict`, `reason`, `hbase_verdict`, `blocking`.
     """
-    own_server = F.col("own_server") if "own_server" in found.columns else F.lit(None).cast("string")
-    answered = _with_scalars(found, frames).join(F.broadcast(frames.answers), "bucket", "left")
+    names = found.columns
+    own_server = F.col("own_server") if "own_server" in names else F.lit(None).cast("string")
+    answered = _with_scalars(found, frames, "hbase_every_file").join(F.broadcast(frames.answers), "bucket", "left")
     nobody = F.array().cast(frames.answers.schema["answer_blocking"].dataType)
     # the answer for servers nobody knows was asked for a made-up name; a holder's source is the file's own server
     own_source = F.transform("answer_blocking", lambda holder: holder.withField("source", own_server))
@@ -113,20 +107,24 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
         .when(F.col("answer_server").isNull() & (F.size("answer_blocking") > 0), own_source)
         .otherwise(F.col("answer_blocking"))
     )
-    return answered.withColumns(
-        {
-            "server": F.coalesce("answer_server", own_server),
-            "reason": F.coalesce(_reason_of("early"), "answer_reason"),
-            "verdict": F.when(F.col("early").isNull(), F.col("answer_verdict"))
-            .when(
-                F.col("early").isin([EARLY_REASONS.index(reason) for reason in DELETABLE_BEFORE_LOOKUP]),
-                Verdict.DELETABLE.value,
-            )
-            .otherwise(F.lit(Verdict.HELD.value)),
-            "hbase_verdict": F.coalesce(F.col("hbase_every_file"), F.col("answer_hbase_verdict"), F.lit("DELETE")),
-            "blocking": with_own_names(blocking) if POSITIONS in found.columns else blocking,
-        }
-    ).select(*found.columns, "server", "verdict", "reason", "hbase_verdict", "blocking")
+    reason = F.coalesce(_reason_of("early"), "answer_reason")
+    verdict = (
+        F.when(F.col("early").isNull(), F.col("answer_verdict"))
+        .when(
+            F.col("early").isin([EARLY_REASONS.index(reason) for reason in DELETABLE_BEFORE_LOOKUP]),
+            Verdict.DELETABLE.value,
+        )
+        .otherwise(F.lit(Verdict.HELD.value))
+    )
+    hbase_verdict = F.coalesce(F.col("hbase_every_file"), F.col("answer_hbase_verdict"), F.lit("DELETE"))
+    return answered.select(
+        *names,
+        F.coalesce("answer_server", own_server).alias("server"),
+        verdict.alias("verdict"),
+        reason.alias("reason"),
+        hbase_verdict.alias("hbase_verdict"),
+        (with_own_names(blocking) if POSITIONS in names else blocking).alias("blocking"),
+    )
 
 
 def start_column(number: int) -> str:
@@ -134,13 +132,16 @@ def start_column(number: int) -> str:
     return f"start_{number + 1}"
 
 
-def _with_scalars(files: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """The scalars of the file's cluster: as literals where there is one cluster, which lets Spark fold them away."""
+def _with_scalars(files: DataFrame, frames: DecisionFrames, *wanted: str) -> DataFrame:
+    """Scalars of the file's cluster, all where none is named; literals, which Spark folds, for a single one."""
+    names = wanted or tuple(name for name in frames.scalars.columns if name != "cluster")
     if len(frames.clusters) == 1:
-        kinds = {field.name: field.dataType for field in frames.scalars.schema}
-        scalars = {name: value for name, value in frames.clusters[0].items() if name != "cluster"}
-        return files.withColumns({name: F.lit(value).cast(kinds[name]) for name, value in scalars.items()})
-    return files.join(F.broadcast(frames.scalars), "cluster")
+        (scalars,) = frames.clusters
+        types = frames.scalars.schema
+        return files.withColumns(
+            {name: F.lit(scalars[name]).cast(types[name].dataType.simpleString()) for name in names}
+        )
+    return files.join(F.broadcast(frames.scalars.select("cluster", *names)), "cluster")
 
 
 def _with_group_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
@@ -153,14 +154,15 @@ def _with_group_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
     known = F.col("flat_server").isNotNull()
     named = wal_names.with_group_and_timestamp(flat, known)
     other = _looked_up_group(named, "other", frames)
-    return other.withColumns(
+    return with_in_turn(
+        other,
         {
             "wal_group": F.when(known, F.col("flat_wal_group")).otherwise(F.col("other_group")),
             "group_server": F.coalesce("flat_server", "other_server"),
             "group_bucket": F.when(known, _stretch("flat", frames)).when(
                 F.col("other_server").isNotNull(), _stretch("other", frames)
             ),
-        }
+        },
     )
 
 
@@ -174,21 +176,16 @@ def _looked_up_group(files: DataFrame, which: str, frames: DecisionFrames) -> Da
     wanted = f"{which}_group"
     key = F.xxhash64("wal_group") if one_cluster else F.xxhash64("cluster", "wal_group")
     own_key = F.xxhash64(wanted) if one_cluster else F.xxhash64("cluster", wanted)
-    hashed = frames.groups.withColumn("key", key)
-    groups = F.broadcast(hashed.withColumnsRenamed({name: f"{which}_{name}" for name in hashed.columns}))
+    groups = F.broadcast(frames.groups.select(*prefixed(frames.groups, which), key.alias(f"{which}_key")))
     pairs = [(wanted, f"{which}_wal_group")] + ([] if one_cluster else [("cluster", f"{which}_cluster")])
-    return (
-        files.withColumn("_key", F.when(F.col(wanted).isNotNull(), own_key))
-        .join(
-            groups,
-            reduce(
-                Column.__and__,
-                ((F.col(own) >= F.col(known)) & (F.col(own) <= F.col(known)) for own, known in pairs),
-                F.col("_key") == F.col(f"{which}_key"),
-            ),
-            "left",
-        )
-        .drop("_key")
+    return files.join(
+        groups,
+        reduce(
+            Column.__and__,
+            ((F.col(own) >= F.col(known)) & (F.col(own) <= F.col(known)) for own, known in pairs),
+            F.when(F.col(wanted).isNotNull(), own_key) == F.col(f"{which}_key"),
+        ),
+        "left",
     )
 
 
@@ -208,19 +205,21 @@ def _with_server(files: DataFrame) -> DataFrame:
     """
     hit = F.col("group_bucket").isNotNull()
     typed = files.withColumn("is_wal", hit | wal_names.is_wal())
-    named = wal_names.with_own_server(typed, F.col("is_wal") & ~hit)
     # no answer tells the server of a meta WAL, since none is ever asked for one
-    return named.withColumn(
-        "own_server", F.when(hit & wal_names.is_meta_wal(), F.col("group_server")).otherwise(F.col("own_server"))
-    )
+    of_meta = F.when(hit & wal_names.is_meta_wal(), F.col("group_server"))
+    return wal_names.with_own_server(typed, F.col("is_wal") & ~hit, otherwise=of_meta)
 
 
-def _with_server_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """Add `bucket`: that of the group, else that of the server, else the cluster's own."""
-    servers = F.broadcast(frames.servers.withColumnsRenamed({name: f"s_{name}" for name in frames.servers.columns}))
-    joined = files.join(
+def _joined_servers(files: DataFrame, frames: DecisionFrames) -> DataFrame:
+    """Join the servers, by the one in the name; their columns are called `s_…`."""
+    servers = F.broadcast(frames.servers.select(*prefixed(frames.servers, "s")))
+    return files.join(
         servers, (F.col("cluster") == F.col("s_cluster")) & (F.col("own_server") == F.col("s_server")), "left"
     )
+
+
+def _bucket() -> Column:
+    """That of the group, else that of the server, else the cluster's own."""
     encoded_size = F.length("s_encoded")
     encoded = F.left(F.col("wal_group"), encoded_size)
     rest = F.expr("substring(wal_group, length(s_encoded) + 1)")
@@ -228,25 +227,35 @@ def _with_server_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
         (rest == F.lit(".rep")) | rest.startswith(F.concat(F.lit("."), encoded, F.lit(".rep.")))
     )
     by_server = F.when(replication_table, F.col("s_rep_bucket")).otherwise(F.col("s_plain_bucket"))
-    return joined.withColumn(
-        "bucket",
+    return (
         F.when(~F.col("is_wal") | wal_names.is_meta_wal(), F.lit(None).cast("int"))
         .when(F.col("group_bucket").isNotNull(), F.col("group_bucket"))
         .when(F.col("s_server").isNotNull(), by_server)
         .when(F.col("own_server").isNotNull(), F.col("unknown_bucket"))
-        .otherwise(F.col("no_server_bucket")),
+        .otherwise(F.col("no_server_bucket"))
     )
 
 
-def _with_boundary(files: DataFrame, boundaries: DataFrame | None) -> DataFrame:
-    """Add `backed_up`: HBase backup has the file already."""
+def _joined_boundaries(files: DataFrame, boundaries: DataFrame | None) -> DataFrame:
+    """Join what HBase backup has of the file's server, if any cluster has backup: `b_…`."""
     if boundaries is None:
-        return files.withColumn("backed_up", F.lit(False))
-    known = F.broadcast(boundaries.withColumnsRenamed({name: f"b_{name}" for name in boundaries.columns}))
+        return files
+    known = F.broadcast(boundaries.select(*prefixed(boundaries, "b")))
+    return files.join(known, (F.col("cluster") == F.col("b_cluster")) & (_address() == F.col("b_address")), "left")
+
+
+def _backed_up(boundaries: DataFrame | None) -> Column:
+    """Whether HBase backup has the file already."""
+    if boundaries is None:
+        return F.lit(False)
+    boundary = F.when(_address().isNotNull(), F.coalesce("b_boundary", "backup_of_others"))
+    return F.coalesce(F.col("wal_timestamp") <= boundary, F.lit(False))
+
+
+def _address() -> Column:
+    """Host and port of the file's server, as HBase backup writes them."""
     server = F.coalesce("own_server", "group_server")
-    address = F.concat(F.substring_index(server, ",", 1), F.lit(":"), F.split_part(server, F.lit(","), F.lit(2)))
-    joined = files.join(known, (F.col("cluster") == F.col("b_cluster")) & (address == F.col("b_address")), "left")
-    return joined.withColumn("backed_up", F.coalesce(F.col("wal_timestamp") <= F.col("b_boundary"), F.lit(False)))
+    return F.concat(F.substring_index(server, ",", 1), F.lit(":"), F.split_part(server, F.lit(","), F.lit(2)))
 
 
 def _ttl() -> Column:
@@ -258,7 +267,7 @@ def _ttl() -> Column:
     )
 
 
-def _early() -> Column:
+def _early(backed_up: Column) -> Column:
     """The order of the verdict table up to POISON_NAME, whose names have an answer of their own but for overflows."""
     other = ~F.col("is_wal")
     # nested, so that a WAL, which nearly every file is, costs one test of these
@@ -276,7 +285,7 @@ def _early() -> Column:
         .when(F.col("past_ttl_ms") <= 0, _number(Reason.TOO_YOUNG))
         .when(F.col("foreign_cleaner"), _number(Reason.FOREIGN_CLEANER))
         .when(other, kind)
-        .when(F.col("backup_enabled") & ~F.col("backed_up"), _number(Reason.BACKUP))
+        .when(F.col("backup_enabled") & ~backed_up, _number(Reason.BACKUP))
         .when(F.col("no_peers"), _number(Reason.NO_PEERS))
         .when(wal_names.is_meta_wal(), _number(Reason.META_WAL))
         .when(F.col("wal_timestamp").isNull(), _number(Reason.POISON_NAME))

@@ -2,13 +2,16 @@
 
 Nearly every name ends in a dot and thirteen digits. Those are cut as bytes, which Spark does without copying or
 counting characters; all others go through the regular expression that is the definition (measured three times
-faster than the expression alone; docs/adr/0002).
+faster than the expression alone; docs/adr/0002). Columns whose name begins with `_` are this
+module's own; they stay until the caller selects what it wants, for each time they are dropped is a plan to analyze.
 """
 
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+
+from pipelines.transforms.columns import with_in_turn
 
 # `\z`, not `$`: Java's `$` matches before a closing line end
 WAL_NAME_REGEX = r"^(.+)\.([0-9]+)(\.[0-9A-Za-z]+)?\z"
@@ -52,14 +55,16 @@ def with_flat_group(files: DataFrame) -> DataFrame:
     )
     number = F.substring("_tail", 2, _TAIL - 1).cast("string").try_cast("bigint")
     flat = F.substring("_bytes", F.lit(len(ARCHIVE) + 1), F.col("_size") - (len(ARCHIVE) + _TAIL)).cast("string")
-    return (
-        files.withColumn("_bytes", F.col("path").cast("binary"))
-        .withColumn("_size", size)
-        .withColumn("_tail", F.substring("_bytes", F.col("_size") - (_TAIL - 1), F.lit(_TAIL)))
-        .withColumn("_number", F.when(in_form, number))
-        .withColumn("cut_timestamp", F.when(F.col("_number") >= _THIRTEEN_DIGITS, F.col("_number")))
-        .withColumn("flat_group", F.when(F.col("cut_timestamp").isNotNull() & F.col("path").startswith(ARCHIVE), flat))
-        .drop("_bytes", "_tail", "_number")
+    return with_in_turn(
+        files,
+        {
+            "_bytes": F.col("path").cast("binary"),
+            "_size": size,
+            "_tail": F.substring("_bytes", F.col("_size") - (_TAIL - 1), F.lit(_TAIL)),
+            "_number": F.when(in_form, number),
+            "cut_timestamp": F.when(F.col("_number") >= _THIRTEEN_DIGITS, F.col("_number")),
+            "flat_group": F.when(F.col("cut_timestamp").isNotNull() & F.col("path").startswith(ARCHIVE), flat),
+        },
     )
 
 
@@ -77,22 +82,18 @@ def with_group_and_timestamp(files: DataFrame, known: Column) -> DataFrame:
     """
     cut = F.col("cut_timestamp").isNotNull()
     size = F.octet_length("_name") - (F.octet_length("path") - F.col("_size")) - _TAIL
-    return (
-        files.withColumn("_name", F.when(~known, name()))
-        .withColumn(
-            "other_group",
-            F.when(cut & (size > 0), F.substring(F.col("_name").cast("binary"), F.lit(1), size).cast("string")).when(
-                ~cut, F.nullif(F.regexp_extract("_name", WAL_NAME_REGEX, 1), F.lit(""))
-            ),
-        )
-        .withColumn(
-            "wal_timestamp",
-            F.when(known, F.col("cut_timestamp"))
+    return with_in_turn(
+        files,
+        {
+            "_name": F.when(~known, name()),
+            "other_group": F.when(
+                cut & (size > 0), F.substring(F.col("_name").cast("binary"), F.lit(1), size).cast("string")
+            ).when(~cut, F.nullif(F.regexp_extract("_name", WAL_NAME_REGEX, 1), F.lit(""))),
+            "wal_timestamp": F.when(known, F.col("cut_timestamp"))
             .when(F.col("other_group").isNull(), F.lit(None).cast("bigint"))
             .when(cut, F.col("cut_timestamp"))
             .otherwise(F.regexp_extract("_name", WAL_NAME_REGEX, 2).try_cast("bigint")),
-        )
-        .drop("_name")
+        },
     )
 
 
@@ -135,33 +136,30 @@ def is_meta_wal() -> Column:
     return F.col("path").endswith(META_SUFFIX)
 
 
-def with_own_server(files: DataFrame, wanted: Column) -> DataFrame:
+def with_own_server(files: DataFrame, wanted: Column, otherwise: Column | None = None) -> DataFrame:
     """Add `own_server`: `host,port,startcode` at the start of the decoded name, host lower-cased.
 
-    NULL where HBase throws, and where `wanted` is false, for it is the dearest part of a name. Needs `wal_group`,
-    which holds all of the name that can be encoded.
+    NULL where HBase throws, and `otherwise` where `wanted` is false, for it is the dearest part of a name. Needs
+    `wal_group`, which holds all of the name that can be encoded.
     """
     group = F.col("wal_group")
-    return (
-        files.withColumn("_ordinary", F.when(wanted, F.regexp_replace("wal_group", ORDINARY_SERVER_REGEX, "$1,$2,$3")))
-        .withColumn(
-            "_decoded",
-            F.when(
+    parsed = F.when(F.col("_ordinary") != group, ascii_lower(F.col("_ordinary"))).when(
+        F.col("_host").rlike(HOST_REGEX) & F.col("_port").between(0, 65535) & F.col("_startcode").isNotNull(),
+        F.concat_ws(
+            ",", ascii_lower(F.col("_host")), F.col("_port").cast("string"), F.col("_startcode").cast("string")
+        ),
+    )
+    return with_in_turn(
+        files,
+        {
+            "_ordinary": F.when(wanted, F.regexp_replace("wal_group", ORDINARY_SERVER_REGEX, "$1,$2,$3")),
+            "_decoded": F.when(
                 wanted & (F.col("_ordinary") == group) & ~group.rlike(BAD_ESCAPE_REGEX), F.try_url_decode("wal_group")
             ),
-        )
-        .withColumn("_server", F.regexp_extract("_decoded", SERVER_REGEX, 0))
-        .withColumn("_host", F.regexp_replace(F.substring_index("_server", ",", 1), r"^\[(.*)\]\z", "$1"))
-        .withColumn("_port", F.split_part(F.col("_server"), F.lit(","), F.lit(2)).try_cast("int"))
-        .withColumn("_startcode", F.split_part(F.col("_server"), F.lit(","), F.lit(3)).try_cast("bigint"))
-        .withColumn(
-            "own_server",
-            F.when(F.col("_ordinary") != group, ascii_lower(F.col("_ordinary"))).when(
-                F.col("_host").rlike(HOST_REGEX) & F.col("_port").between(0, 65535) & F.col("_startcode").isNotNull(),
-                F.concat_ws(
-                    ",", ascii_lower(F.col("_host")), F.col("_port").cast("string"), F.col("_startcode").cast("string")
-                ),
-            ),
-        )
-        .drop("_ordinary", "_decoded", "_server", "_host", "_port", "_startcode")
+            "_server": F.regexp_extract("_decoded", SERVER_REGEX, 0),
+            "_host": F.regexp_replace(F.substring_index("_server", ",", 1), r"^\[(.*)\]\z", "$1"),
+            "_port": F.split_part(F.col("_server"), F.lit(","), F.lit(2)).try_cast("int"),
+            "_startcode": F.split_part(F.col("_server"), F.lit(","), F.lit(3)).try_cast("bigint"),
+            "own_server": parsed if otherwise is None else F.when(wanted, parsed).otherwise(otherwise),
+        },
     )

@@ -12,6 +12,7 @@ from pipelines.transforms.wal_names import WAL_NAME_REGEX, name, with_own_server
 
 _NEEDS = StructType([StructField("wal_group", StringType()), StructField("need", LongType())])
 _SERVERS = StructType([StructField("own_server", StringType())])
+_ENCODED_SERVER = r"^(.+?%2C[0-9]+%2C[0-9]+)"
 _PATHS = StructType([StructField("path", StringType())])
 
 
@@ -43,7 +44,27 @@ def needed_wals(files: DataFrame, servers: Sequence[str], needs: Mapping[str, in
     )
 
 
+def live_or_odd_files(files: DataFrame, prefixes: Sequence[str]) -> DataFrame:
+    """All files below `WALs`, and those of `oldWALs` that are named after a server and yet no WALs: `path`, `length`.
+
+    Args:
+        files: `path`, `length` of one listing.
+        prefixes: servers, URL-encoded.
+    """
+    odd = F.regexp_extract(name(), _ENCODED_SERVER, 1).isin(*prefixes) & (
+        F.regexp_extract(name(), WAL_NAME_REGEX, 1) == F.lit("")
+    )
+    live = F.col("path").startswith("WALs/")
+    return files.filter(live | (F.col("path").startswith("oldWALs/") & odd)).select("path", "length")
+
+
 def named_wals(files: DataFrame, paths: Sequence[str]) -> DataFrame:
     """The files of these paths: `path`, `length`."""
     wanted = local_frame(files.sparkSession, [(path,) for path in paths], _PATHS)
     return files.join(F.broadcast(wanted), "path", "left_semi").select("path", "length")
+
+
+def wal_directories(files: DataFrame) -> DataFrame:
+    """The names of the directories below `WALs` that have a file: `directory`."""
+    below = files.filter(F.col("path").startswith("WALs/"))
+    return below.select(F.split("path", "/")[1].alias("directory")).distinct()

@@ -32,6 +32,7 @@ from pipelines.ports import (
     StateSource,
     WalDirectorySource,
 )
+from pipelines.use_cases.capture_neighbours import Neighbours, read_neighbours, with_neighbours
 from pipelines.use_cases.capture_secrets import without_secrets
 
 logger = logging.getLogger(__name__)
@@ -148,6 +149,7 @@ class Readings:
     crashing: frozenset[ServerName]
     peers: tuple[Peer, ...]
     flags: Flags
+    neighbours: Neighbours
     queues_1: frozenset[bytes]
     queues_2: frozenset[bytes]
     cells: int
@@ -162,7 +164,7 @@ def read_files(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> int:
     return timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
 
 
-def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> Readings:
+def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, settings: ClusterSettings) -> Readings:
     """The other eight steps, in the order of `CAPTURE_ORDER`; facts/capture-order: each swap loses data.
 
     Directories come before online servers and crash procedures: a server that has left the list and has no procedure
@@ -174,7 +176,7 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> R
     directories = take("wal_directories", sources.directories, sources.directories.wal_directories)
     online = take("online", state, lambda: state.online("online"))
     master, crashes = take("crashing", state, lambda: (state.active_master("crashing"), state.crashes("crashing")))
-    peers, flags = take("peers", state, lambda: (state.peers(), state.flags("peers")))
+    peers, flags, neighbours = take("peers", state, lambda: _peers(state, settings))
     _, rows_1 = take("queues-1", sources.queues, lambda: _queues(sources.queues, sink, "queues-1"))
     cells, rows_2 = take("queues-2", sources.queues, lambda: _queues(sources.queues, sink, "queues-2"))
     online_2 = take("online-2", state, lambda: state.online("online-2"))
@@ -194,6 +196,7 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> R
         crashing=crashes.unfinished,
         peers=tuple(map(without_secrets, peers)),
         flags=flags,
+        neighbours=neighbours,
         queues_1=rows_1,
         queues_2=rows_2,
         cells=cells,
@@ -222,7 +225,7 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
     listing = list(timeline.steps)
     for attempt in range(1, patience.quiet_attempts + 1):
         timeline.steps = list(listing)
-        readings = read_the_rest(sources, sink, timeline)
+        readings = read_the_rest(sources, sink, timeline, settings)
         snapshot = _snapshot(subject, sources.state.clock_host(), settings, readings, tuple(timeline.steps))
         restless = _restless(snapshot, readings)
         if restless is None or sources.state.stamp("crashing-2") or attempt == patience.quiet_attempts:
@@ -235,14 +238,21 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
             f"not the capture order: {fault}. Exported inputs must be read by one run of the export script, and the "
             "listing before everything else"
         )
-    strange = stranger(snapshot, _readable(readings.queues_1 | readings.queues_2))
+    membership = Membership(None, readings.online, readings.crashing, readings.directories)
+    strange = stranger(membership, readings.peers, _readable(readings.queues_1 | readings.queues_2))
     if strange is not None:
         raise RefusedError(f"{strange}. Check wal_root, capture.hbase.site and where queues are read")
     if readings.master != readings.master_2:
         raise RefusedError(
             f"the active master changed from {readings.master} to {readings.master_2} while it was read; capture again"
         )
+    snapshot = with_neighbours(snapshot, readings.neighbours, sink)
     return Captured(sink.finish(snapshot), snapshot, files, readings.cells, restless)
+
+
+def _peers(state: StateSource, settings: ClusterSettings) -> tuple[tuple[Peer, ...], Flags, Neighbours]:
+    peers = state.peers()
+    return peers, state.flags("peers"), read_neighbours(state, settings, peers)
 
 
 def _snapshot(

@@ -30,6 +30,11 @@ def without_secrets(peer: Peer) -> Peer:
     )
 
 
+def without_user_info(uri: str) -> str:
+    """A URI with `user:password@` and telling parameters hidden."""
+    return _inside(uri)
+
+
 def _config_value(key: str, value: str) -> str:
     return HIDDEN if _SECRET_KEY.search(key) else _inside(value)
 

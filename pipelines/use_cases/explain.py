@@ -90,7 +90,8 @@ def _meant(path: str, found: Sequence[FileVerdict], runs: dict[str, AnsweringRun
         path,
         names,
         f"{path}: not among the files below oldWALs that were listed ({listed}). It is deleted already, or still below "
-        "WALs/, or came later; check the spelling and --cluster",
+        "WALs/, or came later; check the spelling and --cluster. Copies below remoteWALs/ belong to synchronous "
+        "replication and get no verdict: the table remote_wals tells of them",
     )
     return matches[names.index(chosen)]
 

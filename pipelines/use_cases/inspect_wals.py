@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain.cluster_view import QueueRow, merge_passes
 from pipelines.domain.errors import EXIT_DONE, EXIT_PARTIAL, RefusedError, UnavailableError, UsageError
@@ -14,6 +14,7 @@ from pipelines.domain.human import human_bytes, human_count
 from pipelines.domain.run_summary import FindingRow, RunKey, table_row
 from pipelines.domain.settings import Settings
 from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE
+from pipelines.domain.trust import migrating
 from pipelines.domain.wal_contents.pending import by_group, cuts_of, is_never_replicated, needs, queue_edits
 from pipelines.domain.wal_contents.rows import (
     INSPECTION_SUFFIX,
@@ -24,9 +25,13 @@ from pipelines.domain.wal_contents.rows import (
     file_row,
     table_rows,
 )
+from pipelines.domain.wal_contents.znode_queues import row_name, znode_rows
 from pipelines.domain.wal_names import parse_wal_name
+from pipelines.domain.zookeeper.queued import group_of
+from pipelines.domain.zookeeper.trust import other_storage
 from pipelines.ports_inspect import PastInspections, WalContentsReader
 from pipelines.ports_reconcile import OpenedSnapshot, SnapshotReader, TableSink
+from pipelines.transforms.listed_wals import queued_wals
 from pipelines.transforms.wal_selection import named_wals, needed_wals
 from pipelines.use_cases.inspect_wals_text import inspection_result, inspection_text
 from pipelines.use_cases.outcome import Outcome
@@ -50,7 +55,7 @@ class InspectRequest:
         paths: these files, wanted by a queue or not; none = all that a queue still needs, restricted by the rest.
         server: whose WALs: `host,port,startcode`, or the beginning of one up to a comma.
         group: one WAL group, URL-encoded.
-        queue: one row key of `hbase:replication`.
+        queue: one queue, as row keys of `hbase:replication` are spelled; in ZooKeeper also `<owner>/<queue id>`.
     """
 
     snapshot: str
@@ -91,7 +96,9 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> Outcome:
     """
     opened = _believed(ports.snapshots.open([request.snapshot])[0])
     snapshot = opened.known
-    rows = _rows(request, merge_passes(opened.passes))
+    if opened.trees and request.queue is not None:
+        request = replace(request, queue=row_name(opened.trees, request.queue))
+    rows = _rows(request, znode_rows(opened.trees) if opened.trees else merge_passes(opened.passes))
     listed = _listed(request, ports.snapshots, opened, rows)
     size = human_bytes(sum(file.length for file in listed))
     _LOG.info("reading %s, %s", human_count(len(listed), "WAL"), size)
@@ -118,14 +125,12 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
     """The snapshot, if its listing and its queues are those that were captured."""
     if opened.fault is not None or opened.snapshot is None:
         raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
-    if opened.snapshot.queue_storage != QUEUE_STORAGE_TABLE:
-        raise RefusedError(
-            "queue_storage zookeeper is not supported yet: inspect-wals reads queues of hbase:replication"
-        )
+    in_table = opened.snapshot.queue_storage == QUEUE_STORAGE_TABLE
+    halved = migrating(opened.snapshot) if in_table else other_storage(opened.snapshot)
+    if halved is not None:
+        raise RefusedError(halved)
     if opened.malformed is not None:
-        raise RefusedError(
-            f"malformed queue row: {opened.malformed}; no offset can be believed. Mend it, capture again"
-        )
+        raise RefusedError(f"malformed queue: {opened.malformed}; no offset can be believed. Mend it, capture again")
     return opened
 
 
@@ -136,7 +141,7 @@ def _rows(request: InspectRequest, rows: Sequence[QueueRow]) -> list[QueueRow]:
         found = [row for row in found if str(row.queue) == request.queue]
         if not found:
             shown = ", ".join(str(row.queue) for row in rows[:5])
-            raise UsageError(f"--queue {request.queue}: no such row; there are {len(rows)}: {shown or 'none'}")
+            raise UsageError(f"--queue {request.queue}: no such queue; there are {len(rows)}: {shown or 'none'}")
     if request.server is not None:
         found = [row for row in found if f"{row.queue.wals_of},".startswith(f"{request.server.rstrip(',')},")]
         if not found and not request.paths:
@@ -154,14 +159,20 @@ def _listed(
     paths = [path.removeprefix(root) for path in request.paths]
     if paths:
         frame = named_wals(listing, paths)
+    elif opened.trees:
+        wals = {wal for row in rows for wal in row.wals or () if request.group in (None, group_of(wal))}
+        frame = queued_wals(listing, wals)
     else:
         servers = sorted({str(row.queue.wals_of) for row in rows})
         frame = needed_wals(listing, servers, needs(rows), request.group)
     found = []
     for row in frame.sort("path").collect():
         name = parse_wal_name(row["path"].rpartition("/")[2])
-        if name is None:
+        if name is None and paths:
             raise UsageError(f"{row['path']} is no WAL by its name")
+        if name is None:  # a znode may be called anything
+            _LOG.warning("%s is named by a queue, and is no WAL by its name: not read", row["path"])
+            continue
         if paths or name.server is None or not is_never_replicated(name, name.server):
             found.append(InspectedFile(row["path"], name, row["length"]))
     missing = sorted(set(paths) - {file.path for file in found})

@@ -1,6 +1,5 @@
 """The answer of inspect-wals, for programs and for eyes."""
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -10,9 +9,9 @@ from pipelines.domain.run_summary import FindingRow, RunKey
 from pipelines.domain.snapshot import Snapshot
 from pipelines.domain.wal_contents.offsets import OffsetStatus
 from pipelines.domain.wal_contents.rows import InspectedFile, QueueEditsRow, file_row, table_rows
+from pipelines.use_cases.finding_lines import finding_lines
 
 _SHOWN = 20
-_WIDTH, _INDENT = 120, " " * 13
 _PLACES = {
     OffsetStatus.OK: "between two entries",
     OffsetStatus.AT_END: "behind its last entry",
@@ -59,7 +58,7 @@ def inspection_text(
         *_table_lines(files),
         *(_file_lines(files) if len(files) <= _SHOWN else _odd_lines(files)),
         *_queue_lines(queues),
-        *_finding_lines(findings),
+        *finding_lines(findings),
     ]
     return "\n".join(lines) + "\n"
 
@@ -159,21 +158,5 @@ def _doubts(row: QueueEditsRow) -> str:
     return f" ({'; '.join(doubts)})" if doubts else ""
 
 
-def _finding_lines(findings: Sequence[FindingRow]) -> Iterator[str]:
-    for row in findings:
-        yield ""
-        known = ", acknowledged" if row.acknowledged else ""
-        yield f"  {row.severity:<8} {row.code}{known}"
-        yield _wrapped(row.message)
-        yield _wrapped(f"-> {row.remedy}")
-
-
 def _entries(number: int) -> str:
     return "1 entry" if number == 1 else f"{number:,} entries"
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(
-        text, _WIDTH, initial_indent=_INDENT, subsequent_indent=f"{_INDENT}   ", break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip

@@ -7,7 +7,8 @@ from datetime import datetime, timezone
 
 from pipelines.domain.cluster_view import ClusterView, cluster_view, zookeeper_view
 from pipelines.domain.decision_table import DecisionTable, decision_table
-from pipelines.domain.errors import UsageError
+from pipelines.domain.errors import RefusedError, UsageError
+from pipelines.domain.neighbours.backup import backup_of
 from pipelines.domain.run_summary import RunKey
 from pipelines.domain.settings import Settings
 from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Snapshot, format_instant
@@ -48,6 +49,17 @@ class Case:
     def snapshot(self) -> Snapshot:
         """The snapshot of a case that has one."""
         return self.opened.known
+
+    @property
+    def believed(self) -> tuple[ClusterView, DecisionTable]:
+        """View and decision table of a case that is not refused.
+
+        Raises:
+            RefusedError: it is.
+        """
+        if self.refused is not None or self.view is None or self.table is None:
+            raise RefusedError(f"{self.opened.uri}: {self.refused or 'it cannot be read'}")
+        return self.view, self.table
 
     @property
     def has_files(self) -> bool:
@@ -126,8 +138,11 @@ def _distrust(opened: OpenedSnapshot, settings: Settings) -> str | None:
 def _view(opened: OpenedSnapshot, settings: Settings, refused: str | None) -> ClusterView:
     unparsable = opened.malformed is not None
     if opened.known.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
-        return zookeeper_view(opened.known, opened.trees, settings, refused, unparsable)
-    return cluster_view(opened.known, opened.passes, settings, refused, unparsable)
+        view = zookeeper_view(opened.known, opened.trees, settings, refused, unparsable)
+    else:
+        view = cluster_view(opened.known, opened.passes, settings, refused, unparsable)
+    backups = opened.extras.backups
+    return view if backups is None else replace(view, backup=backup_of(backups))
 
 
 def default_run_id(files_started: int, snapshot_sha256: str) -> str:

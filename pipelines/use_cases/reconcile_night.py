@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame
 from pipelines.domain.errors import WalsafeError
 from pipelines.domain.findings import ODD_REASONS, OddDirectory, OffsetWal
 from pipelines.domain.gate_metrics import ExpectationResult
-from pipelines.domain.run_summary import DONE, FAILED, REFUSED, STARTED, RunSummary
+from pipelines.domain.run_summary import DONE, FAILED, REFUSED, STARTED, RunKey, RunSummary
 from pipelines.domain.settings import Settings
+from pipelines.domain.sync_replication.remote_wals import RemoteDirectory
 from pipelines.domain.totals import BucketTotal
 from pipelines.ports_reconcile import ListRequest, StagedLists
 from pipelines.transforms import summary, tables
@@ -22,6 +23,7 @@ from pipelines.use_cases.reconcile_request import ReconcilePorts, ReconcileReque
 from pipelines.use_cases.reconcile_rows import (
     Counted,
     Listing,
+    Looked,
     Small,
     gate_metrics,
     offset_wal_names,
@@ -30,6 +32,8 @@ from pipelines.use_cases.reconcile_rows import (
     small_rows,
     small_tables,
 )
+from pipelines.use_cases.reconcile_sync import remote_by_cluster, states_before, sync_tables
+from schemas.registry import SYNC_TABLES
 from schemas.runs import RUNS
 
 _LOG = logging.getLogger(__name__)
@@ -77,9 +81,11 @@ def _decide_and_write(night: Night, beside: ThreadPoolExecutor) -> None:
     frames = _frames(night)
     found = looked_up(files, frames)
     believed = [case for case in night.with_files() if case.refused is None]
-    listed = beside.submit(_listings, files) if believed else None
+    listed = beside.submit(_listings, files, sum(case.snapshot.listed for case in believed)) if believed else None
     counted = _counted(found, frames, settings)
     listings = listed.result() if listed else {}
+    with_remote = [cluster for cluster, listing in listings.items() if listing.remote_files]
+    remote = beside.submit(remote_by_cluster, files, with_remote)
     metrics = [
         gate_metrics(
             case, counted.get(case.key.cluster, Counted()), listings.get(case.key.cluster, Listing()), settings
@@ -99,7 +105,8 @@ def _decide_and_write(night: Night, beside: ThreadPoolExecutor) -> None:
         rows = tables.wal_verdicts(decisions, [case.key for case in night.with_files()])
         ports.tables.replace({"wal_verdicts": rows}, keys, fresh=night.fresh)
     lists = beside.submit(_stage_lists, night, counted)
-    night.small = _small(night, counted, offset_wals)
+    night.small = _small(night, counted, offset_wals, remote)
+    _write_sync(night, keys)
     writes = {
         name: ports.tables.frame(table, rows)
         for name, (table, rows) in small_tables(night.cases, night.small, night.gate_results, examples).items()
@@ -126,13 +133,17 @@ def _counted(found: DataFrame, frames: DecisionFrames, settings: Settings) -> di
     return {cluster: Counted(tuple(rows), counts[cluster]) for cluster, rows in totals.items()}
 
 
-def _listings(files: DataFrame) -> dict[str, Listing]:
+def _listings(files: DataFrame, rows: int) -> dict[str, Listing]:
     repeats: dict[str, int] = {}
-    if summary.repeated_hashes(files).head() is not None:
+    if summary.repeated_hashes(files, rows).collect()[0]["repeated"]:
         repeats = {row["cluster"]: row["duplicate_paths"] for row in summary.duplicate_paths(files).collect()}
     return {
         row["cluster"]: Listing(
-            row["rows"], row["archived_files"], row["archived_bytes"] or 0, repeats.get(row["cluster"], 0)
+            row["rows"],
+            row["archived_files"],
+            row["archived_bytes"] or 0,
+            repeats.get(row["cluster"], 0),
+            row["remote_files"],
         )
         for row in summary.listing_totals(files).collect()
     }
@@ -184,8 +195,26 @@ def _with_view(night: Night) -> list[Case]:
     return [case for case in night.cases if case.refused is None and case.view is not None]
 
 
+def _write_sync(night: Night, keys: Sequence[RunKey]) -> None:
+    """The tables of synchronous replication; an earlier attempt may have left rows that are none any more."""
+    rows = [
+        (case.key, night.small[case.key.cluster].sync, frozenset(case.view.peer_ids))
+        for case in night.cases
+        if case.view is not None
+    ]
+    tables_of_it = sync_tables(rows)
+    if night.fresh and not any(own for _, own in tables_of_it.values()):
+        return
+    night.ports.tables.ensure(SYNC_TABLES)
+    frames = {name: night.ports.tables.frame(table, own) for name, (table, own) in tables_of_it.items()}
+    night.ports.tables.replace(frames, keys, fresh=night.fresh)
+
+
 def _small(
-    night: Night, counted: Mapping[str, Counted], offset_wals: Future[dict[str, dict[str, OffsetWal]]]
+    night: Night,
+    counted: Mapping[str, Counted],
+    offset_wals: Future[dict[str, dict[str, OffsetWal]]],
+    remote: Future[dict[str, list[RemoteDirectory]]],
 ) -> dict[str, Small]:
     ports, settings = night.ports, night.request.settings
     odd: dict[str, list[OddDirectory]] = {}
@@ -198,7 +227,8 @@ def _small(
             odd.setdefault(row["cluster"], []).append(place)
     started = {case.key.cluster: case.view.files_started for case in _with_view(night) if case.view}
     past = ports.lake.before(started, max(settings.stalled_nights, settings.growth_nights))
-    wals = offset_wals.result()
+    wals, copies = offset_wals.result(), remote.result()
+    before = states_before([case.snapshot for case in _with_view(night)], past, ports.lake)
     small = {}
     for case in night.cases:
         cluster = case.key.cluster
@@ -207,9 +237,13 @@ def _small(
             case,
             totals if case.refused is None else untrusted_totals(totals),
             settings,
-            wals.get(cluster, {}),
-            odd.get(cluster, ()),
-            past.get(cluster, ()),
+            Looked(
+                wals.get(cluster, {}),
+                odd.get(cluster, ()),
+                past.get(cluster, ()),
+                copies.get(cluster, ()),
+                before.get(cluster, {}),
+            ),
         )
     return small
 

@@ -1,7 +1,7 @@
 """From totals to the rows, metrics and texts of one reconcile run; pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.domain.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 from pipelines.domain.findings import Evidence, OddDirectory, OffsetWal, counts_for_exit_code, findings
@@ -20,9 +20,12 @@ from pipelines.domain.run_summary import (
     table_row,
 )
 from pipelines.domain.settings import Settings
+from pipelines.domain.sync_replication.remote_wals import RemoteDirectory
+from pipelines.domain.sync_replication.states import PastSyncState, sync_peers
 from pipelines.domain.totals import BucketTotal, verdict_totals
 from pipelines.domain.verdict import Reason, Verdict
 from pipelines.use_cases.reconcile_cases import Case
+from pipelines.use_cases.reconcile_sync import SyncRows
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
@@ -39,6 +42,23 @@ class Listing:
     archived_files: int = 0
     archived_bytes: int = 0
     duplicate_paths: int = 0
+    remote_files: int = 0
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was read for the findings of one cluster besides its totals.
+
+    Attributes:
+        offset_wals: see `Evidence`, as the others.
+        sync_before: what the night before said of synchronous peers.
+    """
+
+    offset_wals: Mapping[str, OffsetWal] = field(default_factory=dict)
+    odd_names: Sequence[OddDirectory] = ()
+    past: Sequence[PastNight] = ()
+    remote: Sequence[RemoteDirectory] = ()
+    sync_before: Mapping[str, PastSyncState] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,6 +82,7 @@ class Small:
     queues: tuple[QueueRow, ...] = ()
     pinned: tuple[PinnedRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
+    sync: SyncRows = field(default_factory=SyncRows)
 
     def of(self, verdict: Verdict) -> tuple[int, int]:
         """Files and bytes with a verdict."""
@@ -127,14 +148,7 @@ def offset_wal_names(cases: Iterable[Case]) -> list[tuple[str, str]]:
     )
 
 
-def small_rows(
-    case: Case,
-    totals: Sequence[BucketTotal],
-    settings: Settings,
-    offset_wals: Mapping[str, OffsetWal],
-    odd_names: Sequence[OddDirectory],
-    past: Sequence[PastNight],
-) -> Small:
+def small_rows(case: Case, totals: Sequence[BucketTotal], settings: Settings, looked: Looked) -> Small:
     """The small tables of one cluster; a refused one has its totals and offsets, and no findings to raise alarm."""
     if case.view is None or case.table is None:
         return Small()
@@ -144,6 +158,7 @@ def small_rows(
         return Small(verdicts, queues)
     states = {peer.peer_id: peer.state for peer in case.snapshot.peers}
     pins = pinned(case.view, case.table, totals, states)
+    peers = sync_peers(case.snapshot.peers, looked.sync_before, case.view.files_started)
     evidence = Evidence(
         snapshot=case.snapshot,
         view=case.view,
@@ -152,11 +167,15 @@ def small_rows(
         totals=totals,
         queues=queues,
         pinned=pins,
-        offset_wals=offset_wals,
-        odd_names=odd_names,
-        past=past,
+        offset_wals=looked.offset_wals,
+        odd_names=looked.odd_names,
+        past=looked.past,
+        extras=case.opened.extras,
+        beside=case.opened.beside,
+        remote=looked.remote,
+        sync_peers=peers,
     )
-    return Small(verdicts, queues, pins, findings(evidence))
+    return Small(verdicts, queues, pins, findings(evidence), SyncRows(tuple(looked.remote), tuple(peers)))
 
 
 def small_tables(
@@ -249,4 +268,5 @@ def run_row(case: Case, summary: RunSummary, status: str, reason: str | None) ->
         "deletable_bytes": listed_bytes if terminal else None,
         "list_uri": summary.list_uri,
         "peer_ids": list(case.view.peer_ids) if case.view else None,
+        "cluster_id": case.snapshot.cluster_id if case.view else None,
     }

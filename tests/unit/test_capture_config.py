@@ -5,6 +5,7 @@ import pytest
 from jobs.capture_config import (
     FsimageFilesSection,
     HadoopFilesSection,
+    HFilesQueuesSection,
     LsFilesSection,
     ThriftQueuesSection,
     ZooKeeperQueuesSection,
@@ -67,6 +68,35 @@ def test_the_other_sources() -> None:
     assert capture(queues=f"{{source: cells, passes: [{one}, {one}]}}").capture is not None
     exported = capture(files="{source: ls}", queues="{source: export}", state="{source: export}", export="{path: d}")
     assert exported.capture is not None
+
+
+OFFLINE = f"{{source: offline, {ZK}}}"
+HFILES = "{source: hfiles, jars: [/opt/hbase/lib/*.jar]}"
+
+
+def test_a_cluster_that_is_down() -> None:
+    config = capture(queues=HFILES, state=OFFLINE, hbase="{site: /etc/hbase/conf/hbase-site.xml}").capture
+    assert config is not None
+    assert isinstance(config.queues, HFilesQueuesSection)
+    assert (config.queues.jars, config.queues.table) == (("/opt/hbase/lib/*.jar",), "hbase:replication")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"queues": HFILES, "state": OFFLINE}, "hbase.site is missing"),
+        ({"queues": HFILES}, "needs state.source offline"),
+        ({"state": OFFLINE, "hbase": "{site: x}"}, "needs queues.source hfiles, cells or export"),
+        ({"queues": "{source: hfiles, jars: []}", "state": OFFLINE, "hbase": "{site: x}"}, "jars"),
+        (
+            {"files": "{source: ls}", "queues": HFILES, "state": OFFLINE, "hbase": "{site: x}"},
+            "needs files.source hadoop or webhdfs",
+        ),
+    ],
+)
+def test_what_a_cluster_that_is_down_needs(changed: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        capture(**changed)
 
 
 def test_queues_in_zookeeper_with_and_without_a_master() -> None:

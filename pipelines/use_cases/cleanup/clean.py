@@ -224,7 +224,13 @@ def _check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace
     if decided.peer_ids is None:
         raise RefusedError(
             f"run {manifest.run_id} was decided by a walsafe that did not write its peers down, so a new one would not "
-            "be seen; reconcile again"
+            "be seen; capture and reconcile again, or reconcile under another --run-id"
+        )
+    if decided.cluster_id != manifest.cluster_id:
+        raise RefusedError(
+            f"run {manifest.run_id} was decided for the cluster with id {manifest.cluster_id} by the list, and with "
+            f"{decided.cluster_id or 'none'} by the lake: an older walsafe decided it, or somebody changed one of the "
+            "two. Capture and reconcile again, or reconcile under another --run-id"
         )
 
 

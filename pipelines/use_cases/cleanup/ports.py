@@ -82,15 +82,15 @@ def believe(looked: Looked, known_peers: tuple[str, ...] | None, cluster_id: str
     Args:
         looked: the second look.
         known_peers: of the list's snapshot; None where peers do not matter.
-        cluster_id: of the list; None where the quarantine alone is at stake.
+        cluster_id: that the files were decided for; None = a run of an older walsafe, which did not write it down.
 
     Raises:
         RefusedError: with the way out; nothing was touched.
     """
     if cluster_id is not None and looked.cluster_id != cluster_id:
         raise RefusedError(
-            f"the list was decided for the cluster with id {cluster_id}, but the one that answers is "
-            f"{looked.cluster_id or 'unknown'}: check wal_root and hbase.site in the configuration"
+            f"the files were decided on for the cluster with id {cluster_id}, but the one that answers is "
+            f"{looked.cluster_id or 'unknown'}: check wal_root, capture.queues and hbase.site in the configuration"
         )
     if looked.refused is not None:
         raise RefusedError(f"the cluster cannot be believed now: {looked.refused}")

@@ -168,7 +168,7 @@ def _waits(decided: DecidedRun, place: CleanupPlace, ports: CleanupPorts) -> int
 def _ready(decided: DecidedRun, directory: str, ports: CleanupPorts) -> tuple[list[Subject], list[Result]]:
     """Files that may be deleted, and those that may not, after another look at the cluster."""
     looked = ports.second_look.at_quarantine(directory, decided.run)
-    believe(looked, None, None)
+    believe(looked, None, decided.cluster_id)
     ready: list[Subject] = []
     left: list[Result] = []
     for planned in looked.files:

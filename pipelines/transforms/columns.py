@@ -1,0 +1,23 @@
+"""Several columns in one question to the JVM."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+
+def with_in_turn(frame: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
+    """Add columns, each of which may use those before it (Spark's lateral column aliases).
+
+    The same as one `withColumn` after the other, each of which has the whole plan analyzed anew.
+
+    Args:
+        frame: any.
+        columns: by name, in turn; none may have the name of a column of `frame`.
+    """
+    return frame.select("*", *(column.alias(name) for name, column in columns.items()))
+
+
+def prefixed(frame: DataFrame, prefix: str) -> list[Column]:
+    """The columns of a frame under names that no other side of a join has: `<prefix>_<name>`."""
+    return [F.col(name).alias(f"{prefix}_{name}") for name in frame.schema.names]

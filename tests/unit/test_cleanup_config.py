@@ -1,0 +1,60 @@
+"""What a clean-up asks of the configuration before it looks at anything."""
+
+import json
+
+import pytest
+
+from jobs.config import parse_config
+from jobs.wiring_cleanup import checked
+from pipelines.domain.errors import UsageError
+
+HBASE = {"source": "hbase"}
+ZOOKEEPER = {"source": "zookeeper", "quorum": "zk1:2181"}
+ZNODES = {"source": "zookeeper"}
+EXPORT = {"source": "export"}
+SAVED = {"source": "ls", "path": "file:/l", "time_zone": "UTC", "started_at": "2026-11-21T02:00:00Z"}
+SAVED["finished_at"] = SAVED["started_at"]
+QUARANTINE = {"quarantine": "hdfs://ns1/walsafe/quarantine"}
+
+
+def document(**changes: object) -> str:
+    capture = {
+        "files": {"source": "hadoop"},
+        "queues": HBASE,
+        "state": HBASE,
+        "hbase": {"site": "/etc/hbase/conf/hbase-site.xml"},
+    }
+    whole = {"cluster": "c", "wal_root": "hdfs://ns1/hbase", "capture": capture, "clean": QUARANTINE}
+    whole |= {name: value for name, value in changes.items() if name in whole}
+    capture |= {name: value for name, value in changes.items() if name not in whole}
+    return json.dumps({name: value for name, value in whole.items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    ("sources", "queues"),
+    [({}, "hbase"), ({"queues": ZOOKEEPER}, "zookeeper"), ({"queues": ZOOKEEPER, "state": ZNODES}, "zookeeper")],
+)
+def test_live_sources_are_taken(sources: dict[str, object], queues: str) -> None:
+    capture, root, clean = checked(parse_config(document(**sources), "c.yaml"), "c.yaml", "c")
+    assert (capture.queues.source, root, clean.quarantine) == (queues, "hdfs://ns1/hbase", QUARANTINE["quarantine"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"clean": None}, "key 'clean' is missing"),
+        ({"cluster": "other"}, "is the configuration of cluster other, not of --cluster c"),
+        ({"queues": ZOOKEEPER, "files": SAVED}, "'ls' is an answer of earlier"),
+        ({"queues": EXPORT, "state": EXPORT, "export": {"path": "file:/e"}}, "'export' is an answer of earlier"),
+        (
+            {
+                "queues": {"source": "hfiles", "jars": ["/opt/hbase/lib/*.jar"]},
+                "state": {"source": "offline", "quorum": "zk1:2181"},
+            },
+            "'hfiles' is an answer of earlier",
+        ),
+    ],
+)
+def test_what_is_no_look_at_the_cluster_as_it_is_now_is_refused(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        checked(parse_config(document(**changes), "c.yaml"), "c.yaml", "c")
