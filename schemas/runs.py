@@ -42,6 +42,7 @@ RUNS = Table(
             column("deletable_bytes", LongType(), "Their bytes."),
             column("list_uri", StringType(), "Directory of the delete-safe list; NULL without one."),
             column("peer_ids", ArrayType(StringType()), "The replication peers of the snapshot, sorted."),
+            column("cluster_id", StringType(), "The content of hbase.id, as the snapshot has it; NULL = unknown."),
         ]
     ),
 )

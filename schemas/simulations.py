@@ -18,7 +18,7 @@ SIMULATIONS = Table(
     StructType(
         [
             *identity(),
-            column("mutant", StringType(), "What was taken away from capture and rule; `design` = nothing."),
+            column("mutant", StringType(), "What was taken away; `design` and `zk-design` = nothing."),
             column("code_sha256", StringType(), "SHA-256 of the source of the rule and of the model."),
             column("first_seed", LongType(), "First seed of the range."),
             column("seeds", IntegerType(), "Histories played, one a seed."),

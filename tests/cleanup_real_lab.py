@@ -77,6 +77,7 @@ class RealLab:
         clock: of all jobs.
         changed: what a test puts in the place of the edges.
         site_of: whose hbase-site.xml the configuration names.
+        sections: keys of `capture`, in the place of those for queues in a table.
     """
 
     cluster: HBaseCluster
@@ -90,6 +91,7 @@ class RealLab:
     clock: Clock = field(default_factory=SystemClock)
     changed: Callable[[CleanupPorts], CleanupPorts] = lambda ports: ports
     site_of: HBaseCluster | None = None
+    sections: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def lake(self) -> str:
@@ -116,6 +118,7 @@ class RealLab:
                 "state": {"source": "hbase"},
                 "hbase": {"site": str(site / "hbase-site.xml"), "timeout": "30s"},
                 "pause": "1s",
+                **self.sections,
             },
             # as it stands in the cluster's own hbase-site.xml
             "cleaners": {"interval": "24h"},

@@ -87,7 +87,7 @@ class World:
             if entry.modification_time not in self.needed
         ]
         self.lists[run_id] = listed
-        self.lake.decided[run_id] = DecidedRun(RunKey.of(CLUSTER, run_id, START), DIGEST, ("1",))
+        self.lake.decided[run_id] = DecidedRun(RunKey.of(CLUSTER, run_id, START), DIGEST, ("1",), "id")
         self.manifests[run_id] = Manifest(
             CLUSTER, "id", run_id, DIGEST, self.disk.now, self.disk.now + DAY_MS,
             len(listed), sum(one.length for one in listed), (),

@@ -24,16 +24,16 @@ from pyspark.sql import SparkSession
 
 from jobs.config import Config, parse_config
 from jobs.context import JobContext
-from jobs.demo import write_snapshot
+from jobs.generated_snapshot import write_snapshot
 from jobs.wiring import Places, run_reconcile
 from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import DAY_MS, HOUR_MS, Acceptances
-from pipelines.domain.snapshot import Backup, Membership, Peer, Retention, Snapshot, WalDirectory
+from pipelines.domain.snapshot import Membership, Peer, WalDirectory
 from pipelines.domain.verdict import ArchivedFile
 from pipelines.domain.wal_names import encode_prefix
-from pipelines.simulate.capture import LOG_CLEANERS, SAFE_FLAGS, steps_at
 from pipelines.simulate.model import MINUTE_MS, SECOND_MS, GeneratedCapture
+from pipelines.simulate.snapshots import quiet_snapshot, steps_at
 from pipelines.use_cases.outcome import Outcome
 
 NOW = 1_790_000_000_000
@@ -102,7 +102,6 @@ def cells(night: int = 0) -> Cells:
 def small(cluster: str, night: int = 0) -> GeneratedCapture:
     """The cluster's capture of a night; nothing is wrong with it."""
     at = NOW + night * DAY_MS
-    steps = steps_at(at, SECOND_MS)
     files = [archived(H1, number, 1 << (number - 1)) for number in (1, 2, 3, 4)]
     files += [archived(H2, number, 16 << (number - 1)) for number in (1, 2)]
     files += [archived(D1, number, 64 << (number - 1)) for number in (1, 2, 3)]
@@ -110,26 +109,11 @@ def small(cluster: str, night: int = 0) -> GeneratedCapture:
     files.append(ArchivedFile(f"oldWALs/{group(H1)}.meta.{at - HOUR_MS}.meta", 512, at - 20 * MINUTE_MS))
     files += [ArchivedFile(f"WALs/{server}/{wal(server, 600)}", 0, timestamp(600)) for server in (H1, H2)]
     online = frozenset({H1, H2})
-    snapshot = Snapshot(
-        cluster=cluster,
-        cluster_id="5c7a0f0e-3a52-4a8e-9a53-2f1f6d6c2a10",
-        hbase_version="3.0.0",
-        queue_storage="table",
+    first = Membership(MASTER, online, frozenset(), tuple(WalDirectory(server, 1, at - HOUR_MS) for server in (H1, H2)))
+    peers = (Peer("1", "ENABLED"), Peer("2", "DISABLED"))
+    snapshot = replace(
+        quiet_snapshot(cluster, steps_at(at, SECOND_MS), peers, first, replace(first, wal_directories=())),
         wal_root=ROOT,
-        clock_host="edge1.example.org",
-        steps=steps,
-        contents={},
-        peers=(Peer("1", "ENABLED"), Peer("2", "DISABLED")),
-        membership=Membership(
-            MASTER, online, frozenset(), tuple(WalDirectory(server, 1, at - HOUR_MS) for server in (H1, H2))
-        ),
-        membership_2=Membership(MASTER, online, frozenset()),
-        flags=SAFE_FLAGS,
-        flags_2=SAFE_FLAGS,
-        retention=Retention(600_000, 7 * DAY_MS, 7 * DAY_MS),
-        log_cleaner_plugins=LOG_CLEANERS,
-        backup=Backup(enabled=False),
-        extras=(),
     )
     return GeneratedCapture(snapshot, tuple(sorted(files, key=lambda file: file.path)), cells(night), cells(night))
 

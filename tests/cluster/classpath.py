@@ -17,6 +17,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 CACHE = PROJECT / ".cache" / "classpath"
 JAVA_SOURCES = Path(__file__).resolve().parent / "java"
 JAVA_SOURCES_HBASE_2 = Path(__file__).resolve().parent / "java_hbase2"
+JAVA_SOURCES_OF_BOTH = Path(__file__).resolve().parent / "java_both"
 PYSPARK_JARS = Path(pyspark.__file__).resolve().parent / "jars"
 
 IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
@@ -70,6 +71,8 @@ HBASE_2 = Classpath(
     "hbase2",
     (
         Artifact("org.apache.hbase:hbase-testing-util:2.6.4", ("org.apache.hbase:hbase-annotations", _MINIKDC)),
+        # the newest that was published; there is none for HBase 3
+        Artifact("org.apache.hbase:hbase-backup:2.6.1", ALONE),
         Artifact(f"{_MINIKDC}:2.10.2", ALONE),
         Artifact("junit:junit:4.13.2"),
         Artifact("org.mockito:mockito-core:2.28.2"),
@@ -128,7 +131,7 @@ def compiled(jars: Sequence[Path], java: Path = JAVA_SOURCES) -> Path:
 
     Args:
         jars: The class path to compile against.
-        java: The directory of their sources; those of HBase 2 are others.
+        java: The directory of their sources; those of HBase 2 are others. What compiles against either stands apart.
 
     Returns:
         The directory of the classes.
@@ -136,7 +139,7 @@ def compiled(jars: Sequence[Path], java: Path = JAVA_SOURCES) -> Path:
     Raises:
         ClasspathError: There is no ``javac``, or it refused the sources.
     """
-    sources = sorted(java.rglob("*.java"))
+    sources = sorted(source for folder in (java, JAVA_SOURCES_OF_BOTH) for source in folder.rglob("*.java"))
     digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     target = CACHE / f"classes-{digest}"
     with _locked("classes.lock"):

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.hbase import MULTIWAL, SEPARATE_OLD_WALS, HBaseCluster, start_hbase_2_jvm, start_hbase_jvm
+from tests.cluster.hbase import (
+    MULTIWAL,
+    SEPARATE_OLD_WALS,
+    TAKES_BULK_LOADS,
+    HBaseCluster,
+    start_hbase_2_jvm,
+    start_hbase_jvm,
+)
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.jvm import Jvm
 from tests.cluster.oracle import Oracle
@@ -56,7 +63,7 @@ def hbase_cluster(hbase_jvm: Jvm, hdfs_cluster: HdfsCluster) -> HBaseCluster:
 @pytest.fixture(scope="session")
 def peer_cluster(hbase_jvm: Jvm, hdfs_cluster: HdfsCluster, hbase_cluster: HBaseCluster) -> HBaseCluster:
     """The cluster that the source replicates to. It has no peers of its own."""
-    return HBaseCluster(hbase_jvm, hdfs_cluster, "peer", 1, zookeeper_of=hbase_cluster)
+    return HBaseCluster(hbase_jvm, hdfs_cluster, "peer", 1, zookeeper_of=hbase_cluster, properties=TAKES_BULK_LOADS)
 
 
 @pytest.fixture(scope="session")

@@ -9,13 +9,16 @@ from typing import Literal
 
 from tests.cluster.classpath import HBASE, HBASE_2, JAVA_SOURCES_HBASE_2, compiled, resolve
 from tests.cluster.conf import merged, write_site
-from tests.cluster.hbase_data import Cell, HBaseData, WalFile, wait_until
+from tests.cluster.hbase_data import FAMILY, Cell, HBaseData, WalFile, wait_until
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.jvm import Jvm
 
 __all__ = [
     "MULTIWAL",
+    "ROOT_IN_HDFS",
+    "SENDS_BULK_LOADS",
     "SEPARATE_OLD_WALS",
+    "TAKES_BULK_LOADS",
     "Cell",
     "CrashStage",
     "HBaseCluster",
@@ -29,6 +32,12 @@ CrashStage = Literal["start", "missing-queues", "claim"]
 LoadStage = Literal["procedures", "initialized"]
 
 MULTIWAL = MappingProxyType({"hbase.wal.provider": "multiwal", "hbase.wal.regiongrouping.numgroups": "2"})
+# otherwise tables are in a directory on this machine, and WALs alone in HDFS
+ROOT_IN_HDFS = MappingProxyType({"walsafe.root.in.hdfs": "true"})
+SENDS_BULK_LOADS = MappingProxyType(
+    {"hbase.replication.bulkload.enabled": "true", "hbase.replication.cluster.id": "source"}
+)
+TAKES_BULK_LOADS = MappingProxyType({"hbase.replication.source.fs.conf.provider": "walsafe.cluster.BulkLoad$SameFiles"})
 SEPARATE_OLD_WALS = MappingProxyType({"hbase.separate.oldlogdir.by.regionserver": "true"})
 
 _DEFAULTS = MappingProxyType(
@@ -45,6 +54,8 @@ _DEFAULTS = MappingProxyType(
         "hbase.procedure.retry.sleep.interval.ms": "200",
         "hbase.procedure.retry.max.sleep.time.ms": "500",
         "hbase.regionserver.handler.count": "10",
+        # a killed server that is not through with its end after that, by default 20 minutes, halts the JVM of them all
+        "hbase.regionserver.abort.timeout": "86400000",
         "hbase.master.start.timeout.localHBaseCluster": "60000",
         "zookeeper.session.timeout": "30000",
         # the default asks the masters of the start, of which none may be left after a failover
@@ -74,7 +85,7 @@ class HBaseCluster(HBaseData):
         name: The directory in HDFS and the parent node in ZooKeeper, both ``/<name>``.
         servers: Number of region servers.
         zookeeper_of: A cluster whose ZooKeeper is shared; otherwise one of its own is started.
-        properties: Further properties, such as `MULTIWAL` or `SEPARATE_OLD_WALS`.
+        properties: Further properties, such as `MULTIWAL`, `SEPARATE_OLD_WALS` or `ROOT_IN_HDFS`.
     """
 
     def __init__(
@@ -100,6 +111,10 @@ class HBaseCluster(HBaseData):
         super().__init__(name, jvm.view.walsafe.cluster.Harness(self._own, other))
         self.harness.start(servers)
 
+    def version(self) -> str:
+        """Of HBase, such as ``2.6.4``."""
+        return str(self.jvm.view.org.apache.hadoop.hbase.util.VersionInfo.getVersion())
+
     # clients
 
     def write_conf(self, directory: Path, extra: Mapping[str, str] | None = None) -> Path:
@@ -118,6 +133,11 @@ class HBaseCluster(HBaseData):
     def cluster_key(self) -> str:
         """What a peer cluster is called in ``add_peer``."""
         return str(self.harness.clusterKey())
+
+    @property
+    def zookeeper_quorum(self) -> str:
+        """Where its ZooKeeper answers, ``host:port``."""
+        return f"127.0.0.1:{self.harness.property('hbase.zookeeper.property.clientPort')}"
 
     @property
     def cluster_id(self) -> str:
@@ -187,6 +207,21 @@ class HBaseCluster(HBaseData):
         self.harness.releaseCrash(server)
         wait_until(lambda: server not in self.crashing(), f"the crash of {server} is processed")
 
+    def schedule_recovery(self, server: str) -> int:
+        """Asks the master for what HBCK2's ``scheduleRecoveries`` asks, and waits for the end of that procedure.
+
+        Returns:
+            Its id; -1 when the master did nothing, as for a server that it lists as dead.
+        """
+        found = int(self.harness.scheduleRecovery(server))
+        if found >= 0:
+            wait_until(lambda: server not in self.crashing(), f"the recovery of {server} is processed")
+        return found
+
+    def clear_dead_server(self, server: str) -> bool:
+        """Takes a server off the master's list of dead ones, as ``clear_deadservers`` does; whether it was there."""
+        return bool(self.harness.clearDeadServer(server))
+
     # masters
 
     def active_master(self) -> str:
@@ -232,6 +267,32 @@ class HBaseCluster(HBaseData):
         """Lets a held master go on, and waits until it is initialized."""
         self.jvm.view.walsafe.cluster.GatedMaster.open()
         wait_until(self.initialized, "the master is initialized")
+
+    # the whole cluster
+
+    def bulk_load(self, table: str, first: str, last: str, rows: int) -> None:
+        """Loads one HFile with so many rows from the first key to the last."""
+        self.jvm.view.walsafe.cluster.BulkLoad.load(self.harness, table, FAMILY, first, last, rows)
+
+    def crash(self) -> None:
+        """Ends all servers at once: nothing is flushed, no WAL is archived. HDFS and ZooKeeper go on."""
+        self.harness.crash()
+
+    def restart(self, servers: int) -> None:
+        """Starts a crashed cluster again."""
+        self.harness.restart(servers)
+
+    def sync_up(self, *arguments: str) -> list[str]:
+        """Runs HBase's own ReplicationSyncUp, the cluster being down.
+
+        Returns:
+            What it logged of the WALs it took up: ``Enqueueing log …``, ``Creating new reader …``.
+        """
+        return list(self.jvm.view.walsafe.cluster.SyncUp.run(self.harness, list(arguments)))
+
+    def offline_queues(self) -> list[str]:
+        """Queues as HBase's own OfflineTableReplicationQueueStorage reads them: row, WAL group, offset, by TAB."""
+        return list(self.jvm.view.walsafe.cluster.SyncUp.queues(self.harness))
 
     def close(self) -> None:
         """Shuts the cluster down in good order (closing the JVM alone is quicker)."""

@@ -102,6 +102,14 @@ class HBaseData:
         """Adds a replication peer."""
         self.harness.addPeer(peer_id, cluster_key, enabled, serial)
 
+    def add_sync_peer(self, peer_id: str, other: "HBaseData", remote_wal_dir: str, table: str) -> None:
+        """Adds a peer that replicates a table synchronously; it begins as DOWNGRADE_ACTIVE."""
+        self.harness.addSyncPeer(peer_id, other.harness.clusterKey(), remote_wal_dir, table)
+
+    def transit_sync_peer(self, peer_id: str, state: str) -> None:
+        """Takes a synchronous peer to ACTIVE, DOWNGRADE_ACTIVE or STANDBY."""
+        self.harness.transitSyncPeer(peer_id, state)
+
     def enable_peer(self, peer_id: str) -> None:
         """Enables a peer."""
         self.harness.setPeer(peer_id, True)

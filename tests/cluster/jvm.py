@@ -110,6 +110,14 @@ class Process:
         """Whether the process has not ended."""
         return self._process.poll() is None
 
+    def wait(self, seconds: float) -> int:
+        """The exit code.
+
+        Raises:
+            subprocess.TimeoutExpired: it has not ended in time.
+        """
+        return self._process.wait(seconds)
+
     def tail(self, lines: int = 40) -> str:
         """The end of the log, for messages."""
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])

@@ -2,12 +2,12 @@
 
 import base64
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tests.cluster.hbase import Cell, HBaseCluster, WalFile
+from tests.cluster.hbase import Cell, HBaseCluster, WalFile, wait_until
 from tests.cluster.jvm import JavaObject
 
 Verdict = Literal["DELETE", "KEEP", "THROWS"]
@@ -55,14 +55,8 @@ class Oracle:
         Returns:
             A verdict for each file, in their order.
         """
-        with tempfile.TemporaryDirectory(dir=self._cluster.jvm.work) as directory:
-            names, answers = Path(directory, "names"), Path(directory, "answers")
-            write_names(names, files)
-            self._java.verdicts(str(names), str(answers), _java_list(live))
-            lines = answers.read_text(encoding="utf-8").splitlines()
-        if len(lines) != len(files):
-            raise AssertionError(f"{len(files)} files asked, {len(lines)} answers")
-        return [_VERDICTS[line.split(" ")[0]] for line in lines]
+        java_live = _java_list(live)
+        return _asked(self._cluster, files, lambda names, answers: self._java.verdicts(names, answers, java_live))
 
     def time(self, names: Path, live: Iterable[str] | None = None) -> Timing:
         """Times the cleaner on a text file of names (see `write_names`)."""
@@ -91,6 +85,21 @@ class Oracle:
         self._java.setBarrier(taken)
 
 
+def wait_shipped(cluster: HBaseCluster, table: str) -> None:
+    """Waits until no peer needs an archived WAL of a server any more; an idle source is late with its last one."""
+    judge, rounds = Oracle(cluster), 0
+
+    def shipped() -> bool:
+        nonlocal rounds
+        rounds += 1
+        if rounds % 20 == 0:
+            cluster.archive_wals(table)
+        wals = [file for file in cluster.old_wals() if not file.path.endswith((".meta", "$"))]
+        return "DELETE" in judge.verdicts(wals)
+
+    wait_until(shipped, "a WAL is shipped")
+
+
 def queue_cell(queue: str, group: str, wal: str, offset: int) -> Cell:
     """A cell as HBase writes it: queue is ``peer-server`` or ``peer-server/source``."""
     return Cell(queue.encode(), b"queue", group.encode(), f"{wal}:{offset}".encode())
@@ -106,5 +115,50 @@ def write_names(target: Path, files: Iterable[WalFile | str]) -> None:
             out.write(line + "\n")
 
 
+def _asked(cluster: HBaseCluster, files: Sequence[WalFile | str], ask: Callable[[str, str], object]) -> list[Verdict]:
+    """The answers to a text file of names, in their order."""
+    with tempfile.TemporaryDirectory(dir=cluster.jvm.work) as directory:
+        names, answers = Path(directory, "names"), Path(directory, "answers")
+        write_names(names, files)
+        ask(str(names), str(answers))
+        lines = answers.read_text(encoding="utf-8").splitlines()
+    if len(lines) != len(files):
+        raise AssertionError(f"{len(files)} files asked, {len(lines)} answers")
+    return [_VERDICTS[line.split(" ")[0]] for line in lines]
+
+
 def _java_list(values: Iterable[str] | None) -> list[str] | None:
     return None if values is None else list(values)
+
+
+@dataclass(frozen=True)
+class BackupSession:
+    """A backup of HBase to fabricate: `rolled` has a line of table, ``host:port`` and ms for each roll."""
+
+    backup_id: str
+    root: str
+    kind: str
+    state: str
+    started: int
+    rolled: tuple[tuple[str, str, int], ...]
+
+
+class BackupOracle:
+    """HBase backup's own system table and log cleaner, in a cluster of HBase 2."""
+
+    def __init__(self, cluster: HBaseCluster) -> None:
+        self._cluster = cluster
+        self._java: JavaObject = cluster.jvm.view.walsafe.cluster.Backups(cluster.harness)
+
+    def put(self, session: BackupSession) -> None:
+        """Writes a session, or replaces it."""
+        rolled = ["\t".join(map(str, one)) for one in session.rolled]
+        self._java.put(session.backup_id, session.root, session.kind, session.state, session.started, rolled)
+
+    def delete(self, backup_id: str) -> None:
+        """Removes a session."""
+        self._java.delete(backup_id)
+
+    def verdicts(self, files: Sequence[WalFile | str]) -> list[Verdict]:
+        """Asks its log cleaner about each file alone."""
+        return _asked(self._cluster, files, self._java.verdicts)

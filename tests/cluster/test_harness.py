@@ -1,7 +1,7 @@
 """The harness itself: each real part starts, answers, and can be brought into the states that other tests need."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import happybase
@@ -26,14 +26,15 @@ WAL = f"{GROUP}.1664096778778"
 
 
 @pytest.fixture(scope="module")
-def replicating(hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster) -> HBaseCluster:
+def replicating(hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster) -> Iterator[HBaseCluster]:
     """The source cluster with a table, a peer and some archived WALs."""
     for cluster in (hbase_cluster, peer_cluster):
         cluster.create_table("harness")
     hbase_cluster.add_peer("1", peer_cluster.cluster_key)
     hbase_cluster.archive_wals("harness")
     hbase_cluster.wait_replicated("harness", peer_cluster, 26)
-    return hbase_cluster
+    yield hbase_cluster
+    hbase_cluster.remove_peer("1")
 
 
 def test_ivy_resolves_without_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

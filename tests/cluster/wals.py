@@ -1,11 +1,15 @@
 """HBase's own writer, replication's own reader and its own filters, for single WAL files."""
 
 import base64
+import json
+import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.cluster.hbase import HBaseCluster
 from tests.cluster.jvm import JavaObject, Jvm
+
+_PRINTED = re.compile(r"^[\[,]?(\{.*\})edit heap size: \d+\nposition: (\d+)$", re.MULTILINE)
 
 
 class HBaseCell(NamedTuple):
@@ -33,6 +37,28 @@ class HBaseEntry(NamedTuple):
     clusters: int
     cells: tuple[HBaseCell, ...]
     is_sent: bool
+
+
+class PrintedCell(NamedTuple):
+    """One cell as WALPrettyPrinter shows it: bytes that are not printable ASCII as `\\xNN`."""
+
+    row: str
+    family: str
+    qualifier: str
+    timestamp: int
+    type: str
+    value_length: int
+    value: str
+
+
+class PrintedEntry(NamedTuple):
+    """One entry as WALPrettyPrinter shows it; those without a cell it leaves out."""
+
+    end: int
+    region: str
+    table: str
+    sequence_id: int
+    cells: tuple[PrintedCell, ...]
 
 
 class HBaseWals:
@@ -64,6 +90,11 @@ class HBaseWals:
         *lines, end = self._java.read(path, start, peer, cells)
         return [_entry(line) for line in lines], str(end).partition("\t")[2]
 
+    def printed(self, path: str) -> list[PrintedEntry]:
+        """All entries with a cell, by `WALPrettyPrinter -j -p`."""
+        text = str(self._java.prettyPrinted(path))
+        return [_printed(json.loads(entry), int(end)) for entry, end in _PRINTED.findall(text)]
+
     def truncations(self, path: str, scratch: str) -> list[tuple[int, str]]:
         """Entries and end of every beginning of a file."""
         pairs = (str(line).split("\t") for line in self._java.truncations(path, scratch))
@@ -75,6 +106,23 @@ class HBaseWals:
         """Gives a peer the tables that it replicates, or leaves out."""
         families = {table: list(names) for table, names in tables.items()}
         self._java.setRule(peer, replicate_all, list(namespaces), families)
+
+
+def _printed(entry: Mapping[str, Any], end: int) -> PrintedEntry:
+    """Longs stand in the tool's JSON as texts."""
+    cells = tuple(
+        PrintedCell(
+            action["row"],
+            action["family"],
+            action["qualifier"],
+            int(action["timestamp"]),
+            action["type"],
+            action["vlen"],
+            action["value"],
+        )
+        for action in entry["actions"]
+    )
+    return PrintedEntry(end, entry["region"], entry["table"]["nameAsString"], int(entry["sequence"]), cells)
 
 
 def _entry(line: str) -> HBaseEntry:

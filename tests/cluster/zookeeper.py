@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.cluster.classpath import PYSPARK_JARS
+from tests.cluster.hbase_data import wait_until
 from tests.cluster.jvm import Jvm
 
 _JARS = ("zookeeper-*.jar", "snappy-java-*.jar", "metrics-core-*.jar", "slf4j-api-*.jar", "commons-io-*.jar")
@@ -26,6 +27,12 @@ class ZooKeeper:
         self._factory = java.org.apache.zookeeper.server.NIOServerCnxnFactory.createFactory(address, 60)
         self._factory.startup(self._server)
         self.quorum = f"127.0.0.1:{self._factory.getLocalPort()}"
+
+    def expire(self, session: int) -> None:
+        """Ends a session as if nothing had been heard of its client for too long; returns when a next one may begin."""
+        self._server.closeSession(session)
+        tracker = self._server.getSessionTracker()
+        wait_until(lambda: not tracker.isTrackingSession(session), "the session has ended")
 
     def close(self) -> None:
         """Ends it."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.peer_rules import PeerRule
 from pipelines.domain.snapshot import Peer
 from pipelines.domain.zookeeper.queue_ids import parse_zk_queue_id
 from pipelines.domain.zookeeper.values import (
@@ -73,10 +74,16 @@ def test_peers() -> None:
     enabled = bytes.fromhex(rows("ENABLED")[0][0])
     one, two, three = (bytes.fromhex(rows(kind)[0][0]) for kind in ("peer", "peer2", "peer3sync"))
     assert parse_peer("1", one, enabled) == Peer(
-        "1", "ENABLED", "zk1,zk2,zk3:2181:/hbase2", serial=True, replicate_all=False, config={}
+        "1",
+        "ENABLED",
+        "zk1,zk2,zk3:2181:/hbase2",
+        serial=True,
+        replicate_all=False,
+        config={},
+        rule=PeerRule(frozenset({"ns2"}), {"ns1:t1": ("f1", "f2"), "t2": ()}),
     )
     assert parse_peer("2", two, None) == Peer(
-        "2", "DISABLED", "zk1:2181:/hbase2", serial=False, replicate_all=True, config={}
+        "2", "DISABLED", "zk1:2181:/hbase2", serial=False, replicate_all=True, config={}, rule=PeerRule()
     )
     sync = parse_peer("3", three, enabled, bytes.fromhex(rows("sync")[1][1]))
     assert (sync.remote_wal_dir, sync.sync_replication_state) == ("hdfs://b/hbase/remoteWALs", "ACTIVE")

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from benchmarks.generate import Shape, fleet, write
+from benchmarks.generate import write
+from pipelines.simulate.large import Shape, fleet
 from tests.e2e.submitter import Submitter, clean_environment
 
 FILES, CLUSTERS, LARGEST = 12_000, 3, 0.6

@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,28 @@ def test_json_alone_on_standard_output_and_the_exit_code_of_the_job(submit: Subm
     assert document["module"].endswith(".zip/jobs/probe.py")  # the archive runs, not the tree
     assert "said on standard error" in done.stderr
     assert "incubator" not in done.stderr
+
+
+def test_the_first_of_a_kind_keeps_javas_classes_and_the_next_job_starts_from_them(
+    submit: Submitter, tmp_path: Path
+) -> None:
+    cache, loaded = submit.project / ".cache", tmp_path / "loaded"
+    cache.mkdir(exist_ok=True)
+    done = submit("probe-first", "refuse")
+    assert (done.returncode, list(cache.glob("classes-*"))) == (3, []), done
+    done = submit("probe-first", "exit")
+    assert done.returncode == 0, done
+    (archive,) = cache.glob("classes-*")
+    assert done.stderr.count("keeping Java's loaded classes") == 1
+    done = submit("probe", "exit", env={"JDK_JAVA_OPTIONS": f"-Xlog:class+load=info:file={loaded}"})
+    assert (done.returncode, done.stdout) == (0, "ended with 0: ü\n"), done
+    shared = [line for line in loaded.read_text(encoding="utf-8").splitlines() if "shared objects file (top)" in line]
+    assert len(shared) > 1000
+    archive.chmod(0o644)
+    archive.write_bytes(b"of another Java")  # one that does not fit is as none, and says nothing
+    done = submit("probe", "exit")
+    assert (done.returncode, done.stdout, "shared" in done.stderr) == (0, "ended with 0: ü\n", False), done
+    archive.unlink()
 
 
 def test_text_and_a_refusal(submit: Submitter) -> None:
@@ -128,3 +151,15 @@ def test_cluster_mode_without_a_place_for_the_result_is_refused(submit: Submitte
     done = submit("probe", "exit", env=arguments)
     assert done.returncode == 2
     assert "give --result" in done.stderr
+
+
+@pytest.mark.deep
+def test_the_split_demo_finds_its_loss_and_takes_less_than_a_minute(submit: Submitter, tmp_path: Path) -> None:
+    out, began = tmp_path / "demo", time.monotonic()
+    done = submit("split-demo", "--out", str(out), "--output", "json")
+    seconds = time.monotonic() - began
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [one["key"] for one in document["damaged"]["shown"]] == [document["lost"]]
+    assert {path.name for path in (out / "lake").iterdir()} == {"findings", "split_diff", "split_verify"}
+    assert seconds < 60

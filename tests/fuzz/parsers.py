@@ -8,7 +8,6 @@ import io
 import json
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,6 +18,9 @@ from jobs.config import parse_config
 from pipelines.domain.cleanup.lease import parse_lease
 from pipelines.domain.delete_list import Manifest, Part, manifest_json, parse_manifest
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.json_form import Form
+from pipelines.domain.neighbours.backup import backup_of, counting, parse_session, session_document, sessions_of
+from pipelines.domain.neighbours.barriers import barriers_document, parse_barriers, region_barriers, serial_gaps
 from pipelines.domain.peer_rules import RULE_KEY
 from pipelines.domain.replication_queues import Cell, parse_offset, parse_queue_cell, parse_queue_id
 from pipelines.domain.server_names import MAX_LONG, ServerName, java_long
@@ -36,42 +38,31 @@ from pipelines.domain.zookeeper.values import (
     parse_sync_state,
     parse_sync_states,
 )
+from pipelines.simulate.oddities import (
+    MALFORMED_CELLS,
+    ODD_NAMES,
+    OTHER_FAMILIES,
+    TRAP_SERVERS,
+    encodings,
+    groups_of,
+)
 from pipelines.sinks.snapshot_writer import znode_document
 from pipelines.sources.export_parts import ExportDirectory
-from pipelines.sources.exported_cells import ExportedQueues, parse_cell, scanned_cells
+from pipelines.sources.exported_cells import ExportedQueues, parse_cell, parse_version, scanned_cells
 from pipelines.sources.exported_state import ExportedState
+from pipelines.sources.hbase_neighbours import barriers_of
 from pipelines.sources.ls_text_files import LsText
 from pipelines.sources.procedures import ADD_PEER, crashes_of, is_running, parse_procedures
 from pipelines.sources.saved_text import SavedFiles, lines_of
 from pipelines.sources.snapshot_dir import _cell, _json, _znode
 from pipelines.sources.webhdfs_files import WebHdfsLister
+from tests.fuzz.parser import Parser, of_text
+from tests.fuzz.split_parsers import SPLIT_PARSERS
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
-from tests.strategies.names import ODD_NAMES, SERVERS, encodings, groups_of
-from tests.strategies.queues import MALFORMED_CELLS, OTHER_FAMILIES
 from tests.strategies.zookeeper import znodes
 
 ROOT = "hdfs://ns1/hbase"
-SERVER = str(SERVERS[0])
-
-
-@dataclass(frozen=True)
-class Parser:
-    """One parser.
-
-    Attributes:
-        read: raises only errors of `pipelines.domain.errors`.
-        samples: what it reads, or nearly.
-        is_json: each sample is one JSON document.
-    """
-
-    read: Callable[[bytes], object]
-    samples: tuple[bytes, ...]
-    is_json: bool = False
-
-
-def _text(read: Callable[[str], object]) -> Callable[[bytes], object]:
-    """A parser of text, which is what Python has decoded already."""
-    return lambda raw: read(raw.decode("utf-8", errors="replace"))
+SERVER = str(TRAP_SERVERS[0])
 
 
 def _lines(raw: bytes) -> list[tuple[int, str]]:
@@ -187,8 +178,8 @@ def _cell_line(cell: Cell) -> str:
 
 
 def _snapshot() -> dict[str, Any]:
-    server = SERVERS[0]
-    first = Membership(MASTER, frozenset({server}), frozenset({SERVERS[1]}), (WalDirectory(server, 2, NOW - 5),))
+    server = TRAP_SERVERS[0]
+    first = Membership(MASTER, frozenset({server}), frozenset({TRAP_SERVERS[1]}), (WalDirectory(server, 2, NOW - 5),))
     document = snapshot_document(snapshot_of(("1", "2"), first, Membership(MASTER, frozenset({server}), frozenset())))
     document["contents"] = {"files/part-00000.parquet": {"rows": 3, "sha256": "0" * 64}}
     rule = {"namespaces": ["n"], "tables": {"t": ["f"]}, "exclude_tables": {"ns:u": []}}
@@ -199,7 +190,7 @@ def _snapshot() -> dict[str, Any]:
 
 SNAPSHOT: dict[str, Any] = _snapshot()
 CELLS = (*MALFORMED_CELLS, *OTHER_FAMILIES, Cell(f"1-{SERVER}".encode(), b"queue", b"g", b"g.1:0"))
-WAL_NAMES = (*ODD_NAMES, *(f"{group}.1664096778778" for group in groups_of(encodings(SERVERS[0])[0])))
+WAL_NAMES = (*ODD_NAMES, *(f"{group}.1664096778778" for group in groups_of(encodings(TRAP_SERVERS[0])[0])))
 LS_LINES = (
     f"drwxr-xr-x   - hbase hbase          0 2026-11-21 02:00 {ROOT}/WALs/{SERVER}",
     f"-rw-r--r--   3 hbase hbase         83 2026-11-21 02:00 {ROOT}/WALs/{SERVER}/h1%2C16020%2C5.17",
@@ -251,21 +242,45 @@ ZNODE_VALUES = (
 ZNODES = znodes({(SERVER, "2"): {"w.1": b""}, (SERVER, f"2-{SERVER}"): {"w.2": b"\0" * 8}, (SERVER, "lock"): {}})
 
 
+BACKUPS = tuple(
+    base64.b64decode(line.rpartition("\t")[2])
+    for line in (Path(__file__).parents[1] / "golden/hbase/backup.tsv").read_text(encoding="utf-8").splitlines()
+)
+SESSIONS = counting(sessions_of(Cell(b"session:x", b"session", b"context", raw) for raw in BACKUPS))
+
 PARSERS: dict[str, Parser] = {
-    "wal_name": Parser(_text(_names), _encoded(WAL_NAMES)),
+    "wal_name": Parser(of_text(_names), _encoded(WAL_NAMES)),
     "wal_file": Parser(_wal, tuple(wal.read_bytes() for wal in WALS)),
-    "server_name": Parser(_text(ServerName.parse), _encoded(tuple(map(str, SERVERS)))),
-    "queue_id": Parser(_text(parse_queue_id), _encoded((f"1-{SERVER}", f"1-{SERVER}/{SERVER}"))),
-    "offset": Parser(_text(_offset), _encoded((f"{WAL_NAMES[-1]}:443", ":0", "x.7.syncrep:-1"))),
+    "server_name": Parser(of_text(ServerName.parse), _encoded(tuple(map(str, TRAP_SERVERS)))),
+    "queue_id": Parser(of_text(parse_queue_id), _encoded((f"1-{SERVER}", f"1-{SERVER}/{SERVER}"))),
+    "offset": Parser(of_text(_offset), _encoded((f"{WAL_NAMES[-1]}:443", ":0", "x.7.syncrep:-1"))),
     "queue_row": Parser(_queue_row, tuple(b"\x01".join((c.row, c.qualifier, c.value)) for c in CELLS)),
     "snapshot_json": Parser(
         lambda raw: parse_snapshot(_json(raw, "snapshot.json")), (json.dumps(SNAPSHOT).encode(),), is_json=True
     ),
     "snapshot_cell": Parser(
-        _text(lambda text: _cell(text, "queues-1.jsonl")), _encoded(tuple(map(_cell_line, CELLS))), is_json=True
+        of_text(lambda text: _cell(text, "queues-1.jsonl")), _encoded(tuple(map(_cell_line, CELLS))), is_json=True
     ),
     "saved_cell": Parser(
-        _text(lambda text: parse_cell(text, "cells")), _encoded(tuple(map(_cell_line, CELLS))), is_json=True
+        of_text(lambda text: parse_cell(text, "cells")), _encoded(tuple(map(_cell_line, CELLS))), is_json=True
+    ),
+    "saved_version": Parser(
+        lambda raw: barriers_of([of_text(lambda text: parse_version(text, "versions"))(raw)]),  # type: ignore[list-item]
+        (json.dumps({"row": "dCwsMS5mMDAu", "timestamp": NOW, "value": "AAAAAAAAAAI="}).encode(),),
+        is_json=True,
+    ),
+    "backup_session": Parser(
+        lambda raw: backup_of(counting(sessions_of([Cell(b"session:x", b"session", b"context", raw)]))), BACKUPS
+    ),
+    "backup_line": Parser(
+        of_text(lambda text: backup_of([parse_session(Form(_json(text, "x"), "x"))])),
+        _encoded([json.dumps(session_document(one)) for one in SESSIONS]),
+        is_json=True,
+    ),
+    "barriers_line": Parser(
+        of_text(lambda text: serial_gaps("1", [parse_barriers(Form(_json(text, "x"), "x"))], {})),
+        (json.dumps(barriers_document(region_barriers("f00", "t", [(2, NOW), (7, NOW)]))).encode(),),
+        is_json=True,
     ),
     "scan": Parser(
         lambda raw: list(scanned_cells(_lines(raw), "queues-1.txt")),
@@ -276,7 +291,7 @@ PARSERS: dict[str, Parser] = {
         _webhdfs, (json.dumps({"FileStatuses": {"FileStatus": [STATUS]}}).encode(),), is_json=True
     ),
     "procedures": Parser(
-        _text(lambda text: (crashes_of(found := parse_procedures(text)), is_running(found, ADD_PEER))),
+        of_text(lambda text: (crashes_of(found := parse_procedures(text)), is_running(found, ADD_PEER))),
         (json.dumps(PROCEDURES).encode(),),
         is_json=True,
     ),
@@ -304,16 +319,17 @@ PARSERS: dict[str, Parser] = {
         (_part("peers", json.dumps({"peers": SNAPSHOT["peers"], "flags": SNAPSHOT["flags"]})),),
     ),
     "znode_value": Parser(_znode_value, tuple(map(bytes.fromhex, ZNODE_VALUES))),
-    "zk_queue_id": Parser(_text(parse_zk_queue_id), _encoded((f"2-{SERVER}-{SERVER}", "2-h,1,2--h2,3,4", "2-bad"))),
+    "zk_queue_id": Parser(of_text(parse_zk_queue_id), _encoded((f"2-{SERVER}-{SERVER}", "2-h,1,2--h2,3,4", "2-bad"))),
     "snapshot_znode": Parser(
-        _text(lambda text: _znode(text, "queues-1.jsonl")),
+        of_text(lambda text: _znode(text, "queues-1.jsonl")),
         tuple(json.dumps(znode_document(znode)).encode() for znode in ZNODES),
         is_json=True,
     ),
     "znode_tree": Parser(_tree, (b"\n".join(f"{znode.path}\t{znode.cversion}".encode() for znode in ZNODES),)),
     "manifest": Parser(
-        _text(lambda text: parse_manifest(text, "manifest.json")), (manifest_json(MANIFEST).encode(),), is_json=True
+        of_text(lambda text: parse_manifest(text, "manifest.json")), (manifest_json(MANIFEST).encode(),), is_json=True
     ),
-    "lease": Parser(_text(lambda text: parse_lease(1, text)), (_LEASE,), is_json=True),
-    "configuration": Parser(_text(lambda text: parse_config(text, "walsafe.yaml").digest()), (CONFIG,)),
+    "lease": Parser(of_text(lambda text: parse_lease(1, text)), (_LEASE,), is_json=True),
+    "configuration": Parser(of_text(lambda text: parse_config(text, "walsafe.yaml").digest()), (CONFIG,)),
+    **SPLIT_PARSERS,
 }  # fmt: skip

@@ -12,10 +12,11 @@ from pipelines.domain.replication_queues import parse_queue_cell
 from pipelines.domain.settings import Settings
 from pipelines.domain.snapshot import parse_snapshot, snapshot_document
 from pipelines.domain.verdict import ArchivedFile, Reason, Verdict, decide
+from pipelines.simulate.oddities import ODD_NAMES
 from tests.strategies import ClusterCase, cluster_cases, view_of
 from tests.strategies.clusters import DAY_MS, NOW
 from tests.strategies.garbage import ANYTHING, edited, edited_bytes, places, without
-from tests.strategies.names import ODD_NAMES, wal_file_names
+from tests.strategies.names import wal_file_names
 
 # what each reason must find in a name, written down apart from the parsers
 WELL_FORMED = {

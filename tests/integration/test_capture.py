@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,8 +21,12 @@ from jobs.config import parse_config
 from jobs.context import JobContext
 from pipelines.domain.capture_order import order_fault
 from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
+from pipelines.domain.json_form import Form
+from pipelines.domain.neighbours.barriers import parse_barriers, serial_gaps
+from pipelines.domain.neighbours.beside_queues import CellsBeside
 from pipelines.domain.snapshot import Snapshot, parse_snapshot
 from pipelines.hadoop_jvm import HadoopJvm
+from pipelines.sources.exported_cells import parse_cell
 from pipelines.sources.hadoop_files import HadoopLister
 from pipelines.sources.replication_znodes import ReplicationZnodes
 from pipelines.sources.wal_tree import WalTree
@@ -113,7 +118,7 @@ def lab(
 ) -> Iterator[Lab]:
     for cluster in (hbase_cluster, peer_cluster):
         cluster.create_table("capture")
-    hbase_cluster.add_peer("capture", peer_cluster.cluster_key)
+    hbase_cluster.add_peer("capture", peer_cluster.cluster_key, serial=True)
     hbase_cluster.archive_wals("capture")
     hbase_cluster.wait_replicated("capture", peer_cluster, 26)
     hbase_cluster.disable_peer("capture")  # nothing moves from here on
@@ -150,6 +155,20 @@ def test_what_is_captured_is_what_hbase_has(lab: Lab, plain: Taken) -> None:
     assert (snapshot.flags.add_peer_running, snapshot.flags.migration_pending) == (False, False)
     assert len(plain.queues[0]) == len(cluster.queue_cells())
     assert plain.queues[0] == plain.queues[1]
+
+
+def test_a_serial_peer_has_the_barriers_of_regions_captured(lab: Lab, plain: Taken) -> None:
+    """Every region of a replicated table wrote one when it opened, and the peer has pushed what was before."""
+    assert plain.snapshot.extras == ("barriers",)
+    lines = (lab.work / "snapshot-1" / "extras" / "barriers.jsonl").read_text().splitlines()
+    regions = [parse_barriers(Form(json.loads(line), "barriers.jsonl")) for line in lines]
+    own = [region for region in regions if region.table == "capture"]
+    assert len(own) == 3
+    assert all(region.barriers and len(region.region) == 32 for region in own)
+    notes = CellsBeside()
+    deque(notes.watched(parse_cell(line, "queues-2.jsonl") for line in plain.queues[1]), maxlen=0)
+    assert {("capture", region.region) for region in own} <= set(notes.pushed)
+    assert serial_gaps("capture", own, notes.pushed) == [], "all was shipped"
 
 
 def beside(lab: Lab, take: Callable[[], Taken]) -> tuple[Taken, Taken]:
@@ -197,7 +216,11 @@ def test_the_export_script_agrees(lab: Lab, hdfs_cluster: HdfsCluster, tmp_path:
     assert [(entry.server, entry.entries) for entry in first.wal_directories] == [
         (entry.server, entry.entries) for entry in second.wal_directories
     ]
-    same = ("cluster_id", "hbase_version", "peers", "flags", "flags_2", "retention", "log_cleaner_plugins", "backup")
+    assert plain.snapshot.contents["extras/barriers.jsonl"] == other.snapshot.contents["extras/barriers.jsonl"]
+    # HBase 2's client does not know it, and the script asks nobody else; HBase 3's own shell does
+    assert {peer.sync_replication_state for peer in plain.snapshot.peers} == {"NONE"}
+    assert other.snapshot.peers == tuple(replace(peer, sync_replication_state=None) for peer in plain.snapshot.peers)
+    same = ("cluster_id", "hbase_version", "flags", "flags_2", "retention", "log_cleaner_plugins", "backup")
     assert {name: getattr(other.snapshot, name) for name in same} == {
         name: getattr(plain.snapshot, name) for name in same
     }
@@ -242,7 +265,7 @@ def test_a_snapshot_on_hdfs_appears_whole_and_is_never_replaced(lab: Lab, hdfs_c
     names = {str(status.getPath().getName()) for status in files.listStatus(hdfs_cluster.path("/snapshots"))}
     assert names == {"one"}
     inside = {str(status.getPath().getName()) for status in files.listStatus(hdfs_cluster.path("/snapshots/one"))}
-    assert inside == {"snapshot.json", "files", "queues-1.jsonl", "queues-2.jsonl"}
+    assert inside == {"snapshot.json", "files", "queues-1.jsonl", "queues-2.jsonl", "extras"}  # its peer is serial
     with pytest.raises(UsageError, match="exists already"):
         lab.run(out)
 

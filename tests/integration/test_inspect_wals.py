@@ -1,4 +1,7 @@
-"""inspect-wals on WALs that a real HBase wrote, entry by entry against replication's own reader and filters."""
+"""inspect-wals on WALs that a real HBase wrote, entry by entry.
+
+Beside it stand replication's own reader and filters, and WALPrettyPrinter.
+"""
 
 import io
 import json
@@ -24,7 +27,7 @@ from pipelines.domain.wal_format.reader import Ending, Entry, WalReader
 from tests.cluster.hbase import HBaseCluster
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.jvm import Jvm
-from tests.cluster.wals import HBaseCell, HBaseEntry, HBaseWals
+from tests.cluster.wals import HBaseCell, HBaseEntry, HBaseWals, PrintedCell, PrintedEntry
 
 pytestmark = pytest.mark.realhbase
 
@@ -49,6 +52,8 @@ STATES = {
     "NO_HEADER": {Ending.NO_HEADER},
 }
 """What replication's reader calls the end of a file that is not broken."""
+TYPES = {4: "Put", 8: "Delete", 10: "DeleteFamilyVersion", 12: "DeleteColumn", 14: "DeleteFamily"}
+"""Names of `Cell.Type` by `KeyValue.Type`."""
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +104,31 @@ def read(data: bytes) -> tuple[list[HBaseEntry], WalReader]:
     return found, reader
 
 
+def as_printed(data: bytes) -> list[PrintedEntry]:
+    """Entries of ours as WALPrettyPrinter shows them; it passes over those without a cell."""
+    cells: list[PrintedCell] = []
+    found: list[PrintedEntry] = []
+
+    def visit(row: bytes, family: bytes, qualifier: bytes, stamp: bytes, length: int, value: bytes | None) -> None:
+        assert value is not None
+        timestamp, kind = struct.unpack(">qb", stamp)
+        named = [shown_bytes(one) for one in (row, family, qualifier)]
+        cells.append(PrintedCell(*named, timestamp, TYPES[kind], length, shown_bytes(value)))
+
+    for entry in WalReader(io.BytesIO(data).read, values=True).entries(visit):
+        if cells:
+            key = entry.key
+            found.append(PrintedEntry(entry.end, key.region.decode(), key.table, key.sequence_id, tuple(cells)))
+        cells.clear()
+    return found
+
+
+def shown_bytes(data: bytes) -> str:
+    """HBase's `Bytes.toStringBinary`."""
+    plain = set(range(ord(" "), ord("~") + 1)) - {ord("\\")}
+    return "".join(chr(one) if one in plain else f"\\x{one:02X}" for one in data)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_every_cell_of_a_file_of_hbases_own_writer(form: str, writers: HBaseWals, tmp_path: Path) -> None:
     file = tmp_path / "written.1"
@@ -107,6 +137,9 @@ def test_every_cell_of_a_file_of_hbases_own_writer(form: str, writers: HBaseWals
     found, reader = read(file.read_bytes())
     assert len(expected) == ENTRIES
     assert found == expected
+    printed = writers.printed(f"file:{file}")
+    assert len(printed) == sum(entry.cell_count > 0 for entry in expected)
+    assert as_printed(file.read_bytes()) == printed
     assert reader.ending in STATES[state]
     assert reader.header is not None
     said = (reader.header.compressed, reader.header.compressed_tags, reader.header.value_algorithm)
@@ -233,6 +266,26 @@ def test_files_of_a_real_cluster(answer: Answer) -> None:
     assert {SENT, LOCAL} <= {row["table"] for row in result["tables"]}
     local = next(row for row in result["tables"] if row["table"] == LOCAL)
     assert (local["global_entries"], local["entries"] > 0) == (0, True)
+
+
+def test_every_entry_is_what_wal_pretty_printer_shows(
+    answer: Answer, hdfs_cluster: HdfsCluster, tmp_path: Path
+) -> None:
+    """Of every WAL that the cluster wrote; what its servers have written since the job has read is left out."""
+    files, local = hdfs_cluster.file_system(), tmp_path / "copy"
+    tables = set()
+    for one in answer.result["wals"]:
+        place = f"{answer.root}/{one['path']}"
+        files.copyToLocalFile(False, hdfs_cluster.path(place), hdfs_cluster.path(f"file:{local}"), True)
+        printed = [entry for entry in answer.wals.printed(place) if entry.end <= one["good_end"]]
+        assert [entry for entry in as_printed(local.read_bytes()) if entry.end <= one["good_end"]] == printed
+        assert (one["entries"], one["cells"]) == (len(printed), sum(len(entry.cells) for entry in printed))
+        assert {row["table"]: row["entries"] for row in one["tables"]} == Counter(entry.table for entry in printed)
+        if printed:
+            ids = (printed[0].sequence_id, printed[-1].sequence_id, printed[-1].end)
+            assert (one["first_sequence_id"], one["last_sequence_id"], one["good_end"]) == ids
+        tables |= {entry.table for entry in printed}
+    assert {SENT, LOCAL} <= tables
 
 
 def test_what_is_pending_and_wanted_on_a_real_cluster(answer: Answer) -> None:

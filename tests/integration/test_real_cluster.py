@@ -408,7 +408,8 @@ def test_without_peers_everything_is(verdicts: dict[str, dict[str, dict[str, Any
 
 def test_multiwal_groups_and_directories_of_servers(verdicts: dict[str, dict[str, dict[str, Any]]]) -> None:
     rows = verdicts["multiwal"]
-    groups = {row["wal_group"].rpartition("regiongroup-")[2] for path, row in rows.items() if "regiongroup-" in path}
+    # a master that has run for a quarter of an hour archives a WAL of its own region too, which is in no group
+    groups = {row["wal_group"].rpartition("regiongroup-")[2] for row in rows.values() if row["wal_group"]}
     assert groups >= {"0", "1"}
     assert all(path.split("/")[1] == row["server"] for path, row in rows.items() if row["server"])
     assert "REPLICATED" in reasons(rows)

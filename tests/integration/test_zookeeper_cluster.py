@@ -5,6 +5,7 @@ every captured file; at the end all captures are reconciled, and compared with i
 """
 
 import json
+import shutil
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,12 +14,16 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from kazoo.client import KazooClient
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
+from jobs.capture_config import HBaseStateSection
 from jobs.config import Config, parse_config
 from jobs.context import JobContext
+from jobs.entry import main
 from jobs.wiring import Places, run_reconcile
+from pipelines.domain.cluster_view import DEFAULT_CLEANERS
 from pipelines.domain.errors import UnavailableError, UsageError
 from pipelines.domain.snapshot import Snapshot, parse_snapshot
 from pipelines.domain.zookeeper.tree import ReplicationTree, ZkQueue, parse_tree
@@ -27,7 +32,9 @@ from pipelines.sources.zookeeper_client import ZooKeeperClient
 from pipelines.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.use_cases.outcome import Outcome
 from tests.cluster.hbase import HBaseCluster, wait_until
-from tests.cluster.oracle import Oracle
+from tests.cluster.hdfs import HdfsCluster
+from tests.cluster.oracle import Oracle, wait_shipped
+from tests.small_cluster import edited
 
 pytestmark = pytest.mark.realhbase
 
@@ -58,13 +65,15 @@ class Story:
     work: Path
     stages: dict[str, Stage] = field(default_factory=dict)
 
-    @property
-    def quorum(self) -> str:
-        return f"127.0.0.1:{self.cluster.harness.property('hbase.zookeeper.property.clientPort')}"
-
-    def config(self, name: str, **changes: object) -> Config:
+    def document(self, name: str, **changes: object) -> dict[str, object]:
+        """A configuration; `changes` are those of `capture.queues`."""
         site = self.cluster.write_conf(self.work / "conf", NO_TTL) / "hbase-site.xml"
-        queues = {"source": "zookeeper", "quorum": self.quorum, "parent": f"/{self.cluster.name}", "timeout": "10s"}
+        queues = {
+            "source": "zookeeper",
+            "quorum": self.cluster.zookeeper_quorum,
+            "parent": f"/{self.cluster.name}",
+            "timeout": "10s",
+        }
         section = {
             "files": {"source": "hadoop"},
             "queues": {**queues, **changes},
@@ -73,8 +82,10 @@ class Story:
             "step_attempts": 1,
             "pause": "1s",
         }
-        document = {"cluster": name, "wal_root": self.cluster.wal_root, "capture": section}
-        return parse_config(json.dumps(document), "test.yaml")
+        return {"cluster": name, "wal_root": self.cluster.wal_root, "capture": section}
+
+    def config(self, name: str, **changes: object) -> Config:
+        return parse_config(json.dumps(self.document(name, **changes)), "test.yaml")
 
     def capture(self, name: str, out: Path, **changes: object) -> Outcome:
         section = self.config(name, **changes).capture
@@ -114,25 +125,11 @@ class Story:
 
     @cached_property
     def client(self) -> ZooKeeperClient:
-        return ZooKeeperClient(self.quorum, 10_000)
+        return ZooKeeperClient(self.cluster.zookeeper_quorum, 10_000)
 
     @cached_property
     def queues(self) -> ZooKeeperQueues:
         return ZooKeeperQueues(self.client, f"/{self.cluster.name}")
-
-    def wait_shipped(self) -> None:
-        """Until an archived WAL of a server is in no queue any more; an idle source is late with its last one."""
-        judge, rounds = Oracle(self.cluster), 0
-
-        def shipped() -> bool:
-            nonlocal rounds
-            rounds += 1
-            if rounds % 20 == 0:
-                self.cluster.archive_wals(TABLE)
-            wals = [file for file in self.cluster.old_wals() if not file.path.endswith((".meta", "$"))]
-            return "DELETE" in judge.verdicts(wals)
-
-        wait_until(shipped, "a WAL is shipped")
 
 
 def tree(path: Path) -> ReplicationTree:
@@ -146,7 +143,7 @@ def story(hbase_2_cluster: HBaseCluster, spark: SparkSession, tmp_path_factory: 
     cluster.create_table(TABLE)
     cluster.add_peer(ONE, "nowhere:2181:/hbase")
     cluster.archive_wals(TABLE)
-    story.wait_shipped()
+    wait_shipped(cluster, TABLE)
     story.see("rolled")
 
     cluster.add_peer(TWO, "nowhere:2181:/hbase", enabled=False)
@@ -166,7 +163,7 @@ def story(hbase_2_cluster: HBaseCluster, spark: SparkSession, tmp_path_factory: 
 
     cluster.enable_peer(TWO)
     cluster.archive_wals(TABLE)
-    story.wait_shipped()
+    wait_shipped(cluster, TABLE)
     story.see("quiet")
     story.client.close()
     return story
@@ -230,17 +227,128 @@ def test_each_stage_shows_what_it_is_there_for(story: Story, verdicts: dict[str,
         assert (TWO, str(queue.owner), victim) in holders
 
 
+def test_an_audit_says_who_claimed_what(story: Story, outcome: Outcome, tmp_path: Path) -> None:
+    """The stages as successive snapshots of one cluster."""
+    assert outcome.exit_code == 0
+    names = ("disabled", "claimed", "claimed-again")
+    for name in names:
+        shutil.copytree(story.work / "fleet" / name, tmp_path / name)
+        edited(tmp_path / name, lambda document: document.update(cluster="hbase2"))
+    result = tmp_path / "result.json"
+    places = [f"file:{tmp_path / name}" for name in names]
+    arguments = ["audit-queues", "--snapshot", *places, "--result", str(result)]
+    assert main(arguments, context=JobContext("audit-queues", spark=story.spark)) == 0
+    found = json.loads(result.read_text())
+    assert set(found["classes"]) <= {"NORMAL", "RECOVERED", "FINISHED"}
+    victim = str(story.stages["claimed"].victim)
+    (first,), (second,) = (queues_of(story.stages[name], victim) for name in names[1:])
+    claims = [one for one in found["claims"] if (one["peer_id"], one["source"]) == (TWO, victim)]
+    assert [(one["event"], one["from_owner"], one["to_owner"]) for one in claims] == [
+        ("CLAIMED", victim, str(first.owner)),
+        ("CLAIMED", str(first.owner), str(second.owner)),
+    ]
+    (row,) = [one for one in found["queues"] if (one["peer_id"], one["source"]) == (TWO, victim)]
+    assert (row["queue_class"], row["hops"]) == ("RECOVERED", [victim, str(first.owner)])
+    assert row["pending_bytes"] > 0
+
+
+def test_what_a_queue_still_has_to_read_is_found_inside_of_its_wals(
+    story: Story, outcome: Outcome, tmp_path: Path
+) -> None:
+    """Of the queue with most bytes; a server without a region of the table writes WALs without an entry."""
+    assert outcome.exit_code == 0
+    place, result = story.work / "fleet" / "claimed-again", tmp_path / "result.json"
+    length = {row["path"].rpartition("/")[2]: row["length"] for row in pq.read_table(place / "files").to_pylist()}
+    queues = [queue for queue in story.stages["claimed-again"].trees[-1].queues if queue.queue.peer_id == TWO]
+    queue = max(queues, key=lambda one: sum(length[wal] for wal in one.wals))
+    name = f"{queue.owner}/{queue.queue.text}"
+    arguments = ["inspect-wals", "--snapshot", f"file:{place}", "--queue", name, "--result", str(result)]
+    assert main(arguments, context=JobContext("inspect-wals", spark=story.spark)) == 0
+    found = json.loads(result.read_text())
+    (row,) = found["queues"]
+    assert (row["owner"], row["source"]) == (str(queue.owner), str(queue.source))
+    assert (row["pending_files"], row["wal"], row["offset"]) == (len(queue.wals), min(queue.wals), 0)
+    assert (row["offset_status"], row["unread_files"], row["rule_known"]) == ("OK", 0, True)
+    (table,) = [one for one in found["tables"] if one["table"] == TABLE]
+    assert row["wanted_entries"] == table["global_entries"] > 0, "nothing but the table is replicated"
+
+
 def test_peers_and_the_clusters_id_come_from_zookeeper(story: Story) -> None:
     taken = story.stages["disabled"].taken
     assert {peer.peer_id: peer.state for peer in taken.peers} == {ONE: "ENABLED", TWO: "DISABLED"}
     assert {peer.endpoint for peer in taken.peers} == {"walsafe.cluster.NowhereEndpoint"}
     assert taken.cluster_id == story.cluster.cluster_id
-    assert [step.step for step in taken.steps] == ["files", "peers", "queues-1", "queues-2"]
+    assert taken.membership is not None
+    owners = {str(queue.owner) for queue in story.stages["disabled"].trees[-1].queues}
+    assert owners <= {str(server) for server in taken.membership.online}
+    assert [step.step for step in taken.steps] == ["files", "online", "peers", "queues-1", "queues-2", "online-2"]
+
+
+def test_hbases_own_admin_says_what_zookeeper_says(story: Story, hbase_spark: SparkSession, tmp_path: Path) -> None:
+    """`state: hbase`, by HBase's client 2.6.4 and the master of an HBase 2.6.4."""
+    section = story.config("admin", timeout="20s").capture
+    assert section is not None
+    section = section.model_copy(update={"state": HBaseStateSection(source="hbase")})
+    taken = []
+    for name, one in (("admin", section), ("znodes", story.config("znodes").capture)):
+        assert one is not None
+        capture_cluster("c", story.cluster.wal_root, one, f"file:{tmp_path}/{name}", JobContext("x", spark=hbase_spark))
+        taken.append(parse_snapshot(json.loads((tmp_path / name / "snapshot.json").read_text())))
+    admin, znodes = taken
+    assert (admin.hbase_version, znodes.hbase_version) == (story.cluster.version(), None)
+    assert sorted(peer.peer_id for peer in admin.peers) == [ONE, TWO]
+    for name in ("peers", "cluster_id", "retention", "backup", "membership", "queue_storage"):
+        assert getattr(admin, name) == getattr(znodes, name), name
+    # HBase's client knows what stands for a property that is not set
+    assert set(znodes.log_cleaner_plugins or ()) < set(admin.log_cleaner_plugins or ()) < DEFAULT_CLEANERS
 
 
 def test_a_wrong_address_is_named(story: Story, tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match=r"ZooKeeper 127\.0\.0\.1:1, connecting.*capture\.queues\.quorum"):
         story.capture("c", tmp_path / "out", quorum="127.0.0.1:1", timeout="1s")
-    with pytest.raises(UsageError, match=r"has no /other/hbaseid.*capture\.queues\.parent"):
+    with pytest.raises(UsageError, match=r"zookeeper\.znode\.parent is /hbase2, but /other would be read"):
         story.capture("c", tmp_path / "out", parent="/other")
+    with pytest.raises(UsageError, match=r"zookeeper\.znode\.replication is replication, but other would be read"):
+        story.capture("c", tmp_path / "out", replication="other")
+    site = story.cluster.write_conf(story.work / "files", {"hbase.replication.peer.storage.impl": "filesystem"})
+    document = story.document("c")
+    document["capture"] = {**document["capture"], "hbase": {"site": f"{site}/hbase-site.xml"}}  # type: ignore[dict-item]
+    section = parse_config(json.dumps(document), "test.yaml").capture
+    assert section is not None
+    with pytest.raises(UsageError, match="peers are not in ZooKeeper, where none would be seen"):
+        capture_cluster("c", story.cluster.wal_root, section, f"file:{tmp_path}/o", JobContext("x", spark=story.spark))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_z_the_list_is_cleaned_but_for_what_a_queue_names_again(
+    story: Story, outcome: Outcome, hdfs_cluster: HdfsCluster, tmp_path: Path
+) -> None:
+    """The last one, since files are gone then; the rest of a list's life is in test_cleanup_zookeeper.py."""
+    assert outcome.exit_code == 0
+    (run,) = (path for path in (story.work / "lists" / "quiet").iterdir() if path.is_dir())
+    lines = [line for part in sorted(run.glob("part-*.txt")) for line in part.read_text().splitlines()]
+    listed = {line.removeprefix(f"{story.cluster.wal_root}/") for line in lines}
+    again = min(path for path in listed if not path.endswith(".meta"))
+    hdfs_cluster.file_system().mkdirs(hdfs_cluster.path("/story"))
+    file, result = tmp_path / "quiet.yaml", tmp_path / "result.json"
+    file.write_text(json.dumps({**story.document("quiet"), "clean": {"quarantine": f"{hdfs_cluster.uri}/story"}}))
+    queue = next(one for one in parse_tree(story.queues.znodes("queues-1")).queues if one.queue.peer_id == ONE)
+    znode = f"/{story.cluster.name}/replication/rs/{queue.owner}/{ONE}/{again.rpartition('/')[2]}"
+    writer = KazooClient(hosts=story.cluster.zookeeper_quorum)
+    writer.start(timeout=10)
+    try:
+        writer.create(znode, b"")
+        arguments = ["clean", "--cluster", "quiet", "--run-id", run.name, "--config", str(file), "--execute"]
+        arguments += ["--lists", f"file:{story.work}/lists", "--lake", f"file:{story.work}/lake"]
+        assert main([*arguments, "--result", str(result)], context=JobContext("clean", spark=story.spark)) == 0
+    finally:
+        writer.delete(znode)
+        writer.stop()
+        writer.close()
+        story.client.close()
+    done = json.loads(result.read_text())
+    assert (done["status"], done["done_files"]) == ("DONE", len(listed) - 1)
+    assert [(one["path"], one["outcome"], one["why"]) for one in done["left"]] == [
+        (again, "REFUSED", "the second look holds it: PENDING")
+    ]
+    assert listed & {one.path for one in story.cluster.old_wals()} == {again}

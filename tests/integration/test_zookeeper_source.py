@@ -8,17 +8,23 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
 
-from pipelines.domain.errors import UnavailableError, UsageError
+from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
+from pipelines.domain.peer_rules import PeerRule
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.settings import Release
 from pipelines.domain.snapshot import Backup, Peer, Retention, Step
 from pipelines.domain.zookeeper.tree import ABSENT, Znode, parse_tree
+from pipelines.domain.zookeeper.trust import distrust_zookeeper
 from pipelines.ports import ClusterSettings, FileBatch
 from pipelines.sinks.snapshot_target import LocalTarget
 from pipelines.sinks.snapshot_writer import SnapshotWriter
 from pipelines.sources.snapshot_dir import _znode
+from pipelines.sources.watched_listing import WatchedListing
 from pipelines.sources.zookeeper_client import ZooKeeperClient
 from pipelines.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.use_cases.capture import Captured, Patience, Subject
 from pipelines.use_cases.capture_zookeeper import ZooKeeperSources, capture_zookeeper
+from tests.cluster.hbase_data import wait_until
 from tests.cluster.zookeeper import ZooKeeper
 
 pytestmark = pytest.mark.realhbase
@@ -82,7 +88,7 @@ def test_the_whole_tree_is_read(queues: ZooKeeperQueues) -> None:
     assert parse_tree(queues.znodes("queues-1")).hfile_refs == {}
     assert queues.cluster_id() == "a"
     assert queues.peers() == (
-        Peer("2", "ENABLED", "zk1:2181:/hbase", serial=True, replicate_all=True, config={}),
+        Peer("2", "ENABLED", "zk1:2181:/hbase", serial=True, replicate_all=True, config={}, rule=PeerRule()),
         Peer("old", "DISABLED", "zk2:2181:/hbase", serial=False, replicate_all=True),
     )
 
@@ -105,6 +111,30 @@ def test_a_znode_that_may_not_be_read_is_named(queues: ZooKeeperQueues, writer: 
 
 
 @pytest.mark.usefixtures("writer")
+def test_a_reading_is_of_one_session(server: ZooKeeper, writer: KazooClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next session might be with a server that lags behind; without a look at it the reading goes on in silence."""
+    client = ZooKeeperClient(server.quorum, 5_000)
+    source, children, asked = ZooKeeperQueues(client), client.children, list[str]()
+
+    def interrupted(path: str) -> tuple[list[str], int] | None:
+        asked.append(path)
+        found = children(path)
+        if path.endswith(A):
+            ended = client._open.client_id
+            server.expire(ended[0])
+            wait_until(lambda: client._open.client_id not in (None, ended), "kazoo has opened another session")
+        return found
+
+    assert writer.exists(BASE)
+    monkeypatch.setattr(client, "children", interrupted)
+    with pytest.raises(UnavailableError, match="the session ended while znodes were read"):
+        source.znodes("queues-1")
+    assert asked.count(f"{BASE}/rs") == 3
+    monkeypatch.undo()
+    assert len(parse_tree(source.znodes("queues-1")).queues) == 2
+    client.close()
+
+
 def test_a_wrong_address_is_named(server: ZooKeeper) -> None:
     nobody = ZooKeeperQueues(ZooKeeperClient("127.0.0.1:1", 500))
     with pytest.raises(UnavailableError, match=r"ZooKeeper 127\.0\.0\.1:1, connecting.*capture\.queues\.quorum"):
@@ -130,13 +160,16 @@ class Now:
 
 
 class OneFile:
-    """A listing."""
+    """A listing of one file, and of the WAL that a server writes."""
+
+    def __init__(self, server: str = A) -> None:
+        self._server = server
 
     def stamp(self, _step: str) -> Step | None:
         return None
 
     def files(self) -> Iterator[FileBatch]:
-        yield FileBatch(["oldWALs/w.1"], [1], [1])
+        yield FileBatch(["oldWALs/w.1", f"WALs/{self._server}/w.2"], [1, 1], [1, 1])
 
 
 @dataclass
@@ -146,6 +179,8 @@ class Cluster:
     queues: ZooKeeperQueues
     writer: KazooClient
     moves: int
+    upgraded: bool = False
+    cluster: str = "a"
 
     def stamp(self, _step: str) -> Step | None:
         return None
@@ -154,10 +189,16 @@ class Cluster:
         return None
 
     def settings(self) -> ClusterSettings:
-        return ClusterSettings("a", None, Retention(1, 1, 1), (), Backup(enabled=False))
+        return ClusterSettings(self.cluster, None, Retention(1, 1, 1), (), Backup(enabled=False))
 
     def peers(self) -> tuple[Peer, ...]:
         return self.queues.peers()
+
+    def backups(self) -> None:
+        """ZooKeeper knows nothing of them."""
+
+    def barriers(self) -> None:
+        """The same."""
 
     def znodes(self, step: str) -> Sequence[Znode]:
         if step == "queues-2" and self.moves:
@@ -166,11 +207,20 @@ class Cluster:
             claim.create(f"{BASE}/rs/cversion_2")
             claim.delete(f"{BASE}/rs/cversion_2")
             claim.commit()
+        if step == "queues-2" and self.upgraded:  # as HBase 3 loads a peer
+            self.writer.create(f"{BASE}/peers/2/sync-rep-state", bytes.fromhex("504255460800"))
         return self.queues.znodes(step)
 
+    def cluster_id(self) -> str | None:
+        return self.queues.cluster_id()
 
-def captured(cluster: Cluster, out: Path) -> Captured:
-    sources = ZooKeeperSources(OneFile(), cluster, cluster)
+    def online(self, step: str) -> frozenset[ServerName] | None:
+        return self.queues.online(step)
+
+
+def captured(cluster: Cluster, out: Path, listing: OneFile | None = None) -> Captured:
+    watched = WatchedListing(listing or OneFile())
+    sources = ZooKeeperSources(watched, watched, cluster, cluster)
     patience = Patience(1, 3, 10, lambda _ms: None)
     with SnapshotWriter(LocalTarget(out)) as sink:
         return capture_zookeeper(Subject("c", "hdfs://c/hbase", "edge"), sources, sink, clock=Now(), patience=patience)
@@ -185,7 +235,40 @@ def test_while_queues_move_they_are_read_again(
     assert (found.restless is not None) == restless
     assert cluster.moves == max(moves - 3, 0)
     steps = [step.step for step in found.snapshot.steps]
-    assert steps == ["files", "peers", "queues-1", "queues-2"]
+    assert found.snapshot.membership == found.snapshot.membership_2
+    assert steps == ["files", "online", "peers", "queues-1", "queues-2", "online-2"]
     lines = (tmp_path / "out" / "queues-2.jsonl").read_text().splitlines()
     assert [_znode(line, "line") for line in lines] == list(queues.znodes("queues-2"))
     assert found.cells == len(lines)
+
+
+def test_queues_of_another_cluster_are_refused(queues: ZooKeeperQueues, writer: KazooClient, tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"queues are those of cluster a, .* those of cluster b: check capture\.queues"
+    ):
+        captured(Cluster(queues, writer, 0, cluster="b"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_of_another_cluster_are_refused(queues: ZooKeeperQueues, writer: KazooClient, tmp_path: Path) -> None:
+    """No queue would have their names, so all would look as if they might go."""
+    writer.create(f"/hbase/rs/{A}", makepath=True)
+    other = OneFile("h-z.example.org,16020,9")
+    with pytest.raises(RefusedError, match=rf"no online server \(such as {A}\) .*wal_root.*Check wal_root, and quorum"):
+        captured(Cluster(queues, writer, 0), tmp_path / "out", other)
+    writer.delete(f"/hbase/rs/{A}")
+    with pytest.raises(RefusedError, match=r"no queue .* belongs to a server that HBase knows \(h-z"):
+        captured(Cluster(queues, writer, 0), tmp_path / "out", other)
+    assert not (tmp_path / "out").exists()
+    writer.create(f"/hbase/rs/{A}")
+    assert captured(Cluster(queues, writer, 0), tmp_path / "out", OneFile(f"{A}-splitting")).restless is None
+
+
+def test_an_hbase_3_that_takes_over_meanwhile_is_told(
+    queues: ZooKeeperQueues, writer: KazooClient, tmp_path: Path
+) -> None:
+    """Its migration removes znodes of queues that it has copied: what is in no queue proves nothing then."""
+    snapshot = captured(Cluster(queues, writer, 0, upgraded=True), tmp_path / "out").snapshot
+    assert {peer.peer_id: peer.sync_replication_state for peer in snapshot.peers} == {"2": "NONE", "old": None}
+    tree = parse_tree(queues.znodes("queues-2"))
+    assert "HBase 3 has taken it over" in (distrust_zookeeper(snapshot, [tree, tree], Release()) or "")

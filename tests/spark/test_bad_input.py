@@ -18,6 +18,7 @@ from pipelines.domain.settings import HOUR_MS
 from pipelines.domain.snapshot import Flags
 from pipelines.domain.verdict import ArchivedFile
 from pipelines.simulate.model import GeneratedCapture
+from pipelines.simulate.oddities import MALFORMED_CELLS
 from pipelines.use_cases.outcome import Outcome
 from tests.small_cluster import (
     D1,
@@ -35,7 +36,6 @@ from tests.small_cluster import (
     with_files,
     with_snapshot,
 )
-from tests.strategies import MALFORMED_CELLS
 
 RUN = "night"
 PART = "files/part-00000.parquet"
@@ -141,7 +141,7 @@ BROKEN: Mapping[str, Broken] = {
         lambda whole: whole["steps"][0].update(started_at="2026-11-21 02:00:00"),
         listed=False,
     ),
-    "unknown-extra": document("extra 'syncup' is not known", lambda whole: whole.update(extras=["syncup"])),
+    "unknown-extra": document("extra 'scopes' is not known", lambda whole: whole.update(extras=["scopes"])),
     "zookeeper": document(
         "queues-1.jsonl, line 1: key 'path' is missing", lambda whole: whole.update(queue_storage="zookeeper")
     ),

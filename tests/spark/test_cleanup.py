@@ -107,7 +107,7 @@ def test_a_world_that_changed_stops_everything(lab: Lab) -> None:
     assert cluster.membership is not None
     for change, match in (
         ({"peers": (*cluster.peers, Peer("9", "ENABLED"))}, "peer '9' was added since the list was decided"),
-        ({"cluster_id": "another"}, "decided for the cluster with id 5c7a0f0e.*answers is another"),
+        ({"cluster_id": "another"}, "decided on for the cluster with id 5c7a0f0e.*answers is another"),
         ({"flags": replace(cluster.flags, add_peer_running=True)}, "a peer is being added"),
         ({"flags": replace(cluster.flags, migration_pending=True)}, "migration .* is pending"),
         ({"flags": replace(cluster.flags, queue_table_exists=False)}, "does not exist although peers do"),
@@ -213,6 +213,20 @@ def test_a_file_that_is_needed_again_is_not_purged(lab: Lab) -> None:
     assert set(lab.resting()) == {archived(D1, 1, 64).path, f"oldWALs/{foreign.name}"}
     words = {one["reason"] for one in lab.rows("cleanups", "action = 'PURGE'")}
     assert words == {"disk full"}
+
+
+def test_while_queues_migrate_nothing_is_purged_and_all_can_be_restored(lab: Lab) -> None:
+    """Queues stand in two places then; giving files back asks no queue."""
+    assert lab.clean(execute=True).exit_code == 0
+    flags, moved = lab.made.snapshot.flags, set(lab.resting())
+    assert flags is not None
+    assert moved > DELETABLE
+    lab.changes(with_snapshot(lab.made, flags=replace(flags, migration_pending=True, zk_queue_data=True)))
+    with pytest.raises(RefusedError, match=r"migration .* is pending"):
+        lab.purge(execute=True, before_grace="disk full")
+    assert set(lab.resting()) == moved
+    assert lab.restore().exit_code == 0
+    assert lab.resting() == {}
 
 
 def test_an_archive_has_the_bytes_before_they_go(night_over: NightOver, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The demo as a whole, and its healthy twin: false alarms are defects."""
 
+import json
 import shlex
 from argparse import Namespace
 from collections.abc import Mapping
@@ -12,11 +13,18 @@ from pyspark.sql import SparkSession
 from jobs import demo
 from jobs.config import Config
 from jobs.context import JobContext
+from jobs.demo_dump import DUMP_TITLE
+from jobs.demo_migration import MIGRATION_TITLE
+from jobs.demo_queues import AUDIT_TITLE
+from jobs.entry import main
+from jobs.generated_snapshot import write_snapshot
 from jobs.wiring import Places, run_reconcile
 from pipelines.domain.errors import UsageError
 from pipelines.domain.settings import DAY_MS
 from pipelines.simulate.capture import capture_at
+from pipelines.simulate.parts import DISABLED_PEER
 from pipelines.simulate.plans import healthy_plan
+from pipelines.use_cases.dump_queues_text import human_size
 from pipelines.use_cases.outcome import Outcome
 
 NOW = 1_790_000_000_000
@@ -101,12 +109,53 @@ def test_what_it_shows_is_what_lies_in_the_tables(outcome: Outcome, out: Path, s
 def test_the_places_and_commands_it_names_exist(outcome: Outcome, out: Path) -> None:
     assert Path(str(outcome.result["report"])).read_text().startswith("<!")
     commands = [shlex.split(line) for line in outcome.text.splitlines() if "spark-submit.sh" in line]
-    assert [words[1] for words in commands] == ["explain", "explain", "reconcile", "clean"]
-    for words in commands:
+    shown = ["explain", "explain", "audit-queues", "reconcile", "clean", "dump-queues", "plan-migration"]
+    assert [words[1] for words in commands] == shown
+    for words in (one for one in commands if "--lake" in one):
         lake = Path(words[words.index("--lake") + 1])
         assert lake in {out / "lake", out / "again" / "lake"}
     assert "dr_west" in commands[1]
     assert (out / "demo.yaml").is_file()
+
+
+def test_it_says_what_state_the_queues_are_in(outcome: Outcome, out: Path) -> None:
+    told = outcome.text.partition("What state the queues are in\n")[2].partition("\n\n")[0]
+    assert {line.split()[0] for line in told.splitlines()} >= {"cluster", "class", "RECOVERED", "NORMAL"}
+    assert "claim plan: " in told
+    # its dead servers' queues were all claimed; what is left over is of a peer that is gone
+    assert "queues of removed peers: hbase hbck" in (out / "plan" / "claim-plan.txt").read_text()
+
+
+def test_it_shows_one_queue_in_the_words_of_hbases_tool(outcome: Outcome, out: Path, spark: SparkSession) -> None:
+    told = outcome.text.partition(f"{DUMP_TITLE}\n")[2].partition("\n\n")[0]
+    words = dict(line.strip().split(": ", 1) for line in told.splitlines() if ": " in line)
+    peer, _, owner = words["Queue id"].partition("-")
+    owner, _, source = owner.partition("/")
+    assert (peer, words["PeerID"]) == (DISABLED_PEER, DISABLED_PEER)
+    assert words["Dumping replication queue info for RegionServer"] == f"[{owner}]"
+    assert (words["Recovered"], words["Dead RegionServer"]) == ("true", source)
+    assert words["Was deleted"] == "false"
+    frame = spark.read.format("delta").load(str(out / "lake" / "queue_offsets"))
+    one = frame.where(frame.run_id == nights(outcome)[-1]["run_id"]).where(frame.peer_id == peer)
+    rows = one.where(one.owner == owner).where(one.source == source).collect()
+    files = sum(row["pending_files"] + row["live_pending_files"] for row in rows)
+    size = sum(row["pending_bytes"] + row["live_pending_bytes"] for row in rows)
+    assert files > 0
+    assert words["Number of WALs in replication queue"] == str(files)
+    assert words["Total size of WALs on HDFS for this queue"] == human_size(size)
+    assert DUMP_TITLE.endswith("(its WALs left out)")
+    assert "Replication position for" not in told
+
+
+def test_what_its_help_promises_is_shown(outcome: Outcome) -> None:
+    for job, title in (
+        ("audit-queues", AUDIT_TITLE),
+        ("dump-queues", DUMP_TITLE),
+        ("plan-migration", MIGRATION_TITLE),
+        ("verify-migration", MIGRATION_TITLE),
+    ):
+        assert job in demo.DESCRIPTION
+        assert f"\n{title}\n" in outcome.text
 
 
 def test_the_file_to_explain_is_one_that_is_held(outcome: Outcome, out: Path, spark: SparkSession) -> None:
@@ -129,10 +178,25 @@ def test_a_healthy_cluster_has_no_finding_and_exits_0_every_night(spark: SparkSe
     for number in range(3):
         at = NOW + number * DAY_MS
         snapshot = tmp_path / f"night-{number}"
-        demo.write_snapshot(capture_at(plan, at), snapshot)
+        write_snapshot(capture_at(plan, at), snapshot)
         context = JobContext("reconcile", At(at + 15_000), spark)
         outcome = run_reconcile(context, Config(), places, [f"file:{snapshot}"])
         clusters: Any = outcome.result["clusters"]
         assert outcome.exit_code == 0
         assert clusters[0]["findings"] == []
         assert {row["reason"] for row in clusters[0]["by_reason"] if row["verdict"] == "HELD"} <= {"TOO_YOUNG"}
+
+
+def test_the_cluster_before_its_upgrade_can_be_planned(outcome: Outcome, out: Path, spark: SparkSession) -> None:
+    result = out / "plan.json"
+    snapshot = f"file:{out}/snapshots/before-upgrade"
+    code = main(
+        ["plan-migration", "--snapshot", snapshot, "--result", str(result)],
+        context=JobContext("plan-migration", At(NOW), spark),
+    )
+    plan = json.loads(result.read_text())
+    assert (code, plan["go"]) == (0, True)
+    written = plan["counts"]["queue"]["WRITE"]
+    assert written > 100
+    assert f"plan: GO; {written} offsets would be written" in outcome.text
+    assert "ROW_WRITTEN MISSING" in outcome.text, "a row that was left out is found"

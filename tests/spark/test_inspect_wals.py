@@ -1,70 +1,17 @@
 """The job `inspect-wals` on a snapshot whose WALs are real files: its answer, its tables, what it refuses."""
 
-import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
-from pipelines.domain.peer_rules import PeerRule
-from pipelines.domain.snapshot import Peer
-from pipelines.domain.verdict import ArchivedFile
-from pipelines.simulate.model import GeneratedCapture
 from schemas.registry import INSPECTION_TABLES
-from tests.small_cluster import D1, H1, H2, Desk, edited, group, replaced_content, row, small, wal, with_cells
-from tests.wal_files import Cell, Edit, ends, entry, header
-from tests.wal_files import wal as wal_file
+from tests.inspect_lab import CLOSED, EDITS, MIDDLE, STUCK, Inspected
+from tests.small_cluster import D1, H1, H2, group, replaced_content, wal
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "inspect-wals.md"
-EDITS = (Edit("t"), Edit("ns:u"), Edit("scratch:s"), Edit("t", [Cell("g")], {}))
-MIDDLE = ends(*EDITS)[2]
-CLOSED = wal_file(*EDITS)
-OPEN = header() + entry(EDITS[0])
-PEERS = (
-    Peer("1", "ENABLED", replicate_all=True, rule=PeerRule(exclude_namespaces=frozenset({"scratch"}))),
-    Peer("2", "DISABLED", replicate_all=False, rule=PeerRule(tables={"ns:u": ("f",)})),
-)
-STUCK = f"2-{H2}"
-
-
-class Inspected:
-    """A snapshot with its WAL root, and the job."""
-
-    def __init__(self, spark: SparkSession, root: Path) -> None:
-        self.desk = Desk(spark, root)
-        self.hbase = root / "hbase"
-        self.snapshot = self.desk.snapshot(self._capture())
-
-    def _capture(self) -> GeneratedCapture:
-        """H1: peer 2 is in the middle of its second WAL, peer 1 in its fourth. H2: an empty WAL is next for peer 2."""
-        made = small("small")
-        made = replace(made, snapshot=replace(made.snapshot, wal_root=f"file://{self.hbase}", peers=PEERS))
-        made = with_cells(
-            made, row(f"2-{H1}", group(H1), wal(H1, 2), MIDDLE), row(f"1-{H1}/{D1}", group(D1), wal(D1, 2), MIDDLE)
-        )
-        files = tuple(self._written(file) for file in made.files)
-        return replace(made, files=files)
-
-    def _written(self, file: ArchivedFile) -> ArchivedFile:
-        content = OPEN if file.path.startswith("WALs/") else b"" if file.path.endswith(wal(H2, 2)) else CLOSED
-        target = self.hbase / file.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-        return replace(file, length=len(content))
-
-    def run(self, *options: str, lake: bool = False) -> tuple[int, dict[str, Any]]:
-        """The exit code and the result object."""
-        result = self.desk.root / "result.json"
-        arguments = ["inspect-wals", "--snapshot", f"file:{self.snapshot}", *options, "--result", str(result)]
-        if lake:
-            arguments += ["--lake", f"file:{self.desk.lake}"]
-        code = main(arguments, context=JobContext("inspect-wals", spark=self.desk.spark))
-        return code, json.loads(result.read_text())
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +103,7 @@ def test_tables_are_written_and_findings_are_new_once(inspected: Inspected) -> N
     ("options", "code", "words"),
     [
         (("--server", "h9"), 2, "no queue reads WALs of it; queues are of"),
-        (("--queue", "1-h9,1,2"), 2, "no such row; there are 5"),
+        (("--queue", "1-h9,1,2"), 2, "no such queue; there are 5"),
         (("--group", "h9%2C1%2C2"), 2, "no queue still needs a WAL of it"),
         (("--path", "oldWALs/nothing.17"), 2, "the listing has no such file"),
         (("--path", "oldWALs/x.1", "--server", "h1"), 2, "give one or the other"),
@@ -188,30 +135,10 @@ def test_when_nothing_can_be_read_it_is_unavailable(spark: SparkSession, tmp_pat
     assert (code, "no WAL could be read" in result["error"]["message"]) == (4, True), result
 
 
-def in_zookeeper(snapshot: Path) -> None:
-    """Has the snapshot be one of a cluster without any queue in ZooKeeper."""
-    znode = json.dumps({"path": "/hbase/replication/rs", "data": "", "cversion": 1}) + "\n"
-    for name in ("queues-1.jsonl", "queues-2.jsonl"):
-        replaced_content(snapshot, name, (znode * 2).encode())
-    edited(
-        snapshot,
-        lambda document: document.update(
-            queue_storage="zookeeper",
-            contents={
-                name: {**content, "rows": 2} if name.startswith("queues-") else content
-                for name, content in document["contents"].items()
-            },
-        ),
-    )
-
-
 def test_snapshots_that_cannot_be_believed_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     made = Inspected(spark, tmp_path)
     replaced_content(made.snapshot, "queues-2.jsonl", b"")
     code, result = made.run()
     assert (code, "snapshot.json says 5" in result["error"]["message"]) == (3, True), result
-    in_zookeeper(made.snapshot)
-    code, result = made.run()
-    assert (code, "zookeeper is not supported yet" in result["error"]["message"]) == (3, True), result
     (made.snapshot / "snapshot.json").unlink()
     assert made.run()[0] == 3

@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.config import parse_config
 from jobs.context import JobContext
-from jobs.demo import write_snapshot
 from jobs.entry import main
+from jobs.generated_snapshot import write_snapshot
 from jobs.wiring_maintain import run_maintain
 from pipelines.domain.delete_list import Manifest, manifest_json
 from pipelines.domain.run_summary import RunKey

@@ -1,21 +1,17 @@
 """reconcile on queues in ZooKeeper: the small cluster, a night later, and beside one whose queues are in a table."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.demo import write_snapshot
+from jobs.generated_snapshot import write_snapshot
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.verdict import ArchivedFile
-from pipelines.ports import FileBatch
-from pipelines.simulate.model import GeneratedCapture
-from pipelines.sinks.snapshot_target import LocalTarget
-from pipelines.sinks.snapshot_writer import SnapshotWriter
-from tests.small_cluster import D1, H1, H2, Desk, group, small, timestamp, wal
-from tests.strategies.zookeeper import Queues, znodes, zookeeper_snapshot
+from tests.small_cluster import D1, H1, H2, Desk, group, small, timestamp, wal, with_files
+from tests.small_zookeeper import zookeeper_directory
+from tests.strategies.zookeeper import Queues
 
 P7 = bytes.fromhex("504255460807")
 QUEUES: Queues = {
@@ -29,32 +25,10 @@ QUEUES: Queues = {
 
 
 def directory(root: Path, cluster: str, first: Queues, second: Queues, after: int = 7) -> Path:
-    """A snapshot as `capture` would write it: files, peers and times of the small cluster."""
-    made: GeneratedCapture = small(cluster)
-    snapshot = replace(
-        zookeeper_snapshot(["1", "2"]),
-        cluster=cluster,
-        steps=tuple(step for step in made.snapshot.steps if step.step in ("files", "peers", "queues-1", "queues-2")),
-        peers=made.snapshot.peers,
-        retention=made.snapshot.retention,
-        log_cleaner_plugins=made.snapshot.log_cleaner_plugins,
-    )
-    files = [*made.files, ArchivedFile("oldWALs/1.1.1.1,60020.1265", 1024, timestamp(1))]
-    out = root / cluster
-    with SnapshotWriter(LocalTarget(out)) as writer:
-        writer.files(
-            [
-                FileBatch(
-                    [file.path for file in files],
-                    [file.length for file in files],
-                    [file.modification_time for file in files],
-                )
-            ]
-        )
-        writer.znodes("queues-1.jsonl", znodes(first))
-        writer.znodes("queues-2.jsonl", znodes(second, 7, after))
-        writer.finish(snapshot)
-    return out
+    """A snapshot of the small cluster, with a file of a name as old documents have it."""
+    short = ArchivedFile("oldWALs/1.1.1.1,60020.1265", 1024, timestamp(1))
+    zookeeper_directory(root / cluster, with_files(small(cluster), short), first, second, after)
+    return root / cluster
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from datetime import datetime, timezone
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
@@ -21,7 +22,7 @@ from pipelines.domain.zookeeper.name_table import name_table
 from pipelines.transforms.decision_frames import decision_frames
 from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.verdicts import looked_up, with_answers
-from tests.strategies import ClusterCase, cluster_cases, view_of
+from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, zookeeper_cases
 
@@ -84,14 +85,23 @@ def agree(spark: SparkSession, clusters: list[ClusterCase]) -> None:
             assert answer == expected(file, views[cluster]), (file, case.snapshot.peers, views[cluster].rows)
 
 
-def drawn(count: int, *, derandomize: bool = False, malformed: bool = False, min_files: int = 0) -> list[ClusterCase]:
+def drawn(
+    count: int,
+    *,
+    derandomize: bool = False,
+    malformed: bool = False,
+    min_files: int = 0,
+    source: st.SearchStrategy[ClusterCase] | None = None,
+) -> list[ClusterCase]:
     """Clusters drawn one by one: a list of them in one draw is soon too large for hypothesis to finish.
 
     They are compared afterwards, many in one plan, so none is shrunk; the one named in a message is small already.
     """
     cases: list[ClusterCase] = []
+    if source is None:
+        source = cluster_cases(min_files=min_files, malformed=malformed, control_characters=malformed)
 
-    @given(cluster_cases(min_files=min_files, malformed=malformed, control_characters=malformed))
+    @given(source)
     @settings(
         max_examples=count,
         deadline=None,
@@ -108,9 +118,9 @@ def drawn(count: int, *, derandomize: bool = False, malformed: bool = False, min
 
 
 def test_spark_says_what_the_rule_says(spark: SparkSession) -> None:
-    cases = drawn(200, derandomize=True)
-    agree(spark, cases[:100])
-    agree(spark, cases[100:])
+    cases = drawn(150, derandomize=True) + drawn(50, derandomize=True, source=generated_cases())
+    agree(spark, cases[::2])
+    agree(spark, cases[1::2])
 
 
 def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(spark: SparkSession) -> None:
@@ -187,6 +197,6 @@ def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(spark: SparkSessio
 
 @pytest.mark.deep
 def test_spark_says_what_the_rule_says_of_thousands_of_clusters(spark: SparkSession) -> None:
-    cases = drawn(3_000, malformed=True, min_files=10)
+    cases = drawn(3_000, malformed=True, min_files=10) + drawn(1_000, source=generated_cases())
     for start in range(0, len(cases), 150):
         agree(spark, cases[start : start + 150])

@@ -7,10 +7,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.bench import NOW, At
-from benchmarks.generate import Shape, write
+from benchmarks.generate import write
 from benchmarks.polars_yardstick import PolarsDecision
 from benchmarks.yardsticks import DuckDbDecision, rows_of, warm_seconds
 from jobs.config import Config
+from pipelines.simulate.large import Shape
 from pipelines.sources.snapshot_dir import SnapshotDirectories
 from pipelines.transforms import tables
 from pipelines.transforms.decision_frames import decision_frames

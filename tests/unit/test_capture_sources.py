@@ -75,6 +75,12 @@ class TestLsText:
             "-rw-r--r--   3 hbase hbase  2 2026-11-21 03:00 /hbase/oldWALs/x.7",
         )] == [("oldWALs/x.7", 2)]  # fmt: skip
 
+    def test_a_copy_of_synchronous_replication_is_a_file_of_its_own(self) -> None:
+        assert [row[:2] for row in self.rows(
+            "-rw-r--r--   3 hbase hbase  1 2026-11-21 03:00 /hbase/remoteWALs/1/x.7",
+            "-rw-r--r--   3 hbase hbase  2 2026-11-21 03:00 /hbase/oldWALs/x.7",
+        )] == [("oldWALs/x.7", 2), ("remoteWALs/1/x.7", 1)]  # fmt: skip
+
     @pytest.mark.parametrize(
         ("lines", "words"),
         [

@@ -8,9 +8,11 @@ import pytest
 from pipelines.domain.capture_order import CAPTURE_ORDER
 from pipelines.domain.crash_procedures import REMEMBERED_MS, Crashes
 from pipelines.domain.errors import RefusedError, UnavailableError
+from pipelines.domain.neighbours.backup import BackupSession
+from pipelines.domain.neighbours.barriers import RegionBarriers, region_barriers
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Flags, Peer, Retention, Snapshot, Step, WalDirectory
+from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
 from pipelines.ports import ClusterSettings, FileBatch
 from pipelines.use_cases.capture import Captured, Patience, Sources, Subject, capture
 from pipelines.use_cases.capture_secrets import HIDDEN, without_secrets
@@ -33,6 +35,8 @@ class World:
     online_later: list[frozenset[ServerName]] = field(default_factory=list)
     ended_later: list[frozenset[tuple[str, ServerName]]] = field(default_factory=list)
     peer: Peer = field(default_factory=lambda: Peer("1", "ENABLED", config={"db.password": "hunter2"}))
+    backup: Backup | None = None
+    written: dict[str, list[object]] = field(default_factory=dict)
     slept: list[int] = field(default_factory=list)
     finished: Snapshot | None = None
 
@@ -74,7 +78,7 @@ class World:
 
     def settings(self) -> ClusterSettings:
         self.ask("settings")
-        return ClusterSettings("id", "3.0.0", Retention(1, 2, 3), None, None)
+        return ClusterSettings("id", "3.0.0", Retention(1, 2, 3), None, self.backup)
 
     def clock_host(self) -> str | None:
         return None
@@ -97,6 +101,19 @@ class World:
     def peers(self) -> tuple[Peer, ...]:
         self.ask("peers")
         return (self.peer,)
+
+    def backups(self) -> tuple[BackupSession, ...] | None:
+        self.ask("backups")
+        root = "hdfs://user:hunter2@backup/root"
+        return (BackupSession("b", root, "FULL", "COMPLETE", 7, 8, {"t": 7}, {"h1:16020": 7}),)
+
+    def barriers(self) -> tuple[RegionBarriers, ...] | None:
+        self.ask("barriers")
+        return (region_barriers("f00", "t", [(2, 3)]),)
+
+    def documents(self, name: str, documents: Iterable[object]) -> int:
+        self.written[name] = list(documents)
+        return len(self.written[name])
 
     def flags(self, step: str) -> Flags:
         self.ask(f"flags:{step}")
@@ -145,6 +162,32 @@ def test_everything_is_asked_in_the_order_that_loses_nothing() -> None:
     assert [directory.server for directory in snapshot.membership.wal_directories] == [H1]
     assert (captured.files, captured.cells, captured.restless) == (1, 1, None)
     assert snapshot.clock_host == "edge"
+
+
+def test_neighbours_are_read_with_the_peers_and_only_where_there_are_any() -> None:
+    """Behind the files, so that a backup begun later needs none of them, and before the queues for barriers."""
+    world = World(backup=Backup(enabled=True), peer=Peer("1", "ENABLED", serial=True))
+    world.capture()
+    at = world.asked.index("flags:peers")
+    assert world.asked[at + 1 : at + 4] == ["backups", "barriers", "queues-1"]
+    assert world.finished is not None
+    assert tuple(step.step for step in world.finished.steps) == CAPTURE_ORDER
+    assert world.finished.backup == Backup(True, {"h1:16020": 7})
+    assert world.finished.extras == ("backup", "barriers")
+    assert set(world.written) == {"extras/backup.jsonl", "extras/barriers.jsonl"}
+    assert "hunter2" not in str(world.written)
+    plain = World(backup=Backup(enabled=False))
+    plain.capture()
+    assert plain.asked == ["settings", "files", *THE_REST]
+    assert (plain.written, plain.finished and plain.finished.extras) == ({}, ())
+
+
+def test_a_neighbour_that_does_not_answer_is_asked_again_with_its_step() -> None:
+    world = World(backup=Backup(enabled=True), failures={"backups": 1})
+    world.capture(step_attempts=2)
+    assert world.asked.count("peers") == 2
+    assert world.finished is not None
+    assert world.finished.extras == ("backup",)
 
 
 def test_a_step_that_is_not_answered_is_tried_again_and_stamped_anew() -> None:
@@ -296,3 +339,12 @@ def test_the_parts_of_two_clusters_make_no_snapshot() -> None:
     with pytest.raises(RefusedError, match="wal_root belongs to another cluster than HBase's answers"):
         foreign_root.capture()
     assert foreign_root.finished is None
+
+    class RetiredRoot(World):
+        def wal_directories(self) -> tuple[WalDirectory, ...]:
+            return ()
+
+    retired_root = RetiredRoot()
+    with pytest.raises(RefusedError, match="no server has a directory below WALs/, although h1,"):
+        retired_root.capture()
+    assert retired_root.finished is None

@@ -3,6 +3,7 @@
 The use cases run unchanged; only the file system and the audit tables are in memory (`tests.cleanup_memory`).
 """
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -240,3 +241,23 @@ TestCleanupMachine = CleanupMachine.TestCase
 TestCleanupMachine.settings = settings(
     max_examples=150, stateful_step_count=15, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+
+
+@pytest.mark.parametrize("cluster_id", ["another", None])
+def test_a_list_and_a_lake_of_two_clusters_are_not_cleaned(cluster_id: str | None) -> None:
+    world = world_before("clean")
+    world.lake.decided[N1] = replace(world.lake.decided[N1], cluster_id=cluster_id)
+    with pytest.raises(RefusedError, match=f"with id id by the list, and with {cluster_id or 'none'} by the lake"):
+        cleaning(N1)(world, Process())
+    assert world.resting() == {}
+
+
+def test_purge_asks_the_cluster_that_the_files_were_decided_for() -> None:
+    """With queues in ZooKeeper another cluster would have none of these names in a queue."""
+    world = world_before("purge")
+    resting = world.resting()
+    world.lake.decided[N1] = replace(world.lake.decided[N1], cluster_id="another")
+    world.disk.now += 8 * DAY_MS
+    with pytest.raises(RefusedError, match="cluster with id another, but the one that answers is id"):
+        purging()(world, Process())
+    assert world.resting().keys() == resting.keys()

@@ -6,11 +6,11 @@ from pipelines.domain.cleaner_rule import for_every_file, for_tracked_wal, hbase
 from pipelines.domain.decision_table import decision_table
 from pipelines.domain.verdict import Decision, Reason, Verdict, decide, decide_replication
 from pipelines.domain.wal_names import parse_wal_name
-from tests.strategies import ClusterCase, cluster_cases, view_of
+from tests.strategies import ClusterCase, any_cases, view_of
 
 
-@given(cluster_cases())
-@settings(max_examples=300, deadline=None)
+@given(any_cases())
+@settings(max_examples=400, deadline=None)
 def test_every_file_is_decided_and_hbase_would_delete_what_is_deletable(case: ClusterCase) -> None:
     view = view_of(case)
     for file in case.files:
@@ -22,8 +22,8 @@ def test_every_file_is_decided_and_hbase_would_delete_what_is_deletable(case: Cl
                 assert hbase_verdict(file.name, view).value == "DELETE", file
 
 
-@given(cluster_cases())
-@settings(max_examples=300, deadline=None)
+@given(any_cases())
+@settings(max_examples=400, deadline=None)
 def test_the_table_says_what_the_rule_says(case: ClusterCase) -> None:
     view = view_of(case)
     table = decision_table(view)
@@ -45,7 +45,7 @@ def test_the_table_says_what_the_rule_says(case: ClusterCase) -> None:
             assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-@given(cluster_cases())
+@given(any_cases())
 @settings(max_examples=200, deadline=None)
 def test_removing_a_peer_never_pins_a_file(case: ClusterCase) -> None:
     view = view_of(case)

@@ -152,7 +152,7 @@ def test_every_reason_has_its_section_with_its_verdicts() -> None:
     assert glance == [reason.value for reason in Reason], "in the order in which the rule asks"
 
 
-RAISING = {"finding", "_of_queue"}
+RAISING = {"finding", "_of_peer", "_of_queue"}
 
 
 def raised_findings() -> dict[str, str | None]:

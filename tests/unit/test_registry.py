@@ -1,14 +1,18 @@
 """Every job that can be named."""
 
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from jobs.entry import parse
 from jobs.registry import JOBS
 
 PROJECT = Path(__file__).resolve().parents[2]
+SPLIT = {name for name in JOBS if name.startswith("split-")} - {"split-demo"}
 SLOW = ("pyspark", "delta", "pyarrow", "pandas", "great_expectations", "matplotlib", "deltalake")
 
 
@@ -31,3 +35,13 @@ def test_help_waits_for_no_slow_library(name: str) -> None:
         [sys.executable, "-c", code, name, *SLOW], cwd=PROJECT, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == ""
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_examples_of_the_help_are_taken(name: str) -> None:
+    text = JOBS[name].load().DESCRIPTION.replace("\\\n", " ")
+    examples = re.findall(r"^ +\./spark-submit\.sh ([^\n]*)", text, re.MULTILINE)
+    assert examples or name not in SPLIT
+    for example in examples:
+        assert example.split()[0] in JOBS
+        parse(shlex.split(example, comments=True))  # SystemExit tells what it does not take

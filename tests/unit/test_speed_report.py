@@ -39,11 +39,13 @@ def test_ratios_are_of_the_best_runs() -> None:
     assert SPEED.cleaner_seconds(10_000_000) == pytest.approx(100)
 
 
-def test_a_machine_that_changes_its_speed_is_asked_before_and_after() -> None:
+def test_of_the_times_before_and_after_the_better_one_counts() -> None:
     slower, slowest = (replace(SPEED.cleaner, seconds=[seconds]) for seconds in (20.0, 40.0))
     speed = replace(SPEED, later=[slower, slowest])
-    assert speed.decision_ratio == pytest.approx(2_500_000 * (10 + 20) / 2 / 1_000_000)
-    assert speed.cleaner_seconds(1_000_000) == pytest.approx((20 + 40) / 2)
+    assert speed.decision_ratio == pytest.approx(25)
+    assert speed.cleaner_seconds(1_000_000) == pytest.approx(20)
+    slow_before = replace(speed, cleaner=slowest, later=[slower])
+    assert slow_before.decision_ratio == pytest.approx(50)
     assert [line.count("ReplicationLogCleaner") for line in table(speed).splitlines()[2:5]] == [1, 1, 1]
     assert speed_of(asdict(speed)) == speed
 

@@ -10,11 +10,18 @@ from pipelines.domain.lake_records import Blocker, FileVerdict
 from pipelines.domain.reason_words import REASON_WORDS
 from pipelines.domain.run_summary import FindingRow, PinnedRow, QueueRow, RunKey, VerdictTotal
 from pipelines.domain.verdict import Reason
+from pipelines.partition_split.domain.stale import StaleRow
+from pipelines.partition_split.domain.verify.compare import DiffRow, PartitionRow
+from pipelines.partition_split.simulate.batch import Simulated
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.registry import TABLES
+from schemas.split_diff import SPLIT_DIFF
+from schemas.split_simulations import SPLIT_SIMULATIONS
+from schemas.split_stale import SPLIT_STALE
+from schemas.split_verify import SPLIT_VERIFY
 from schemas.table import Table
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import BLOCKING, WAL_VERDICTS
@@ -36,7 +43,16 @@ def test_every_table_begins_with_the_identity_and_explains_every_column(table: T
 
 @pytest.mark.parametrize(
     ("row", "table"),
-    [(VerdictTotal, VERDICT_TOTALS), (PinnedRow, PINNED_BYTES), (QueueRow, QUEUE_OFFSETS), (FindingRow, FINDINGS)],
+    [
+        (VerdictTotal, VERDICT_TOTALS),
+        (PinnedRow, PINNED_BYTES),
+        (QueueRow, QUEUE_OFFSETS),
+        (FindingRow, FINDINGS),
+        (PartitionRow, SPLIT_VERIFY),
+        (DiffRow, SPLIT_DIFF),
+        (StaleRow, SPLIT_STALE),
+        (Simulated, SPLIT_SIMULATIONS),
+    ],
 )
 def test_row_classes_have_the_columns_of_their_table(row: type, table: Table) -> None:
     assert [field.name for field in fields(row)] == table.schema.names[3:]

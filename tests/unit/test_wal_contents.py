@@ -32,7 +32,7 @@ from pipelines.domain.wal_contents.rows import (
     table_rows,
 )
 from pipelines.domain.wal_contents.tally import WalContents, tally
-from pipelines.domain.wal_format.reader import Ending
+from pipelines.domain.wal_format.reader import Ending, WalReader
 from pipelines.domain.wal_names import encode_prefix, parse_wal_name
 from schemas.queue_edits import QUEUE_EDITS
 from schemas.table import Table
@@ -347,3 +347,13 @@ def test_rows_of_a_file() -> None:
     assert [(one.table, one.entries, one.global_entries) for one in table_rows(file)] == [("ns:u", 1, 0), ("t", 2, 2)]
     gone = file_row(inspected(20, None))
     assert (gone.ending, gone.entries, gone.good_end, gone.writer) == ("GONE", 0, None, None)
+
+
+def test_an_encrypted_wal_is_called_so() -> None:
+    whole = header((2, b"key"), codec=CODEC.replace("WALCell", "SecureWALCell")) + b"?" * 100
+    reader = WalReader(io.BytesIO(whole).read)
+    assert list(reader.entries(lambda *_: None)) == []
+    assert (reader.ending, reader.problem) == (
+        Ending.ENCRYPTED,
+        "its cells are encrypted (org.apache.hadoop.hbase.regionserver.wal.SecureWALCellCodec)",
+    )

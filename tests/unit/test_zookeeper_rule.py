@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -12,13 +13,16 @@ from pipelines.domain.decision_table import DecisionTable
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.holdings import pinned, queue_offsets
 from pipelines.domain.settings import DAY_MS, Release, Settings
-from pipelines.domain.snapshot import Flags, Membership, Snapshot, Step
+from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, Step
 from pipelines.domain.totals import BucketTotal
 from pipelines.domain.verdict import ArchivedFile, Decision, Reason, Verdict, decide
 from pipelines.domain.zookeeper.name_table import name_table
+from pipelines.domain.zookeeper.queued import queued_wals
 from pipelines.domain.zookeeper.tree import ABSENT, Znode, parse_tree
 from pipelines.domain.zookeeper.trust import distrust_zookeeper
-from tests.strategies.clusters import MASTER, NOW, SAFE_FLAGS
+from pipelines.simulate.snapshots import SAFE_FLAGS
+from tests.seed_001 import CLAIMED, CLAIMED_AGAIN, START, A, B, C, P, wals
+from tests.strategies.clusters import MASTER, NOW
 from tests.strategies.zookeeper import (
     BASE,
     Queues,
@@ -29,32 +33,6 @@ from tests.strategies.zookeeper import (
     zookeeper_snapshot,
 )
 
-A, B, C = "1.1.1.1,60020,123456780", "1.1.1.2,60020,123456790", "1.1.1.3,60020,123456630"
-P = bytes.fromhex("5042554608bb03")
-"""Position 443."""
-
-
-def wals(address: str, *numbers: int, position: bytes = P) -> dict[str, bytes]:
-    """WALs in the seed's short form, the first one with a position."""
-    names = [f"{address}.{number}" for number in numbers]
-    return {name: position if index == 0 else b"" for index, name in enumerate(names)}
-
-
-# seed 001: before anything happens; right before C cleans up after B; while A takes over from C, which died
-START: Queues = {
-    (A, "2"): wals("1.1.1.1,60020", 1234, 1265),
-    (B, "2"): wals("1.1.1.2,60020", 1214, 1248, 1312),
-    (C, "2"): wals("1.1.1.3,60020", 1280),
-}
-CLAIMED: Queues = {**START, (B, "lock"): {}, (C, f"2-{B}"): wals("1.1.1.2,60020", 1214, 1248, 1312)}
-CLAIMED_AGAIN: Queues = {
-    (A, "2"): wals("1.1.1.1,60020", 1378),
-    (A, f"2-{C}"): wals("1.1.1.3,60020", 1325, 1401),
-    (A, f"2-{B}-{C}"): wals("1.1.1.2,60020", 1312),
-    (C, "lock"): {},
-    (C, "2"): wals("1.1.1.3,60020", 1325, 1401),
-    (C, f"2-{B}"): wals("1.1.1.2,60020", 1312),
-}
 ARCHIVED = {
     "1.1.1.1,60020": (1234, 1265, 1378),
     "1.1.1.2,60020": (1214, 1248, 1312),
@@ -108,6 +86,38 @@ def test_after_the_second_death_the_first_owner_is_the_source() -> None:
         (A, B, 443),
         (C, B, 443),
     ]
+
+
+CLEANED: Queues = {key: wals for key, wals in CLAIMED.items() if key[0] != B}
+SHIPPED: Queues = {
+    (A, "2"): wals("1.1.1.1,60020", 1378),
+    (C, "2"): wals("1.1.1.3,60020", 1325, 1401),
+    (C, f"2-{B}"): wals("1.1.1.2,60020", 1312),
+}
+TAKEN: Queues = {key: wals for key, wals in CLAIMED_AGAIN.items() if key[0] != C}
+STORY = (START, CLAIMED, CLEANED, SHIPPED, CLAIMED_AGAIN, TAKEN)
+"""Seed 001 from first to last: B dies, C copies and cleans up, ships and dies, A copies and cleans up."""
+
+
+def test_step_by_step_only_shipping_frees_a_wal_of_the_seeds_example() -> None:
+    before, after = deletable(seen(START)), deletable(seen(SHIPPED))
+    assert [deletable(seen(step)) for step in STORY] == [before, before, before, after, after, after]
+
+
+def test_between_two_steps_of_the_seeds_example_what_either_reading_has_is_held() -> None:
+    for first, second in pairwise(STORY):
+        assert deletable(seen(first, second)) == deletable(seen(first)) & deletable(seen(second))
+
+
+def test_at_the_end_of_the_seeds_example_a_holds_what_three_servers_wrote() -> None:
+    view = seen(TAKEN)
+    holders = {file.name: decide(file, view).blocking for file in FILES if decide(file, view).blocking}
+    assert {name: [(str(one.owner), str(one.source)) for one in found] for name, found in holders.items()} == {
+        "1.1.1.1,60020.1378": [(A, A)],
+        "1.1.1.2,60020.1312": [(A, B)],
+        "1.1.1.3,60020.1325": [(A, C)],
+        "1.1.1.3,60020.1401": [(A, C)],
+    }
 
 
 def test_a_queue_that_moves_from_behind_the_one_reading_to_before_the_next_holds_nothing_only_if_nothing_moved() -> (
@@ -174,6 +184,16 @@ def test_what_replication_left_beside_its_queues_is_read() -> None:
     assert (tree.opened, tree.closed) == (7, 7)
 
 
+def test_a_server_whose_name_looks_like_the_mark_of_a_claim_holds() -> None:
+    """Found by the judge of HBase 2, which takes every child of `rs` for a server."""
+    path = f"{BASE}/rs/cversion_2-h,1,2"
+    odd = (Znode(path, b"", 1), Znode(f"{path}/2", b"", 1), Znode(f"{path}/2/wal.123", b"", 0))
+    reading = (*znodes(START)[:-1], *odd, znodes(START)[-1])
+    assert "wal.123" in queued_wals([parse_tree(reading)], 0).queues_of
+    with pytest.raises(MalformedError, match="cversion_2"):
+        parse_tree((*znodes(START), Znode(f"{BASE}/rs/cversion_2/2", b"", 0)))
+
+
 def test_what_hbase_puts_before_its_data_is_no_part_of_them() -> None:
     """`RecoverableZooKeeper`: 0xFF, the size of the writer's identifier, and it."""
     writer = b"\xff\x00\x00\x00\x0cmaster:16000"
@@ -231,6 +251,14 @@ def test_the_example_is_trusted() -> None:
         ({"flags": Flags(False, False, True, True)}, "migration"),
         ({"hbase_version": "3.0.0"}, "HBase 3.0.0"),
         (
+            {"hbase_version": None, "peers": (Peer("2", "ENABLED", sync_replication_state="NONE"),)},
+            "peer '2' has a state of synchronous replication: HBase 3 has taken it over",
+        ),
+        (  # the version was asked for before the listing: the master may have been replaced since
+            {"peers": (Peer("2", "ENABLED", sync_replication_state="NONE"),)},
+            "peer '2' has a state of synchronous replication: HBase 3 has taken it over",
+        ),
+        (
             {
                 "membership": Membership(MASTER, frozenset(), frozenset()),
                 "membership_2": Membership("m2,16000,1", frozenset(), frozenset()),
@@ -245,6 +273,9 @@ def test_what_is_not_believed(changes: dict[str, object], message: str) -> None:
 
 def test_peers_without_queues_and_queues_without_peers() -> None:
     assert "no queue of any of these" in distrust(zookeeper_snapshot(["1"]))
+    nobody = Membership(None, frozenset(), frozenset())  # read below the same znode, which may be the wrong one
+    idle = replace(zookeeper_snapshot(["1"]), membership=nobody, membership_2=nobody)
+    assert "no queue of any of these" in distrust(idle)
     assert "queues but no peer" in distrust(zookeeper_snapshot([]))
     assert distrust(zookeeper_snapshot([]), release=Release(orphan_queues=True)) == ""
 

@@ -16,11 +16,13 @@ import org.apache.hadoop.hbase.CellUtil;
 import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.HBaseTestingUtil;
 import org.apache.hadoop.hbase.ServerName;
+import org.apache.hadoop.hbase.SingleProcessHBaseCluster;
 import org.apache.hadoop.hbase.StartTestingClusterOption;
 import org.apache.hadoop.hbase.TableName;
 import org.apache.hadoop.hbase.client.Admin;
 import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
 import org.apache.hadoop.hbase.client.Delete;
+import org.apache.hadoop.hbase.client.Hbck;
 import org.apache.hadoop.hbase.client.Put;
 import org.apache.hadoop.hbase.client.RegionInfo;
 import org.apache.hadoop.hbase.client.Result;
@@ -30,9 +32,13 @@ import org.apache.hadoop.hbase.client.Table;
 import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.master.HMaster;
 import org.apache.hadoop.hbase.master.procedure.ServerCrashProcedure;
+import org.apache.hadoop.hbase.regionserver.HRegionServer;
 import org.apache.hadoop.hbase.replication.ReplicationPeerConfig;
+import org.apache.hadoop.hbase.replication.SyncReplicationState;
 import org.apache.hadoop.hbase.shaded.protobuf.ProtobufUtil;
 import org.apache.hadoop.hbase.util.Bytes;
+import org.apache.hadoop.hbase.util.CommonFSUtils;
+import org.apache.hadoop.hbase.util.FSUtils;
 import org.apache.hadoop.hbase.util.JVMClusterUtil.MasterThread;
 import org.apache.hadoop.hbase.util.JVMClusterUtil.RegionServerThread;
 import org.apache.hadoop.hbase.zookeeper.ZKUtil;
@@ -42,18 +48,34 @@ import org.apache.hadoop.hbase.zookeeper.ZKWatcher;
 public final class Harness {
   static final TableName QUEUES = TableName.valueOf("hbase:replication");
 
-  /** The testing utility makes up a root directory of its own, and the configured one is the point here. */
+  /** The testing utility makes up a root directory of its own; where tables are read as files, it is in HDFS. */
   private static final class Util extends HBaseTestingUtil {
-    private final String root;
+    private final boolean inHdfs;
+    private final Path root;
 
     private Util(Configuration conf) {
       super(conf);
-      this.root = conf.get("hbase.rootdir");
+      this.inHdfs = conf.getBoolean("walsafe.root.in.hdfs", false);
+      // the utility has put a directory of its own in the place of what was configured
+      this.root = new Path(conf.get(inHdfs ? "original.hbase.dir" : "hbase.rootdir"));
     }
 
     @Override
     public Path getDefaultRootDirPath(boolean create) {
-      return new Path(root);
+      return root;
+    }
+
+    /** On the file system of its own URI: with another default, every server would run as a user of its own. */
+    @Override
+    public Path createRootDir(boolean create) throws IOException {
+      if (!inHdfs) {
+        return super.createRootDir(create);
+      }
+      FileSystem files = root.getFileSystem(getConfiguration());
+      CommonFSUtils.setRootDir(getConfiguration(), root);
+      files.mkdirs(root);
+      FSUtils.setVersion(files, root);
+      return root;
     }
   }
 
@@ -111,6 +133,10 @@ public final class Harness {
 
   // servers
 
+  HRegionServer someServer() {
+    return util.getHBaseCluster().getLiveRegionServerThreads().get(0).getRegionServer();
+  }
+
   public List<String> liveServers() {
     return util.getHBaseCluster().getLiveRegionServerThreads().stream()
       .map(thread -> thread.getRegionServer().getServerName().toString()).sorted().collect(Collectors.toList());
@@ -155,6 +181,18 @@ public final class Harness {
   public void moveRegion(String table, int index, String to) throws IOException {
     List<RegionInfo> regions = admin().getRegions(TableName.valueOf(table));
     admin().move(regions.get(index % regions.size()).getEncodedNameAsBytes(), ServerName.valueOf(to));
+  }
+
+  /** What HBCK2 does for its command of that name: the procedure's id, or -1 where the master does nothing. */
+  public long scheduleRecovery(String server) throws IOException {
+    try (Hbck hbck = util.getConnection().getHbck()) {
+      return hbck.scheduleServerCrashProcedures(List.of(ServerName.valueOf(server))).get(0);
+    }
+  }
+
+  /** What the shell does for clear_deadservers; whether the master has forgotten that server. */
+  public boolean clearDeadServer(String server) throws IOException {
+    return admin().clearDeadServers(List.of(ServerName.valueOf(server))).isEmpty();
   }
 
   public void holdCrash(String server, String stage) throws ReflectiveOperationException {
@@ -255,6 +293,18 @@ public final class Harness {
     admin().addReplicationPeer(id, config, enabled);
   }
 
+  /** A peer with synchronous replication of one whole table; it begins as DOWNGRADE_ACTIVE. */
+  public void addSyncPeer(String id, String clusterKey, String remoteWalDir, String table) throws IOException {
+    admin().addReplicationPeer(id, ReplicationPeerConfig.newBuilder().setClusterKey(clusterKey)
+      .setReplicateAllUserTables(false).setTableCFsMap(Map.of(TableName.valueOf(table), new ArrayList<>()))
+      .setRemoteWALDir(remoteWalDir).build(), true);
+  }
+
+  /** Takes a synchronous peer to another state, and waits for the end of the procedure. */
+  public void transitSyncPeer(String id, String state) throws IOException {
+    admin().transitReplicationPeerSyncReplicationState(id, SyncReplicationState.valueOf(state));
+  }
+
   public void setPeer(String id, boolean enabled) throws IOException {
     if (enabled) {
       admin().enableReplicationPeer(id);
@@ -315,6 +365,21 @@ public final class Harness {
   }
 
   // files
+
+  /** Ends all servers at once: nothing is flushed, no WAL is archived. ZooKeeper and HDFS go on. */
+  public void crash() throws IOException {
+    SingleProcessHBaseCluster cluster = util.getMiniHBaseCluster();
+    util.killMiniHBaseCluster();
+    cluster.waitUntilShutDown();
+  }
+
+  public void restart(int servers) throws Exception {
+    util.restartHBaseCluster(
+      StartTestingClusterOption.builder().numRegionServers(servers).masterClass(GatedMaster.class).build());
+    util.invalidateConnection();
+    admin().cleanerChoreSwitch(false);
+    admin().balancerSwitch(false, true);
+  }
 
   /** Each file below a directory as path relative to the root, length and modification time. */
   public List<String> files(String directory) throws IOException {

@@ -1,6 +1,11 @@
 package walsafe.cluster;
 
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.lang.reflect.Field;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
@@ -45,6 +50,7 @@ import org.apache.hadoop.hbase.wal.WAL;
 import org.apache.hadoop.hbase.wal.WALEdit;
 import org.apache.hadoop.hbase.wal.WALFactory;
 import org.apache.hadoop.hbase.wal.WALKeyImpl;
+import org.apache.hadoop.hbase.wal.WALPrettyPrinter;
 import org.apache.hadoop.hbase.wal.WALProvider;
 import org.apache.hadoop.hbase.wal.WALTailingReader;
 import org.apache.hbase.thirdparty.com.google.protobuf.UnsafeByteOperations;
@@ -186,6 +192,23 @@ public final class Wals {
     return String.join("\t", Bytes.toString(key.getEncodedRegionName()), key.getTableName().getNameAsString(),
       Long.toString(key.getSequenceId()), Long.toString(key.getWriteTime()), String.join(",", scopes),
       Integer.toString(entry.getEdit().size()), Integer.toString(key.getClusterIds().size()), String.join(";", shown));
+  }
+
+  /** What WALPrettyPrinter prints with `-j -p`; it knows only System.out, where the servers of this JVM log too. */
+  public String prettyPrinted(String path) throws IOException, ReflectiveOperationException {
+    ByteArrayOutputStream text = new ByteArrayOutputStream();
+    WALPrettyPrinter printer = new WALPrettyPrinter();
+    Field out = WALPrettyPrinter.class.getDeclaredField("out");
+    out.setAccessible(true);
+    printer.enableJSON();
+    printer.enableValues();
+    try (PrintStream printed = new PrintStream(text, false, StandardCharsets.UTF_8)) {
+      out.set(printer, printed);
+      printer.processFile(conf, new Path(path));
+    } catch (EOFException e) {
+      // so it ends with every WAL that has no trailer, behind its last entry
+    }
+    return text.toString(StandardCharsets.UTF_8);
   }
 
   /** How many entries and which end replication's reader finds in each beginning of a file: `entries TAB state`. */

@@ -1,0 +1,92 @@
+"""States of a small Pegasus cluster: a table that is split from 4 to 8, well; tests spoil them."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+NODES = ("10.0.0.1:34801", "10.0.0.2:34801", "10.0.0.3:34801")
+ENV = "replica.split.validate_partition_hash"
+
+
+def node(partition: int, ballot: int) -> dict[str, Any]:
+    primary = NODES[partition % 3]
+    return {
+        "pid": f"2.{partition}",
+        "ballot": ballot,
+        "max_replica_count": 3,
+        "primary": primary,
+        "secondaries": [one for one in NODES if one != primary],
+        "last_drops": [],
+        "last_committed_decree": 0,
+        "partition_flags": 0,
+    }
+
+
+def state(minute: int, count: int, registered: int, ballot: int = 3, **more: object) -> dict[str, Any]:
+    """Parents with `ballot`; the first `registered` children with one more."""
+    partitions = {str(index): node(index, ballot) for index in range(4)}
+    for index in range(4, 4 + registered):
+        partitions[str(index)] = {**node(index - 4, ballot + 1), "pid": f"2.{index}"}
+    table: dict[str, Any] = {
+        "app_info": {
+            "status": "app_status::AS_AVAILABLE",
+            "app_type": "pegasus",
+            "app_name": "temp",
+            "app_id": 2,
+            "partition_count": count,
+            "envs": {ENV: "true"} if count == 8 else {},
+            "is_stateful": True,
+            "max_replica_count": 3,
+            "expire_second": 0,
+            "duplicating": False,
+            "init_partition_count": 4,
+            "is_bulk_loading": False,
+        },
+        "partitions": partitions,
+        **more,
+    }
+    return {
+        "format": 1,
+        "cluster": "onebox",
+        "observed_at": f"2026-11-21T{2 + minute // 60:02}:{minute % 60:02}:00.000Z",
+        "meta_leader": "10.0.0.9:34601",
+        "apps": [table],
+    }
+
+
+def series() -> list[dict[str, Any]]:
+    """Before, begun, half of the children, all of them."""
+    return copy.deepcopy(
+        [
+            state(0, 4, 0),
+            state(5, 8, 0, split_states=dict.fromkeys("0123", "SPLITTING")),
+            state(10, 8, 2, split_states=dict.fromkeys("23", "SPLITTING")),
+            state(15, 8, 4, split_states={}),
+        ]
+    )
+
+
+def written(root: Path, states: list[dict[str, Any]]) -> Path:
+    root.mkdir(parents=True, exist_ok=True)
+    for place, one in enumerate(states):
+        (root / f"{place}.json").write_text(json.dumps(one))
+    return root
+
+
+SHELL = {
+    "parameters": {"app_name": "temp", "detailed": "true"},
+    "general": {"app_name": "temp", "app_id": "2", "partition_count": "4", "max_replica_count": "3"},
+    "replicas": {
+        str(index): {
+            "pidx": str(index),
+            "ballot": "3",
+            "replica_count": "3/3",
+            "primary": NODES[0],
+            "secondaries": f"[{NODES[1]},{NODES[2]}]",
+        }
+        for index in range(4)
+    },
+    "nodes": {},
+    "summary": {"total_unhealthy_partition_count": "0"},
+}

@@ -1,0 +1,33 @@
+"""The worked example of HBase's replication documentation (seed 001): servers A, B and C, and peer 2.
+
+File names are in the document's short form, `address,port.timestamp`, without a start code.
+"""
+
+from tests.strategies.zookeeper import Queues
+
+A, B, C = "1.1.1.1,60020,123456780", "1.1.1.2,60020,123456790", "1.1.1.3,60020,123456630"
+P = bytes.fromhex("5042554608bb03")
+"""Position 443."""
+
+
+def wals(address: str, *numbers: int, position: bytes = P) -> dict[str, bytes]:
+    """WALs in the seed's short form, the first one with a position."""
+    names = [f"{address}.{number}" for number in numbers]
+    return {name: position if index == 0 else b"" for index, name in enumerate(names)}
+
+
+# seed 001: before anything happens; right before C cleans up after B; while A takes over from C, which died
+START: Queues = {
+    (A, "2"): wals("1.1.1.1,60020", 1234, 1265),
+    (B, "2"): wals("1.1.1.2,60020", 1214, 1248, 1312),
+    (C, "2"): wals("1.1.1.3,60020", 1280),
+}
+CLAIMED: Queues = {**START, (B, "lock"): {}, (C, f"2-{B}"): wals("1.1.1.2,60020", 1214, 1248, 1312)}
+CLAIMED_AGAIN: Queues = {
+    (A, "2"): wals("1.1.1.1,60020", 1378),
+    (A, f"2-{C}"): wals("1.1.1.3,60020", 1325, 1401),
+    (A, f"2-{B}-{C}"): wals("1.1.1.2,60020", 1312),
+    (C, "lock"): {},
+    (C, "2"): wals("1.1.1.3,60020", 1325, 1401),
+    (C, f"2-{B}"): wals("1.1.1.2,60020", 1312),
+}

@@ -1,0 +1,39 @@
+"""The small cluster with its queues in ZooKeeper."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from pipelines.ports import FileBatch
+from pipelines.simulate.model import GeneratedCapture
+from pipelines.sinks.snapshot_target import LocalTarget
+from pipelines.sinks.snapshot_writer import SnapshotWriter
+from tests.strategies.zookeeper import Queues, znodes, zookeeper_snapshot
+
+
+def zookeeper_directory(out: Path, made: GeneratedCapture, first: Queues, second: Queues, after: int = 7) -> Path:
+    """A snapshot as `capture` would write it: files, peers and times of a cluster, and other queues.
+
+    Args:
+        out: its directory.
+        made: the small cluster, or one like it.
+        first: reading of the queues.
+        second: the same again.
+        after: cversion of `rs` at the end; 7 = nothing moved.
+    """
+    snapshot = replace(
+        zookeeper_snapshot(["1", "2"]),
+        cluster=made.snapshot.cluster,
+        wal_root=made.snapshot.wal_root,
+        steps=tuple(step for step in made.snapshot.steps if step.step in ("files", "peers", "queues-1", "queues-2")),
+        peers=made.snapshot.peers,
+        retention=made.snapshot.retention,
+        log_cleaner_plugins=made.snapshot.log_cleaner_plugins,
+    )
+    files = made.files
+    with SnapshotWriter(LocalTarget(out)) as writer:
+        paths, lengths = [file.path for file in files], [file.length for file in files]
+        writer.files([FileBatch(paths, lengths, [file.modification_time for file in files])])
+        writer.znodes("queues-1.jsonl", znodes(first))
+        writer.znodes("queues-2.jsonl", znodes(second, 7, after))
+        writer.finish(snapshot)
+    return out

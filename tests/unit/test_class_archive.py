@@ -1,0 +1,71 @@
+"""Java's archive of loaded classes: which file, who reads it, what becomes of half-written ones."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from jobs.class_archive import archive_of, reading
+from jobs.class_archive_writer import keep, writing
+from jobs.registry import JOBS
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / ".cache").mkdir()
+    (tmp_path / "java").mkdir()
+    (tmp_path / "java" / "release").write_text('JAVA_VERSION="17.0.9"')
+    (tmp_path / "spark" / "jars").mkdir(parents=True)
+    (tmp_path / "spark" / "jars" / "spark-core.jar").write_bytes(b"1")
+    return tmp_path
+
+
+def archive(project: Path) -> Path:
+    return archive_of(project, project / "java", project / "spark")
+
+
+def test_another_java_or_another_spark_has_an_archive_of_its_own(project: Path) -> None:
+    first = archive(project)
+    assert archive(project) == first
+    (project / "java" / "release").write_text('JAVA_VERSION="21.0.1"')
+    second = archive(project)
+    (project / "spark" / "jars" / "spark-core.jar").write_bytes(b"12")
+    assert len({first, second, archive(project)}) == 3
+
+
+def test_nothing_is_read_that_is_not_there(project: Path) -> None:
+    assert reading(archive(project)) == ""
+    archive(project).write_bytes(b"classes")
+    assert f'"-XX:SharedArchiveFile={archive(project)}"' in reading(archive(project))
+
+
+def test_what_was_written_is_kept_in_the_place_of_older_ones(project: Path) -> None:
+    older = project / ".cache" / "classes-000000000000.jsa"
+    older.write_bytes(b"of another Java")
+    options, unfinished = writing(archive(project))
+    assert f'"-XX:ArchiveClassesAtExit={unfinished}"' in options
+    unfinished.write_bytes(b"classes")
+    keep(unfinished, archive(project), ended_well=True)
+    assert [file.name for file in (project / ".cache").iterdir()] == [archive(project).name]
+
+
+def test_a_failed_job_leaves_no_archive(project: Path) -> None:
+    _, unfinished = writing(archive(project))
+    unfinished.write_bytes(b"half")
+    keep(unfinished, archive(project), ended_well=False)
+    keep(unfinished, archive(project), ended_well=True)  # a JVM that wrote nothing
+    assert list((project / ".cache").iterdir()) == []
+
+
+def test_what_a_killed_jvm_left_goes_with_the_next_one(project: Path) -> None:
+    dead, at_work = (project / ".cache" / f"classes-0-{number}.part" for number in (1, 2))
+    for file in (dead, at_work):
+        file.write_bytes(b"half")
+    os.utime(dead, (time.time() - 7200,) * 2)
+    writing(archive(project))
+    assert [dead.exists(), at_work.exists()] == [False, True]
+
+
+def test_only_the_demo_takes_the_time_to_write_one() -> None:
+    assert [name for name, entry in JOBS.items() if entry.archives_classes] == ["demo"]
