@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pipelines.domain.crash_procedures import Crashes
+from pipelines.domain.known_servers import Servers
 from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.replication_queues import Cell
@@ -162,12 +162,12 @@ class StateSource(PeerSource, Protocol):
         """
         ...
 
-    def online(self, step: str) -> frozenset[ServerName]:
-        """Servers on the master's online list."""
+    def servers(self, step: str) -> Servers:
+        """The master's lists of dead and of online servers, in this order; `step` is `online` or `online-2`."""
         ...
 
-    def crashes(self, step: str) -> Crashes:
-        """Crash procedures; `step` is `crashing` or `crashing-2`."""
+    def crashing(self, step: str) -> frozenset[ServerName]:
+        """Servers of unfinished crash procedures; `step` is `crashing` or `crashing-2`."""
         ...
 
     def flags(self, step: str) -> Flags:

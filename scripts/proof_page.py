@@ -20,7 +20,7 @@ from scripts import proof_zookeeper
 
 PROJECT = Path(__file__).resolve().parent.parent
 Found = dict[str, Any]
-TOLD_WHOLE = "ended-crashes-unread"
+TOLD_WHOLE = "dead-unread"
 """The mutant whose history is told a step a line: what the product's capture once lost."""
 
 

@@ -44,8 +44,10 @@ def active_master
   metrics(Option::MASTER).getMasterName.toString
 end
 
-def online
-  metrics(Option::SERVERS_NAME).getServersName.map(&:toString)
+# The dead ones first: one that dies while this is asked was online all the while that matters.
+def servers
+  dead = metrics(Option::DEAD_SERVERS).getDeadServerNames.map(&:toString)
+  { dead: dead, servers: metrics(Option::SERVERS_NAME).getServersName.map(&:toString) }
 end
 
 # What tells a crash, an AddPeer or a migration; peers' configurations inside procedures are left out.
@@ -172,7 +174,7 @@ def setting(name, default)
   CONF.getLong(name, default)
 end
 
-part('online') { |out| out.puts JSON.generate(servers: online) }
+part('online') { |out| out.puts JSON.generate(servers) }
 part('crashing') { |out| out.puts JSON.generate(active_master: active_master, procedures: JSON.generate(procedures)) }
 peers = []
 part('peers') do |out|
@@ -183,7 +185,7 @@ part('backup') { |out| scan_backups(out) } if CONF.getBoolean('hbase.backup.enab
 part('barriers') { |out| scan_barriers(out) } if peers.any? { |one| one[:serial] }
 part('queues-1') { |out| scan_queues(out) }
 part('queues-2') { |out| scan_queues(out) }
-part('online-2') { |out| out.puts JSON.generate(servers: online) }
+part('online-2') { |out| out.puts JSON.generate(servers) }
 cluster = metrics(Option::CLUSTER_ID, Option::HBASE_VERSION)
 part('settings') do |out|
   out.puts JSON.generate(

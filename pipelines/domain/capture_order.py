@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pipelines.domain.crash_procedures import REMEMBERED_MS
 from pipelines.domain.replication_queues import QueueId
 from pipelines.domain.snapshot import Membership, Peer, Snapshot, Step, format_instant
 
@@ -58,9 +57,9 @@ def restlessness(snapshot: Snapshot, pass_1: frozenset[QueueId], pass_2: frozens
     """Why the capture was not *quiet*, or None when it was.
 
     A capture that was not quiet proves nothing about the missing queue of a fully dead server: a second claim may
-    have carried the row from behind one scan to before the next. Each claim needs a crash procedure, and one that began
-    after the first look is unfinished at the second, or remembered as ended (`Crashes.since`), unless the looks lie too
-    far apart. The other clauses ask the servers and the rows themselves, for a master that is set to forget sooner.
+    have carried the row from behind one scan to before the next. For that a server must have taken it up and died while
+    it was read. `capture` asks the master who came and who died, and counts them as crashing at the second look
+    (`Servers.moved_since`). The other clauses are for a snapshot of another program, which may not have asked.
 
     Args:
         snapshot: both memberships are looked at.
@@ -75,26 +74,13 @@ def restlessness(snapshot: Snapshot, pass_1: frozenset[QueueId], pass_2: frozens
         return f"server {left[0]} left while the cluster was read"
     if first.crashing != second.crashing:
         changed = sorted(first.crashing ^ second.crashing)
-        return f"the crash procedure of {changed[0]} started or ended while the cluster was read"
+        return f"server {changed[0]} came, or its crash procedure started or ended, while the cluster was read"
     owned = sorted(str(queue) for queue in pass_1 | pass_2 if queue.owner in first.crashing)
     if owned:
         return f"queue {owned[0]} belongs to a server whose crash procedure is unfinished"
     if pass_1 != pass_2:
         return f"queue {min(str(queue) for queue in pass_1 ^ pass_2)} is in only one of the two passes"
-    between = _between_looks(snapshot.steps)
-    if between > REMEMBERED_MS:
-        return (
-            f"{between // 60_000} minutes lie between the two looks at crash procedures, and the master forgets those "
-            f"that ended more than {REMEMBERED_MS // 60_000} minutes ago"
-        )
     return None
-
-
-def _between_looks(steps: Sequence[Step]) -> int:
-    """Ms from before the first look at crash procedures until after the second; 0 where `order_fault` objects."""
-    by_name = {step.step: step for step in steps}
-    first, second = by_name.get("crashing"), by_name.get("crashing-2")
-    return second.finished_at - first.started_at if first and second else 0
 
 
 def stranger(membership: Membership, peers: Sequence[Peer], rows: frozenset[QueueId]) -> str | None:

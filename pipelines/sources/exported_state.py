@@ -1,8 +1,8 @@
 """What the active master knew when the export script asked it, and the directories it listed."""
 
-from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
+from pipelines.domain.known_servers import Servers
 from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.peer_rules import parse_rule
@@ -13,7 +13,7 @@ from pipelines.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.sources.exported_cells import scanned_cells, scanned_versions
 from pipelines.sources.hbase_neighbours import barriers_of, counted
 from pipelines.sources.ls_text_files import LsText
-from pipelines.sources.procedures import crashes_of, parse_procedures
+from pipelines.sources.procedures import crashing, parse_procedures
 
 
 class ExportedState:
@@ -71,15 +71,25 @@ class ExportedState:
         """See `StateSource.active_master`; the script asks the master as `hbase_admin` does."""
         return str(_server(self._export.part(step).form().text("active_master"), step))
 
-    def online(self, step: str) -> frozenset[ServerName]:
-        """See `StateSource.online`."""
-        return frozenset(_server(name, step) for name in self._export.part(step).form().texts("servers"))
+    def servers(self, step: str) -> Servers:
+        """See `StateSource.servers`."""
+        form = self._export.part(step).form()
+        dead, online = form.optional_texts("dead"), form.texts("servers")
+        if dead is None:
+            raise UsageError(
+                f"{step}.txt has no list of dead servers: an older script wrote it; export again with the one of this "
+                "version (conf/export)"
+            )
+        return Servers(
+            online=frozenset(_server(name, step) for name in online),
+            dead=frozenset(_server(name, step) for name in dead),
+        )
 
-    def crashes(self, step: str) -> Crashes:
-        """See `StateSource.crashes`."""
+    def crashing(self, step: str) -> frozenset[ServerName]:
+        """See `StateSource.crashing`."""
         form = self._export.part(step).form()
         try:
-            return crashes_of(parse_procedures(form.text("procedures")))
+            return crashing(parse_procedures(form.text("procedures")))
         except MalformedError as error:
             raise SnapshotError(f"{step}.txt: {error}; export again") from None
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import MalformedError, UnavailableError
+from pipelines.domain.known_servers import Servers
 from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.peer_rules import PeerRule, Tables, table_name
@@ -23,7 +23,7 @@ from pipelines.sources.procedures import (
     ADD_PEER,
     MIGRATION,
     Procedure,
-    crashes_of,
+    crashing,
     is_running,
     parse_procedures,
 )
@@ -85,16 +85,22 @@ class HBaseAdmin:
             raise UnavailableError(f"{self._client.where}: there is no active master; try again when there is one")
         return str(ServerName.parse(str(master.toString())))
 
-    def online(self, _step: str) -> frozenset[ServerName]:
-        """See `StateSource.online`."""
-        metrics = self._metrics(self._options.SERVERS_NAME)
-        names = self._ask("online servers", lambda: [str(server.toString()) for server in metrics.getServersName()])
-        return frozenset(map(ServerName.parse, names))
+    def servers(self, _step: str) -> Servers:
+        """See `StateSource.servers`."""
+        dead = self._metrics(self._options.DEAD_SERVERS)
+        online = self._metrics(self._options.SERVERS_NAME)
+        return Servers(
+            dead=self._names("dead servers", dead.getDeadServerNames),
+            online=self._names("online servers", online.getServersName),
+        )
 
-    def crashes(self, _step: str) -> Crashes:
-        """See `StateSource.crashes`."""
+    def _names(self, what: str, names: Callable[[], JavaObject]) -> frozenset[ServerName]:
+        return frozenset(map(ServerName.parse, self._ask(what, lambda: [str(name.toString()) for name in names()])))
+
+    def crashing(self, _step: str) -> frozenset[ServerName]:
+        """See `StateSource.crashing`."""
         try:
-            return crashes_of(self._procedures())
+            return crashing(self._procedures())
         except MalformedError as error:
             raise UnavailableError(f"{self._client.where}: {error}; is this HBase newer than its client?") from error
 

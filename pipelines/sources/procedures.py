@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.server_names import ServerName
 
@@ -41,13 +40,11 @@ class Procedure:
     """One procedure.
 
     Attributes:
-        number: `procId`; '' where it is not told.
         kind: class name without its package.
         state: `ProcedureState`: INITIALIZING, RUNNABLE, WAITING … SUCCESS, FAILED, ROLLEDBACK; or UNKNOWN.
         messages: what the class itself stores.
     """
 
-    number: str
     kind: str
     state: str
     messages: tuple[Mapping[str, Any], ...]
@@ -77,32 +74,27 @@ def _procedure(entry: object) -> Procedure:
     if not isinstance(name, str) or not isinstance(state, str) or not isinstance(messages, list):
         raise MalformedError(f"a procedure without className and state: {str(entry)[:120]!r}")
     kind = name.rpartition(".")[2]
-    return Procedure(
-        str(entry.get("procId", "")), kind, state, tuple(message for message in messages if isinstance(message, dict))
-    )
+    return Procedure(kind, state, tuple(message for message in messages if isinstance(message, dict)))
 
 
 def _unreadable(text: str) -> Procedure:
     found = _UNREADABLE.fullmatch(text)
     state = found.group(1) if found else None
     if state == _MIGRATION_STATE:
-        return Procedure("", MIGRATION, UNKNOWN, ())
+        return Procedure(MIGRATION, UNKNOWN, ())
     if state in _OTHER_STATES:
-        return Procedure("", str(state), UNKNOWN, ())
+        return Procedure(str(state), UNKNOWN, ())
     raise MalformedError(f"a procedure that this client cannot read: {text[:300]!r}")
 
 
-def crashes_of(procedures: Iterable[Procedure]) -> Crashes:
-    """Every crash procedure by its server; a FAILED one is unfinished too.
+def crashing(procedures: Iterable[Procedure]) -> frozenset[ServerName]:
+    """Servers of the crash procedures whose state is not SUCCESS; a FAILED one is unfinished too.
 
     Raises:
         MalformedError: such a procedure does not tell its server.
     """
-    found = [(one.number, one.state == _DONE, _server(one)) for one in procedures if one.kind.endswith(CRASH)]
-    return Crashes(
-        unfinished=frozenset(server for _, done, server in found if not done),
-        ended=frozenset((number, server) for number, done, server in found if done),
-    )
+    found = [(one.state == _DONE, _server(one)) for one in procedures if one.kind.endswith(CRASH)]
+    return frozenset(server for done, server in found if not done)
 
 
 def is_running(procedures: Iterable[Procedure], kind: str) -> bool:

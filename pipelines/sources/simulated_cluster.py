@@ -11,9 +11,9 @@ cluster can change while it is captured; the clock stamps the steps as it does t
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.domain.crash_procedures import Crashes
 from pipelines.domain.errors import SnapshotError, UnavailableError
 from pipelines.domain.json_form import read_json
+from pipelines.domain.known_servers import Servers
 from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.replication_queues import Cell
@@ -70,13 +70,13 @@ class SimulatedState:
         """See `StateSource.active_master`."""
         return self._membership().active_master or ""
 
-    def online(self, _step: str) -> frozenset[ServerName]:
-        """See `StateSource.online`."""
-        return self._membership().online
+    def servers(self, _step: str) -> Servers:
+        """See `StateSource.servers`: nobody dies in a cluster that stands still."""
+        return Servers(self._membership().online, frozenset())
 
-    def crashes(self, _step: str) -> Crashes:
-        """See `StateSource.crashes`: nothing ends in a cluster that stands still."""
-        return Crashes(self._membership().crashing, frozenset())
+    def crashing(self, _step: str) -> frozenset[ServerName]:
+        """See `StateSource.crashing`."""
+        return self._membership().crashing
 
     def peers(self) -> tuple[Peer, ...]:
         """See `StateSource.peers`."""

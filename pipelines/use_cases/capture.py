@@ -169,39 +169,40 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, sett
 
     Directories come before online servers and crash procedures: a server that has left the list and has no procedure
     yet still has its directory. The master proves that it is initialized before the first and after the last look at
-    its procedures, since while it loads it answers with none. A crash procedure that has begun and ended in between
-    counts as unfinished in the second look (`Crashes.since`): it may have moved rows behind both passes.
+    its procedures, since while it loads it answers with none. A server that came or died in between counts as crashing
+    in the second look (`Servers.moved_since`): rows may have moved over it, behind both passes.
     """
     state, take = sources.state, timeline.take
     directories = take("wal_directories", sources.directories, sources.directories.wal_directories)
-    online = take("online", state, lambda: state.online("online"))
-    master, crashes = take("crashing", state, lambda: (state.active_master("crashing"), state.crashes("crashing")))
+    servers = take("online", state, lambda: state.servers("online"))
+    master, crashing = take("crashing", state, lambda: (state.active_master("crashing"), state.crashing("crashing")))
     peers, flags, neighbours = take("peers", state, lambda: _peers(state, settings))
     _, rows_1 = take("queues-1", sources.queues, lambda: _queues(sources.queues, sink, "queues-1"))
     cells, rows_2 = take("queues-2", sources.queues, lambda: _queues(sources.queues, sink, "queues-2"))
-    online_2 = take("online-2", state, lambda: state.online("online-2"))
+    servers_2 = take("online-2", state, lambda: state.servers("online-2"))
     crashing_2, flags_2, master_2 = take(
         "crashing-2",
         state,
         lambda: (
-            state.crashes("crashing-2").since(crashes),
+            state.crashing("crashing-2"),
             state.flags("crashing-2"),
             state.active_master("crashing-2"),
         ),
     )
     return Readings(
         directories=directories,
-        online=online,
+        online=servers.online,
         master=master,
-        crashing=crashes.unfinished,
+        crashing=crashing,
         peers=tuple(map(without_secrets, peers)),
         flags=flags,
         neighbours=neighbours,
         queues_1=rows_1,
         queues_2=rows_2,
         cells=cells,
-        online_2=online_2,
-        crashing_2=crashing_2,
+        online_2=servers_2.online,
+        # what was unfinished at the first look and is so no more must show as a difference
+        crashing_2=crashing_2 | (servers_2.moved_since(servers) - crashing),
         flags_2=flags_2,
         master_2=master_2,
     )

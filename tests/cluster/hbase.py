@@ -46,6 +46,8 @@ _DEFAULTS = MappingProxyType(
         # the master must not delete what the tests look at
         "hbase.master.logcleaner.ttl": "86400000",
         "hbase.master.cleaner.interval": "86400000",
+        # half a minute by default; how long what has ended is listed stays as it is: 15 minutes, and a crash not at all
+        "hbase.procedure.cleaner.interval": "1000",
         # production waits half a minute before a claim
         "replication.sleep.before.failover": "500",
         "replication.source.sleepforretries": "200",
@@ -149,6 +151,10 @@ class HBaseCluster(HBaseData):
     def live_servers(self) -> list[str]:
         """Region servers that run, by HBase's own name of them."""
         return list(self.harness.liveServers())
+
+    def dead_servers(self) -> list[str]:
+        """The master's list of dead servers, as a client reads it."""
+        return list(self.harness.deadServers())
 
     def crashing(self) -> list[str]:
         """Servers whose crash procedure is unfinished, as HBase's cleaner sees them."""

@@ -52,7 +52,7 @@ from pipelines.sources.exported_cells import ExportedQueues, parse_cell, parse_v
 from pipelines.sources.exported_state import ExportedState
 from pipelines.sources.hbase_neighbours import barriers_of
 from pipelines.sources.ls_text_files import LsText
-from pipelines.sources.procedures import ADD_PEER, crashes_of, is_running, parse_procedures
+from pipelines.sources.procedures import ADD_PEER, crashing, is_running, parse_procedures
 from pipelines.sources.saved_text import SavedFiles, lines_of
 from pipelines.sources.snapshot_dir import _cell, _json, _znode
 from pipelines.sources.webhdfs_files import WebHdfsLister
@@ -291,7 +291,7 @@ PARSERS: dict[str, Parser] = {
         _webhdfs, (json.dumps({"FileStatuses": {"FileStatus": [STATUS]}}).encode(),), is_json=True
     ),
     "procedures": Parser(
-        of_text(lambda text: (crashes_of(found := parse_procedures(text)), is_running(found, ADD_PEER))),
+        of_text(lambda text: (crashing(found := parse_procedures(text)), is_running(found, ADD_PEER))),
         (json.dumps(PROCEDURES).encode(),),
         is_json=True,
     ),
@@ -307,11 +307,11 @@ PARSERS: dict[str, Parser] = {
         _export("settings", _state(lambda state: state.settings())), (_part("settings", _SETTINGS),)
     ),
     "export_online": Parser(
-        _export("online", _state(lambda state: (state.online("online"), state.active_master("online")))),
-        (_part("online", json.dumps({"active_master": MASTER, "servers": [SERVER]})),),
+        _export("online", _state(lambda state: (state.servers("online"), state.active_master("online")))),
+        (_part("online", json.dumps({"active_master": MASTER, "servers": [SERVER], "dead": [SERVER]})),),
     ),
     "export_crashing": Parser(
-        _export("crashing", _state(lambda state: state.crashes("crashing"))),
+        _export("crashing", _state(lambda state: state.crashing("crashing"))),
         (_part("crashing", json.dumps({"procedures": json.dumps(PROCEDURES), "active_master": MASTER})),),
     ),
     "export_peers": Parser(

@@ -76,13 +76,13 @@ def test_written_history_is_held_by_the_design(name: str) -> None:
 
 def test_second_form_of_what_the_capture_once_lost_needs_the_same_reading() -> None:
     scope, moves = SECOND_FORM
-    unread = mutant("ended-crashes-unread")
+    unread = mutant("dead-unread")
     assert loss_of(Game(Plan(scope, unread.order, unread.weakening)), moves(DESIGN)) is not None
     assert why_held(Plan(scope), moves(DESIGN)) == "CLUSTER_MOVED"
 
 
 @pytest.mark.parametrize("form", STILL_LOST)
-def test_a_master_that_forgets_at_once_is_what_is_left(form: str) -> None:
+def test_a_program_that_does_not_ask_who_died_is_what_is_left(form: str) -> None:
     scope, moves = STILL_LOST[form]
     assert loss_of(Game(Plan(scope)), moves(DESIGN)) is not None, "closed at last? then docs/proof.md must say so"
     assert why_held(Plan(scope, STRICT.order, STRICT.weakening), moves(DESIGN)) == "CLUSTER_MOVED"

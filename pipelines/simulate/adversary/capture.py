@@ -9,31 +9,39 @@ from pipelines.simulate.adversary.world import (
     COPIED,
     CRASHING,
     DEAD,
+    EXPIRED,
     MIGRATING,
     NO_DIRECTORY,
     NO_MIGRATION,
     ONLINE,
     STORED,
+    WAITING,
     World,
 )
 
 
-class CrashLook(NamedTuple):
-    """Servers of the crash procedures that the master lists, a bit each.
+class ServerLook(NamedTuple):
+    """The master's lists of servers, a bit each.
 
     Attributes:
-        plain: unfinished.
-        hbck: unfinished HBCKServerCrashProcedures.
-        ended: ended and remembered.
-        ended_hbck: HBCK's among those.
-        quarters: how often 15 minutes had passed by then.
+        online: the online ones.
+        dead: the dead ones.
+    """
+
+    online: int = 0
+    dead: int = 0
+
+
+class CrashLook(NamedTuple):
+    """Servers of the crash procedures that are unfinished, a bit each.
+
+    Attributes:
+        plain: ServerCrashProcedures.
+        hbck: HBCKServerCrashProcedures.
     """
 
     plain: int = 0
     hbck: int = 0
-    ended: int = 0
-    ended_hbck: int = 0
-    quarters: int = 0
 
 
 class Flags(NamedTuple):
@@ -60,21 +68,38 @@ def wal_directories(world: World) -> int:
     return sum(1 << number for number, life in enumerate(world.lives) if life.directory != NO_DIRECTORY)
 
 
-def online(world: World) -> int:
-    """The online list; a master that loads has not heard of anybody yet."""
-    return sum(1 << number for number, life in enumerate(world.lives) if life.status == ONLINE) if world.loaded else 0
+def servers(world: World) -> ServerLook:
+    """The online and the dead list; a master that loads has not heard of anybody yet.
+
+    The real reading asks for the dead ones first: what dies between the two answers could only move queues later.
+    """
+    online = dead = 0
+    if world.loaded:
+        for number, life in enumerate(world.lives):
+            if life.status == ONLINE:
+                online |= 1 << number
+            elif life.status in (EXPIRED, CRASHING, DEAD):
+                dead |= 1 << number
+    return ServerLook(online, dead & ~world.unlisted & ~_replaced(world))
+
+
+def _replaced(world: World) -> int:
+    """Lives at whose address another one has come up: `DeadServer.cleanPreviousInstance` strikes them off."""
+    replaced = 0
+    for life in world.lives:
+        if life.status != WAITING:
+            replaced |= life.earlier
+    return replaced
 
 
 def crashing(world: World) -> CrashLook:
-    """The crash procedures in `getProcedures`, the ended ones among them; none while it loads."""
-    unfinished, ended = [0, 0], [0, 0]
+    """The crash procedures in `getProcedures` that have not ended; none while it loads."""
+    unfinished = [0, 0]
     if world.loaded:
         for number, life in enumerate(world.lives):
             if life.status == CRASHING:
                 unfinished[life.hbck] |= 1 << number
-            elif life.status == DEAD and not world.forgotten >> number & 1:
-                ended[life.hbck] |= 1 << number
-    return CrashLook(unfinished[0], unfinished[1], ended[0], ended[1], world.quarters)
+    return CrashLook(*unfinished)
 
 
 def stored_peers(world: World) -> int:

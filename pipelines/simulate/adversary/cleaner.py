@@ -45,8 +45,8 @@ class Cleaner:
         run = world.cleaner
         if run is None or run.rows is None:
             return world
-        crashing, rows = capture.CrashLook(run.crashing), run.rows
-        seen = Seen(0, run.online, crashing, 0, run.peers, _NO_FLAGS, rows, rows, run.online, crashing, _NO_FLAGS, 0)
+        servers, crashing, rows = capture.ServerLook(run.online), capture.CrashLook(run.crashing), run.rows
+        seen = Seen(0, servers, crashing, 0, run.peers, _NO_FLAGS, rows, rows, servers, crashing, _NO_FLAGS, 0)
         gone = [wal for wal in capture.list_files(world) if self._judge.hbase_deletes(seen, wal)]
         return world._replace(gone=tuple(sorted((*world.gone, *gone))), cleaner=None)
 
@@ -63,9 +63,9 @@ def cleaner_reads(world: World) -> World:
     if run is None:
         return world
     if run.online < 0:
-        run = run._replace(online=capture.online(world))
+        run = run._replace(online=capture.servers(world).online)
     elif run.crashing < 0:
-        run = run._replace(crashing=sum(capture.crashing(world)[:2]))
+        run = run._replace(crashing=sum(capture.crashing(world)))
     elif run.peers < 0:
         run = run._replace(peers=capture.stored_peers(world))
     else:

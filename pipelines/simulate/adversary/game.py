@@ -35,12 +35,12 @@ DESIGN = (
 _READS: dict[str, Callable[[World], Any]] = {
     "files": capture.list_files,
     "wal_directories": capture.wal_directories,
-    "online": capture.online,
+    "online": capture.servers,
     "proof": capture.active_master,
     "crashing": capture.crashing,
     "peers": capture.stored_peers,
     "flags": capture.flags,
-    "online-2": capture.online,
+    "online-2": capture.servers,
     "crashing-2": capture.crashing,
     "flags-2": capture.flags,
     "proof-2": capture.active_master,
@@ -188,21 +188,21 @@ class Game:
     def seen(self, state: State) -> Seen:
         """What was read; what a mutant does not read is what it would fall back to."""
         directories = self._one(state, "wal_directories", 0)
-        online = self._one(state, "online", 0)
+        servers = self._one(state, "online", capture.ServerLook())
         crashing = self._one(state, "crashing", capture.CrashLook())
         flags = self._one(state, "flags", capture.Flags(False, False, False))
         queues = {name: self._pass(state, name) for name in QUEUES}
         one, two = queues["queues-1"], queues["queues-2"]
         return Seen(
             directories,
-            online,
+            servers,
             crashing,
             self._one(state, "proof", self._one(state, "proof-2", 0)),
             self._one(state, "peers", 0),
             flags,
             (two or ()) if one is None else one,
             (one or ()) if two is None else two,
-            self._one(state, "online-2", online),
+            self._one(state, "online-2", servers),
             self._one(state, "crashing-2", crashing),
             self._one(state, "flags-2", flags),
             self._one(state, "proof-2", self._one(state, "proof", 0)),

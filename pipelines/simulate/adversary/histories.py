@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.simulate.adversary.game import DESIGN, QUEUES
-from pipelines.simulate.adversary.scope import FORGETS, FORGETS_AT_ONCE, Scope, ServerPlan
+from pipelines.simulate.adversary.scope import Scope, ServerPlan
 from pipelines.simulate.adversary.turns import Move
 
 LATE_CLAIMERS = Scope(
@@ -20,6 +20,22 @@ LATE_CLAIMERS = Scope(
     rolls=False,
 )
 """A queue of a dead server (3) is claimed three times while it is looked for: from 5 to 2 to 4 to 1."""
+UNASKED = replace(LATE_CLAIMERS, name="late-claimers-unasked", unasked=True)
+"""The same, captured by a program that does not ask who died."""
+COMES_BACK = Scope(
+    "late-claimer-comes-back",
+    (
+        ServerPlan(1, row=0),
+        ServerPlan(2, waits=True),
+        ServerPlan(2, startcode=2, waits=True),
+        ServerPlan(2, startcode=3, waits=True),
+        ServerPlan(3, archived=1, dead=True, owner=5, row=0),
+        ServerPlan(5, row=0),
+    ),
+    crashes=3,
+    rolls=False,
+)
+"""Both claimers in between are lives at one address, and a third one strikes the last of them off the dead list."""
 LATE_ZOMBIE = Scope(
     "late-zombie",
     (ServerPlan(1, row=0), ServerPlan(2, row=0), ServerPlan(3, wals=2, archived=1, row=0)),
@@ -27,79 +43,94 @@ LATE_ZOMBIE = Scope(
     rolls=False,
     zombies=True,
 )
-FORGETFUL = replace(LATE_CLAIMERS, name="late-claimers-forgetful", memory=FORGETS_AT_ONCE)
-SLOW = replace(LATE_CLAIMERS, name="late-claimers-slow", memory=FORGETS)
-WRITTEN: dict[str, Scope] = {scope.name: scope for scope in (LATE_CLAIMERS, FORGETFUL, SLOW, LATE_ZOMBIE)}
+WRITTEN: dict[str, Scope] = {scope.name: scope for scope in (LATE_CLAIMERS, UNASKED, COMES_BACK, LATE_ZOMBIE)}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Who plays what in a queue's way past both passes; the last owner is server 0.
+
+    Attributes:
+        source: the dead server whose queue it is.
+        first: has it at the beginning.
+        second: claims it from there, behind the first pass.
+        third: claims it from there, before the second pass has come to it.
+        after: comes up when the third one has died; None = nobody.
+    """
+
+    source: int = 2
+    first: int = 4
+    second: int = 1
+    third: int = 3
+    after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """How the three crashes of `LATE_CLAIMERS` look to the capture.
+    """How the three crashes look to the capture.
 
     Attributes:
+        parts: who plays what.
         first_lives: the first owner is online at the beginning, and its crash procedure ends in time.
         first_expired: it is off the online list before the first look, and its crash procedure submitted after it.
-        first_ends: its crash procedure is unfinished at the first look, and has ended at the second.
         first_keeps: its own queue is not claimed before the scans.
-        last_early: the last owner is on the first online list.
+        early: the second and the third owner are on the first online list.
+        third_unfinished: its crash procedure has not ended at the second look.
         kept: the queue of the second owner is not shipped before the second scan.
-        forgotten: servers whose crash procedures the master forgets as soon as they have ended.
     """
 
+    parts: Parts = Parts()
     first_lives: bool = False
     first_expired: bool = False
-    first_ends: bool = False
     first_keeps: bool = False
-    last_early: bool = False
+    early: bool = False
+    third_unfinished: bool = False
     kept: bool = False
-    forgotten: tuple[int, ...] = ()
 
 
-def three_claims(claims: Claims, order: Sequence[str] = DESIGN, *, slowly: bool = False) -> tuple[Move, ...]:
-    """A row that slips through both passes, as the capture of this order would meet it.
-
-    Args:
-        claims: how.
-        order: of the reads.
-        slowly: what is forgotten is forgotten for its age.
-    """
+def three_claims(claims: Claims, order: Sequence[str] = DESIGN) -> tuple[Move, ...]:
+    """A row that slips through both passes, as the capture of this order would meet it."""
+    parts = claims.parts
+    source, one, two, three = parts.source, parts.first, parts.second, parts.third
     inside = claims.first_lives or claims.first_expired
-    gone: list[Move] = [("crash", (4, 0))]
-    first = [*([] if claims.first_expired else gone), *_procedure(4, listed=inside)]
-    own = [] if claims.first_keeps else [("claim", (0, 4, -1, 0))]
-    kept = [("recovered_ships", (0, 0, 1, 0))]
-    unseen = [*first, *own, ("recovered_ships", (0, 0, 4, 0))] if inside else []
+    gone: list[Move] = [("crash", (one, 0))]
+    first = [*([] if claims.first_expired else gone), *_procedure(one, listed=inside)]
+    own = [] if claims.first_keeps else [("claim", (0, one, -1, 0))]
+    kept = [("recovered_ships", (0, 0, two, 0))]
+    unseen = [*first, *own, ("recovered_ships", (0, 0, one, 0))] if inside else []
+    after: list[Move] = [] if parts.after is None else [("start", (parts.after,))]
     between = {
-        "queues-1/2": [*unseen, ("claim", (0, 4, 2, 1))],
+        f"queues-1/{two + 1}": [*unseen, ("claim", (0, one, source, two))],
         "queues-2/0": [
-            *(_end(4, claims, slowly=slowly) if inside or claims.first_ends else ()),
-            ("crash", (1, 0)),
-            *_procedure(1, listed=True),
-            *([] if claims.last_early else [("start", (3,))]),
-            ("claim", (0, 1, 2, 3)),
-            ("claim", (0, 1, -1, 0)),
+            *([("finish", (one,))] if inside else ()),
+            ("crash", (two, 0)),
+            *_procedure(two, listed=True),
+            *([] if claims.early else [("start", (three,))]),
+            ("claim", (0, two, source, three)),
+            ("claim", (0, two, -1, 0)),
             *([] if claims.kept else kept),
-            *_end(1, claims, slowly=slowly),
+            ("finish", (two,)),
         ],
-        "queues-2/3": [
-            ("crash", (3, 0)),
-            *_procedure(3, listed=True),
-            ("claim", (0, 3, 2, 0)),
-            ("claim", (0, 3, -1, 0)),
-            ("recovered_ships", (0, 0, 3, 0)),
-            *_end(3, claims, slowly=slowly),
+        f"queues-2/{three}": [
+            ("crash", (three, 0)),
+            *_procedure(three, listed=True),
+            ("claim", (0, three, source, 0)),
+            ("claim", (0, three, -1, 0)),
+            ("recovered_ships", (0, 0, three, 0)),
+            *([] if claims.third_unfinished else [("finish", (three,))]),
+            *after,
         ],
     }
     moves: list[Move] = []
-    if claims.last_early:
-        moves.append(("start", (3,)))
+    if claims.early:
+        moves += [("start", (two,)), ("start", (three,))]
     moves += gone if claims.first_expired else [] if inside else [*first, *own]
     for name in order:
-        for owner in range(5) if name in QUEUES else (0,):
+        for owner in range(max(source, one) + 1) if name in QUEUES else (0,):
             moves += between.get(f"{name}/{owner}", [])
             moves.append((name, (owner,) if name in QUEUES else ()))
-        if name == "online" or (name == "files" and "online" not in order):
-            moves.append(("start", (1,)))
+        if not claims.early and (name == "online" or (name == "files" and "online" not in order)):
+            moves.append(("start", (two,)))
     return tuple(moves)
 
 
@@ -134,12 +165,6 @@ def _procedure(server: int, *, listed: bool) -> list[Move]:
     ]
 
 
-def _end(server: int, claims: Claims, *, slowly: bool) -> list[Move]:
-    """A crash procedure ends, and may be forgotten."""
-    ended: list[Move] = [("finish", (server,))]
-    return [*ended, ("forget", (server, int(not slowly)))] if server in claims.forgotten else ended
-
-
 def claims_between_first_pass_and_look(order: Sequence[str]) -> tuple[Move, ...]:
     """The same three claims; the second comes after a first pass that precedes the look at crash procedures."""
     between: dict[str, list[Move]] = {
@@ -171,35 +196,35 @@ def claims_between_first_pass_and_look(order: Sequence[str]) -> tuple[Move, ...]
 
 
 Told = tuple[Scope, Callable[[Sequence[str]], tuple[Move, ...]]]
-_ALL = (1, 3, 4)
 
 
-def _forgetful(claims: Claims) -> Told:
-    return FORGETFUL, lambda order: three_claims(claims, order)
+def _told(claims: Claims, scope: Scope = LATE_CLAIMERS) -> Told:
+    return scope, lambda order: three_claims(claims, order)
 
+
+_BACK = Claims(Parts(source=4, first=5, second=1, third=2, after=3))
 
 HISTORIES: dict[str, Told] = {
-    "ended-crashes-unread": (LATE_CLAIMERS, lambda order: three_claims(Claims(), order)),
-    "quiet-ignored": (LATE_CLAIMERS, lambda order: three_claims(Claims(), order)),
-    "quiet-without-crashing": (LATE_CLAIMERS, lambda order: three_claims(Claims(), order)),
-    "no-second-membership": (LATE_CLAIMERS, lambda order: three_claims(Claims(), order)),
-    "crashing-2-before-pass-2": (LATE_CLAIMERS, lambda order: three_claims(Claims(), order)),
-    "queues-before-procedures": (LATE_CLAIMERS, claims_between_first_pass_and_look),
-    "quiet-for-ever": (SLOW, lambda order: three_claims(Claims(forgotten=(1, 3)), order, slowly=True)),
-    "no-online": _forgetful(Claims(first_lives=True, forgotten=_ALL)),
-    "online-2-before-pass-2": _forgetful(Claims(last_early=True, forgotten=_ALL)),
-    "quiet-without-left": _forgetful(Claims(first_lives=True, forgotten=_ALL)),
-    "quiet-without-owners": _forgetful(Claims(first_keeps=True, forgotten=_ALL)),
-    "quiet-without-keys": _forgetful(Claims(kept=True, forgotten=_ALL)),
-    "ended-counts-as-unfinished": _forgetful(Claims(first_ends=True, forgotten=(1, 3))),
+    "dead-unread": _told(Claims()),
+    "new-uncounted": _told(_BACK, COMES_BACK),
+    "quiet-ignored": _told(Claims()),
+    "quiet-without-crashing": _told(Claims()),
+    "no-second-membership": _told(Claims()),
+    "queues-before-procedures": (UNASKED, claims_between_first_pass_and_look),
+    "crashing-2-before-pass-2": _told(Claims(third_unfinished=True), UNASKED),
+    "no-online": _told(Claims(first_lives=True)),
+    "online-2-before-pass-2": _told(Claims(early=True)),
+    "quiet-without-left": _told(Claims(first_lives=True), UNASKED),
+    "quiet-without-owners": _told(Claims(first_keeps=True), UNASKED),
+    "quiet-without-keys": _told(Claims(kept=True), UNASKED),
     "last-pass-counts": (LATE_ZOMBIE, lambda _: two_claims_and_a_zombie()),
     "minus-one-is-small": (LATE_ZOMBIE, lambda _: two_claims_and_a_zombie()),
 }
 """By the name of the mutant that they find out."""
-SECOND_FORM: Told = (LATE_CLAIMERS, lambda order: three_claims(Claims(first_expired=True), order))
-"""The other history that only the reading of ended crash procedures finds restless."""
+SECOND_FORM: Told = _told(Claims(first_expired=True))
+"""The other history that only the list of dead servers finds restless."""
 STILL_LOST: dict[str, Told] = {
-    "first form": _forgetful(Claims(forgotten=_ALL)),
-    "second form": _forgetful(Claims(first_expired=True, forgotten=_ALL)),
+    "first form": _told(Claims(), UNASKED),
+    "second form": _told(Claims(first_expired=True), UNASKED),
 }
-"""What the design loses where the master is set to forget at once (`hbase.procedure.cleaner.evict.ttl`)."""
+"""What a snapshot of another program may lose, which does not ask who came and died."""

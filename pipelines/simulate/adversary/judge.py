@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.domain.cluster_view import ClusterView, cluster_view
-from pipelines.domain.crash_procedures import REMEMBERED_MS, Crashes
+from pipelines.domain.known_servers import Servers
 from pipelines.domain.replication_queues import QueueCell
+from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import Settings
-from pipelines.domain.snapshot import Flags, Membership, Retention, Snapshot, Step, WalDirectory
+from pipelines.domain.snapshot import Flags, Membership, Retention, Snapshot, WalDirectory
 from pipelines.domain.trust import distrust
 from pipelines.domain.verdict import ArchivedFile, Reason
 from pipelines.simulate.adversary import capture
@@ -26,14 +27,14 @@ class Seen(NamedTuple):
     """Everything a capture has read but the listing, in the model's own numbers."""
 
     directories: int
-    online: int
+    servers: capture.ServerLook
     crashing: capture.CrashLook
     master: int | None
     peers: int
     flags: capture.Flags
     queues_1: tuple[Row, ...]
     queues_2: tuple[Row, ...]
-    online_2: int
+    servers_2: capture.ServerLook
     crashing_2: capture.CrashLook
     flags_2: capture.Flags
     master_2: int | None
@@ -97,21 +98,23 @@ class Judge(Ruling[Seen, Weakening]):
         """snapshot.json and both queue passes, as capture would have written them."""
         seen = self.weakening.seen(seen)
         names = self.names
-        crashes = self._crashes(seen.crashing)
+        servers, servers_2 = self._servers(seen.servers), self._servers(seen.servers_2)
+        crashing, crashing_2 = self._crashing(seen.crashing), self._crashing(seen.crashing_2)
+        moved = frozenset() if self.names.scope.unasked else servers_2.moved_since(servers)
         first = Membership(
             self._master(seen.master),
-            names.servers_of(seen.online),
-            crashes.unfinished,
+            servers.online,
+            crashing,
             tuple(WalDirectory(server, 1, LISTED_AT) for server in sorted(names.servers_of(seen.directories))),
         )
         second = Membership(
             self._master(seen.master_2),
-            names.servers_of(seen.online_2),
-            self._crashes(seen.crashing_2).since(crashes),
+            servers_2.online,
+            crashing_2 | (moved - crashing),
         )
         snapshot = quiet_snapshot(
             "model",
-            _steps(seen),
+            _STEPS,
             self._peers(seen.peers),
             first,
             second,
@@ -122,25 +125,17 @@ class Judge(Ruling[Seen, Weakening]):
         passes = (self._cells(seen.queues_1), self._cells(seen.queues_2))
         return snapshot, self.weakening.passes(passes)
 
-    def _crashes(self, look: capture.CrashLook) -> Crashes:
-        """The same in the product's form; a life has one crash procedure, so its number need not tell them apart."""
-        unfinished, ended = look.plain | look.hbck, look.ended | look.ended_hbck
-        return Crashes(
-            self.names.servers_of(unfinished), frozenset(("1", server) for server in self.names.servers_of(ended))
-        )
+    def _servers(self, look: capture.ServerLook) -> Servers:
+        return Servers(self.names.servers_of(look.online), self.names.servers_of(look.dead))
+
+    def _crashing(self, look: capture.CrashLook) -> frozenset[ServerName]:
+        return self.names.servers_of(look.plain | look.hbck)
 
     def _cells(self, rows: tuple[Row, ...]) -> tuple[QueueCell, ...]:
         return tuple(cell for row in rows for cell in self.names.cells(row))
 
     def _master(self, number: int | None) -> str | None:
         return None if number is None else self.names.master(number)
-
-
-def _steps(seen: Seen) -> tuple[Step, ...]:
-    """As if everything took milliseconds but the wait for the second look, in which the master may have forgotten."""
-    waited = REMEMBERED_MS * (seen.crashing_2.quarters - seen.crashing.quarters)
-    *before, last = _STEPS
-    return (*before, Step(last.step, last.started_at + waited, last.finished_at + waited))
 
 
 def _flags(flags: capture.Flags) -> Flags:

@@ -12,6 +12,7 @@ from pipelines.domain.trust import distrust
 from pipelines.domain.verdict import Reason
 from pipelines.simulate.adversary.game import Game, State
 from pipelines.simulate.adversary.judge import Judge, Seen
+from pipelines.simulate.adversary.peers import drain_sources
 from pipelines.simulate.adversary.servers import Action
 from pipelines.simulate.adversary.turns import StateT, Turns
 from pipelines.simulate.adversary.world import ONLINE, OWN, World, find_row, is_needed
@@ -72,7 +73,16 @@ def settle(game: Game, world: World, *, idle: bool) -> World:
         RuntimeError: it never comes to rest, a defect of the model.
     """
     world = world._replace(peers=tuple(peer._replace(enabled=True) for peer in world.peers))
-    return come_to_rest(world, lambda world: _calming(game, world, idle=idle))
+    return _read_in_standby(come_to_rest(world, lambda world: _calming(game, world, idle=idle)))
+
+
+def _read_in_standby(world: World) -> World:
+    """A source in STANDBY reads on: `ReplicationSourceShipper.shipEdits` ends WALs with nothing to ship."""
+    for peer, state in enumerate(world.peers):
+        for server, life in enumerate(world.lives):
+            if state.standby and life.status == ONLINE:
+                world = drain_sources(world, peer, server)
+    return world
 
 
 def come_to_rest(world: WorldT, calming: Callable[[WorldT], Iterator[Step[WorldT]]]) -> WorldT:

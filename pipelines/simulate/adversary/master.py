@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pipelines.simulate.adversary.scope import FORGETS_AT_ONCE, NO_OFFSET, Scope
+from pipelines.simulate.adversary.scope import NO_OFFSET, Scope
 from pipelines.simulate.adversary.servers import Action, Listing
 from pipelines.simulate.adversary.world import (
     ASSIGNING,
@@ -74,8 +74,6 @@ def actions_of_crash(
         yield submit, (number, 0)
         if scope.hbck:
             yield submit, (number, 1)
-    elif life.status == DEAD and scope.memory and not world.forgotten >> number & 1:
-        yield forget, (number, int(scope.memory == FORGETS_AT_ONCE))
     elif life.status == CRASHING:
         yield from _crash_procedure(world, scope, number, _shortened(life, listed) if shorten else life)
 
@@ -176,15 +174,16 @@ def finish(world: World, server: int) -> World:
     return with_life(world, server, world.lives[server]._replace(status=DEAD))
 
 
-def forget(world: World, server: int, at_once: int) -> World:
-    """`CompletedProcedureCleaner`: the ended crash procedure is listed no more, 15 minutes later or as a site says."""
-    return world._replace(forgotten=world.forgotten | 1 << server, quarters=world.quarters + 1 - at_once)
-
-
 def fail_over(world: World) -> World:
-    """The active master dies and another one takes over: it answers, but shows no procedures while it loads."""
+    """The active master dies and another one takes over: it answers, but shows no procedures while it loads.
+
+    Of dead servers it lists those whose crash procedure is unfinished (`ServerManager.findDeadServersAndProcess`).
+    """
     budget = world.budget._replace(failovers=world.budget.failovers - 1)
-    return world._replace(master=world.master + 1, loaded=False, cleaner=None, budget=budget)
+    fully = sum(1 << number for number, life in enumerate(world.lives) if life.status == DEAD)
+    return world._replace(
+        master=world.master + 1, loaded=False, cleaner=None, budget=budget, unlisted=world.unlisted | fully
+    )
 
 
 def load(world: World) -> World:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipelines.simulate.adversary.scope import FORGETS, FORGETS_AT_ONCE, Scope, ServerPlan
+from pipelines.simulate.adversary.scope import Scope, ServerPlan
 
 _LIVE = ServerPlan(2)
 _BEHIND = ServerPlan(1, wals=2, archived=1)
@@ -62,10 +62,19 @@ SCOPES: dict[str, Scope] = {
         Scope("cleaner", (ServerPlan(1, wals=2, archived=1, row=0), _LIVE), rolls=False, cleaner=1),
         Scope("groups", (_BEHIND, ServerPlan(2, row=0)), rolls=False, groups=2),
         Scope("claimed", _CLAIMED, rolls=False, ships=False),
-        Scope("forgetful", (_BEHIND, _LIVE), rolls=False, memory=FORGETS_AT_ONCE),
-        Scope("forgets", _CLAIMED, rolls=False, ships=False, memory=FORGETS),
-        Scope("forgets-at-once", _CLAIMED, rolls=False, ships=False, memory=FORGETS_AT_ONCE),
-        Scope("no-gap", (_BEHIND, _LIVE), rolls=False, memory=FORGETS_AT_ONCE, gap=False),
+        Scope("claimed-unasked", _CLAIMED, rolls=False, ships=False, unasked=True),
+        Scope(
+            "comes-back",
+            (
+                ServerPlan(1, wals=2, archived=2, dead=True, owner=3, row=0),
+                ServerPlan(2, row=0),
+                ServerPlan(2, startcode=2, waits=True),
+                ServerPlan(3, row=0),
+            ),
+            rolls=False,
+            ships=False,
+        ),
+        Scope("no-gap", (_BEHIND, _LIVE), rolls=False, gap=False),
         Scope("restart", (_BEHIND, ServerPlan(1, startcode=12, waits=True)), rolls=False, crashes=0),
         Scope("zombie", (ServerPlan(1), ServerPlan(2, wals=2, archived=1, row=0)), rolls=False, zombies=True),
     )
@@ -77,8 +86,8 @@ GROUNDS: dict[str, tuple[str, ...]] = {
     "files-last": ("add-peer",),
     "files-after-directories": ("late-server",),
     "peers-first": ("add-peer",),
-    "directories-after-membership": ("crash", "forgetful"),
-    "membership-backwards": ("crash", "forgetful"),
+    "directories-after-membership": ("crash",),
+    "membership-backwards": ("crash",),
     "peers-before-membership": ("nothing-shipped",),
     "peers-last": ("nothing-shipped",),
     "one-pass": ("claimed",),
@@ -116,7 +125,7 @@ class Kept:
 
 
 KEPT: dict[str, Kept] = {
-    "directories-after-online": Kept("forgetful", "procedures-before-online", "membership-backwards"),
+    "directories-after-online": Kept("crash", "procedures-before-online", "membership-backwards"),
     "procedures-before-online": Kept("no-gap", "no-directories", "procedures-before-online-no-directories"),
     "no-second-flags": Kept("add-peer"),
     "no-migration-flag": Kept("migration"),

@@ -8,10 +8,6 @@ NO_OFFSET = -1
 """The row has no cell for the group, so it needs all of it."""
 
 
-REMEMBERS, FORGETS, FORGETS_AT_ONCE = range(3)
-"""The master's of ended crash procedures: lists them always; for 15 minutes; not at all, where a site says so."""
-
-
 @dataclass(frozen=True, slots=True)
 class ServerPlan:
     """One life of one region server.
@@ -61,7 +57,7 @@ class Scope:
         zombies: a server taken for dead may still write one offset.
         cleaner: HMaster's own cleaner runs, so many times.
         migration: unclaimed queues of dead servers are in ZooKeeper, and the migration procedure is not submitted yet.
-        memory: how long the master lists a crash procedure that has ended, REMEMBERS to FORGETS_AT_ONCE.
+        unasked: the capture is another program's, which does not ask for dead servers and does not count new ones.
         gap: a server that crashes is off the online list before its crash procedure is submitted.
         sync_up: ReplicationSyncUp may run while no server is online and no master is loaded.
     """
@@ -86,5 +82,5 @@ class Scope:
     cleaner: int = 0
     migration: bool = False
     sync_up: bool = False
-    memory: int = REMEMBERS
+    unasked: bool = False
     gap: bool = True

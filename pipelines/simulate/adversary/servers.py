@@ -47,7 +47,8 @@ def actions_of_server(world: World, scope: Scope, listed: Listing | None, number
     """What one region server may do next."""
     life = world.lives[number]
     if life.status == WAITING:
-        yield start, (number,)
+        if may_start(world, number):
+            yield start, (number,)
     elif life.status == ONLINE:
         if world.budget.crashes and world.loaded:
             yield crash if scope.gap else crash_without_gap, (number, int(scope.zombies))
@@ -56,6 +57,12 @@ def actions_of_server(world: World, scope: Scope, listed: Listing | None, number
         for peer, offsets in enumerate(life.memory):
             if offsets is not None:
                 yield from ((zombie_ships, (number, peer, group)) for group in range(len(offsets)))
+
+
+def may_start(world: World, number: int) -> bool:
+    """Whether a life has not started yet, and no later one at its address has (`checkAndRecordNewServer`)."""
+    later = (life for life in world.lives if life.earlier >> number & 1)
+    return world.lives[number].status == WAITING and all(life.status == WAITING for life in later)
 
 
 def actions_of_row(world: World, listed: Listing | None, row: Row) -> Iterator[Action]:

@@ -27,7 +27,6 @@ TOLD: dict[str, Callable[[Names, _Arguments], str]] = {
     ),
     "remove_queues": lambda n, a: f"{_rs(n, a[0])}: ReplicationSyncUp has shipped its queues, rows are removed",
     "finish": lambda n, a: f"the crash procedure of {_rs(n, a[0])} ends",
-    "forget": lambda n, a: f"the master forgets the crash procedure of {_rs(n, a[0])}{_after(a[1])}",
     "fail_over": lambda _, _a: "another master takes over, and loads",
     "sync_up": lambda _, _a: "ReplicationSyncUp ships every queue, and leaves a flag file for each server",
     "load": lambda _, _a: "the master is initialized",
@@ -109,10 +108,6 @@ def _rs(names: Names, server: int) -> str:
 
 def _source(arguments: _Arguments) -> int:
     return arguments[1] if arguments[2] < 0 else arguments[2]
-
-
-def _after(at_once: int) -> str:
-    return "" if at_once else ", 15 minutes after its end"
 
 
 def _group(names: Names, group: int) -> str:

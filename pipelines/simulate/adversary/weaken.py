@@ -68,31 +68,20 @@ def same_crashes(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, membership_2=replace(second, crashing=first.crashing))
 
 
-def looks_in_time(snapshot: Snapshot) -> Snapshot:
-    """As if the second look had followed the first at once."""
-    first = next(step for step in snapshot.steps if step.step == "crashing")
-    return replace(snapshot, steps=tuple(replace(step, finished_at=first.started_at) for step in snapshot.steps))
+def dead_unread(seen: Seen) -> Seen:
+    """As if the master had no list of dead servers."""
+    return seen._replace(servers=seen.servers._replace(dead=0), servers_2=seen.servers_2._replace(dead=0))
 
 
-def ended_unread(seen: Seen) -> Seen:
-    """As if the master listed unfinished crash procedures alone."""
-    return seen._replace(
-        crashing=seen.crashing._replace(ended=0, ended_hbck=0),
-        crashing_2=seen.crashing_2._replace(ended=0, ended_hbck=0),
-    )
+def new_unseen(seen: Seen) -> Seen:
+    """As if what is online at the second look had been online at the first."""
+    first, second = seen.servers, seen.servers_2
+    return seen._replace(servers=first._replace(online=first.online | second.online))
 
 
-def ended_as_unfinished(seen: Seen) -> Seen:
-    """As if what was unfinished at the first look and has ended at the second were unfinished still."""
-    first, second = seen.crashing, seen.crashing_2
-    still = (second.ended | second.ended_hbck) & (first.plain | first.hbck)
-    return seen._replace(crashing_2=second._replace(plain=second.plain | still))
-
-
-def ended_for_ever(seen: Seen) -> Seen:
-    """As if every crash procedure that the master remembers at the second look had ended in between."""
-    second = seen.crashing_2
-    return seen._replace(crashing_2=second._replace(plain=second.plain | second.ended | second.ended_hbck))
+def dead_for_ever(seen: Seen) -> Seen:
+    """As if every server on the dead list had died in between."""
+    return seen._replace(servers=seen.servers._replace(dead=0))
 
 
 def rows_as(change: Callable[[QueueRow], QueueRow]) -> Weakening:

@@ -41,6 +41,7 @@ class Life(NamedTuple):
         hbck: the crash procedure is an HBCKServerCrashProcedure.
         memory: offsets of a server taken for dead, per peer; None = it writes no more; empty = it is no zombie.
         done: peers that have got all of a zombie's WALs, a bit each, whatever row it writes afterwards.
+        earlier: lives that had its address before it, a bit each.
     """
 
     status: int
@@ -52,6 +53,7 @@ class Life(NamedTuple):
     hbck: bool = False
     memory: tuple[Offsets | None, ...] = ()
     done: int = 0
+    earlier: int = 0
 
 
 class PeerState(NamedTuple):
@@ -107,8 +109,7 @@ class World(NamedTuple):
         migration: NO_MIGRATION to COPIED.
         znodes: queues that are only in ZooKeeper.
         synced: dead servers with a flag file of ReplicationSyncUp, a bit each.
-        forgotten: dead servers whose crash procedure the master lists no more, a bit each.
-        quarters: how often 15 minutes have passed for it.
+        unlisted: dead servers that the master does not list as such, a bit each.
         gone: WALs (server, group, number) that HMaster's cleaner has deleted.
         cleaner: its run, or None; the barrier is RUNNING meanwhile.
         budget: what may still happen.
@@ -122,8 +123,7 @@ class World(NamedTuple):
     migration: int
     znodes: tuple[Row, ...]
     synced: int
-    forgotten: int
-    quarters: int
+    unlisted: int
     gone: tuple[tuple[int, int, int], ...]
     cleaner: CleanerRun | None
     budget: Budget
@@ -136,7 +136,8 @@ def first_world(scope: Scope) -> World:
         created = (plan.wals,) * scope.groups
         if plan.waits:
             none = (0,) * scope.groups
-            lives.append(Life(WAITING, NO_DIRECTORY, none, none))
+            earlier = sum(1 << other for other in range(number) if scope.servers[other].host == plan.host)
+            lives.append(Life(WAITING, NO_DIRECTORY, none, none, earlier=earlier))
             continue
         if plan.dead:
             lives.append(Life(DEAD, NO_DIRECTORY, created, created))
@@ -164,8 +165,7 @@ def first_world(scope: Scope) -> World:
         migration=ZK_ONLY if scope.migration else NO_MIGRATION,
         znodes=tuple(sorted(in_zookeeper)),
         synced=0,
-        forgotten=sum(1 << number for number, life in enumerate(lives) if life.status == DEAD),
-        quarters=0,
+        unlisted=sum(1 << number for number, life in enumerate(lives) if life.status == DEAD),
         gone=(),
         cleaner=None,
         budget=Budget(

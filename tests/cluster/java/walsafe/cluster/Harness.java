@@ -3,6 +3,7 @@ package walsafe.cluster;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -13,6 +14,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.CellUtil;
+import org.apache.hadoop.hbase.ClusterMetrics;
 import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.HBaseTestingUtil;
 import org.apache.hadoop.hbase.ServerName;
@@ -145,6 +147,11 @@ public final class Harness {
   public List<String> onlineServers() {
     return master().getServerManager().getOnlineServersList().stream().map(ServerName::toString).sorted()
       .collect(Collectors.toList());
+  }
+
+  public List<String> deadServers() throws IOException {
+    return admin().getClusterMetrics(EnumSet.of(ClusterMetrics.Option.DEAD_SERVERS)).getDeadServerNames().stream()
+      .map(ServerName::toString).sorted().collect(Collectors.toList());
   }
 
   public List<String> crashing() {
