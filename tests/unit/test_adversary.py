@@ -206,9 +206,7 @@ def at_rest(history: Walk, weakened: Mutant = DESIGN_ITSELF) -> tuple[Game, Worl
 def lively(seeds: Iterable[int]) -> list[Walk]:
     """Histories after which a server lives: without one no crash procedure ends, and the cluster is never quiet."""
     histories = [walk(seed) for seed in seeds]
-    return [
-        one for one in histories if any(_lives(one.state.world, number) for number in range(len(one.scope.servers)))
-    ]
+    return [one for one in histories if _somebody_lives(one.state.world)]
 
 
 def _somebody_lives(world: World) -> bool:
