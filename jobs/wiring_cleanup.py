@@ -21,7 +21,7 @@ from pipelines.hadoop_jvm import HadoopJvm
 from pipelines.sinks.archive import HadoopArchive
 from pipelines.sinks.cleanup_audit import LakeAudit
 from pipelines.sinks.hadoop_wal_store import HadoopWalStore
-from pipelines.sinks.scratch import ScratchDirectory
+from pipelines.sinks.scratch import SECOND_LOOKS_FOLDER, ScratchDirectory
 from pipelines.sinks.snapshot_target import snapshot_target
 from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
 from pipelines.sources.delete_lists import ListReader
@@ -78,7 +78,7 @@ def cleanup(
         )
         audit = LakeAudit(spark, lake, context.clock, getuser(), host)
         reader = ListReader(spark, lists or "")
-        scratch = ScratchDirectory(hadoop, f"{lake.rstrip('/')}/.second-looks")
+        scratch = ScratchDirectory(hadoop, f"{lake.rstrip('/')}/{SECOND_LOOKS_FOLDER}")
         yield (
             place,
             CleanupPorts(

@@ -9,8 +9,9 @@ from pipelines.domain.errors import UsageError
 from pipelines.domain.human import human_duration
 from pipelines.domain.retention import LIST, SNAPSHOT, RetentionPolicy
 from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.sinks.expiry import HadoopDirectories
+from pipelines.sinks.expiry import SECOND_LOOKS, HadoopDirectories
 from pipelines.sinks.lake_maintenance import LakeMaintenance
+from pipelines.sinks.scratch import SECOND_LOOKS_FOLDER
 from pipelines.sources.kept_runs import KeptRuns
 from pipelines.use_cases.maintain import MaintainPorts, MaintainRequest, maintain
 from pipelines.use_cases.outcome import Outcome
@@ -29,7 +30,11 @@ def run_maintain(context: JobContext, config: Config, lake: str, *, execute: boo
     hadoop = HadoopJvm.of(spark)
     # Delta takes file:///lake and file:/lake for two places
     lake = re.sub(r"^file:/+", "file:/", lake.rstrip("/"))
-    folders = ((config.maintain.lists, LIST), (config.maintain.snapshots, SNAPSHOT))
+    folders = (
+        (config.maintain.lists, LIST),
+        (config.maintain.snapshots, SNAPSHOT),
+        (f"{lake}/{SECOND_LOOKS_FOLDER}", SECOND_LOOKS),
+    )
     ports = MaintainPorts(
         clock=context.clock,
         reader=KeptRuns(spark, lake),

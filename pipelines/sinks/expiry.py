@@ -20,13 +20,17 @@ from pipelines.domain.snapshot import NAME, parse_snapshot
 from pipelines.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.ports_maintain import Found, LeftAlone
 
+SECOND_LOOKS = "second looks"
+"""The folder below a lake where a clean-up keeps the snapshots of its second look, until it has ended."""
 SNAPSHOT_JSON = "snapshot.json"
 _HEX = "[0-9a-f]{32}"
 _EXPIRED = ".expired-"
-# the hidden names of sinks/delete_list.py, of sinks/snapshot_target.py, and of `remove` below
+# the hidden names of sinks/delete_list.py, of sinks/snapshot_target.py, and of `remove` below; those of
+# sinks/scratch.py, below a hidden folder
 _LEFTOVERS = {
     LIST: re.compile(rf"\.staging-{_HEX}|\.unfinished-{NAME.pattern}-{_HEX}|{re.escape(_EXPIRED)}{_HEX}"),
     SNAPSHOT: re.compile(rf"\.(?s:.+)\.{_HEX}\.making|{re.escape(_EXPIRED)}{_HEX}"),
+    SECOND_LOOKS: re.compile(_HEX),
 }
 _DEEPEST = 2
 
@@ -37,7 +41,8 @@ class HadoopDirectories:
     Args:
         hadoop: the JVM.
         root: the folder; any Hadoop URI.
-        kind: LIST for `<root>/<cluster>/<run_id>`, SNAPSHOT for `<root>/<any>` and `<root>/<any>/<any>`.
+        kind: LIST for `<root>/<cluster>/<run_id>`, SNAPSHOT for `<root>/<any>` and `<root>/<any>/<any>`, SECOND_LOOKS
+            for `<root>/<random>`, of which nothing but what dead jobs have left lies still.
     """
 
     def __init__(self, hadoop: HadoopJvm, root: str, kind: str) -> None:
@@ -54,6 +59,8 @@ class HadoopDirectories:
         """See `StoredDirectories.find`; a folder that is not there holds nothing."""
         with java_errors(str(self._root.toString())):
             if not self._files.exists(self._root):
+                if self._kind == SECOND_LOOKS:
+                    return Found((), ())  # no clean-up has ever run on this lake
                 raise UsageError(
                     f"{self._root.toString()}: no such folder; check maintain.lists and maintain.snapshots"
                 )
@@ -99,8 +106,8 @@ class HadoopDirectories:
                 continue
             elif _LEFTOVERS[self._kind].fullmatch(name):
                 yield Stored(LEFTOVER, uri, self._changed(status))
-            elif name.startswith("."):
-                yield LeftAlone(uri, "hidden, and no name that walsafe gives")
+            elif name.startswith(".") or self._kind == SECOND_LOOKS:
+                yield LeftAlone(uri, "no name that walsafe gives")
             elif self._kind == LIST and depth == 1:
                 yield from self._below(path, depth + 1)
             else:

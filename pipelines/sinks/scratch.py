@@ -5,6 +5,9 @@ import uuid
 from pipelines.domain.errors import UnavailableError, UsageError
 from pipelines.hadoop_jvm import HadoopJvm, java_errors
 
+SECOND_LOOKS_FOLDER = ".second-looks"
+"""Below a lake: where the snapshots of second looks are; `maintain` removes those of dead jobs."""
+
 
 class ScratchDirectory:
     """A name below a folder that nothing else has; the directory is whatever is written there.

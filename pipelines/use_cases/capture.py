@@ -211,8 +211,9 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, sett
 def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Clock, patience: Patience) -> Captured:
     """Capture one cluster into a snapshot.
 
-    While servers or queues move, everything after the listing is read again, `patience.quiet_attempts` times at most:
-    the listing stays the first thing read. The last attempt counts, quiet or not; a restless one only holds more.
+    While servers, queues or masters move, everything after the listing is read again, `patience.quiet_attempts` times
+    at most: the listing stays the first thing read. The last attempt counts, quiet or not; a restless one only holds
+    more.
 
     Raises:
         RefusedError: the steps are out of order (exported inputs), or the active master changed.
@@ -228,27 +229,36 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
         timeline.steps = list(listing)
         readings = read_the_rest(sources, sink, timeline, settings)
         snapshot = _snapshot(subject, sources.state.clock_host(), settings, readings, tuple(timeline.steps))
-        restless = _restless(snapshot, readings)
-        if restless is None or sources.state.stamp("crashing-2") or attempt == patience.quiet_attempts:
+        restless, fault = _restless(snapshot, readings), _fault(readings)
+        # a fault may pass, too: servers that have just come up are online before they have a directory below WALs/
+        again = restless or fault
+        if again is None or sources.state.stamp("crashing-2") or attempt == patience.quiet_attempts:
             break
-        logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, restless)
+        logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, again)
         patience.sleep_ms(patience.pause_ms)
-    fault = order_fault(snapshot.steps)
-    if fault is not None:
+    disorder = order_fault(snapshot.steps)
+    if disorder is not None:
         raise RefusedError(
-            f"not the capture order: {fault}. Exported inputs must be read by one run of the export script, and the "
+            f"not the capture order: {disorder}. Exported inputs must be read by one run of the export script, and the "
             "listing before everything else"
         )
+    if fault is not None:
+        raise RefusedError(fault)
+    snapshot = with_neighbours(snapshot, readings.neighbours, sink)
+    return Captured(sink.finish(snapshot), snapshot, files, readings.cells, restless)
+
+
+def _fault(readings: Readings) -> str | None:
+    """Why these answers make no snapshot, or None."""
     membership = Membership(None, readings.online, readings.crashing, readings.directories)
     strange = stranger(membership, readings.peers, _readable(readings.queues_1 | readings.queues_2))
     if strange is not None:
-        raise RefusedError(f"{strange}. Check wal_root, capture.hbase.site and where queues are read")
+        return f"{strange}. Check wal_root, capture.hbase.site and where queues are read"
     if readings.master != readings.master_2:
-        raise RefusedError(
+        return (
             f"the active master changed from {readings.master} to {readings.master_2} while it was read; capture again"
         )
-    snapshot = with_neighbours(snapshot, readings.neighbours, sink)
-    return Captured(sink.finish(snapshot), snapshot, files, readings.cells, restless)
+    return None
 
 
 def _peers(state: StateSource, settings: ClusterSettings) -> tuple[tuple[Peer, ...], Flags, Neighbours]:

@@ -414,6 +414,7 @@ def test_directories_expire_by_the_time_written_in_them(place: Place, capsys: py
         aged(lists / "a" / f".unfinished-run-9-{hexes}", 8),
         aged(snapshots / "a" / f".2026-11-20.{hexes}.making", 8),
         aged(snapshots / f".expired-{hexes}", 8),
+        aged(place.lake / ".second-looks" / hexes, 8),  # a killed clean-up's
     ]
     stays = [
         add_list(place, "a", "run-100", 29),
@@ -425,6 +426,8 @@ def test_directories_expire_by_the_time_written_in_them(place: Place, capsys: py
         aged(lists / "a" / ".mine", 99),
         aged(snapshots / "a" / "other" / "deeper", 99),
         aged(place.root / "elsewhere", 99),
+        aged(place.lake / ".second-looks" / hexes[::-1], 6),
+        aged(place.lake / ".second-looks" / "mine", 99),
     ]
     broken = add_list(place, "a", "run-95", 99)
     (broken / "manifest.json").write_text('{"format": 1}')
@@ -457,6 +460,7 @@ def test_directories_expire_by_the_time_written_in_them(place: Place, capsys: py
     why = {one["uri"].removeprefix(f"file:{place.root}/"): one["why"] for one in result["left_alone"]}
     assert why["snapshots/a/link"] == why["snapshots/b"] == "a symbolic link"
     assert why["lists/a/no-manifest"] == "it has no manifest.json"
+    assert why["lake/.second-looks/mine"] == "no name that walsafe gives"
     assert why["lists/a/copy"] == "its manifest.json is of a/run-1"
     assert "files/notes.txt" in why["snapshots/a/crowded"]
     assert "lists/a/run-95" in why

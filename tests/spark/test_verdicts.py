@@ -1,10 +1,11 @@
 """The Spark form gives the answers of the specification, field by field, over generated clusters with all the traps."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
@@ -22,6 +23,7 @@ from pipelines.domain.zookeeper.name_table import name_table
 from pipelines.transforms.decision_frames import decision_frames
 from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.verdicts import looked_up, with_answers
+from tests.deep_seeds import SEED, Say
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, zookeeper_cases
@@ -92,10 +94,12 @@ def drawn(
     malformed: bool = False,
     min_files: int = 0,
     source: st.SearchStrategy[ClusterCase] | None = None,
+    by: Callable[[Callable[[], None]], Callable[[], None]] = lambda collect: collect,
 ) -> list[ClusterCase]:
     """Clusters drawn one by one: a list of them in one draw is soon too large for hypothesis to finish.
 
     They are compared afterwards, many in one plan, so none is shrunk; the one named in a message is small already.
+    `by` may say from which seed.
     """
     cases: list[ClusterCase] = []
     if source is None:
@@ -113,7 +117,7 @@ def drawn(
     def collect(case: ClusterCase) -> None:
         cases.append(case)
 
-    collect()
+    by(collect)()
     return cases
 
 
@@ -196,7 +200,10 @@ def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(spark: SparkSessio
 
 
 @pytest.mark.deep
-def test_spark_says_what_the_rule_says_of_thousands_of_clusters(spark: SparkSession) -> None:
-    cases = drawn(3_000, malformed=True, min_files=10) + drawn(1_000, source=generated_cases())
+def test_spark_says_what_the_rule_says_of_thousands_of_clusters(spark: SparkSession, record_property: Say) -> None:
+    today = seed(SEED)
+    cases = drawn(3_000, malformed=True, min_files=10, by=today) + drawn(1_000, source=generated_cases(), by=today)
+    record_property("seed", SEED)
+    record_property("clusters", len(cases))
     for start in range(0, len(cases), 150):
         agree(spark, cases[start : start + 150])

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis import seed as from_seed
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -38,6 +39,7 @@ from pipelines.simulate.adversary.servers import may_start
 from pipelines.simulate.adversary.walk import DESIGN_ITSELF, Walk, mutant, random_scope, walk
 from pipelines.simulate.adversary.world import NO_DIRECTORY, ONLINE, World, first_needed
 from pipelines.use_cases.capture import Patience, Sources, Subject, capture
+from tests.deep_seeds import SEED, Say
 
 QUICK = ("late-server", "add-peer", "loading", "migration", "standby", "restart", "hbck", "two-peers", "claimed")
 SLOW = tuple(name for name in SCOPES if name not in QUICK)
@@ -132,8 +134,10 @@ def test_no_interleaving_of_a_small_cluster_loses_a_wal(name: str) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", SLOW)
-def test_no_interleaving_of_a_larger_cluster_loses_a_wal(name: str) -> None:
+def test_no_interleaving_of_a_larger_cluster_loses_a_wal(name: str, record_property: Say) -> None:
     outcome = explore(Plan(SCOPES[name]), limit=3_000_000)
+    record_property("states", outcome.states)
+    record_property("captures", outcome.captures)
     assert outcome.captures > 0, "there was nothing to lose"
     assert outcome.loss is None
 
@@ -154,8 +158,11 @@ def test_no_history_by_seed_loses_a_wal() -> None:
 
 
 @pytest.mark.deep
-def test_no_history_of_many_seeds_loses_a_wal() -> None:
-    played = play_range(1_000_000_000, 300_000, DESIGN_ITSELF.name)
+def test_no_history_of_many_seeds_loses_a_wal(record_property: Say) -> None:
+    first = 1_000_000_000 + SEED * 300_000
+    played = play_range(first, 300_000, DESIGN_ITSELF.name)
+    record_property("first seed", first)
+    record_property("histories", played.seeds)
     assert played.violations == ()
 
 
@@ -303,10 +310,14 @@ class DeepInterleaving(Interleaving):
     """The same, for longer."""
 
 
-TestDeepInterleaving = pytest.mark.deep(DeepInterleaving.TestCase)
-TestDeepInterleaving.settings = settings(
-    max_examples=5_000, stateful_step_count=120, deadline=None, suppress_health_check=_HEALTH
-)
+@pytest.mark.deep
+def test_no_long_interleaving_loses_a_wal(record_property: Say) -> None:
+    record_property("seed", SEED)
+    record_property("histories", 5_000)
+    longer = settings(
+        max_examples=5_000, stateful_step_count=120, deadline=None, database=None, suppress_health_check=_HEALTH
+    )
+    run_state_machine_as_test(from_seed(SEED)(DeepInterleaving), settings=longer)
 
 
 def test_names_are_those_of_hbase() -> None:

@@ -29,6 +29,7 @@ from pipelines.simulate.adversary.zookeeper.text import ZK_TOLD, zk_story
 from pipelines.simulate.adversary.zookeeper.walk import HISTORIES_OF_ONE, ZkWalk, random_zk_scope, zk_play, zk_walk
 from pipelines.simulate.adversary.zookeeper.world import ONLINE, WAITING, is_needed, is_queued
 from pipelines.sources.zookeeper_queues import ZooKeeperQueues
+from tests.deep_seeds import Say
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus" / "adversary.json"
 RESULTS: dict[str, Any] = json.loads(CORPUS.read_text(encoding="utf-8"))["zookeeper"]
@@ -93,8 +94,10 @@ def test_no_interleaving_of_a_small_cluster_loses_a_wal(name: str) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", [name for name in ZK_SCOPES if name not in QUICK])
-def test_no_interleaving_of_a_larger_cluster_loses_a_wal(name: str) -> None:
+def test_no_interleaving_of_a_larger_cluster_loses_a_wal(name: str, record_property: Say) -> None:
     outcome = explore_game(ZkGame(ZK_DESIGN.plan(ZK_SCOPES[name])), limit=2_000_000)
+    record_property("states", outcome.states)
+    record_property("captures", outcome.captures)
     assert outcome.captures > 0, "there was nothing to lose"
     assert outcome.loss is None
 

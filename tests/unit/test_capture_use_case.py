@@ -33,6 +33,7 @@ class World:
     stamps: dict[str, Step] = field(default_factory=dict)
     masters: list[str] = field(default_factory=lambda: ["m,1,1", "m,1,1"])
     rows: dict[str, list[bytes]] = field(default_factory=dict)
+    directories: list[tuple[WalDirectory, ...]] = field(default_factory=list)
     later: list[Servers] = field(default_factory=list)
     crashing_later: list[frozenset[ServerName]] = field(default_factory=list)
     peer: Peer = field(default_factory=lambda: Peer("1", "ENABLED", config={"db.password": "hunter2"}))
@@ -65,7 +66,7 @@ class World:
 
     def wal_directories(self) -> tuple[WalDirectory, ...]:
         self.ask("wal_directories")
-        return (WalDirectory(H1, 0, 1),)
+        return self.directories.pop(0) if self.directories else (WalDirectory(H1, 0, 1),)
 
     def cells(self, name: str, cells: Iterable[Cell] | None = None) -> object:
         if cells is not None:
@@ -263,8 +264,18 @@ def test_a_malformed_row_is_captured_for_reconcile_to_name(row: bytes) -> None:
 def test_another_master_is_refused() -> None:
     world = World(masters=["m,1,1", "m,1,2"])
     with pytest.raises(RefusedError, match="active master changed from m,1,1 to m,1,2"):
-        world.capture()
+        world.capture(quiet_attempts=2)
+    assert world.asked.count("queues-1") == 2
     assert world.finished is None
+
+
+def test_servers_that_have_just_come_up_get_another_attempt() -> None:
+    """They are online before their directories are there: at first the listing looks like another cluster's."""
+    world = World(directories=[()])
+    assert world.capture(quiet_attempts=2).restless is None
+    assert world.asked == ["settings", "files", *THE_REST, *THE_REST]
+    with pytest.raises(RefusedError, match="wal_root belongs to another cluster"):
+        World(directories=[(), ()]).capture(quiet_attempts=2)
 
 
 @pytest.mark.parametrize(

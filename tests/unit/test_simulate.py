@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 
 from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.domain.cluster_view import ClusterView, cluster_view
@@ -24,6 +24,7 @@ from pipelines.simulate.parts import DISABLED_PEER, REMOVED_PEER, STALLED_PEER
 from pipelines.simulate.plans import demo_plan, healthy_plan
 from pipelines.simulate.queues import rows_at
 from pipelines.simulate.wals import needed_wals
+from tests.deep_seeds import SEED, Say
 from tests.strategies import plans
 
 NIGHT = 1_790_000_000_000
@@ -138,10 +139,19 @@ def test_nothing_deletable_is_still_to_be_shipped_whatever_happened_to_the_clust
 
 
 @pytest.mark.deep
-@given(plans())
-@settings(max_examples=5_000, deadline=None, suppress_health_check=list(HealthCheck))
-def test_nothing_deletable_is_still_to_be_shipped_in_thousands_of_clusters(plan: ClusterPlan) -> None:
-    assert lost(plan) == []
+def test_nothing_deletable_is_still_to_be_shipped_in_thousands_of_clusters(
+    record_property: Say,
+) -> None:
+    record_property("seed", SEED)
+    record_property("clusters", 5_000)
+
+    @seed(SEED)
+    @given(plans())
+    @settings(max_examples=5_000, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    def every(plan: ClusterPlan) -> None:
+        assert lost(plan) == []
+
+    every()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,110 @@
+"""Writes docs/deep.md from reports of `./tests/run --deep`: what was run, with its seeds and counts.
+
+Run: ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml
+"""
+
+import argparse
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+TARGET = PROJECT / "docs" / "deep.md"
+HEAD = """# The long searches
+
+What takes longer than a suite should. Written by `scripts/generate_deep.py` from the report of one run, or of several that make a whole:
+
+```bash
+./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml
+```
+
+Every day has new seeds; `WALSAFE_DEEP_SEED` in the environment repeats those of a run. The judge writes
+[a record of its own](judge.md#the-last-recorded-run), and the searches of [the proof](proof.md) theirs.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test.
+
+    Attributes:
+        name: file and function, with parameters.
+        seconds: it took.
+        outcome: ``passed``, ``failed`` or ``skipped``.
+        said: what it has recorded of itself, such as seeds and counts.
+        day: of the run.
+    """
+
+    name: str
+    seconds: float
+    outcome: str
+    said: tuple[tuple[str, str], ...]
+    day: str
+
+
+def cases_of(report: str) -> list[Case]:
+    """The tests of a report in pytest's JUnit form.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    try:
+        root = ET.fromstring(report)  # noqa: S314 - written by pytest a moment ago
+    except ET.ParseError as error:
+        raise ValueError(f"not a JUnit report: {error}") from None
+    return [
+        _case(one, suite.get("timestamp", "")[:10])
+        for suite in root.iter("testsuite")
+        for one in suite.iter("testcase")
+    ]
+
+
+def _case(one: ET.Element, day: str) -> Case:
+    failed = one.find("failure") is not None or one.find("error") is not None
+    said = tuple((entry.get("name", ""), entry.get("value", "")) for entry in one.iter("property"))
+    return Case(
+        f"{one.get('classname', '').replace('.', '/')}.py::{one.get('name')}",
+        float(one.get("time", "0")),
+        "failed" if failed else "skipped" if one.find("skipped") is not None else "passed",
+        said,
+        day,
+    )
+
+
+def page(cases: Iterable[Case]) -> str:
+    """The whole page."""
+    found = sorted(cases, key=lambda case: case.name)
+    outcomes = [case.outcome for case in found]
+    counts = ", ".join(f"{outcomes.count(one)} {one}" for one in ("passed", "failed", "skipped") if one in outcomes)
+    rows = [
+        f"| `{case.name}` | {case.outcome} | {case.seconds:.0f} | "
+        f"{', '.join(f'{name} {_number(value)}' for name, value in case.said)} |"
+        for case in found
+    ]
+    days = " and ".join(sorted({case.day for case in found}))
+    return "\n".join(
+        [HEAD, f"{days}: {counts}.", "", "| test | outcome | s | seeds and counts |", "|---|---|---:|---|", *rows, ""]
+    )
+
+
+def _number(value: str) -> str:
+    return f"{int(value):,}" if value.isdigit() else value
+
+
+def main() -> None:
+    """Read, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reports", type=Path, nargs="+", metavar="REPORT")
+    cases: list[Case] = []
+    for report in parser.parse_args().reports:
+        try:
+            cases += cases_of(report.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            sys.exit(f"{report}: {error}")
+    TARGET.write_text(page(cases), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""Seeds of the long searches: new ones every day, and said in the record of a run (docs/deep.md)."""
+
+import os
+import time
+from collections.abc import Callable
+
+Say = Callable[[str, object], None]
+"""pytest's `record_property`: what is said so stands in the record."""
+SEED_ENV = "WALSAFE_DEEP_SEED"
+SEED = int(os.environ.get(SEED_ENV, int(time.time()) // 86_400))
+"""Days since 1970, unless the environment gives the one of a run to be repeated."""
