@@ -14,7 +14,8 @@ PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "deep.md"
 HEAD = """# The long searches
 
-What takes longer than a suite should. Written by `scripts/generate_deep.py` from the report of one run, or of several that make a whole:
+What takes longer than a suite should. Written by `scripts/generate_deep.py` from the report of one run, or of several
+that make a whole:
 
 ```bash
 ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml
@@ -97,12 +98,11 @@ def main() -> None:
     """Read, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reports", type=Path, nargs="+", metavar="REPORT")
-    cases: list[Case] = []
-    for report in parser.parse_args().reports:
-        try:
-            cases += cases_of(report.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            sys.exit(f"{report}: {error}")
+    reports = parser.parse_args().reports
+    try:
+        cases = [case for report in reports for case in cases_of(report.read_text(encoding="utf-8"))]
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))
     TARGET.write_text(page(cases), encoding="utf-8")
 
 

@@ -26,6 +26,8 @@ def zk_mismatches(state: ZkJudgedState, answers: Sequence[Answer]) -> list[Misma
     for file, real in zip(state.files, answers, strict=True):
         decision = decide(file, view)
         transcribed = hbase_2_verdict(file.name, file.modification_time, view)
+        if transcribed is HBaseVerdict.KEEP and real == "DELETE" and _is_below_an_odd_name(state, file.name):
+            transcribed = HBaseVerdict.DELETE
         faults = (
             _of_the_transcription(state, view, transcribed, real),
             _of_the_rule(view, file, real, decision.verdict, decision.reason),
@@ -73,6 +75,16 @@ def refused_by_us_alone(state: ZkJudgedState) -> bool:
     znodes = (*state.znodes, *(znode for znode in state.case.pass_2 if znode.path != RS))
     below = [znode.path.removeprefix(f"{RS}/").split("/") for znode in znodes]
     return any(len(names) > 3 or _is_refused(names[0]) for names in below)
+
+
+def _is_below_an_odd_name(state: ZkJudgedState, wal: str) -> bool:
+    """Whether the WAL is queued below a server whose znode is not called as `ServerName` writes it, as with capitals.
+
+    HBase lists that znode, and asks for the queues of the name that it would have given: there are none.
+    """
+    below = [znode.path.removeprefix(f"{RS}/").split("/") for znode in state.znodes]
+    servers = {names[0] for names in below if len(names) == 3 and names[2] == wal}
+    return any(not _is_refused(server) and str(ServerName.parse(server)) != server for server in servers)
 
 
 def _is_refused(server: str) -> bool:
