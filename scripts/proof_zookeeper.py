@@ -15,7 +15,7 @@ from pipelines.simulate.adversary.zookeeper.text import CLAIMS, ZK_TOLD, zk_in_o
 Found = dict[str, Any]
 Keep = Callable[[str, str, Found], None]
 """Keeps one result: `scopes` or `mutants`, its name, what was found."""
-MOST_STATES = 400_000
+MOST_STATES = 1_500_000
 """Of one search."""
 ENOUGH_STATES = 20_000
 """Of one search for a mutant that loses nothing."""

@@ -54,7 +54,10 @@ class ZooKeeperQueues:
         self.cluster_id()  # every HBase has one: a wrong quorum or znode must not look like "no queues"
         with self._client.one_session():
             self._client.sync(self._base)
-            found = [self._queues_znode(), *self._queues(), self._queues_znode()]
+            found = [self._queues_znode(), *self._queues()]
+            if step == "queues-2":
+                found += list(self._servers_again(found))
+            found.append(self._queues_znode())
             if step == "queues-2":
                 found += [znode for part in _LEVELS for znode in self._leaves(f"{self._base}/{part}", _LEVELS[part])]
         return found
@@ -131,6 +134,14 @@ class ZooKeeperQueues:
             yield Znode(path, data or b"", cversion)
             for name in names:
                 yield from self._queue(f"{path}/{name}")
+
+    def _servers_again(self, read: Sequence[Znode]) -> Iterator[Znode]:
+        """The servers' znodes once more: whether a claim has begun since, which may have moved what is not read yet."""
+        depth = f"{self._base}/{QUEUES}/".count("/")
+        for path in [znode.path for znode in read if znode.path.count("/") == depth]:
+            found = self._client.children(path)
+            if found is not None:  # else it is gone, and the cversion of `rs` tells
+                yield Znode(path, b"", found[1])
 
     def _queue(self, path: str) -> Iterator[Znode]:
         found = self._client.children(path)

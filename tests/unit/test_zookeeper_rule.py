@@ -133,7 +133,23 @@ def test_a_queue_that_moves_from_behind_the_one_reading_to_before_the_next_holds
 def test_a_queue_that_comes_and_goes_on_one_server_is_seen_by_its_own_cversion() -> None:
     second = znodes(START, cversions={C: 3})
     view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, znodes(START), second, Settings()))
-    assert view.restless == f"a queue of {C} came or went while the queues were read"
+    assert view.restless == f"a queue or the lock of {C} came or went while the queues were read"
+
+
+def test_a_claim_that_begins_behind_the_second_look_at_its_server_is_seen_by_the_third() -> None:
+    """A claim with a lock empties a queue before it goes; the server's znode had been read by then (docs/proof.md)."""
+    *second, rs = znodes(START)
+    again = Znode(f"{BASE}/rs/{C}", b"", next(one.cversion for one in second if one.path == f"{BASE}/rs/{C}"))
+
+    def restless(*behind: Znode) -> str | None:
+        passes = znodes(START), (*second, *behind, rs)
+        return view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, *passes, Settings())).restless
+
+    assert restless() is None
+    assert restless(again) is None
+    assert restless(replace(again, cversion=again.cversion + 1)) == (
+        f"a queue or the lock of {C} came or went while the queues were read"
+    )
 
 
 @pytest.mark.parametrize("place", ["first", "last"])

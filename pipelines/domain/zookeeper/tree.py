@@ -54,7 +54,8 @@ class ReplicationTree:
         queues: of all servers, empty ones too, sorted.
         opened: cversion of `rs` before anything below it was read; None = it was not read then, ABSENT = no such znode.
         closed: the same after everything below it.
-        cversions: of `rs/<server>`: a queue came or went where it changes.
+        cversions: of `rs/<server>`: a queue or a lock came or went where it changes.
+        cversions_after: the same, read again after all queues; empty where that was not done.
         locks: servers whose queues somebody is moving (HBase 1.x), with who it is if the znode says so. A crash in
             between leaves the lock for ever.
         hfile_refs: names of bulk-loaded HFiles by peer.
@@ -65,6 +66,7 @@ class ReplicationTree:
     opened: int | None
     closed: int | None
     cversions: Mapping[ServerName, int] = field(default_factory=dict)
+    cversions_after: Mapping[ServerName, int] = field(default_factory=dict)
     locks: Mapping[ServerName, str | None] = field(default_factory=dict)
     hfile_refs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sequence_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -75,6 +77,7 @@ def parse_tree(znodes: Sequence[Znode]) -> ReplicationTree:
 
     Args:
         znodes: in the order in which they were read; `rs` itself before, or after, or both, of all that is below it.
+            A server's znode may stand once more behind all queues.
 
     Raises:
         MalformedError: a znode that replication does not have, or a server name that HBase throws on. A tree that is
@@ -112,6 +115,7 @@ class _Builder:
         self._queues: dict[tuple[ServerName, str], dict[str, int | None]] = {}
         self._locks: dict[ServerName, str | None] = {}
         self._cversions: dict[ServerName, int] = {}
+        self._cversions_after: dict[ServerName, int] = {}
         self._hfile_refs: dict[str, list[str]] = {}
         self._sequence_ids: dict[tuple[str, str], int] = {}
         self._readings: list[tuple[int, int]] = []
@@ -149,7 +153,8 @@ class _Builder:
                         f"znode {znode.path!r} is a region server's own, not that of its queues: was /hbase/rs read "
                         "in place of /hbase/replication/rs?"
                     )
-                self._cversions[owner] = znode.cversion
+                looks = self._cversions_after if owner in self._cversions else self._cversions
+                looks[owner] = znode.cversion
             case [queue]:
                 # a peer may be called so too; then there are WALs below it
                 if queue == _LOCK:
@@ -174,6 +179,7 @@ class _Builder:
             opened=before[0] if before else None,
             closed=after[-1] if after else None,
             cversions=self._cversions,
+            cversions_after=self._cversions_after,
             locks={server: owner for server, owner in self._locks.items() if server in locked},
             hfile_refs={peer: tuple(refs) for peer, refs in self._hfile_refs.items()},
             sequence_ids=self._sequence_ids,

@@ -12,8 +12,10 @@ from pipelines.simulate.adversary.zookeeper.world import ABSENT, Hops, World, fi
 
 DESIGN = ("files", "peers", "queues-1", "queues-2")
 """The steps of `pipelines.use_cases.capture_zookeeper`, in its order."""
+LAST = 2
+"""The reading behind whose queues the servers are looked at once more."""
 READING = ("session", "sync", "open", "list", "close", "session-again")
-"""The reads of one reading of the queues; those of servers and queues come behind `list`."""
+"""The reads of one reading of the queues; those of servers and queues come behind `list`, then `again` for servers."""
 
 Read = tuple[str, tuple[int, ...]]
 """One read with its arguments: the number of the reading, then what is read."""
@@ -41,12 +43,14 @@ class Reading(NamedTuple):
         opened: cversion of `rs` before.
         servers: what each listed server has; None = it was gone when it was asked.
         queues: WALs of each queue; those that were gone are left out.
+        again: cversion of each listed server once more, behind all queues; the second reading alone has it.
         closed: cversion of `rs` after.
     """
 
     opened: int
     servers: tuple[tuple[int, ServerLook | None], ...]
     queues: tuple[tuple[int, int, Hops, tuple[int, ...]], ...]
+    again: tuple[tuple[int, int], ...]
     closed: int
 
 
@@ -81,7 +85,11 @@ def ask(world: World, read: Read) -> tuple[World, Any, tuple[Read, ...]]:
     reading, *below = where
     if name == "list":
         there = tuple(server for server, cversion in enumerate(znodes.servers) if cversion != ABSENT)
-        return world, there, tuple(("server", (reading, server)) for server in there)
+        last = tuple(("again", (reading, server)) for server in there) if reading == LAST else ()
+        return world, there, (*(("server", (reading, server)) for server in there), *last)
+    if name == "again":
+        (server,) = below
+        return world, (server, znodes.servers[server]), ()
     if name == "server":
         (server,) = below
         if znodes.servers[server] == ABSENT:
@@ -101,13 +109,15 @@ def list_files(world: World) -> Listing:
 
 def readings(read: tuple[tuple[str, Any], ...]) -> Iterator[Reading]:
     """The readings that a finished capture has made, from its answers in order."""
-    opened, servers, queues = ABSENT, list[Any](), list[Any]()
+    opened, servers, queues, again = ABSENT, list[Any](), list[Any](), list[Any]()
     for name, answer in read:
         if name == "open":
-            opened, servers, queues = answer, [], []
+            opened, servers, queues, again = answer, [], [], []
         elif name == "server":
             servers.append(answer)
         elif name == "queue" and answer[3] is not None:
             queues.append(answer)
+        elif name == "again" and answer[1] != ABSENT:
+            again.append(answer)
         elif name == "close":
-            yield Reading(opened, tuple(servers), tuple(queues), answer)
+            yield Reading(opened, tuple(servers), tuple(queues), tuple(again), answer)

@@ -152,6 +152,7 @@ class ZkJudge(Ruling[Seen, ZkWeakening]):
             source = hops[0] if hops else owner
             for place, number in enumerate(wals):
                 found.append(Znode(f"{path}/{self.names.wal(source, 0, number)}", b"" if place else _POSITION, 0))
+        found += [Znode(f"{_BASE}/{self.names.servers[server]}", b"", cversion) for server, cversion in reading.again]
         return [*found, Znode(_BASE, b"", reading.closed)]
 
     def queue(self, peer: int, hops: Hops) -> str:

@@ -39,7 +39,11 @@ def _compares(change: Callable[[Trees], Trees]) -> ZkWeakening:
 
 
 def _servers_not_compared(trees: Trees) -> Trees:
-    return replace(trees[0], cversions={}), replace(trees[1], cversions={})
+    return replace(trees[0], cversions={}), replace(trees[1], cversions={}, cversions_after={})
+
+
+def _servers_not_read_again(trees: Trees) -> Trees:
+    return trees[0], replace(trees[1], cversions_after={})
 
 
 def _rs_not_compared(trees: Trees) -> Trees:
@@ -100,6 +104,7 @@ def _prefix_match(trees: Trees, _peers: frozenset[str], read_from: int) -> Queue
 
 
 LISTED_LAST = ("peers", "queues-1", "queues-2", "files")
+LISTED_BETWEEN = ("peers", "queues-1", "files", "queues-2")
 
 ZK_MUTANTS: tuple[ZkMutant, ...] = (
     ZkMutant("zk-files-last", "files listed after the queues, as HBase's own cleaner does", LISTED_LAST),
@@ -120,7 +125,13 @@ ZK_MUTANTS: tuple[ZkMutant, ...] = (
         "modification times are not compared with the start of queues-1",
         weakening=ZkWeakening(times=False),
     ),
-    ZkMutant("zk-files-between", "files listed between the readings", ("peers", "queues-1", "files", "queues-2")),
+    ZkMutant("zk-files-between", "files listed between the readings", LISTED_BETWEEN),
+    ZkMutant(
+        "zk-files-between-servers-once",
+        "the same, and the cversions of `rs/<server>` are not read again behind all queues",
+        LISTED_BETWEEN,
+        weakening=_compares(_servers_not_read_again),
+    ),
     ZkMutant("zk-one-reading", "the queues are read once", ("files", "peers", "queues-1")),
     ZkMutant(
         "zk-first-names",
@@ -137,6 +148,11 @@ ZK_MUTANTS: tuple[ZkMutant, ...] = (
         "zk-servers-ignored",
         "the cversions of `rs/<server>` are not compared",
         weakening=_compares(_servers_not_compared),
+    ),
+    ZkMutant(
+        "zk-servers-once",
+        "the cversions of `rs/<server>` are not read again behind all queues",
+        weakening=_compares(_servers_not_read_again),
     ),
     ZkMutant(
         "zk-last-look",

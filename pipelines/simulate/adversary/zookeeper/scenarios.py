@@ -22,6 +22,7 @@ ZK_SCOPES: dict[str, ZkScope] = {
         ZkScope("zk-multi-twice", (_THIRD, _LIVE, _DEAD), claim=MULTI, ships=False),
         ZkScope("zk-cversion-twice", (_THIRD, _LIVE, _DEAD), claim=CVERSION, ships=False),
         ZkScope("zk-newcomers", (_DEAD, _LATER, ZkServer(3, waits=True)), claim=MULTI, ships=False),
+        ZkScope("zk-newcomer", (ZkServer(3, waits=True), _LIVE, _DEAD), claim=MULTI, ships=False),
         ZkScope("zk-two-peers", (_BEHIND, _LIVE), peers=(True, True)),
         ZkScope("zk-add-peer", (ZkServer(1), _LIVE), peers=(True, False), crashes=0, adds=1, rolls=True),
         ZkScope("zk-remove-peer", (_BEHIND, _LIVE), peers=(True, True), crashes=0, removes=1),
@@ -34,13 +35,14 @@ ZK_SCOPES: dict[str, ZkScope] = {
 ZK_GROUNDS: dict[str, tuple[str, ...]] = {
     "zk-files-last": ("zk-one-server",),
     "zk-files-last-times-ignored": ("zk-one-server",),
-    "zk-files-between": ("zk-multi-rolls",),
+    "zk-files-between-servers-once": ("zk-multi-rolls",),
     "zk-one-reading": ("zk-multi",),
     "zk-first-names": ("zk-lock",),
     "zk-second-names": ("zk-lock",),
     "zk-rs-ignored": ("zk-newcomers",),
     "zk-servers-ignored": ("zk-multi-twice",),
-    "zk-last-look": ("zk-multi-twice",),
+    "zk-servers-once": ("zk-lock-twice",),
+    "zk-last-look": ("zk-newcomer",),
     "zk-first-look": ("zk-newcomers",),
     "zk-nothing-compared": ("zk-multi-twice",),
     "zk-no-sync": ("zk-late",),
@@ -53,6 +55,7 @@ ZK_GROUNDS: dict[str, tuple[str, ...]] = {
 ZK_KEPT: dict[str, Kept] = {
     "zk-files-last-true-clocks": Kept("zk-one-server", "zk-times-ignored", "zk-files-last-times-ignored"),
     "zk-times-ignored": Kept("zk-one-server", "zk-files-last-true-clocks", "zk-files-last-times-ignored"),
+    "zk-files-between": Kept("zk-multi-rolls", "zk-servers-once", "zk-files-between-servers-once"),
     "zk-existing-peers-only": Kept("zk-remove-peer"),
 }
 """Mutants that lose nothing in any cluster, each with what shows that its piece is needed."""

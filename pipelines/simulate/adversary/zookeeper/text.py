@@ -38,6 +38,7 @@ _READS: dict[str, Callable[[ZkScope, _Arguments], str]] = {
     "session-again": lambda _, a: f"queues-{a[0]}, whether the session is the same",
     "sync": lambda _, a: f"queues-{a[0]}, sync",
     "open": lambda _, a: f"queues-{a[0]}, rs before",
+    "again": lambda s, a: f"queues-{a[0]}, {_rs(s, a[1])} again",
     "close": lambda _, a: f"queues-{a[0]}, rs after",
     "list": lambda _, a: f"queues-{a[0]}, servers",
     "server": lambda s, a: f"queues-{a[0]}, {_rs(s, a[1])}",

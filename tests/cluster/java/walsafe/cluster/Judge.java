@@ -58,7 +58,7 @@ public final class Judge {
     List<byte[][]> cells = new ArrayList<>();
     List<FileStatus> files = new ArrayList<>();
     boolean barrier = false;
-    for (String line : question.split("\n")) {
+    for (String line : question.lines().toList()) {
       String[] words = line.split("\t", -1);
       byte[][] parts =
         Arrays.stream(words).skip(1).map(word -> Base64.getDecoder().decode(word)).toArray(byte[][]::new);

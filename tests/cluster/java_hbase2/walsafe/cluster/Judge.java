@@ -53,7 +53,7 @@ public final class Judge {
     List<String> paths = new ArrayList<>();
     List<FileStatus> files = new ArrayList<>();
     long time = 0;
-    for (String line : question.split("\n")) {
+    for (String line : question.lines().toList()) {
       String[] words = line.split("\t", -1);
       switch (words[0]) {
         case "znode":
