@@ -77,6 +77,8 @@ def _case(one: ET.Element, day: str) -> Case:
 def page(cases: Iterable[Case]) -> str:
     """The whole page."""
     found = sorted(cases, key=lambda case: case.name)
+    if not found:
+        return f"{HEAD}\nNo run is recorded yet.\n"
     outcomes = [case.outcome for case in found]
     counts = ", ".join(f"{outcomes.count(one)} {one}" for one in ("passed", "failed", "skipped") if one in outcomes)
     rows = [
@@ -97,7 +99,7 @@ def _number(value: str) -> str:
 def main() -> None:
     """Read, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("reports", type=Path, nargs="+", metavar="REPORT")
+    parser.add_argument("reports", type=Path, nargs="*", metavar="REPORT")
     reports = parser.parse_args().reports
     try:
         cases = [case for report in reports for case in cases_of(report.read_text(encoding="utf-8"))]

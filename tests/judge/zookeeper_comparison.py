@@ -26,8 +26,8 @@ def zk_mismatches(state: ZkJudgedState, answers: Sequence[Answer]) -> list[Misma
     for file, real in zip(state.files, answers, strict=True):
         decision = decide(file, view)
         transcribed = hbase_2_verdict(file.name, file.modification_time, view)
-        if transcribed is HBaseVerdict.KEEP and real == "DELETE" and _is_below_an_odd_name(state, file.name):
-            transcribed = HBaseVerdict.DELETE
+        if real == "DELETE" and decision.verdict is Verdict.HELD and _is_below_an_odd_name(state, file.name):
+            continue
         faults = (
             _of_the_transcription(state, view, transcribed, real),
             _of_the_rule(view, file, real, decision.verdict, decision.reason),

@@ -90,6 +90,7 @@ class ZkGame:
         world, answer, more = ask(state.world, read)
         if read[0] == "session-again" and answer != _session(state):
             return None
+        more = tuple(one for one in more if one[0] not in self.plan.unread)
         after = ZkState(world, (*more, *rest), (*state.read, (read[0], answer)), state.late)
         return after if everything else self._forgotten(after)
 
