@@ -168,10 +168,12 @@ public final class Harness {
   }
 
   public void killServer(String server) throws IOException {
+    StoppedServers.letEnd(util.getMiniHBaseCluster().getRegionServer(ServerName.valueOf(server)));
     util.getHBaseCluster().killRegionServer(ServerName.valueOf(server));
   }
 
   public void stopServer(String server) throws IOException {
+    StoppedServers.letEnd(util.getMiniHBaseCluster().getRegionServer(ServerName.valueOf(server)));
     util.getHBaseCluster().stopRegionServer(ServerName.valueOf(server));
   }
 
@@ -376,6 +378,7 @@ public final class Harness {
   /** Ends all servers at once: nothing is flushed, no WAL is archived. ZooKeeper and HDFS go on. */
   public void crash() throws IOException {
     SingleProcessHBaseCluster cluster = util.getMiniHBaseCluster();
+    cluster.getLiveRegionServerThreads().forEach(thread -> StoppedServers.letEnd(thread.getRegionServer()));
     util.killMiniHBaseCluster();
     cluster.waitUntilShutDown();
   }
