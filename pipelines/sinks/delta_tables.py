@@ -23,8 +23,10 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
+from pipelines.delta_kernel import newest_version
 from pipelines.domain.errors import UnavailableError
 from pipelines.domain.run_summary import RunKey
+from pipelines.few_rows import for_few_rows
 from pipelines.lake_errors import is_conflict, lake_errors
 from pipelines.sinks.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.transforms.local_frames import local_frame
@@ -49,7 +51,7 @@ class DeltaTables:
     """
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
-        self._spark = spark
+        self._spark = for_few_rows(spark)
         # Delta takes file:///lake and file:/lake for two places
         self.lake_uri = re.sub(r"^file:/+", "file:/", lake_uri.rstrip("/"))
         self._ensured: dict[str, int] = {}
@@ -177,12 +179,7 @@ class DeltaTables:
         return frame.select(*table.schema.names).write.format("delta").option("userMetadata", token)
 
     def _version(self, table: Table) -> int:
-        """The table's newest version, read by Delta Kernel: a listing of the log, 20 ms where history() takes 300."""
-        jvm: Any = self._spark._jvm  # noqa: SLF001
-        session: Any = self._spark._jsparkSession  # noqa: SLF001
-        kernel = jvm.io.delta.kernel
-        engine = kernel.defaults.engine.DefaultEngine.create(session.sessionState().newHadoopConf())
-        return int(kernel.Table.forPath(engine, self.location(table)).getLatestSnapshot(engine).getVersion())
+        return newest_version(self._spark, self.location(table))
 
     def _before(self, table: Table, token: str) -> int:
         """The version before the commit that carries the token."""

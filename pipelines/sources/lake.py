@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta, timezone
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from pipelines.domain.run_summary import (
     RunKey,
     VerdictTotal,
 )
+from pipelines.few_rows import for_few_rows
 from pipelines.lake_errors import lake_errors
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -45,6 +47,7 @@ class Lake:
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = spark
+        self._few_rows = for_few_rows(spark)
         self.lake_uri = lake_uri.rstrip("/")
 
     def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
@@ -58,8 +61,10 @@ class Lake:
         """See `AnswerReader.histories`."""
         earlier = self._earlier(before, nights)
         keys = [run.key for runs in earlier.values() for run in runs]
-        totals = self._by_run(VERDICT_TOTALS, keys, _total)
-        pinned = self._by_run(PINNED_BYTES, keys, _pinned, F.col("level") == "peer")
+        with ThreadPoolExecutor(1) as beside:  # a query over few rows is mostly planning, on one core
+            of_peers = beside.submit(self._by_run, PINNED_BYTES, keys, _pinned, F.col("level") == "peer")
+            totals = self._by_run(VERDICT_TOTALS, keys, _total)
+            pinned = of_peers.result()
         return {
             cluster: History(
                 by_reason=tuple(
@@ -180,8 +185,9 @@ class Lake:
         return found
 
     def _table(self, table: Table) -> DataFrame:
+        spark = self._spark if table is WAL_VERDICTS else self._few_rows
         with lake_errors(f"{self.lake_uri}/{table.name}"):
-            frame = self._spark.read.format("delta").load(f"{self.lake_uri}/{table.name}")
+            frame = spark.read.format("delta").load(f"{self.lake_uri}/{table.name}")
         missing = [field for field in table.schema if field.name not in frame.columns]
         return frame.select("*", *(F.lit(None).cast(field.dataType).alias(field.name) for field in missing))
 

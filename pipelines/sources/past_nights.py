@@ -5,7 +5,7 @@ Cost does not grow with history: every query names the partitions (run dates) it
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import NamedTuple, TypeVar
 
 from delta import DeltaTable
@@ -13,9 +13,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
+from pipelines.delta_kernel import may_hold_days
 from pipelines.domain.past import PastFinding, PastNight, PastOffset
 from pipelines.domain.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
 from pipelines.domain.sync_replication.states import PastSyncState
+from pipelines.few_rows import for_few_rows
 from pipelines.ports_reconcile import Attempt, Recorded
 from pipelines.transforms.local_frames import local_frame
 from schemas.findings import FINDINGS
@@ -48,7 +50,7 @@ class PastNights:
     """Reads `runs`, `findings`, `queue_offsets` and `pinned_bytes` of one lake."""
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
-        self._spark = spark
+        self._spark, self._many_rows = for_few_rows(spark), spark
         self._lake = lake_uri.rstrip("/")
 
     def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[Attempt]]:
@@ -58,12 +60,13 @@ class PastNights:
             keys: the runs.
             given: a person chose the run_id, so it may have been used on any day; the default one holds its date.
         """
-        if not keys:
+        days = sorted({key.run_date for key in keys})
+        if not keys or not (given or self._may_hold(RUNS, days[0], days[-1])):
             return {}
         pairs = [(key.cluster, key.run_id) for key in keys]
         wanted, runs = local_frame(self._spark, pairs, _RUN), self._table(RUNS)
         rows = (
-            (runs if given else runs.filter(F.col("run_date").isin(sorted({key.run_date for key in keys}))))
+            (runs if given else runs.filter(F.col("run_date").isin(days)))
             .join(F.broadcast(wanted), ["cluster", "run_id"])
             .select("cluster", "run_id", "status", "snapshot_sha256", "exit_code", "at")
             .orderBy("at")
@@ -164,12 +167,14 @@ class PastNights:
         if len(keys) == 1:  # literals let Delta skip the files of other runs
             (key,) = keys
             return rows.filter((F.col("cluster") == key.cluster) & (F.col("run_id") == key.run_id))
-        wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
+        wanted = local_frame(self._many_rows, [(key.cluster, key.run_id) for key in keys], _RUN)
         return rows.join(F.broadcast(wanted), ["cluster", "run_id"])
 
     def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], _DoneRun]:
+        first, last = _day(min(started.values())) - LOOK_BACK, _day(max(started.values()))
+        if not self._may_hold(RUNS, first, last):
+            return {}
         now = local_frame(self._spark, list(started.items()), _NIGHT)
-        first = datetime.fromtimestamp(min(started.values()) // 1000, timezone.utc).date() - LOOK_BACK
         rows = (
             self._table(RUNS)
             .filter((F.col("run_date") >= F.lit(first)) & (F.col("status") == DONE))
@@ -192,7 +197,7 @@ class PastNights:
         }
 
     def _offsets(
-        self, wanted: DataFrame, first_day: str
+        self, wanted: DataFrame, first_day: date
     ) -> Mapping[tuple[str, str], Mapping[tuple[str, str, str], PastOffset]]:
         smallest = F.struct("need_timestamp", "wal", "offset")
         rows = (
@@ -210,7 +215,7 @@ class PastNights:
             )
         return found
 
-    def _held(self, wanted: DataFrame, first_day: str) -> Mapping[tuple[str, str], Mapping[str, int]]:
+    def _held(self, wanted: DataFrame, first_day: date) -> Mapping[tuple[str, str], Mapping[str, int]]:
         rows = self._of(PINNED_BYTES, wanted, first_day).filter("level = 'peer'").collect()
         found: dict[tuple[str, str], dict[str, int]] = {}
         for row in rows:
@@ -218,7 +223,7 @@ class PastNights:
             found.setdefault((row["cluster"], row["run_id"]), {})[row["peer_id"]] = held
         return found
 
-    def _findings(self, wanted: DataFrame, first_day: str) -> Mapping[tuple[str, str], Mapping[str, PastFinding]]:
+    def _findings(self, wanted: DataFrame, first_day: date) -> Mapping[tuple[str, str], Mapping[str, PastFinding]]:
         rows = (
             self._of(FINDINGS, wanted.filter("rank = 0"), first_day)
             .select("cluster", "run_id", "key", F.unix_millis("first_seen").alias("first_seen"), "nights")
@@ -231,13 +236,17 @@ class PastNights:
             )
         return found
 
-    def _of(self, table: Table, wanted: DataFrame, first_day: str) -> DataFrame:
-        recent = self._table(table).filter(F.col("run_date") >= F.lit(first_day).cast("date"))
+    def _of(self, table: Table, wanted: DataFrame, first_day: date) -> DataFrame:
+        recent = self._table(table).filter(F.col("run_date") >= F.lit(first_day))
         return recent.join(F.broadcast(wanted), ["cluster", "run_id"])
 
+    def _may_hold(self, table: Table, first: date, last: date) -> bool:
+        return may_hold_days(self._spark, f"{self._lake}/{table.name}", first, last)
+
     def _table(self, table: Table) -> DataFrame:
-        return self._spark.read.format("delta").load(f"{self._lake}/{table.name}")
+        spark = self._many_rows if table is WAL_VERDICTS else self._spark
+        return spark.read.format("delta").load(f"{self._lake}/{table.name}")
 
 
-def _day(instant: int) -> str:
-    return datetime.fromtimestamp(instant // 1000, timezone.utc).date().isoformat()
+def _day(instant: int) -> date:
+    return datetime.fromtimestamp(instant // 1000, timezone.utc).date()

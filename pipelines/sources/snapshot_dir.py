@@ -21,6 +21,7 @@ from pipelines.domain.neighbours.extras import KNOWN_EXTRAS, Extras, extra_file,
 from pipelines.domain.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
 from pipelines.domain.zookeeper.tree import ReplicationTree, Znode, parse_tree
+from pipelines.few_rows import FEW, for_few_rows
 from pipelines.ports_reconcile import OpenedSnapshot
 from pipelines.sources.storage import Storage, plain_uri, storage_for
 from pipelines.transforms.local_frames import local_frame
@@ -66,14 +67,15 @@ class SnapshotDirectories:
     def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
         """The listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`."""
         columns = ("path", "length", "modification_time")
+        spark = self._session(opened)
         if not opened:
-            empty = local_frame(self._spark, [], SNAPSHOT_FILES)
+            empty = local_frame(spark, [], SNAPSHOT_FILES)
             return empty.select(F.lit("").alias("cluster"), *columns)
-        listing = self._spark.read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
+        listing = spark.read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
         if len(opened) == 1:
             return listing.select(F.lit(opened[0].cluster).alias("cluster"), *columns)
         clusters = local_frame(
-            self._spark,
+            spark,
             [(directory, one.cluster) for one in opened for directory in one.listing_directories],
             _DIRECTORIES,
         )
@@ -173,8 +175,12 @@ class SnapshotDirectories:
             for one in opened
         ]
 
+    def _session(self, opened: Sequence[OpenedSnapshot]) -> SparkSession:
+        listed = sum(one.known.listed for one in opened)
+        return self._spark if listed > FEW else for_few_rows(self._spark)
+
     def _rows_by_part(self, opened: Sequence[OpenedSnapshot]) -> list[Row]:
-        listing = self._spark.read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
+        listing = self._session(opened).read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
         return listing.groupBy(F.col("_metadata.file_path").alias("path")).count().collect()
 
 

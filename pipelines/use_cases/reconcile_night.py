@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pipelines.domain.errors import WalsafeError
 from pipelines.domain.findings import ODD_REASONS, OddDirectory, OffsetWal
 from pipelines.domain.gate_metrics import ExpectationResult
+from pipelines.domain.past import PastNight
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED, STARTED, RunKey, RunSummary
 from pipelines.domain.settings import Settings
 from pipelines.domain.sync_replication.remote_wals import RemoteDirectory
@@ -60,21 +61,31 @@ class Night:
 
 def work(night: Night) -> None:
     """All of a run between its STARTED and its terminal rows."""
-    _append_runs(night, STARTED, None)
-    try:
-        # planning keeps one core busy and leaves the others idle: what does not need each other goes side by side
-        with ThreadPoolExecutor(1) as beside:
-            _decide_and_write(night, beside)
-    except WalsafeError as error:
-        _append_failed(night, str(error))
-        raise
-    except Exception:
-        _append_failed(night, UNKNOWN_ERROR)
-        raise
+    # planning keeps one core busy and leaves the others idle: what does not need each other goes side by side
+    with ThreadPoolExecutor(2) as beside:
+        past = beside.submit(_past, night)
+        _append_runs(night, STARTED, None)
+        try:
+            _decide_and_write(night, beside, past)
+        except WalsafeError as error:
+            _append_failed(night, str(error))
+            raise
+        except Exception:
+            _append_failed(night, UNKNOWN_ERROR)
+            raise
     _append_runs(night, None, None)
 
 
-def _decide_and_write(night: Night, beside: ThreadPoolExecutor) -> None:
+def _past(night: Night) -> Mapping[str, Sequence[PastNight]]:
+    """The nights before, by cluster."""
+    settings = night.request.settings
+    started = {case.key.cluster: case.view.files_started for case in _with_view(night) if case.view}
+    return night.ports.lake.before(started, max(settings.stalled_nights, settings.growth_nights))
+
+
+def _decide_and_write(
+    night: Night, beside: ThreadPoolExecutor, past: Future[Mapping[str, Sequence[PastNight]]]
+) -> None:
     ports, settings = night.ports, night.request.settings
     files = ports.reader.files([case.opened for case in night.with_files()])
     _LOG.info("deciding")
@@ -105,7 +116,7 @@ def _decide_and_write(night: Night, beside: ThreadPoolExecutor) -> None:
         rows = tables.wal_verdicts(decisions, [case.key for case in night.with_files()])
         ports.tables.replace({"wal_verdicts": rows}, keys, fresh=night.fresh)
     lists = beside.submit(_stage_lists, night, counted)
-    night.small = _small(night, counted, offset_wals, remote)
+    night.small = _small(night, counted, past.result(), offset_wals, remote)
     _write_sync(night, keys)
     writes = {
         name: ports.tables.frame(table, rows)
@@ -213,6 +224,7 @@ def _write_sync(night: Night, keys: Sequence[RunKey]) -> None:
 def _small(
     night: Night,
     counted: Mapping[str, Counted],
+    past: Mapping[str, Sequence[PastNight]],
     offset_wals: Future[dict[str, dict[str, OffsetWal]]],
     remote: Future[dict[str, list[RemoteDirectory]]],
 ) -> dict[str, Small]:
@@ -225,8 +237,6 @@ def _small(
         for row in tables.examples(written).collect():
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
             odd.setdefault(row["cluster"], []).append(place)
-    started = {case.key.cluster: case.view.files_started for case in _with_view(night) if case.view}
-    past = ports.lake.before(started, max(settings.stalled_nights, settings.growth_nights))
     wals, copies = offset_wals.result(), remote.result()
     before = states_before([case.snapshot for case in _with_view(night)], past, ports.lake)
     small = {}

@@ -1,0 +1,53 @@
+"""What the log of a Delta table says, by Delta Kernel: some ten milliseconds where a Spark query takes a second."""
+
+from datetime import date
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+_EPOCH = date(1970, 1, 1)
+
+
+def newest_version(spark: SparkSession, location: str) -> int:
+    """The number of the table's last commit.
+
+    Raises:
+        Py4JJavaError: the log cannot be read.
+    """
+    snapshot, _, _ = _snapshot(spark, location)
+    return int(snapshot.getVersion())
+
+
+def may_hold_days(spark: SparkSession, location: str, first: date, last: date) -> bool:
+    """Whether a table partitioned by `run_date` has a file of these days, both included.
+
+    Returns:
+        False only if its log says so; a log that Kernel cannot read is left to Spark, which says what is wrong.
+    """
+    try:
+        snapshot, engine, kernel = _snapshot(spark, location)
+        day = kernel.expressions.Column("run_date")
+        ends = [
+            kernel.expressions.Predicate(sign, day, kernel.expressions.Literal.ofDate((end - _EPOCH).days))
+            for sign, end in ((">=", first), ("<=", last))
+        ]
+        both = kernel.expressions.And(*ends)
+        batches = snapshot.getScanBuilder().withFilter(both).build().getScanFiles(engine)
+        try:
+            while batches.hasNext():
+                if batches.next().getRows().hasNext():
+                    return True
+        finally:
+            batches.close()
+    except Py4JJavaError:
+        return True
+    return False
+
+
+def _snapshot(spark: SparkSession, location: str) -> tuple[Any, Any, Any]:
+    jvm: Any = spark._jvm  # noqa: SLF001
+    session: Any = spark._jsparkSession  # noqa: SLF001
+    kernel = jvm.io.delta.kernel
+    engine = kernel.defaults.engine.DefaultEngine.create(session.sessionState().newHadoopConf())
+    return kernel.Table.forPath(engine, location).getLatestSnapshot(engine), engine, kernel
