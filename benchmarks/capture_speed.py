@@ -45,6 +45,7 @@ from pipelines.simulate.large import file_batches, queue_cells, snapshot
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.on_disk import write_answers
 from tests.cluster.hdfs import HdfsCluster
+from tests.cluster.jvm import OPTIMIZED
 
 SOURCES = ("hadoop", "webhdfs", "fsimage", "ls")
 IMAGE_HEAD = (
@@ -147,7 +148,7 @@ def measured(work: Path, source: str, config_file: Path, heap: str) -> CaptureSp
 
 
 def of_hdfs(work: Path, source: str, files: int, heap: str) -> CaptureSpeed:
-    hdfs = HdfsCluster(work / "hdfs", heap="2g")
+    hdfs = HdfsCluster(work / "hdfs", heap="2g", options=OPTIMIZED)
     try:
         started = time.perf_counter()
         alone(lay_out_hdfs, work / "lay-out", f"{hdfs.uri}/hbase", files)

@@ -42,6 +42,7 @@ from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
 from pipelines.use_cases.cleanup.purge import PurgeRequest, purge
 from pipelines.use_cases.outcome import Outcome
 from tests.cluster.hdfs import HdfsCluster
+from tests.cluster.jvm import OPTIMIZED
 from tests.small_cluster import H1, H2, group, small, with_snapshot
 
 CLUSTER, RUN, ROOT = "bench", "night", "/hbase"
@@ -179,7 +180,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="walsafe-clean-", dir=args.work) as scratch:
         work = Path(scratch)
         spark = local_session(work, quick_start=False)
-        hdfs = HdfsCluster(work / "hdfs")
+        hdfs = HdfsCluster(work / "hdfs", options=OPTIMIZED)
         try:
             measure(Bench(spark, hdfs, work, args.webhdfs), args.files)
         finally:

@@ -48,6 +48,7 @@ from pipelines.transforms.verdicts import DecisionFrames, looked_up, with_answer
 from pipelines.use_cases.reconcile_cases import Case, cases
 from tests.cluster.hbase import Cell, HBaseCluster, start_hbase_jvm
 from tests.cluster.hdfs import HdfsCluster
+from tests.cluster.jvm import OPTIMIZED
 from tests.cluster.oracle import Oracle, write_names
 
 CLEANER_FILES = 1_000_000  # it needs 0.7 GiB of heap a million, and its speed does not depend on how many
@@ -65,9 +66,9 @@ def cleaner_speed(work: Path, snapshot: Path, names: Path) -> CleanerSpeed:
     if known.membership is None:
         raise SystemExit(f"{snapshot}: no membership")
     live = sorted(map(str, known.membership.online | known.membership.crashing))
-    hdfs = HdfsCluster(work / "hdfs")
+    hdfs = HdfsCluster(work / "hdfs", options=OPTIMIZED)
     try:
-        jvm = start_hbase_jvm(work / "hbase", heap=HEAP)
+        jvm = start_hbase_jvm(work / "hbase", heap=HEAP, options=OPTIMIZED)
         try:
             oracle = Oracle(HBaseCluster(jvm, hdfs, "hbase", 1))
             oracle.create_queue_table()

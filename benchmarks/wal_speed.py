@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from pipelines.domain.wal_contents.tally import WalContents, tally
 from tests.cluster.hbase import start_hbase_jvm
+from tests.cluster.jvm import OPTIMIZED
 
 COMPRESSED = {"hbase.regionserver.wal.enablecompression": "true"}
 NO_VALUES = {"hbase.regionserver.wal.value.enablecompression": "false"}
@@ -60,7 +61,7 @@ def main() -> None:
     print("| entries | MiB | HBase's reader, MB/s | WALPrettyPrinter | walsafe | against WALPrettyPrinter |")
     print("| --- | --: | --: | --: | --: | --: |")
     with tempfile.TemporaryDirectory() as directory:
-        jvm = start_hbase_jvm(Path(directory))
+        jvm = start_hbase_jvm(Path(directory), options=OPTIMIZED)
         try:
             speed = jvm.view.walsafe.cluster.WalSpeed
             conf = jvm.view.org.apache.hadoop.hbase.HBaseConfiguration.create()

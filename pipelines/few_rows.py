@@ -17,6 +17,11 @@ _LOCK = Lock()
 _SESSIONS: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
 
 
+def fitting(session: SparkSession, rows: int) -> SparkSession:
+    """The session itself, or the one for few rows."""
+    return session if rows > FEW else for_few_rows(session)
+
+
 def for_few_rows(session: SparkSession) -> SparkSession:
     """A session of the same application that compiles nothing; always the same one for a session.
 

@@ -171,12 +171,12 @@ class Lake(Protocol):
         """What runs that are DONE wrote of themselves, by cluster."""
         ...
 
-    def deletable(self, keys: Collection[RunKey]) -> DataFrame:
-        """`cluster`, `path` of the DELETABLE rows of `wal_verdicts` of these runs."""
+    def deletable(self, keys: Collection[RunKey], files: int) -> DataFrame:
+        """`cluster`, `path` of the DELETABLE rows of `wal_verdicts` of these runs, which listed so many files."""
         ...
 
-    def with_reasons(self, keys: Collection[RunKey], reasons: Collection[str]) -> DataFrame:
-        """`cluster`, `path`, `length`, `reason` of the rows of `wal_verdicts` of these runs with such a reason."""
+    def with_reasons(self, keys: Collection[RunKey], files: int, reasons: Collection[str]) -> DataFrame:
+        """`cluster`, `path`, `length`, `reason` of the rows with such a reason; see `deletable`."""
         ...
 
 

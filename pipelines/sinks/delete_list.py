@@ -18,6 +18,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.domain.delete_list import MANIFEST, Manifest, Part, manifest_json, parse_manifest, part_name
 from pipelines.domain.errors import RefusedError, UnavailableError
+from pipelines.few_rows import fitting
 from pipelines.hadoop_jvm import java_cause
 from pipelines.ports_reconcile import ListRequest, StagedLists
 from pipelines.sinks.hadoop_text import write_text
@@ -79,7 +80,8 @@ class DeleteLists:
         listed = [one for one in requests if one.files]
         try:
             folders = self._write_lines(deletable, listed) if listed else {}
-            return StagedLists(tuple(requests), folders, self._line_counts(folders.values()))
+            counts = self._line_counts(folders.values(), sum(one.files for one in listed))
+            return StagedLists(tuple(requests), folders, counts)
         except Py4JJavaError as error:
             raise _unavailable(self._root, error) from error
 
@@ -127,11 +129,11 @@ class DeleteLists:
         lines.select("cluster", "value").write.partitionBy("cluster").options(**options).text(staging)
         return {size.cluster: f"{staging}/cluster={size.cluster}" for size in sizes}
 
-    def _line_counts(self, folders: Collection[str]) -> Mapping[str, int]:
+    def _line_counts(self, folders: Collection[str], files: int) -> Mapping[str, int]:
         """Lines of each written file by folder and name: one task gives its files in several folders the same name."""
         if not folders:
             return {}
-        lines = self._spark.read.option("recursiveFileLookup", "true").text(list(folders))
+        lines = fitting(self._spark, files).read.option("recursiveFileLookup", "true").text(list(folders))
         place = F.substring_index("_metadata.file_path", "/", -2)
         return {row["place"]: row["count"] for row in lines.groupBy(place.alias("place")).count().collect()}
 

@@ -17,7 +17,7 @@ from pipelines.delta_kernel import may_hold_days
 from pipelines.domain.past import PastFinding, PastNight, PastOffset
 from pipelines.domain.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
 from pipelines.domain.sync_replication.states import PastSyncState
-from pipelines.few_rows import for_few_rows
+from pipelines.few_rows import fitting, for_few_rows
 from pipelines.ports_reconcile import Attempt, Recorded
 from pipelines.transforms.local_frames import local_frame
 from schemas.findings import FINDINGS
@@ -153,21 +153,23 @@ class PastNights:
             found.setdefault(row["cluster"], []).append(kind(**{name: row[name] for name in names}))
         return found
 
-    def deletable(self, keys: Collection[RunKey]) -> DataFrame:
-        """`cluster`, `path` of the DELETABLE rows of `wal_verdicts` of these runs."""
-        return self._verdicts(keys, F.col("verdict") == "DELETABLE").select("cluster", "path")
+    def deletable(self, keys: Collection[RunKey], files: int) -> DataFrame:
+        """See `pipelines.ports_reconcile.Lake.deletable`."""
+        return self._verdicts(keys, files, F.col("verdict") == "DELETABLE").select("cluster", "path")
 
-    def with_reasons(self, keys: Collection[RunKey], reasons: Collection[str]) -> DataFrame:
-        """`cluster`, `path`, `length`, `reason` of the rows of `wal_verdicts` of these runs with such a reason."""
-        return self._verdicts(keys, F.col("reason").isin(sorted(reasons))).select("cluster", "path", "length", "reason")
+    def with_reasons(self, keys: Collection[RunKey], files: int, reasons: Collection[str]) -> DataFrame:
+        """See `pipelines.ports_reconcile.Lake.with_reasons`."""
+        rows = self._verdicts(keys, files, F.col("reason").isin(sorted(reasons)))
+        return rows.select("cluster", "path", "length", "reason")
 
-    def _verdicts(self, keys: Collection[RunKey], wanted_rows: Column) -> DataFrame:
+    def _verdicts(self, keys: Collection[RunKey], files: int, wanted_rows: Column) -> DataFrame:
+        spark = fitting(self._many_rows, files)
         days = sorted({key.run_date for key in keys})
-        rows = self._table(WAL_VERDICTS).filter(F.col("run_date").isin(days) & wanted_rows)
+        rows = self._table(WAL_VERDICTS, spark).filter(F.col("run_date").isin(days) & wanted_rows)
         if len(keys) == 1:  # literals let Delta skip the files of other runs
             (key,) = keys
             return rows.filter((F.col("cluster") == key.cluster) & (F.col("run_id") == key.run_id))
-        wanted = local_frame(self._many_rows, [(key.cluster, key.run_id) for key in keys], _RUN)
+        wanted = local_frame(spark, [(key.cluster, key.run_id) for key in keys], _RUN)
         return rows.join(F.broadcast(wanted), ["cluster", "run_id"])
 
     def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], _DoneRun]:
@@ -243,9 +245,8 @@ class PastNights:
     def _may_hold(self, table: Table, first: date, last: date) -> bool:
         return may_hold_days(self._spark, f"{self._lake}/{table.name}", first, last)
 
-    def _table(self, table: Table) -> DataFrame:
-        spark = self._many_rows if table is WAL_VERDICTS else self._spark
-        return spark.read.format("delta").load(f"{self._lake}/{table.name}")
+    def _table(self, table: Table, spark: SparkSession | None = None) -> DataFrame:
+        return (spark or self._spark).read.format("delta").load(f"{self._lake}/{table.name}")
 
 
 def _day(instant: int) -> date:

@@ -21,7 +21,7 @@ from pipelines.domain.neighbours.extras import KNOWN_EXTRAS, Extras, extra_file,
 from pipelines.domain.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
 from pipelines.domain.zookeeper.tree import ReplicationTree, Znode, parse_tree
-from pipelines.few_rows import FEW, for_few_rows
+from pipelines.few_rows import fitting
 from pipelines.ports_reconcile import OpenedSnapshot
 from pipelines.sources.storage import Storage, plain_uri, storage_for
 from pipelines.transforms.local_frames import local_frame
@@ -176,8 +176,7 @@ class SnapshotDirectories:
         ]
 
     def _session(self, opened: Sequence[OpenedSnapshot]) -> SparkSession:
-        listed = sum(one.known.listed for one in opened)
-        return self._spark if listed > FEW else for_few_rows(self._spark)
+        return fitting(self._spark, sum(one.known.listed for one in opened))
 
     def _rows_by_part(self, opened: Sequence[OpenedSnapshot]) -> list[Row]:
         listing = self._session(opened).read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))

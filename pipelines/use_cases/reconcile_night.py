@@ -58,6 +58,10 @@ class Night:
         """The clusters whose listing can be decided."""
         return [case for case in self.cases if case.has_files]
 
+    def listed(self) -> int:
+        """Files of all these listings."""
+        return sum(case.snapshot.listed for case in self.with_files())
+
 
 def work(night: Night) -> None:
     """All of a run between its STARTED and its terminal rows."""
@@ -233,7 +237,7 @@ def _small(
     reasons = {reason.value for reason in ODD_REASONS}
     if any(total.reason in reasons for one in counted.values() for total in one.totals):
         # from the rows just written, which Delta finds by reason, and not from another pass over the listing
-        written = ports.lake.with_reasons([case.key for case in night.with_files()], reasons)
+        written = ports.lake.with_reasons([case.key for case in night.with_files()], night.listed(), reasons)
         for row in tables.examples(written).collect():
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
             odd.setdefault(row["cluster"], []).append(place)
@@ -281,7 +285,7 @@ def _stage_lists(night: Night, counted: Mapping[str, Counted]) -> StagedLists:
     if not requests:
         return StagedLists((), {}, {})
     _LOG.info("writing %d delete-safe list(s)", len(requests))
-    return ports.lists.stage(ports.lake.deletable([case.key for case in night.cases]), requests)
+    return ports.lists.stage(ports.lake.deletable([case.key for case in night.cases], night.listed()), requests)
 
 
 def summaries_of(night: Night) -> list[RunSummary]:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -66,10 +66,10 @@ _DEFAULTS = MappingProxyType(
 )
 
 
-def start_hbase_jvm(work: Path, *, heap: str = "2g") -> Jvm:
+def start_hbase_jvm(work: Path, *, heap: str = "2g", options: Sequence[str] = ()) -> Jvm:
     """A JVM that can hold several HBase clusters."""
     jars = resolve(HBASE)
-    return Jvm("hbase", [compiled(jars), *jars], work, heap=heap)
+    return Jvm("hbase", [compiled(jars), *jars], work, heap=heap, options=options)
 
 
 def start_hbase_2_jvm(work: Path, *, heap: str = "1g") -> Jvm:

@@ -51,13 +51,14 @@ class HdfsCluster:
         kerberos: bool = False,
         properties: Mapping[str, str] | None = None,
         heap: str = "512m",
+        options: Sequence[str] = (),
     ) -> None:
         if ha and kerberos:
             raise ValueError("an HA nameservice with Kerberos is not built")
         work.mkdir(parents=True, exist_ok=True)
         self.work = work
         self.ha = ha
-        self.jvm = Jvm("hdfs", resolve(HDFS), work, heap=heap)
+        self.jvm = Jvm("hdfs", resolve(HDFS), work, heap=heap, options=options)
         self.kerberos: Kerberos | None = None
         self._kdc: JavaObject = None
         self._name_node_of: Sequence[JavaObject] = ()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 PROBE = Path(__file__).with_name("probe_job.py")
+_SHORT_JOBS = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Submitter:
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(*arguments),
-            env={**clean_environment(), **(env or {})},
+            env={**clean_environment(), **_SHORT_JOBS, **(env or {})},
             cwd=cwd or self.project.parent,
             capture_output=True,
             text=True,
