@@ -25,7 +25,7 @@ examples:
   ./spark-submit.sh simulate --seeds 20000 --lake /tmp/proof --mutant no-directories   # must exit with 3
   ./spark-submit.sh simulate --seeds 100000 --lake /walsafe/proof --queue-storage zookeeper
   ./spark-submit.sh simulate --replay 4711
-  ./spark-submit.sh simulate --replay 2331 --out /tmp/history    # and write its capture, for reconcile --snapshot
+  ./spark-submit.sh simulate --replay 776 --out /tmp/history    # and write its capture, for reconcile --snapshot
 """
 
 

@@ -1,8 +1,10 @@
 """docs/deep.md: made from a report of pytest, and with every long search in it."""
 
+import re
+
 import pytest
 
-from scripts.generate_deep import cases_of, page
+from scripts.generate_deep import PROJECT, TARGET, cases_of, page
 
 REPORT = """<?xml version="1.0" encoding="utf-8"?>
 <testsuites><testsuite name="pytest" timestamp="2026-11-23T03:00:00.000000">
@@ -27,3 +29,15 @@ def test_what_is_no_report_is_said() -> None:
 
 def test_no_run_is_said() -> None:
     assert "No run is recorded yet." in page([])
+
+
+def test_every_file_with_a_long_search_is_in_the_record_and_passed() -> None:
+    marked = {
+        str(file.relative_to(PROJECT))
+        for file in (PROJECT / "tests").rglob("test_*.py")
+        if re.search(r"^(@pytest|pytestmark = .*pytest)\.mark\.deep", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    rows = re.findall(r"^\| `(tests/[^:]+)::.*?` \| (\w+) \|", TARGET.read_text(encoding="utf-8"), re.MULTILINE)
+    # the judge has a record of its own
+    assert {file for file in marked if not file.startswith("tests/judge/")} == {file for file, _ in rows}
+    assert {outcome for _, outcome in rows} == {"passed"}
