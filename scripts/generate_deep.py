@@ -15,7 +15,7 @@ TARGET = PROJECT / "docs" / "deep.md"
 HEAD = """# The long searches
 
 What takes longer than a suite should. Written by `scripts/generate_deep.py` from the report of one run, or of several
-that make a whole:
+that make a whole, where a test that was run again stands as it ended last:
 
 ```bash
 ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml
@@ -76,7 +76,7 @@ def _case(one: ET.Element, day: str) -> Case:
 
 def page(cases: Iterable[Case]) -> str:
     """The whole page."""
-    found = sorted(cases, key=lambda case: case.name)
+    found = sorted({case.name: case for case in cases}.values(), key=lambda case: case.name)
     if not found:
         return f"{HEAD}\nNo run is recorded yet.\n"
     outcomes = [case.outcome for case in found]

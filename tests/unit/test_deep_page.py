@@ -22,6 +22,11 @@ def test_a_report_becomes_a_page() -> None:
     assert "| `tests/e2e/test_c.py::test_d` | failed | 2 |  |" in text
 
 
+def test_a_test_that_was_run_again_stands_as_it_ended_last() -> None:
+    again = REPORT.replace('<failure message="m">t</failure>', "")
+    assert "2026-11-23: 2 passed, 1 skipped." in page([*cases_of(REPORT), *cases_of(again)])
+
+
 def test_what_is_no_report_is_said() -> None:
     with pytest.raises(ValueError, match="not a JUnit report"):
         cases_of("deep tests passed")
