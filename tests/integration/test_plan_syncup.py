@@ -193,7 +193,10 @@ def live(story: Story, peer: HBaseCluster) -> None:
     wait_until(lambda: any(cell.family == b"sid" for cell in cluster.queue_cells()), "a sequence id is pushed")
     cluster.archive_wals(TABLE)
     cluster.put(TABLE, value="in the WALs of now")
-    wait_until(lambda: any(map(lies_inside, cluster.queue_cells())), "an offset lies inside of a WAL")
+    newest = newest_wals(cluster)
+    wait_until(
+        lambda: any(lies_inside(cell, newest) for cell in cluster.queue_cells()), "an offset lies inside of a WAL"
+    )
     for one_peer in (PEER, SERIAL):
         cluster.disable_peer(one_peer)
     cluster.bulk_load(TABLE, "bulk-1a", "bulk-1z", LOADED)
@@ -212,10 +215,23 @@ def live(story: Story, peer: HBaseCluster) -> None:
     story.running = str(refused.value)
 
 
-def lies_inside(cell: tuple[bytes, bytes, bytes, bytes]) -> bool:
-    """Whether it is the offset of a queue that is neither at the beginning of a WAL nor behind it."""
+def newest_wals(cluster: HBaseCluster) -> set[str]:
+    """The last WAL of each group: what an offset inside of an earlier one says is soon overtaken."""
+    newest: dict[str, str] = {}
+    for file in cluster.files("WALs"):
+        name = file.path.rpartition("/")[2]
+        group = name.rpartition(".")[0]
+        newest[group] = max(newest.get(group, ""), name)
+    return set(newest.values())
+
+
+def lies_inside(cell: tuple[bytes, bytes, bytes, bytes], wals: set[str]) -> bool:
+    """Whether it is the offset of a queue that is neither at the beginning of one of these WALs nor behind it."""
     row, family, _, value = cell
-    return family == b"queue" and row.startswith(f"{PEER}-".encode()) and int(value.rpartition(b":")[2]) > 0
+    if family != b"queue" or not row.startswith(f"{PEER}-".encode()):
+        return False
+    wal, _, offset = value.decode().rpartition(":")
+    return wal in wals and int(offset) > 0
 
 
 def server_to_split(result: dict[str, Any]) -> str:
