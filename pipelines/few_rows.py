@@ -1,7 +1,7 @@
 """Spark for queries over few rows: such as those over the small tables of the lake, and all of a small listing.
 
-For each query Spark writes Java, compiles it and loads the class. That pays for itself within some ten thousand rows;
-below, it is a third of a small night's processor time. A session of its own has that switched off, so that the
+For each query Spark writes Java, compiles it and loads the class. Over many rows that pays for itself; over few it was
+a quarter of a small night's samples in a profile (docs/adr/0023). A session of its own has that switched off, so that
 expressions are evaluated as they stand: the same answers (`tests/spark/test_verdicts.py` asks both ways).
 """
 
@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from pyspark.sql import SparkSession
 
 FEW = 50_000
-"""Rows up to which a query is cheaper as it stands."""
+"""Rows up to which a query is evaluated as it stands; not measured to the row."""
 _AS_IT_STANDS = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 _LOCK = Lock()
 _SESSIONS: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
