@@ -99,15 +99,17 @@ def write_text(target: Path, lines: Iterator[str]) -> None:
         out.writelines(lines)
 
 
+def live_directories(files: int) -> list[str]:
+    """The directories below `WALs/`, without which a capture takes the listing for that of another cluster."""
+    made = shape(files)
+    return [f"WALs/{made.server(number)}" for number in range(made.servers) if not made.is_dead(number)]
+
+
 def lay_out_hdfs(work: Path, hdfs_root: str, files: int) -> None:
     """The files and the directories of the live servers; in a process of its own, whose JVM goes."""
     spark = session(work)
-    made = shape(files)
-    servers = [
-        f"WALs/{made.server(number)}/a-wal-under-way" for number in range(made.servers) if not made.is_dead(number)
-    ]
-    make_files(spark, hdfs_root, servers)
-    make_files(spark, hdfs_root, (path for batch in file_batches(made) for path in batch.paths))
+    make_files(spark, hdfs_root, (f"{directory}/a-wal-under-way" for directory in live_directories(files)))
+    make_files(spark, hdfs_root, (path for batch in file_batches(shape(files)) for path in batch.paths))
     spark.stop()
 
 
@@ -162,7 +164,7 @@ def of_hdfs(work: Path, source: str, files: int, heap: str) -> CaptureSpeed:
 
 def of_text(work: Path, source: str, files: int, heap: str) -> CaptureSpeed:
     root, text = work / "hbase", work / "listing.txt"
-    for name in ("WALs", "oldWALs"):
+    for name in (*live_directories(files), "oldWALs"):
         (root / name).mkdir(parents=True)
     lines: Callable[[str, Iterator[FileBatch]], Iterator[str]] = image_lines if source == "fsimage" else ls_lines
     write_text(text, lines(str(root), file_batches(shape(files))))

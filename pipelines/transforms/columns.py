@@ -1,6 +1,7 @@
-"""Several columns in one question to the JVM."""
+"""Columns as Spark is to take them: several in one question to the JVM, comparisons that are no keys."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -21,3 +22,12 @@ def with_in_turn(frame: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
 def prefixed(frame: DataFrame, prefix: str) -> list[Column]:
     """The columns of a frame under names that no other side of a join has: `<prefix>_<name>`."""
     return [F.col(name).alias(f"{prefix}_{name}") for name in frame.schema.names]
+
+
+def same_but_no_key(pairs: Iterable[tuple[str, str]]) -> Column:
+    """Whether the columns of each pair are equal, for a join that has its key already.
+
+    Written as two comparisons: Spark makes every equality another key, and then copies that column of every row to look
+    it up, even where it stands in a filter after the join.
+    """
+    return reduce(Column.__and__, ((F.col(own) >= F.col(other)) & (F.col(own) <= F.col(other)) for own, other in pairs))

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.domain.run_summary import RunKey
-from pipelines.transforms.columns import prefixed
+from pipelines.transforms.columns import prefixed, same_but_no_key
 from pipelines.transforms.local_frames import local_frame
 from schemas.table import identity
 from schemas.wal_verdicts import WAL_VERDICTS
@@ -50,7 +50,7 @@ def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str
     wanted = F.broadcast(wanted.select(*prefixed(wanted, "w")))
     found = files.withColumn("key", key("path")).join(wanted, F.col("key") == F.col("w_key"))
     named = found.withColumn("name", F.substring_index("path", "/", -1))
-    return named.filter("cluster = w_cluster AND name = w_name").select(
+    return named.filter(same_but_no_key([("cluster", "w_cluster"), ("name", "w_name")])).select(
         "cluster", "name", F.col("path").startswith("oldWALs/").alias("archived"), "length"
     )
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from pipelines.domain.verdict import Reason, Verdict
 from pipelines.transforms import wal_names
-from pipelines.transforms.columns import prefixed, with_in_turn
+from pipelines.transforms.columns import prefixed, same_but_no_key, with_in_turn
 from pipelines.transforms.queued_names import POSITIONS, NamedFrames, looked_up_by_name, with_own_names
 
 EARLY_REASONS = tuple(Reason)
@@ -169,8 +169,7 @@ def _with_group_bucket(files: DataFrame, frames: DecisionFrames) -> DataFrame:
 def _looked_up_group(files: DataFrame, which: str, frames: DecisionFrames) -> DataFrame:
     """Join the groups by `<which>_group`; the columns found are called `<which>_…`.
 
-    The join is by a 64-bit hash, which Spark looks up without copying the name, and then by the name itself: written
-    as two comparisons, for an equality would become a second key and cost the copy.
+    The join is by a 64-bit hash, which Spark looks up without copying the name, and then by the name itself.
     """
     one_cluster = len(frames.clusters) == 1
     wanted = f"{which}_group"
@@ -180,11 +179,7 @@ def _looked_up_group(files: DataFrame, which: str, frames: DecisionFrames) -> Da
     pairs = [(wanted, f"{which}_wal_group")] + ([] if one_cluster else [("cluster", f"{which}_cluster")])
     return files.join(
         groups,
-        reduce(
-            Column.__and__,
-            ((F.col(own) >= F.col(known)) & (F.col(own) <= F.col(known)) for own, known in pairs),
-            F.when(F.col(wanted).isNotNull(), own_key) == F.col(f"{which}_key"),
-        ),
+        (F.when(F.col(wanted).isNotNull(), own_key) == F.col(f"{which}_key")) & same_but_no_key(pairs),
         "left",
     )
 
