@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.records import RESULTS, Run, newest, recorded
+from benchmarks.records import RESULTS, Run, newest, newest_of_each, recorded
 from benchmarks.speed_report import GIB, MIB, JobSpeed, markdown, memory, speed_of, table
 from benchmarks.split_pages import split_speeds
 from pipelines.domain.human import human_bytes
@@ -36,9 +36,10 @@ def page(folder: Path = RESULTS) -> str:
         ("A fleet with one large cluster", "fleet", fleet),
         ("A small cluster: where each second goes", "floor", floor),
     ):
-        run = newest(name, folder)
-        if run is not None:
-            parts += [f"## {title}\n", where(run), "", render(run), ""]
+        runs = newest_of_each(name, folder)
+        parts += [f"## {title}\n"] if runs else []
+        for run in runs:
+            parts += [where(run), "", render(run), ""]
     captures = recorded("capture", folder)
     if captures:
         parts += ["## Capture\n", capture(captures), ""]

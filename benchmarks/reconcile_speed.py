@@ -1,10 +1,12 @@
 """Measures reconcile against HBase's own ReplicationLogCleaner, on the same names and queues, in one run.
 
     .venv/bin/python benchmarks/reconcile_speed.py --files 10000000      the size of issue #3
+    .venv/bin/python benchmarks/reconcile_speed.py --files 1000000       all of it on the same million names
 
 In this order, and never two at a time:
   cleaner   the class itself in the master of a real mini cluster, one thread, warm, best of five; its input is in
-            memory already, and the reading of its queues is not counted; first, again before the jobs, and last
+            memory already, and the reading of its queues is not counted; first, again before and after the jobs, on the
+            first million names; last on all names of the listing, best of two
   decision  read the snapshot, decide, count by reason: `local[2]`, warm, best of five; DuckDB and polars do the same,
             as yardsticks for what two cores can do; then DuckDB writes the rows of wal_verdicts as Parquet
   job       reconcile as in the night: a cold JVM, a fresh lake, every table, the gate, the list and the report; for a
@@ -22,6 +24,7 @@ import time
 from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 
 import pyarrow.dataset as pds
@@ -51,8 +54,9 @@ from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.jvm import OPTIMIZED
 from tests.cluster.oracle import Oracle, write_names
 
-CLEANER_FILES = 1_000_000  # it needs 0.7 GiB of heap a million, and its speed does not depend on how many
+CLEANER_FILES = 1_000_000  # it needs 0.7 GiB of heap a million
 REPEATS = 5
+EVERY_NAME_REPEATS = 2
 ROWS_REPEATS = 3
 THREADS = 2
 
@@ -60,7 +64,7 @@ THREADS = 2
 # HBase's own cleaner
 
 
-def cleaner_speed(work: Path, snapshot: Path, names: Path) -> CleanerSpeed:
+def cleaner_speed(work: Path, snapshot: Path, names: Path, heap: str = HEAP, repeats: int = REPEATS) -> CleanerSpeed:
     """ReplicationLogCleaner on these names, with the queues, peers and servers of the snapshot."""
     known = parse_snapshot(json.loads((snapshot / "snapshot.json").read_text(encoding="utf-8")))
     if known.membership is None:
@@ -68,13 +72,13 @@ def cleaner_speed(work: Path, snapshot: Path, names: Path) -> CleanerSpeed:
     live = sorted(map(str, known.membership.online | known.membership.crashing))
     hdfs = HdfsCluster(work / "hdfs", options=OPTIMIZED)
     try:
-        jvm = start_hbase_jvm(work / "hbase", heap=HEAP, options=OPTIMIZED)
+        jvm = start_hbase_jvm(work / "hbase", heap=heap, options=OPTIMIZED)
         try:
             oracle = Oracle(HBaseCluster(jvm, hdfs, "hbase", 1))
             oracle.create_queue_table()
             oracle.set_queues(_cells(snapshot / "queues-1.jsonl"))
             oracle.set_peers(peer.peer_id for peer in known.peers)
-            _, *timings = [oracle.time(names, live) for _ in range(REPEATS + 1)]  # the first one warms up
+            _, *timings = [oracle.time(names, live) for _ in range(repeats + 1)]  # the first one warms up
         finally:
             jvm.close()
     finally:
@@ -95,7 +99,16 @@ def _cells(scan: Path) -> list[Cell]:
 def first_names(snapshot: Path, target: Path, count: int) -> None:
     """The first files of the listing, in its order."""
     listing = pds.dataset(sorted((snapshot / "files").glob("*.parquet")), format="parquet")
-    write_names(target, listing.head(count, columns=["path"])["path"].to_pylist())
+    batches = listing.to_batches(columns=["path"])
+    write_names(target, islice((path for batch in batches for path in batch["path"].to_pylist()), count))
+
+
+def every_name(work: Path, snapshot: Path, files: int) -> CleanerSpeed:
+    """ReplicationLogCleaner on all names of the listing."""
+    names = work / "every-name"
+    first_names(snapshot, names, files)
+    heap = f"{3 + files // 2_000_000}g"
+    return alone(cleaner_speed, work / "cleaner-every-name", snapshot, names, heap, EVERY_NAME_REPEATS)
 
 
 # walsafe
@@ -116,13 +129,8 @@ def decision_speed(work: Path, snapshot: Path, names: Path, rows: Path) -> Decis
         started = time.perf_counter()
         counts = _by_reason(reader.files(opened), frames)
         seconds.append(time.perf_counter() - started)
-    asked = spark.read.text(str(names)).select(
-        F.lit(CLUSTER).alias("cluster"),
-        F.col("value").alias("path"),
-        F.lit(1).cast("bigint").alias("length"),
-        F.timestamp_millis(F.lit(NOW - HOUR_MS)).alias("modification_time"),
-    )
-    deletes = with_answers(looked_up(asked, frames), frames).filter("hbase_verdict = 'DELETE'").count()
+    some = _hbase_deletes(spark.read.text(str(names)).withColumnRenamed("value", "path"), frames)
+    every = _hbase_deletes(reader.files(opened), frames)
     duckdb = DuckDbDecision(snapshot, frames, THREADS)
     polars = PolarsDecision(snapshot, frames, THREADS)
     spark.stop()
@@ -130,11 +138,23 @@ def decision_speed(work: Path, snapshot: Path, names: Path, rows: Path) -> Decis
         files=sum(counts.values()),
         by_reason=counts,
         seconds=seconds[1:],
-        hbase_deletes=deletes,
+        hbase_deletes=some,
+        hbase_deletes_of_all=every,
         duckdb_seconds=warm_seconds(duckdb, counts, REPEATS),
         polars_seconds=warm_seconds(polars, counts, REPEATS),
         duckdb_rows_seconds=[duckdb.write_rows(rows, CLUSTER) for _ in range(ROWS_REPEATS)],
     )
+
+
+def _hbase_deletes(names: DataFrame, frames: DecisionFrames) -> int:
+    """How many of these paths, all old enough, we say that HBase's cleaner would delete."""
+    asked = names.select(
+        F.lit(CLUSTER).alias("cluster"),
+        "path",
+        F.lit(1).cast("bigint").alias("length"),
+        F.timestamp_millis(F.lit(NOW - HOUR_MS)).alias("modification_time"),
+    )
+    return with_answers(looked_up(asked, frames), frames).filter("hbase_verdict = 'DELETE'").count()
 
 
 def _by_reason(files: DataFrame, frames: DecisionFrames) -> dict[str, int]:
@@ -167,6 +187,19 @@ def same_rows(lake: Path, rows: Path) -> None:
         raise SystemExit(f"DuckDB's rows are not those of the job: {theirs}, {ours}")
 
 
+def same_deletes(cleaner: CleanerSpeed, ours: int) -> None:
+    """HBase's cleaner deletes as many of the names as we say that it would.
+
+    Raises:
+        SystemExit: it does not, so its times are not comparable.
+    """
+    if ours != cleaner.deletable:
+        raise SystemExit(
+            f"HBase's cleaner would delete {cleaner.deletable:,} of the {cleaner.files:,} files, we say that it would "
+            f"delete {ours:,}: times of different answers are not comparable"
+        )
+
+
 # the run
 
 
@@ -177,17 +210,16 @@ def measure(work: Path, files: int) -> Speed:
     first_names(snapshot, names, min(files, CLEANER_FILES))
     cleaner = alone(cleaner_speed, work / "cleaner", snapshot, names)
     decision = alone(decision_speed, work / "decision", snapshot, names, rows)
-    if decision.hbase_deletes != cleaner.deletable:
-        raise SystemExit(
-            f"HBase's cleaner would delete {cleaner.deletable:,} of the {cleaner.files:,} files, we say that it would "
-            f"delete {decision.hbase_deletes:,}: times of different answers are not comparable"
-        )
+    same_deletes(cleaner, decision.hbase_deletes)
     tenth = make_snapshot(work, files // 10)
     before = alone(cleaner_speed, work / "cleaner-before", snapshot, names)
     jobs = [alone(job_speed, work / "job", snapshot), alone(job_speed, work / "job-tenth", tenth)]
     after = alone(cleaner_speed, work / "cleaner-after", snapshot, names)
     same_rows(work / "job" / "lake", rows)
-    return Speed(cleaner, decision, jobs, [before, after])
+    every = every_name(work, snapshot, files) if files > CLEANER_FILES else None
+    if every:
+        same_deletes(every, decision.hbase_deletes_of_all)
+    return Speed(cleaner, decision, jobs, [before, after], every)
 
 
 def record(run: Run, speed: Speed, out: Path) -> None:

@@ -77,3 +77,9 @@ def recorded(benchmark: str, folder: Path = RESULTS) -> list[Run]:
 def newest(benchmark: str, folder: Path = RESULTS) -> Run | None:
     """The last run that a file tells of; None where there is none."""
     return next(reversed(recorded(benchmark, folder)), None)
+
+
+def newest_of_each(benchmark: str, folder: Path = RESULTS) -> list[Run]:
+    """The last run of each command that a file tells of, newest first."""
+    latest = {run.command: run for run in recorded(benchmark, folder)}
+    return sorted(latest.values(), key=lambda run: run.began, reverse=True)

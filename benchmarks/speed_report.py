@@ -26,6 +26,7 @@ class DecisionSpeed:
     """Warm runs of read → decide → count by reason, seconds.
 
     Attributes:
+        hbase_deletes: of the names that HBase's cleaner was asked first; `hbase_deletes_of_all` of all.
         duckdb_seconds: the same counts by DuckDB; `polars_seconds` by polars.
         duckdb_rows_seconds: read → decide → Parquet by DuckDB: the rows of `wal_verdicts`.
     """
@@ -37,6 +38,7 @@ class DecisionSpeed:
     duckdb_seconds: list[float]
     polars_seconds: list[float] = field(default_factory=list)
     duckdb_rows_seconds: list[float] = field(default_factory=list)
+    hbase_deletes_of_all: int = 0
 
     @property
     def per_second(self) -> float:
@@ -79,12 +81,14 @@ class Speed:
         later: between the decision and the whole jobs, and after these: a machine of many changes its speed within
             minutes, so what is compared with the cleaner is compared with the better of its times just before and just
             after.
+        every_name: on all names of the listing, where these are more than the first million, which the others are on.
     """
 
     cleaner: CleanerSpeed
     decision: DecisionSpeed
     jobs: list[JobSpeed]
     later: list[CleanerSpeed] = field(default_factory=list)
+    every_name: CleanerSpeed | None = None
 
     @property
     def decision_ratio(self) -> float:
@@ -114,6 +118,7 @@ def speed_of(point: Mapping[str, Any]) -> Speed:
         DecisionSpeed(**point["decision"]),
         [JobSpeed(**job) for job in point["jobs"]],
         [CleanerSpeed(**later) for later in point.get("later", ())],
+        CleanerSpeed(**point["every_name"]) if point.get("every_name") else None,
     )
 
 
@@ -131,20 +136,11 @@ def memory(job: JobSpeed) -> str:
 def table(speed: Speed) -> str:
     """A Markdown table."""
     decision = speed.decision
+    cleaners = dict(zip(("first", "before the jobs", "after the jobs"), [speed.cleaner, *speed.later], strict=False))
     rows = [
         ("", "files", "seconds", "files/s", "against HBase's cleaner", "memory"),
         ("---", "--:", "--:", "--:", "---", "---"),
-        *(
-            (
-                f"HBase's ReplicationLogCleaner, decision only, 1 thread, {when}",
-                f"{cleaner.files:,}",
-                f"{min(cleaner.seconds):.1f}",
-                f"{cleaner.per_second:,.0f}",
-                "1",
-                f"{cleaner.heap_bytes_per_file:.0f} bytes of heap a file",
-            )
-            for when, cleaner in zip(("first", "before the jobs", "last"), [speed.cleaner, *speed.later], strict=False)
-        ),
+        *(_cleaner(when, cleaner, "1") for when, cleaner in cleaners.items()),
         (
             "walsafe: read, decide, count by reason",
             f"{decision.files:,}",
@@ -154,6 +150,9 @@ def table(speed: Speed) -> str:
             "",
         ),
     ]
+    if speed.every_name:
+        compared = f"walsafe does {decision.per_second / speed.every_name.per_second:.1f} times its files/s"
+        rows.insert(2 + len(cleaners), _cleaner("on every name, last", speed.every_name, compared))
     for name, seconds in (("DuckDB", decision.duckdb_seconds), ("polars", decision.polars_seconds)):
         if seconds:
             compared = f"walsafe does {min(seconds) / min(decision.seconds):.2f} of its files/s"
@@ -176,6 +175,17 @@ def table(speed: Speed) -> str:
             )
         )
     return markdown(rows)
+
+
+def _cleaner(when: str, cleaner: CleanerSpeed, compared: str) -> tuple[str, ...]:
+    return (
+        f"HBase's ReplicationLogCleaner, decision only, 1 thread, {when}",
+        f"{cleaner.files:,}",
+        f"{min(cleaner.seconds):.1f}",
+        f"{cleaner.per_second:,.0f}",
+        compared,
+        f"{cleaner.heap_bytes_per_file:.0f} bytes of heap a file",
+    )
 
 
 def _yardstick(what: str, files: int, seconds: float, compared: str) -> tuple[str, ...]:

@@ -35,5 +35,5 @@ def test_a_short_name_makes_all_keys_short(spark: SparkSession) -> None:
 def test_no_name_is_cut_before_its_key_was_found(spark: SparkSession) -> None:
     """Spark makes an equality after the join a key of the join, which cost ten million files seconds."""
     files = spark.createDataFrame(FILES, "cluster string, path string, length bigint")
-    plan = str(offset_wals(spark, files, [("a", LONG)])._jdf.queryExecution().sparkPlan().toString())  # noqa: SLF001
+    plan = str(offset_wals(spark, files, [("a", LONG)])._jdf.queryExecution().sparkPlan().toString())
     assert re.search(r"HashJoin \[key#\d+L?\], \[w_key#\d+L?\]", plan), plan

@@ -78,3 +78,12 @@ def test_an_older_run_has_no_second_yardstick() -> None:
     lines = table(speed_of(point)).splitlines()
     assert not [line for line in lines if "polars" in line or "Parquet" in line or "same rows" in line]
     assert len([line for line in lines if "DuckDB" in line]) == 1
+
+
+def test_the_class_on_every_name_has_a_ratio_of_its_own() -> None:
+    speed = replace(SPEED, every_name=CleanerSpeed(10_000_000, 4_000_000, [90.0, 80.0], 400.0))
+    first, every = [line for line in table(speed).splitlines() if "ReplicationLogCleaner" in line]
+    assert "first | 1,000,000" in first
+    assert "on every name, last | 10,000,000 | 80.0 | 125,000 | walsafe does 20.0 times its files/s |" in every
+    assert speed.decision_ratio == SPEED.decision_ratio
+    assert speed_of(asdict(speed)) == speed
