@@ -117,7 +117,7 @@ def fleet(run: Run) -> str:
         per_second = f"{job.files / job.seconds:,.0f}"
         numbers = (f"{point['clusters']:,}", f"{job.files:,}", f"{point['largest_files']:,}", f"{job.seconds:.1f}")
         rows.append((*numbers, per_second, memory(job)))
-    return markdown(rows)
+    return f"{markdown(rows)}\n\nThe heap is {job.heap} for all of them."
 
 
 def floor(run: Run) -> str:
