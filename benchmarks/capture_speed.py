@@ -66,6 +66,7 @@ class CaptureSpeed:
     jvm_peak_bytes: int
     python_peak_bytes: int
     heap_live_bytes: int
+    heap: str
 
 
 def minute(ms: int) -> str:
@@ -146,7 +147,7 @@ def measured(work: Path, source: str, config_file: Path, heap: str) -> CaptureSp
     live = collections((work / "session" / "gc.log").read_text(encoding="utf-8")).live_bytes
     files = outcome.result["files"]
     assert isinstance(files, int)
-    return CaptureSpeed(source, files, session_seconds, seconds, listed, jvm, python, live)
+    return CaptureSpeed(source, files, session_seconds, seconds, listed, jvm, python, live, heap)
 
 
 def of_hdfs(work: Path, source: str, files: int, heap: str) -> CaptureSpeed:

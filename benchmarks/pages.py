@@ -33,7 +33,7 @@ def page(folder: Path = RESULTS) -> str:
         ("The decision and the whole job", "reconcile", lambda run: table(speed_of(run.points[-1]))),
         ("With the number of files", "sizes", sizes),
         ("With the history in the lake", "nights", nights),
-        ("A fleet with one large cluster", "fleet", fleet),
+        ("Fleets", "fleet", fleet),
         ("A small cluster: where each second goes", "floor", floor),
     ):
         runs = newest_of_each(name, folder)
@@ -117,7 +117,7 @@ def fleet(run: Run) -> str:
         per_second = f"{job.files / job.seconds:,.0f}"
         numbers = (f"{point['clusters']:,}", f"{job.files:,}", f"{point['largest_files']:,}", f"{job.seconds:.1f}")
         rows.append((*numbers, per_second, memory(job)))
-    return f"{markdown(rows)}\n\nThe heap is {job.heap} for all of them."
+    return f"{markdown(rows)}\n\nThe heap is {job.heap}."
 
 
 def floor(run: Run) -> str:
@@ -142,7 +142,7 @@ def capture(runs: Sequence[Run]) -> str:
     ]
     for (source, files), (run, point) in sorted(latest.items()):
         resident = f"JVM {point['jvm_peak_bytes'] / GIB:.1f} GiB, Python {point['python_peak_bytes'] / MIB:.0f} MiB"
-        took = f"heap in use {point['heap_live_bytes'] / MIB:.0f} MiB; resident: {resident}"
+        took = f"heap in use {point['heap_live_bytes'] / MIB:.0f} MiB of {point['heap']}; resident: {resident}"
         numbers = (f"{files:,}", f"{point['seconds']:.1f}", f"{point['listing_seconds']:.1f}")
         per_second = f"{files / point['seconds']:,.0f}"
         rows.append((source, *numbers, per_second, took, f"{run.load:.1f}", f"`{run.command}`"))

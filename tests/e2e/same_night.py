@@ -46,6 +46,10 @@ class Night:
         """Why tasks ended."""
         return [task["Task End Reason"]["Reason"] for task in self.tasks]
 
+    def speculative(self) -> int:
+        """Second copies of tasks that were begun."""
+        return sum(task["Task Info"]["Speculative"] for task in self.tasks)
+
 
 def reconcile(
     submit: Submitter,

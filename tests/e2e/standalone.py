@@ -37,7 +37,7 @@ def read_json(url: str) -> Any:  # noqa: ANN401 - whatever it is
 
 
 class StandaloneCluster:
-    """One master, and workers of one core each.
+    """One master, and workers of one core each, each at an address of its own: no task has two copies on one host.
 
     Args:
         work: directory for logs and for what the workers keep.
@@ -48,16 +48,15 @@ class StandaloneCluster:
         self.work = work
         port, self._ui = free_port(), free_port()
         self.uri = f"spark://{LOCALHOST}:{port}"
-        place = ["--host", LOCALHOST]
         self._processes: list[subprocess.Popen[bytes]] = []
         try:
-            master = ["org.apache.spark.deploy.master.Master", *place, "--port", str(port)]
-            self._start("master", *master, "--webui-port", str(self._ui))
+            master = ["org.apache.spark.deploy.master.Master", "--port", str(port)]
+            self._start("master", LOCALHOST, *master, "--webui-port", str(self._ui))
             self._wait(0)
             for number in range(workers):
-                worker = ["org.apache.spark.deploy.worker.Worker", self.uri, *place, "--webui-port", "0"]
+                worker = ["org.apache.spark.deploy.worker.Worker", self.uri, "--webui-port", "0"]
                 size = ["--cores", "1", "--memory", "1g", "--work-dir", str(work / f"worker-{number}")]
-                self._start(f"worker-{number}", *worker, *size)
+                self._start(f"worker-{number}", f"127.0.0.{number + 1}", *worker, *size)
             self._wait(workers)
         except BaseException:
             self.close()
@@ -82,17 +81,17 @@ class StandaloneCluster:
             process.kill()
             process.wait()
 
-    def _start(self, name: str, *words: str) -> None:
+    def _start(self, name: str, host: str, *words: str) -> None:
         environment = {
             **clean_environment(),
             "SPARK_HOME": str(SPARK_HOME),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",  # a fixed port that nobody here asks
-            "SPARK_LOCAL_IP": LOCALHOST,
+            "SPARK_LOCAL_IP": host,
         }
         self.work.mkdir(parents=True, exist_ok=True)
         with (self.work / f"{name}.log").open("wb") as log:
-            command = [str(SPARK_HOME / "bin" / "spark-class"), *words]
+            command = [str(SPARK_HOME / "bin" / "spark-class"), *words, "--host", host]
             self._processes.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
 
     def _wait(self, workers: int) -> None:

@@ -19,6 +19,7 @@ SPECULATION = (
     "--conf spark.speculation=true --conf spark.speculation.interval=100ms --conf spark.speculation.quantile=0.25 "
     "--conf spark.speculation.multiplier=1.1 --conf spark.speculation.task.duration.threshold=1s"
 )
+STOPPED_S = 15
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +30,20 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneClus
 
 
 class Trouble:
-    """Kills an executor with a task in its hands, at a line of the log.
+    """Stops an executor with a task in its hands, at a line of the log: for a while, or for ever.
 
     Args:
         cluster: whose executors.
         ui: port of the driver's web UI, which knows what an executor is doing.
         at: words in the line.
+        kill: it never goes on.
     """
 
-    def __init__(self, cluster: StandaloneCluster, ui: int, at: str) -> None:
+    def __init__(self, cluster: StandaloneCluster, ui: int, at: str, *, kill: bool) -> None:
         self._cluster = cluster
         self._api = f"http://{LOCALHOST}:{ui}/api/v1/applications"
         self._at = at
+        self._kill = kill
         self.caught = 0
 
     def __call__(self, line: str) -> None:
@@ -53,7 +56,11 @@ class Trouble:
             assert time.monotonic() < deadline, "no task came to the stopped executor"
             time.sleep(0.05)
         self.caught += 1
-        os.kill(process, signal.SIGKILL)
+        if self._kill:
+            os.kill(process, signal.SIGKILL)
+            return
+        time.sleep(STOPPED_S)
+        os.kill(process, signal.SIGCONT)
 
     def _busy(self, executor: str) -> bool:
         applications = read_json(self._api) or []
@@ -62,9 +69,7 @@ class Trouble:
 
 
 def test_local_cluster(submit: Submitter, snapshots: Path, here: Night, tmp_path: Path) -> None:
-    there = reconcile(
-        submit, snapshots, tmp_path, f"--master local-cluster[2,1,1024] {SMALL} {MANY_SMALL_TASKS} {SPECULATION}"
-    )
+    there = reconcile(submit, snapshots, tmp_path, f"--master local-cluster[2,1,1024] {SMALL} {MANY_SMALL_TASKS}")
     assert {task["Task Info"]["Executor ID"] for task in there.tasks} == {"0", "1"}
     assert_same(here, there)
 
@@ -83,8 +88,22 @@ def test_an_executor_dies_with_a_task(
 ) -> None:
     ui = free_port()
     spark = f"--master {cluster.uri} {SMALL} {MANY_SMALL_TASKS} --conf spark.ui.enabled=true --conf spark.ui.port={ui}"
-    trouble = Trouble(cluster, ui, at)
+    trouble = Trouble(cluster, ui, at, kill=True)
     there = reconcile(submit, snapshots, tmp_path, spark, meanwhile=trouble)
     assert trouble.caught == 1
     assert "ExecutorLostFailure" in there.reasons()
+    assert_same(here, there)
+
+
+@pytest.mark.parametrize("at", ["deciding", "writing tables", "delete-safe list"])
+def test_a_second_copy_of_a_task_that_hangs_and_then_goes_on(
+    submit: Submitter, snapshots: Path, here: Night, cluster: StandaloneCluster, tmp_path: Path, at: str
+) -> None:
+    ui = free_port()
+    spark = f"--master {cluster.uri} {SMALL} {MANY_SMALL_TASKS} {SPECULATION}"
+    trouble = Trouble(cluster, ui, at, kill=False)
+    with_ui = f"{spark} --conf spark.ui.enabled=true --conf spark.ui.port={ui}"
+    there = reconcile(submit, snapshots, tmp_path, with_ui, meanwhile=trouble)
+    assert trouble.caught == 1
+    assert there.speculative() > 0
     assert_same(here, there)

@@ -1,4 +1,4 @@
-"""Garbage never frees a file: not in a name, not in a row, and not where snapshot.json lost what it knew."""
+"""Garbage never frees a file: not in a name, a row or a znode, and not where snapshot.json lost what it knew."""
 
 import re
 from dataclasses import replace
@@ -17,6 +17,7 @@ from tests.strategies import ClusterCase, cluster_cases, view_of
 from tests.strategies.clusters import DAY_MS, NOW
 from tests.strategies.garbage import ANYTHING, edited, edited_bytes, places, without
 from tests.strategies.names import wal_file_names
+from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, zookeeper_cases
 
 # what each reason must find in a name, written down apart from the parsers
 WELL_FORMED = {
@@ -32,8 +33,8 @@ STARTS_WITH_A_SERVER = re.compile(r"[ -~]+,\+?0*[0-9]{1,5},\+?[0-9]+")
 OF_A_SERVER = {Reason.REPLICATED, Reason.DEAD_NO_QUEUE, Reason.REPLICATION_TABLE_WAL}
 
 
-def freed(case: ClusterCase) -> set[str]:
-    view = view_of(case)
+def freed(case: ClusterCase | ZooKeeperCase) -> set[str]:
+    view = view_of(case) if isinstance(case, ClusterCase) else view_of_zookeeper(case)
     return {file.path for file in case.files if decide(file, view).verdict is Verdict.DELETABLE}
 
 
@@ -65,9 +66,22 @@ def test_a_row_that_cannot_be_read_holds_everything(case: ClusterCase, data: st.
             assert {decide(file, view).reason for file in damaged.files} <= {Reason.SNAPSHOT_UNTRUSTED}
 
 
-@given(cluster_cases(), st.data())
+@given(zookeeper_cases(), st.data())
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_a_snapshot_has_forgotten_frees_nothing(case: ClusterCase, data: st.DataObject) -> None:
+def test_a_znode_with_other_data_frees_nothing(case: ZooKeeperCase, data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, len(case.pass_1) - 1))
+    znode = case.pass_1[index]
+    other = replace(znode, data=data.draw(st.one_of(st.binary(max_size=20), edited_bytes(st.just(znode.data)))))
+    damaged = replace(case, pass_1=(*case.pass_1[:index], other, *case.pass_1[index + 1 :]))
+    try:
+        assert freed(damaged) <= freed(case), other
+    except MalformedError:
+        return
+
+
+@given(st.one_of(cluster_cases(), zookeeper_cases()), st.data())
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_a_snapshot_has_forgotten_frees_nothing(case: ClusterCase | ZooKeeperCase, data: st.DataObject) -> None:
     # what the configuration states where a snapshot is silent is a person's word, not the snapshot's
     told = replace(case, settings=Settings(release=case.settings.release))
     document = snapshot_document(told.snapshot)

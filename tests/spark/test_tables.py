@@ -32,7 +32,7 @@ def test_a_short_name_makes_all_keys_short(spark: SparkSession) -> None:
     assert found(spark, ("a", "short.1"), ("b", LONG)) == {("a", "short.1", True, 5), ("b", LONG, True, 3)}
 
 
-def test_no_name_is_cut_before_its_key_was_found(spark: SparkSession) -> None:
+def test_a_name_is_no_key_of_the_join(spark: SparkSession) -> None:
     """Spark makes an equality after the join a key of the join, which cost ten million files seconds."""
     files = spark.createDataFrame(FILES, "cluster string, path string, length bigint")
     plan = str(offset_wals(spark, files, [("a", LONG)])._jdf.queryExecution().sparkPlan().toString())

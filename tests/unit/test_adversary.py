@@ -136,6 +136,7 @@ def test_no_interleaving_of_a_small_cluster_loses_a_wal(name: str) -> None:
 @pytest.mark.parametrize("name", SLOW)
 def test_no_interleaving_of_a_larger_cluster_loses_a_wal(name: str, record_property: Say) -> None:
     outcome = explore(Plan(SCOPES[name]), limit=3_000_000)
+    assert outcome.finished
     record_property("states", outcome.states)
     record_property("captures", outcome.captures)
     assert outcome.captures > 0, "there was nothing to lose"

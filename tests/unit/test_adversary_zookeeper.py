@@ -34,6 +34,7 @@ from tests.deep_seeds import Say
 CORPUS = Path(__file__).resolve().parents[1] / "corpus" / "adversary.json"
 RESULTS: dict[str, Any] = json.loads(CORPUS.read_text(encoding="utf-8"))["zookeeper"]
 QUICK = ("zk-one-server", "zk-crash", "zk-multi", "zk-add-peer", "zk-remove-peer", "zk-late")
+TOO_LARGE = ("zk-lock-twice",)  # not searched to the end so far
 CHEAP = sorted(name for name, found in RESULTS["mutants"].items() if found["by"] and found["states"] < 3_000)
 
 
@@ -97,7 +98,8 @@ def test_no_interleaving_of_a_small_cluster_loses_a_wal(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in ZK_SCOPES if name not in QUICK])
 def test_no_interleaving_of_a_larger_cluster_loses_a_wal(name: str, record_property: Say) -> None:
     outcome = explore_game(ZkGame(ZK_DESIGN.plan(ZK_SCOPES[name])), limit=2_000_000)
-    record_property("states", outcome.states)
+    assert outcome.finished or name in TOO_LARGE
+    record_property("states", outcome.states if outcome.finished else f"the first {outcome.states:,}")
     record_property("captures", outcome.captures)
     assert outcome.captures > 0, "there was nothing to lose"
     assert outcome.loss is None

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.bench import collections
 from benchmarks.floor import covered, pieces, slowest
 from benchmarks.pages import capture, marginal, nights, page, sizes
-from benchmarks.records import Run, add, command_line, newest, recorded
+from benchmarks.records import Run, add, command_line, newest_of_each, recorded
 from benchmarks.speed_report import MIB, JobSpeed
 from benchmarks.split_pages import DecodeSpeed, HashSpeed, SplitSpeed, VerifySpeed, as_point
 from benchmarks.year import in_a_year, year
@@ -34,9 +34,22 @@ def test_every_recorded_line_is_of_a_benchmark_that_the_page_shows() -> None:
     shown = page()
     folder = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
     for file in folder.glob("*.jsonl"):
-        run = newest(file.stem)
-        assert run is not None
-        assert run.command in shown + MAINTAIN.read_text(encoding="utf-8"), file.name
+        runs = recorded(file.stem)
+        assert runs
+        for run in runs:
+            assert run.command in shown + MAINTAIN.read_text(encoding="utf-8"), file.name
+
+
+def test_the_newest_run_of_each_command_is_shown(tmp_path: Path) -> None:
+    other = replace(RUN, command="another one", began="between")
+    for run, seconds in ((RUN, 50.0), (other, 60.0), (replace(RUN, began="later"), 70.0)):
+        add(run, "sizes", asdict(job(1_000_000, seconds)), tmp_path)
+    assert [(run.command, run.began) for run in newest_of_each("sizes", tmp_path)] == [
+        (RUN.command, "later"),
+        ("another one", "between"),
+    ]
+    shown = page(tmp_path)
+    assert ("50.0" in shown, shown.index("70.0") < shown.index("60.0")) == (False, True)
 
 
 def test_a_result_that_changes_changes_the_page(tmp_path: Path) -> None:
@@ -93,7 +106,7 @@ def test_history_is_told_without_the_night_that_makes_the_tables() -> None:
 
 def test_the_newest_capture_of_each_source_is_shown() -> None:
     point = {"source": "ls", "files": 1000, "seconds": 2.0, "listing_seconds": 1.5}
-    point |= {"jvm_peak_bytes": 1 << 30, "python_peak_bytes": MIB, "heap_live_bytes": 10 * MIB}
+    point |= {"jvm_peak_bytes": 1 << 30, "python_peak_bytes": MIB, "heap_live_bytes": 10 * MIB, "heap": "4g"}
     other = point | {"source": "hadoop", "seconds": 4.0}
     shown = capture([replace(RUN, points=(point, other)), replace(RUN, points=(point | {"seconds": 5.0},))])
     assert [line.split(" | ")[:3] for line in shown.splitlines()[2:]] == [

@@ -61,7 +61,10 @@ def test_the_yardsticks_are_ratios_of_the_best_runs() -> None:
 def test_a_job_is_compared_with_its_session_included() -> None:
     tenth, job = [line for line in table(SPEED).splitlines() if "whole job" in line]
     assert "| 75.0 + 5.0 session |" in job
-    assert "| 0.80 of its time to decide alone (100 s); 10.0 times DuckDB's for the same rows |" in job
+    assert (
+        "| 0.80 of its time to decide alone (100 s, by its first million); 10.0 times DuckDB's for the same rows |"
+        in job
+    )
     assert "heap in use 500 MiB; resident: JVM 3.0 GiB, Python 200 MiB" in job
     assert "DuckDB" not in tenth, "it had other files"
     assert "| resident: JVM 2.0 GiB" in tenth
@@ -85,5 +88,8 @@ def test_the_class_on_every_name_has_a_ratio_of_its_own() -> None:
     first, every = [line for line in table(speed).splitlines() if "ReplicationLogCleaner" in line]
     assert "first | 1,000,000" in first
     assert "on every name, last | 10,000,000 | 80.0 | 125,000 | walsafe does 20.0 times its files/s |" in every
+    tenth, job = [line for line in table(speed).splitlines() if "whole job" in line]
+    assert "0.80 of its time to decide alone (100 s, by its first million; 1.00 of the 80 s for every name)" in job
+    assert "time to decide alone (10 s)" in tenth
     assert speed.decision_ratio == SPEED.decision_ratio
     assert speed_of(asdict(speed)) == speed
