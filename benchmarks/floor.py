@@ -1,6 +1,6 @@
 """What a night costs however small the cluster: where each second of `./spark-submit.sh reconcile` goes.
 
-    .venv/bin/python benchmarks/floor.py --files 1000 --nights 3
+    .venv/bin/python benchmarks/floor.py --files 1000 --nights 6
 
 Nights of one small cluster, each a command of its own as cron starts it; the first one makes the tables. A night is cut
 at walsafe's own log lines, as they arrive, and at what Spark's event log says: within each piece, how many Spark jobs
