@@ -107,7 +107,7 @@ def every_name(work: Path, snapshot: Path, files: int) -> CleanerSpeed:
     """ReplicationLogCleaner on all names of the listing."""
     names = work / "every-name"
     first_names(snapshot, names, files)
-    heap = f"{3 + files // 2_000_000}g"
+    heap = f"{3 + files // 2_000_000}g"  # 0.4 GiB a million, and room to collect
     return alone(cleaner_speed, work / "cleaner-every-name", snapshot, names, heap, EVERY_NAME_REPEATS)
 
 

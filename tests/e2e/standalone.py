@@ -37,7 +37,8 @@ def read_json(url: str) -> Any:  # noqa: ANN401 - whatever it is
 
 
 class StandaloneCluster:
-    """One master, and workers of one core each, each at an address of its own: no task has two copies on one host.
+    """One master, and workers of one core each, each at an address of its own, for Spark begins no
+    second copy of a task on the host of the first.
 
     Args:
         work: directory for logs and for what the workers keep.
