@@ -103,12 +103,14 @@ class Story:
         dead: one whose queues wait for that.
         started: an online server whose queue of peer 1 stands at byte 123.
         finished: one whose queue of peer 1 is through with its WAL.
+        plain: one that never had a region of HBase's own tables, so that its WALs all belong to its queues.
     """
 
     claimed: str
     dead: str
     started: str
     finished: str
+    plain: str
     cells: list[Cell]
 
 
@@ -120,6 +122,8 @@ def story(hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster) -> Iterator[S
         cluster.remove_peer(peer)
     cluster.create_table(TABLE)
     cluster.put(TABLE)
+    plain = cluster.start_server()
+    cluster.move_region(TABLE, plain, 2)
     for peer in ("1", "10"):
         cluster.add_peer(peer, peer_cluster.cluster_key, enabled=False)
     victims = [cluster.start_server() for _ in range(2)]
@@ -129,7 +133,8 @@ def story(hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster) -> Iterator[S
     cluster.kill_server(victims[0])
     cluster.kill_and_hold(victims[1], "claim")
     wait_until(lambda: f"1-{victims[0]}" not in {cell.row.decode() for cell in cluster.queue_cells()}, "it is claimed")
-    own = [cell for cell in cluster.queue_cells() if cell.row.startswith(b"1-") and b"/" not in cell.row]
+    queues = {f"1-{server}".encode() for server in cluster.live_servers() if server != plain}
+    own = [cell for cell in cluster.queue_cells() if cell.row in queues]
     started, finished = [cell for cell in own if cell.value.endswith(b":0") and cell.value != b":0"][:2]
     fabricated = [
         started._replace(value=started.value[:-1] + b"123"),
@@ -140,7 +145,7 @@ def story(hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster) -> Iterator[S
     encoded = ["\t".join(b64encode(part).decode() for part in cell) for cell in fabricated]
     cluster.harness.putQueueCells(encoded)
     servers = [cell.row.decode().partition("-")[2] for cell in (started, finished)]
-    yield Story(*victims, *servers, cluster.queue_cells())
+    yield Story(*victims, *servers, plain, cluster.queue_cells())
     cluster.release(victims[1])
     for peer in ("1", "10"):
         cluster.remove_peer(peer)
@@ -224,7 +229,9 @@ def test_a_queue_that_hbase_tells_right_is_the_same_text_with_its_size(story: St
         or queue.endswith(f"1-{story.started}")
     }
     assert same == set(ours) - wrong
-    assert any("Total size of WALs on HDFS for this queue: 0" not in ours[queue][-1] for queue in same)
+    for queue in (f"[{story.plain}] Queue id: {peer}-{story.plain}" for peer in ("1", "10")):
+        assert queue in same
+        assert not ours[queue][-1].endswith(" 0"), "the size of its WALs"
 
 
 def test_options_that_hbase_passes_over(hbase_cluster: HBaseCluster, pair: Pair) -> None:
