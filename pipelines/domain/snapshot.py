@@ -24,6 +24,7 @@ _INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z", r
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 # beyond them dates overflow as soon as a duration is added
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
+_NO_INSTANT = int(datetime(_LAST_YEAR + 1, 1, 1, tzinfo=timezone.utc).timestamp()) * 1000
 PEER_STATES = ("ENABLED", "DISABLED")
 SYNC_REPLICATION_STATES = ("NONE", "ACTIVE", "DOWNGRADE_ACTIVE", "STANDBY")
 
@@ -41,13 +42,24 @@ def parse_instant(text: str) -> int:
         seconds = datetime.strptime(match.group(1), "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
     except ValueError as error:
         raise MalformedError(f"not an instant: {text!r} ({error})") from None
-    if not _FIRST_YEAR <= seconds.year <= _LAST_YEAR:
+    ms = int(seconds.timestamp()) * 1000 + int((match.group(2) or "0").ljust(3, "0"))
+    if not is_instant(ms):
         raise MalformedError(f"not an instant of {_FIRST_YEAR} to {_LAST_YEAR}: {text!r}")
-    return int(seconds.timestamp()) * 1000 + int((match.group(2) or "0").ljust(3, "0"))
+    return ms
+
+
+def is_instant(ms: int) -> bool:
+    """Whether it is of the years that `parse_instant` takes."""
+    return 0 <= ms < _NO_INSTANT
 
 
 def format_instant(ms: int) -> str:
-    """Ms since the epoch to `2026-11-21T02:00:00.000Z`."""
+    """Ms since the epoch to `2026-11-21T02:00:00.000Z`.
+
+    What is no instant (`is_instant`), as a name or a cell may say, is written as `-1 ms`, which none parses as one.
+    """
+    if not is_instant(ms):
+        return f"{ms} ms"
     seconds, rest = divmod(ms, 1000)
     return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
 

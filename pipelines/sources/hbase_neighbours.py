@@ -15,6 +15,7 @@ from pipelines.domain.neighbours.backup import (
 from pipelines.domain.neighbours.barriers import RegionBarriers, region_barriers
 from pipelines.domain.peer_rules import table_name
 from pipelines.domain.replication_queues import Cell, Version
+from pipelines.domain.snapshot import is_instant
 from pipelines.hadoop_jvm import java_errors
 from pipelines.sources.hbase_client import HBaseClient
 from pipelines.sources.hbase_client_scan import scan_cells, scan_versions
@@ -22,6 +23,7 @@ from pipelines.sources.hbase_client_scan import scan_cells, scan_versions
 logger = logging.getLogger(__name__)
 
 _META, _BARRIER_FAMILY, _BARRIER = "hbase:meta", b"rep_barrier", b"seqnumDuringOpen"
+_LONG, _NEGATIVE = 8, 0x80
 
 
 def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
@@ -64,13 +66,21 @@ def read_barriers(client: HBaseClient) -> tuple[RegionBarriers, ...] | None:
 
 
 def barriers_of(versions: Iterable[Version]) -> tuple[RegionBarriers, ...]:
-    """By region, in the order of rows; the rows of `hbase:meta` are names of regions."""
+    """By region, in the order of rows; the rows of `hbase:meta` are names of regions.
+
+    What is no region, no sequence id or no time of these centuries is no barrier: HBase writes none such, and no file
+    is freed by any.
+    """
     opened: dict[bytes, list[tuple[int, int]]] = {}
     for version in versions:
-        opened.setdefault(version.row, []).append((int.from_bytes(version.value, "big"), version.timestamp))
+        barriers = opened.setdefault(version.row, [])
+        if len(version.value) == _LONG and version.value[0] < _NEGATIVE and is_instant(version.timestamp):
+            barriers.append((int.from_bytes(version.value, "big"), version.timestamp))
+    named = (
+        (_encoded(row), row.partition(b",")[0].decode("utf-8", "replace"), barriers) for row, barriers in opened.items()
+    )
     return tuple(
-        region_barriers(_encoded(row), table_name(row.partition(b",")[0].decode("utf-8", "replace")), barriers)
-        for row, barriers in opened.items()
+        region_barriers(region, table_name(table), barriers) for region, table, barriers in named if region and table
     )
 
 

@@ -7,9 +7,9 @@ import base64
 import io
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from requests import Response
@@ -17,12 +17,19 @@ from requests import Response
 from jobs.config import parse_config
 from pipelines.domain.cleanup.lease import parse_lease
 from pipelines.domain.delete_list import Manifest, Part, manifest_json, parse_manifest
-from pipelines.domain.errors import MalformedError
+from pipelines.domain.errors import MalformedError, WalsafeError
 from pipelines.domain.json_form import Form
-from pipelines.domain.neighbours.backup import backup_of, counting, parse_session, session_document, sessions_of
+from pipelines.domain.neighbours.backup import (
+    BackupSession,
+    backup_of,
+    counting,
+    parse_session,
+    session_document,
+    sessions_of,
+)
 from pipelines.domain.neighbours.barriers import barriers_document, parse_barriers, region_barriers, serial_gaps
 from pipelines.domain.peer_rules import RULE_KEY
-from pipelines.domain.replication_queues import Cell, parse_offset, parse_queue_cell, parse_queue_id
+from pipelines.domain.replication_queues import Cell, Version, parse_offset, parse_queue_cell, parse_queue_id
 from pipelines.domain.server_names import MAX_LONG, ServerName, java_long
 from pipelines.domain.snapshot import Membership, WalDirectory, parse_snapshot, snapshot_document
 from pipelines.domain.wal_format.reader import Ending, WalReader
@@ -60,6 +67,8 @@ from tests.fuzz.parser import Parser, of_text
 from tests.fuzz.split_parsers import SPLIT_PARSERS
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.strategies.zookeeper import znodes
+
+T = TypeVar("T")
 
 ROOT = "hdfs://ns1/hbase"
 SERVER = str(TRAP_SERVERS[0])
@@ -149,6 +158,29 @@ def _wal(raw: bytes) -> object:
         assert reader.problem
         raise MalformedError(reader.problem)
     return ends
+
+
+def _barriers_there_and_back(version: Version) -> object:
+    found = barriers_of([version])
+    assert _read_again(found, barriers_document, parse_barriers) == found
+    return found
+
+
+def _backup_there_and_back(sessions: Iterable[BackupSession]) -> object:
+    found = counting(sessions)
+    assert _read_again(found, session_document, parse_session) == found
+    return backup_of(found)
+
+
+def _read_again(
+    found: Iterable[T], document: Callable[[T], dict[str, object]], parse: Callable[[Form], T]
+) -> tuple[T, ...]:
+    """What a capture writes, as reconcile reads it: a refusal there would be of the capture's own making."""
+    documents = [json.loads(json.dumps(document(one))) for one in found]
+    try:
+        return tuple(parse(Form(one, "x")) for one in documents)
+    except (WalsafeError, MalformedError) as error:
+        raise AssertionError(f"{error}: {documents}") from error
 
 
 def _export(step: str, read: Callable[[ExportDirectory], object]) -> Callable[[bytes], object]:
@@ -265,12 +297,12 @@ PARSERS: dict[str, Parser] = {
         of_text(lambda text: parse_cell(text, "cells")), _encoded(tuple(map(_cell_line, CELLS))), is_json=True
     ),
     "saved_version": Parser(
-        lambda raw: barriers_of([of_text(lambda text: parse_version(text, "versions"))(raw)]),  # type: ignore[list-item]
+        of_text(lambda text: _barriers_there_and_back(parse_version(text, "versions"))),
         (json.dumps({"row": "dCwsMS5mMDAu", "timestamp": NOW, "value": "AAAAAAAAAAI="}).encode(),),
         is_json=True,
     ),
     "backup_session": Parser(
-        lambda raw: backup_of(counting(sessions_of([Cell(b"session:x", b"session", b"context", raw)]))), BACKUPS
+        lambda raw: _backup_there_and_back(sessions_of([Cell(b"session:x", b"session", b"context", raw)])), BACKUPS
     ),
     "backup_line": Parser(
         of_text(lambda text: backup_of([parse_session(Form(_json(text, "x"), "x"))])),

@@ -1,6 +1,8 @@
 """Text of `hdfs oiv -p Delimited`, read by Spark."""
 
+import json
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -21,6 +23,7 @@ HEADER = "\t".join(
     )
 )
 TIME = 1_795_226_400_000
+CORPUS = Path(__file__).resolve().parents[1] / "corpus" / "fsimage.json"
 
 
 def row(path: str, size: str = "7", permission: str = "-rw-r--r--", modified: str = "2026-11-21 03:00") -> str:
@@ -79,8 +82,9 @@ def test_other_text_is_refused(spark: SparkSession, tmp_path: Path, lines: list[
         list(source(spark, tmp_path, *lines).files())
 
 
+@pytest.mark.deep
 @given(edited(st.just("\n".join((HEADER, row("/hbase/oldWALs/x.1"), row('"/hbase/WALs/h1,1,1/x.2"'), "")))))
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_any_text_is_read_or_refused(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     image = source(spark, tmp_path_factory.mktemp("image"), text)
     try:
@@ -88,6 +92,19 @@ def test_any_text_is_read_or_refused(spark: SparkSession, tmp_path_factory: pyte
     except WalsafeError:
         return
     assert all(0 <= length <= MAX_LONG for batch in batches for length in batch.lengths)
+
+
+@pytest.mark.parametrize("entry", [pytest.param(one, id=one["why"]) for one in json.loads(CORPUS.read_text("utf-8"))])
+def test_the_corpus(spark: SparkSession, tmp_path: Path, entry: dict[str, Any]) -> None:
+    assert outcome(source(spark, tmp_path, entry["text"])) == entry["outcome"]
+
+
+def outcome(image: FsimageFiles) -> list[list[Any]] | str:
+    """Path and length of every file, or the words of the refusal behind the name of the text."""
+    try:
+        return [[path, length] for one in image.files() for path, length in zip(one.paths, one.lengths, strict=True)]
+    except WalsafeError as error:
+        return f"{type(error).__name__}: {str(error).partition('image.tsv')[2]}"
 
 
 def test_another_delimiter_is_named(spark: SparkSession, tmp_path: Path) -> None:

@@ -149,6 +149,7 @@ def session(state: str = COMPLETE, started: int = NOW, **tables: int) -> BackupS
         ((session(t=NOW),), {}),
         ((session(t=NOW, old=NOW - 9 * DAY_MS),), {"BACKUP_BEHIND:root": "warning"}),
         ((session(started=NOW - 9 * DAY_MS),), {"BACKUP_BEHIND:root": "warning"}),
+        ((session(t=-(1 << 62)),), {"BACKUP_BEHIND:root": "warning"}),  # no time that can be written as one
         # servers that have been gone for years say nothing of when a table was backed up
         ((session(started=NOW - 900 * DAY_MS, t=NOW),), {}),
         ((session(RUNNING, NOW - HOUR_MS),), {}),

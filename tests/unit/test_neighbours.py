@@ -150,6 +150,20 @@ def test_regions_are_told_by_the_rows_of_meta() -> None:
     )
 
 
+def test_what_is_no_barrier_is_passed_over() -> None:
+    row, one = b"t,,1.f00.", (1).to_bytes(8, "big")
+    odd = [
+        Version(b"", T0, one),
+        Version(b"t,,1..", T0, one),
+        Version(b",,1.f00.", T0, one),
+        Version(row, T0, one[1:]),
+        Version(row, T0, b"\xff" * 8),
+        Version(row, (1 << 63) - 1, one),
+    ]
+    assert all(not region.barriers for region in barriers_of(odd))
+    assert barriers_of([*odd, Version(row, T0, one)]) == (RegionBarriers("f00", "t", (Barrier(1, T0),)),)
+
+
 # beside the queues
 
 

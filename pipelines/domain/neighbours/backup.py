@@ -12,7 +12,7 @@ from pipelines.domain.json_form import Form
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import MAX_LONG
 from pipelines.domain.settings import HOUR_MS
-from pipelines.domain.snapshot import Backup, format_instant, parse_instant
+from pipelines.domain.snapshot import Backup, format_instant, is_instant, parse_instant
 from pipelines.domain.zookeeper.wire import Value, message, number, signed, text
 
 BACKUP_TABLE = "backup:system"
@@ -168,6 +168,9 @@ def _parsed(info: Mapping[int, tuple[Value, ...]]) -> BackupSession:
     kind, name, root = number(info, _KIND) or 0, text(info, _ID), text(info, _ROOT)
     if not name or not root or started is None or state >= len(_STATES) or kind >= len(_KINDS):
         raise MalformedError("not a backup session of a form that is known")
+    started, completed = signed(started), signed(number(info, _COMPLETED) or 0) or None
+    if not is_instant(started) or not is_instant(completed or 0):
+        raise MalformedError(f"no times of a backup session: {started} ms, {completed} ms")
     rolled = [
         (table, address.lower(), timestamp)
         for table, servers in _entries(info.get(_TABLES, ()))
@@ -178,8 +181,8 @@ def _parsed(info: Mapping[int, tuple[Value, ...]]) -> BackupSession:
         root=root,
         kind=_KINDS[kind],
         state=_STATES[state],
-        started_at=signed(started),
-        completed_at=signed(number(info, _COMPLETED) or 0) or None,
+        started_at=started,
+        completed_at=completed,
         tables=dict(sorted((table, timestamp) for table, _, timestamp in rolled)),
         boundaries=smallest((address, timestamp) for _, address, timestamp in rolled),
     )
