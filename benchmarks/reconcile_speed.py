@@ -46,8 +46,9 @@ from pipelines.domain.settings import HOUR_MS
 from pipelines.domain.snapshot import parse_snapshot
 from pipelines.sources.snapshot_dir import SnapshotDirectories
 from pipelines.transforms.decision_frames import decision_frames
+from pipelines.transforms.lookup import DecisionFrames
 from pipelines.transforms.summary import answer_key, with_numbers
-from pipelines.transforms.verdicts import DecisionFrames, looked_up, with_answers
+from pipelines.transforms.verdicts import looked_up, with_answers
 from pipelines.use_cases.reconcile_cases import Case, cases
 from tests.cluster.hbase import Cell, HBaseCluster, start_hbase_jvm
 from tests.cluster.hdfs import HdfsCluster
@@ -160,7 +161,6 @@ def _hbase_deletes(names: DataFrame, frames: DecisionFrames) -> int:
 def _by_reason(files: DataFrame, frames: DecisionFrames) -> dict[str, int]:
     found = looked_up(files, frames)
     by_bucket = with_numbers(found.groupBy(answer_key(found).alias("key")).agg(F.count(F.lit(1)).alias("files")))
-    by_bucket = by_bucket.withColumn("cluster", F.lit(CLUSTER))
     counts: dict[str, int] = {}
     for row in with_answers(by_bucket, frames).select("reason", "files").collect():
         counts[row["reason"]] = counts.get(row["reason"], 0) + row["files"]

@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
+from pipelines.transforms.columns import with_in_turn
 from pipelines.transforms.local_frames import local_frame
-from pipelines.transforms.wal_names import ARCHIVE, WAL_NAME_REGEX, ascii_lower, is_meta_wal, name, with_own_server
+from pipelines.transforms.wal_names import ARCHIVE, WAL_NAME_REGEX, ascii_lower, is_meta_wal, name, own_server
 
 LIVE = "WALs/"
 _SERVERS = StructType([StructField("own_server", StringType())])
@@ -45,7 +46,7 @@ def archived_of(files: DataFrame, servers: Collection[str]) -> DataFrame:
     )
     wanted = local_frame(files.sparkSession, [(server,) for server in sorted(servers)], _SERVERS)
     return (
-        with_own_server(wals, F.lit(True))
+        with_in_turn(wals, own_server(F.lit(True)))
         .join(F.broadcast(wanted), "own_server", "left_semi")
         .filter(~of_table)
         .groupBy("own_server")

@@ -13,8 +13,8 @@ from pipelines.domain.server_names import MAX_LONG
 from pipelines.domain.verdict import Holder
 from pipelines.domain.wal_names import META_SUFFIX, encode_prefix, is_replication_table_group, parse_wal_name
 from pipelines.transforms.local_frames import local_frame
+from pipelines.transforms.lookup import DecisionFrames, start_column
 from pipelines.transforms.queued_names import named_frames
-from pipelines.transforms.verdicts import DecisionFrames, start_column
 from schemas.wal_verdicts import BLOCKING
 
 _SERVER_HERE = "\0"

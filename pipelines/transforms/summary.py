@@ -5,7 +5,8 @@ from pyspark.sql import functions as F
 
 from pipelines.domain.sync_replication.remote_wals import REMOTE_WALS
 from pipelines.domain.totals import BucketTotal
-from pipelines.transforms.verdicts import EARLY_REASONS, DecisionFrames, with_answers
+from pipelines.transforms.lookup import DecisionFrames
+from pipelines.transforms.verdicts import EARLY_REASONS, with_answers
 
 # an empty element, `.` or `..`; a control character or line end
 EMPTY_OR_DOTS_OR_CONTROL = r"(?:^|/)\.{0,2}(?:/|\z)|[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}]"
@@ -66,13 +67,12 @@ def with_numbers(sums: DataFrame) -> DataFrame:
     """The columns that `key` stands for, in its place."""
     early = F.expr(f"CAST((key div 2) % {_REASONS} AS INT)")
     bucket = F.expr(f"CAST(key div {2 * _REASONS} AS INT)")
-    return sums.withColumns(
-        {
-            "archived": F.col("key") % 2 == 1,
-            "early": F.when(early > 0, early - 1),
-            "bucket": F.when(bucket > 0, bucket - 1),
-        }
-    ).drop("key")
+    return sums.select(
+        *(name for name in sums.columns if name != "key"),
+        (F.col("key") % 2 == 1).alias("archived"),
+        F.when(early > 0, early - 1).alias("early"),
+        F.when(bucket > 0, bucket - 1).alias("bucket"),
+    )
 
 
 def bad_path() -> Column:

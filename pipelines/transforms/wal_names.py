@@ -136,11 +136,14 @@ def is_meta_wal() -> Column:
     return F.col("path").endswith(META_SUFFIX)
 
 
-def with_own_server(files: DataFrame, wanted: Column, otherwise: Column | None = None) -> DataFrame:
-    """Add `own_server`: `host,port,startcode` at the start of the decoded name, host lower-cased.
+def own_server(wanted: Column, otherwise: Column | None = None) -> dict[str, Column]:
+    """`own_server`, and the columns that it takes in turn: `host,port,startcode` at the start of the decoded name.
 
-    NULL where HBase throws, and `otherwise` where `wanted` is false, for it is the dearest part of a name. Needs
-    `wal_group`, which holds all of the name that can be encoded.
+    The host is lower-cased; NULL where HBase throws, and `otherwise` where `wanted` is false, for it is the dearest
+    part of a name. Needs `wal_group`, which holds all of the name that can be encoded.
+
+    Returns:
+        For `pipelines.transforms.columns.with_in_turn`.
     """
     group = F.col("wal_group")
     parsed = F.when(F.col("_ordinary") != group, ascii_lower(F.col("_ordinary"))).when(
@@ -149,17 +152,14 @@ def with_own_server(files: DataFrame, wanted: Column, otherwise: Column | None =
             ",", ascii_lower(F.col("_host")), F.col("_port").cast("string"), F.col("_startcode").cast("string")
         ),
     )
-    return with_in_turn(
-        files,
-        {
-            "_ordinary": F.when(wanted, F.regexp_replace("wal_group", ORDINARY_SERVER_REGEX, "$1,$2,$3")),
-            "_decoded": F.when(
-                wanted & (F.col("_ordinary") == group) & ~group.rlike(BAD_ESCAPE_REGEX), F.try_url_decode("wal_group")
-            ),
-            "_server": F.regexp_extract("_decoded", SERVER_REGEX, 0),
-            "_host": F.regexp_replace(F.substring_index("_server", ",", 1), r"^\[(.*)\]\z", "$1"),
-            "_port": F.split_part(F.col("_server"), F.lit(","), F.lit(2)).try_cast("int"),
-            "_startcode": F.split_part(F.col("_server"), F.lit(","), F.lit(3)).try_cast("bigint"),
-            "own_server": parsed if otherwise is None else F.when(wanted, parsed).otherwise(otherwise),
-        },
-    )
+    return {
+        "_ordinary": F.when(wanted, F.regexp_replace("wal_group", ORDINARY_SERVER_REGEX, "$1,$2,$3")),
+        "_decoded": F.when(
+            wanted & (F.col("_ordinary") == group) & ~group.rlike(BAD_ESCAPE_REGEX), F.try_url_decode("wal_group")
+        ),
+        "_server": F.regexp_extract("_decoded", SERVER_REGEX, 0),
+        "_host": F.regexp_replace(F.substring_index("_server", ",", 1), r"^\[(.*)\]\z", "$1"),
+        "_port": F.split_part(F.col("_server"), F.lit(","), F.lit(2)).try_cast("int"),
+        "_startcode": F.split_part(F.col("_server"), F.lit(","), F.lit(3)).try_cast("bigint"),
+        "own_server": parsed if otherwise is None else F.when(wanted, parsed).otherwise(otherwise),
+    }

@@ -18,7 +18,8 @@ from pipelines.domain.totals import BucketTotal
 from pipelines.ports_reconcile import ListRequest, StagedLists
 from pipelines.transforms import summary, tables
 from pipelines.transforms.decision_frames import decision_frames
-from pipelines.transforms.verdicts import DecisionFrames, looked_up, with_answers
+from pipelines.transforms.lookup import DecisionFrames
+from pipelines.transforms.verdicts import looked_up, with_answers
 from pipelines.use_cases.reconcile_cases import NIGHTLY, Case, untrusted_totals
 from pipelines.use_cases.reconcile_request import ReconcilePorts, ReconcileRequest
 from pipelines.use_cases.reconcile_rows import (
