@@ -82,13 +82,16 @@ def with_group_and_timestamp(files: DataFrame, known: Column) -> DataFrame:
     """
     cut = F.col("cut_timestamp").isNotNull()
     size = F.octet_length("_name") - (F.octet_length("path") - F.col("_size")) - _TAIL
+    flat = (F.col("flat_group") != F.lit("")) & ~F.col("flat_group").contains("/")
     return with_in_turn(
         files,
         {
-            "_name": F.when(~known, name()),
-            "other_group": F.when(
-                cut & (size > 0), F.substring(F.col("_name").cast("binary"), F.lit(1), size).cast("string")
-            ).when(~cut, F.nullif(F.regexp_extract("_name", WAL_NAME_REGEX, 1), F.lit(""))),
+            # a group of its own, only not of the table: nothing to take apart
+            "_flat": F.coalesce(~known & flat, F.lit(False)),
+            "_name": F.when(~known & ~F.col("_flat"), name()),
+            "other_group": F.when(F.col("_flat"), F.col("flat_group"))
+            .when(cut & (size > 0), F.substring(F.col("_name").cast("binary"), F.lit(1), size).cast("string"))
+            .when(~cut, F.nullif(F.regexp_extract("_name", WAL_NAME_REGEX, 1), F.lit(""))),
             "wal_timestamp": F.when(known, F.col("cut_timestamp"))
             .when(F.col("other_group").isNull(), F.lit(None).cast("bigint"))
             .when(cut, F.col("cut_timestamp"))

@@ -1,4 +1,4 @@
-"""Nights of the DAG with the true spark-submit.sh, on the small cluster laid out on disk: good, refused, failed."""
+"""Nights of the DAG with the true spark-submit.sh, on the small cluster laid out on disk."""
 
 import json
 import time
@@ -86,12 +86,30 @@ def wals(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
 
 
-def test_a_good_a_refused_and_a_failed_night(world: World) -> None:
-    tonight = datetime.now(timezone.utc).replace(microsecond=0)  # noqa: TID251
-    left = a_good_night_moves_what_its_list_says_and_nothing_else(world, tonight)
-    a_refused_night_stops_before_any_clean(world, tonight + timedelta(days=1))
-    a_failed_night_tries_again_and_stops(world, tonight + timedelta(days=2))
+def test_a_good_and_a_refused_night(world: World) -> None:
+    left = a_good_night_moves_what_its_list_says_and_nothing_else(world, tonight())
+    a_refused_night_stops_before_any_clean(world, tonight() + timedelta(days=1))
     assert wals(world.root / "oldWALs") == left
+
+
+@pytest.mark.deep
+def test_a_failed_night_tries_again_and_stops(world: World) -> None:
+    membership, date = world.made.snapshot.membership, tonight()
+    assert membership is not None
+    before = wals(world.root / "oldWALs")
+    headless = small_cluster.with_snapshot(world.made, membership=replace(membership, active_master=None))
+    write_answers(headless, world.folder / "live")
+    night, log = world.night(date)
+    assert night.state == "failed"
+    assert (night.states("capture"), night.tries("capture")) == (["failed"], [2]), log[-6000:]
+    assert (night.states("reconcile"), night.states("night.clean")) == (["failed"], ["upstream_failed"])
+    assert "capture ended with exit code 4: " in log
+    assert "has no active master" in log
+    assert wals(world.root / "oldWALs") == before
+
+
+def tonight() -> datetime:
+    return datetime.now(timezone.utc).replace(microsecond=0)  # noqa: TID251
 
 
 def a_good_night_moves_what_its_list_says_and_nothing_else(world: World, date: datetime) -> set[str]:
@@ -122,20 +140,6 @@ def a_refused_night_stops_before_any_clean(world: World, date: datetime) -> None
     assert "reconcile refused every cluster; prod: refused: " in log
     assert "malformed queue row" in log
     assert not (world.folder / "lists" / world.cluster / night_id(date)).exists()
-    write_answers(world.made, world.folder / "live")
-
-
-def a_failed_night_tries_again_and_stops(world: World, date: datetime) -> None:
-    membership = world.made.snapshot.membership
-    assert membership is not None
-    headless = small_cluster.with_snapshot(world.made, membership=replace(membership, active_master=None))
-    write_answers(headless, world.folder / "live")
-    night, log = world.night(date)
-    assert night.state == "failed"
-    assert (night.states("capture"), night.tries("capture")) == (["failed"], [2]), log[-6000:]
-    assert (night.states("reconcile"), night.states("night.clean")) == (["failed"], ["upstream_failed"])
-    assert "capture ended with exit code 4: " in log
-    assert "has no active master" in log
 
 
 def names_on_list(folder: Path) -> set[str]:

@@ -107,6 +107,7 @@ def test_delta_in_the_session_that_the_defaults_describe(submit: Submitter, tmp_
     assert list(here.iterdir()) == []  # and leaves nothing behind
 
 
+@pytest.mark.deep
 def test_executors_in_other_processes_take_the_shipped_jars(submit: Submitter, tmp_path: Path) -> None:
     arguments = "--master local-cluster[2,1,1024] --conf spark.driver.memory=1g"
     done = submit(

@@ -54,6 +54,7 @@ def test_driver_on_the_cluster(
     assert [str(status.getPath()) for status in files if "walsafe" in str(status.getPath())] == []  # read and removed
 
 
+@pytest.mark.deep
 def test_result_where_the_user_wants_it(
     submit: Submitter, yarn: YarnCluster, hdfs_cluster: HdfsCluster, conf_dir: Path
 ) -> None:

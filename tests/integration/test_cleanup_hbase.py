@@ -133,7 +133,7 @@ def opened(
     return of
 
 
-@pytest.mark.parametrize("files", ["hadoop", "webhdfs"])
+@pytest.mark.parametrize("files", [pytest.param("hadoop", marks=pytest.mark.deep), "webhdfs"])
 def test_every_row_arrives_after_a_clean_up(
     opened: Callable[..., RealLab], peer_cluster: HBaseCluster, files: str
 ) -> None:

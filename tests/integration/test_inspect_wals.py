@@ -40,7 +40,7 @@ FORMS = {
     "tags": {**COMPRESSED, TAGS: "true", VALUES: "false"},
     "gz": {**COMPRESSED, TAGS: "true", VALUES: "true"},
 }
-ENTRIES = 1_500
+ENTRIES = 500
 GZIP_REST = 9
 """Bytes of a compressed value that HBase does not need to inflate it: it takes an entry for whole without them."""
 ALL, SOME = "inspect_all", "inspect_some"

@@ -33,13 +33,19 @@ class Mortal(Lab):
         assert done.returncode == -signal.SIGKILL, done.stderr
         time.sleep(LEASE_S)
 
-    def killed(self, name: str, *, execute: bool = False) -> None:
+    def killed(self, job: str, name: str) -> None:
         """The job here, until it raises what nothing catches."""
         self.changed = lambda ports: cut(ports, name, raise_killed)
         with pytest.raises(Killed):
-            self.clean(execute=execute, resume=not execute)
+            self.run(job)
         self.changed = lambda ports: ports
         time.sleep(LEASE_S)
+
+    def run(self, job: str) -> None:
+        if job == "purge":
+            self.purge(execute=True, before_grace=WORDS)
+        else:
+            self.clean(execute=job == "clean", resume=job == "resume")
 
     def open_intents(self) -> int:
         audit = LakeAudit(self.spark, self.lake, self.clock, "me", "here")
@@ -60,11 +66,7 @@ def lab(night_over: NightOver) -> Mortal:
 def test_what_was_archived_before_the_purge_died_is_told_as_archived(night_over: NightOver, tmp_path: Path) -> None:
     lab = night_over.lab(Mortal, {"lease": f"{LEASE_S}s", "archive": f"file:{tmp_path}/archive"})
     assert lab.clean(execute=True).exit_code == 0
-    lab.changed = lambda ports: cut(ports, "deleted", raise_killed)
-    with pytest.raises(Killed):
-        lab.purge(execute=True, before_grace=WORDS)
-    lab.changed = lambda ports: ports
-    time.sleep(LEASE_S)
+    lab.killed("purge", "deleted")
     assert lab.open_intents() == 2
     assert lab.purge(execute=True, before_grace=WORDS).exit_code == 0
     told = {one["path"]: one for one in lab.rows("deletions", "phase = 'OUTCOME' AND action = 'PURGE'")}
@@ -83,21 +85,25 @@ def everything(lab: Mortal, start: set[str], moved: int) -> None:
     assert set(lab.resting()) <= {one["path"] for one in lab.rows("deletions", "phase = 'INTENT'")}
 
 
-def test_one_list_and_six_deaths(lab: Mortal) -> None:
-    """Batches of two: the list's four files are moved one, two and one at a time, each time by a job that dies."""
-    start = lab.home()
+@pytest.mark.parametrize("others", ["killed", pytest.param("sigkilled", marks=pytest.mark.deep)])
+def test_one_list_and_six_deaths(lab: Mortal, others: str) -> None:
+    """Batches of two: the list's four files are moved one, two and one at a time, each time by a job that dies.
+
+    The first by a true SIGKILL, the others as told.
+    """
+    start, dies = lab.home(), getattr(lab, others)
     lab.sigkilled("clean", "half of a batch")
     everything(lab, start, 1)
     assert lab.open_intents() == 2
-    lab.killed("run taken")
+    dies("resume", "run taken")
     everything(lab, start, 1)
     assert list(lab.resting().values()) == [f".at-work-0000000002-{RUN}"]
-    lab.killed("intended")
+    dies("resume", "intended")
     everything(lab, start, 1)
-    lab.sigkilled("resume", "moved")
+    dies("resume", "moved")
     everything(lab, start, 3)
     assert lab.open_intents() == 2, "what earlier jobs had begun was settled, what this one began is open"
-    lab.killed("about to end")
+    dies("resume", "about to end")
     everything(lab, start, 4)
     assert lab.statuses("CLEAN") == ["STARTED"] * 5, "the dead write no ending"
     last = lab.clean(resume=True)
@@ -108,7 +114,7 @@ def test_one_list_and_six_deaths(lab: Mortal) -> None:
     assert lab.outcomes() == dict.fromkeys(moved, "MOVED")
     assert lab.open_intents() == 0
 
-    lab.sigkilled("purge", "deleted")
+    dies("purge", "deleted")
     assert lab.home() | set(lab.resting()) < start
     assert (len(lab.resting()), lab.open_intents()) == (2, 2)
     assert set(lab.outcomes().values()) == {"MOVED"}

@@ -20,6 +20,21 @@ SCOPES: dict[str, Scope] = {
         Scope("crash", (_BEHIND, _LIVE), rolls=False),
         Scope("two-peers", (_BEHIND, ServerPlan(2, row=0)), peers=(True, True), rolls=False, ships=False),
         Scope(
+            "two-peers-three-servers",
+            (_BEHIND, ServerPlan(2, row=0), ServerPlan(3, row=0)),
+            peers=(True, True),
+            rolls=False,
+            ships=False,
+        ),
+        Scope(
+            "two-peers-two-crashes",
+            (_BEHIND, ServerPlan(2, row=0)),
+            peers=(True, True),
+            crashes=2,
+            rolls=False,
+            ships=False,
+        ),
+        Scope(
             "two-crashes",
             (_BEHIND, ServerPlan(2, row=0), ServerPlan(3, row=0)),
             crashes=2,
