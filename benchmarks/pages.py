@@ -25,6 +25,8 @@ The first seconds are the same for any size (a cold JVM, tables that do not exis
 the last column: the files between two sizes by the seconds between them.
 """
 
+_FLAT_WITHIN = 0.2
+
 
 def page(folder: Path = RESULTS) -> str:
     """The text of docs/benchmarks.md."""
@@ -70,7 +72,17 @@ def sizes(run: Run) -> str:
         per_second = f"{job.files / job.seconds:,.0f}"
         paused = f"{job.gc_seconds:.1f} s"
         rows.append((f"{job.files:,}", f"{job.seconds:.1f}", per_second, memory(job), paused, added))
-    return f"{markdown(rows)}\n\nThe heap is {jobs[0].heap} for all of them.\n{FLAT}".rstrip()
+    return f"{markdown(rows)}\n\nThe heap is {jobs[0].heap} for all of them.\n{FLAT}{_flat(jobs)}".rstrip()
+
+
+def _flat(jobs: Sequence[JobSpeed]) -> str:
+    """How the last step compares with the one before it."""
+    if len(jobs) < 3 or not jobs[-3].seconds < jobs[-2].seconds < jobs[-1].seconds:
+        return ""
+    before, last = marginal(jobs[-3], jobs[-2]), marginal(jobs[-2], jobs[-1])
+    less = 1 - last / before
+    told = f"{less:.1%} fewer" if less > 0 else f"{-less:.1%} more"
+    return f"In its last step {told} files/s than in the one before; the goal is to be within {_FLAT_WITHIN:.0%}.\n"
 
 
 def _added(smaller: JobSpeed | None, larger: JobSpeed) -> str:

@@ -89,6 +89,19 @@ def test_the_marginal_speed_leaves_the_start_out() -> None:
     assert "| 40.0 | 25,000 |" in shown
     assert "| 60,000 | heap in use 100 MiB;" in shown.replace("50.0 | ", "")
     assert "| 200,000 |" in shown
+    assert "the goal is" not in shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    # 200,000 files/s were added before; two million more in these seconds
+    [(12.5, "In its last step 20.0% fewer files/s"), (8.0, "In its last step 25.0% more files/s"), (0.0, None)],
+)
+def test_how_flat_it_is_stands_beside_the_goal(seconds: float, told: str | None) -> None:
+    jobs = (job(1_000_000, 40.0), job(3_000_000, 50.0), job(5_000_000, 50.0 + seconds))
+    shown = sizes(replace(RUN, points=tuple(asdict(one) for one in jobs)))
+    assert told is None or told in shown
+    assert shown.endswith("the goal is to be within 20%.") == (told is not None)
 
 
 def test_history_is_told_without_the_night_that_makes_the_tables() -> None:
