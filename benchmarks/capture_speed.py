@@ -35,7 +35,7 @@ from benchmarks.bench import (
     shape,
 )
 from benchmarks.hdfs_files import make_files
-from benchmarks.records import RESULTS, add, begin
+from benchmarks.records import RESULTS, add, begin, folder
 from jobs.capture import capture_cluster
 from jobs.config import load_config
 from jobs.context import JobContext
@@ -182,7 +182,7 @@ def main() -> None:
     parser.add_argument("--source", choices=SOURCES, default="hadoop")
     parser.add_argument("--files", type=int, default=1_000_000, help="files under oldWALs (default: 1,000,000)")
     parser.add_argument("--heap", default=HEAP, help=f"the driver's heap, fixed (default: {HEAP})")
-    parser.add_argument("--work", type=Path, help="parent of the scratch directory (default: TMPDIR)")
+    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     run = begin(__file__, sys.argv[1:])

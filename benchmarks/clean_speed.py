@@ -29,6 +29,7 @@ from pyspark.sql import SparkSession
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.hdfs_files import make_files
+from benchmarks.records import folder
 from jobs.capture import capture_cluster
 from jobs.config import load_config
 from jobs.context import JobContext
@@ -174,7 +175,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=100_000, help="files under oldWALs (default: 100,000)")
     parser.add_argument("--webhdfs", action="store_true", help="move and delete through WebHDFS")
-    parser.add_argument("--work", type=Path, help="parent of the scratch directory (default: TMPDIR)")
+    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
     args = parser.parse_args()
     print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before it began")
     with tempfile.TemporaryDirectory(prefix="walsafe-clean-", dir=args.work) as scratch:

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import SERVERS, say, shape
 from benchmarks.generate import write
-from benchmarks.records import RESULTS, add, begin
+from benchmarks.records import RESULTS, add, begin, folder
 from pipelines.simulate.large import Shape
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -164,7 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=1000, help="files under oldWALs (default: 1,000)")
     parser.add_argument("--nights", type=int, default=3, help="nights, a command each (default: 3)")
-    parser.add_argument("--work", type=Path, help="parent of the scratch directory (default: TMPDIR)")
+    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     run = begin(__file__, sys.argv[1:])

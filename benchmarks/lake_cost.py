@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import At, bytes_below, make_snapshot, reconcile
-from benchmarks.records import RESULTS, add, begin
+from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.year import year
 from jobs.config import Config
 from jobs.context import JobContext
@@ -123,7 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=200_000, help="files under oldWALs (default: 200,000)")
     parser.add_argument("--nights", type=int, default=12, help="nights (default: 12)")
-    parser.add_argument("--work", type=Path, help="parent of the scratch directory (default: TMPDIR)")
+    parser.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     args = parser.parse_args()
     if args.nights < 5:

@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import CLUSTER, HEAP, NOW, At, alone, job_speed, make_snapshot, session
 from benchmarks.polars_yardstick import PolarsDecision
-from benchmarks.records import RESULTS, Run, add, begin
+from benchmarks.records import RESULTS, Run, add, begin, folder
 from benchmarks.speed_report import CleanerSpeed, DecisionSpeed, Speed, table
 from benchmarks.yardsticks import DuckDbDecision, rows_of, warm_seconds
 from jobs.config import Config
@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=1_000_000, help="files under oldWALs (default: 1,000,000)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results (default: benchmarks/results)")
     parser.add_argument(
-        "--work", type=Path, help="parent of the scratch directory: some 350 bytes a file (default: TMPDIR)"
+        "--work", type=folder, help="parent of the scratch directory: some 350 bytes a file (default: TMPDIR)"
     )
     args = parser.parse_args()
     if args.files < 10_000:

@@ -83,3 +83,10 @@ def newest_of_each(benchmark: str, folder: Path = RESULTS) -> list[Run]:
     """The last run of each command that a file tells of, newest first."""
     latest = {run.command: run for run in recorded(benchmark, folder)}
     return sorted(latest.values(), key=lambda run: run.began, reverse=True)
+
+
+def folder(text: str) -> Path:
+    """A folder of the command line, made where there is none."""
+    path = Path(text)
+    path.mkdir(parents=True, exist_ok=True)
+    return path

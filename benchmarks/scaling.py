@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench import HEAP, Ran, alone, bytes_below, job_speed, make_snapshot, reconcile, say, session, shape
 from benchmarks.generate import write
-from benchmarks.records import RESULTS, Run, add, begin
+from benchmarks.records import RESULTS, Run, add, begin, folder
 from pipelines.simulate.large import fleet
 
 
@@ -89,7 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--heap", default=HEAP, help=f"the driver's heap, fixed (default: {HEAP})")
-    common.add_argument("--work", type=Path, help="parent of the scratch directory (default: TMPDIR)")
+    common.add_argument("--work", type=folder, help="parent of the scratch directory (default: TMPDIR)")
     common.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     commands = parser.add_subparsers(required=True)
     growing = commands.add_parser("sizes", parents=[common], help="the same job over ever more files")

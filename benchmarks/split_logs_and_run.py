@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import rocksdict
 
-from benchmarks.records import RESULTS, add, begin
+from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.split_pages import DecodeSpeed, SplitPoint, SplitSpeed, as_point, split_tables
 from pipelines.partition_split.domain.keys import encode_key, key_hash
 from pipelines.partition_split.domain.offline.plan import Counts, Rules, Source
@@ -122,7 +122,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mib", type=int, default=64, help="size of each log")
     parser.add_argument("--keys", type=int, default=1_000_000, help="rows of the replica")
-    parser.add_argument("--work", type=Path, help="parent of the scratch directory: 500 bytes a key (default: TMPDIR)")
+    parser.add_argument(
+        "--work", type=folder, help="parent of the scratch directory: 500 bytes a key (default: TMPDIR)"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     arguments = parser.parse_args()
     run = begin(__file__, sys.argv[1:])

@@ -28,7 +28,7 @@ from awscrt.checksums import crc64nvme
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.records import RESULTS, add, begin
+from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.split_pages import HashSpeed, SplitPoint, VerifySpeed, as_point, split_tables
 from jobs.session import local_session
 from pipelines.partition_split.domain.crc64 import TABLE
@@ -150,7 +150,9 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=1_000_000, help="to hash; default: 1,000,000")
     parser.add_argument("--rows", type=int, default=10_000_000, help="of each copy; default: 10,000,000")
     parser.add_argument("--cores", type=int, default=2, help="of the session; default: 2")
-    parser.add_argument("--work", type=Path, help="parent of the scratch directory: 600 bytes a row (default: TMPDIR)")
+    parser.add_argument(
+        "--work", type=folder, help="parent of the scratch directory: 600 bytes a row (default: TMPDIR)"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     options = parser.parse_args()
     run = begin(__file__, sys.argv[1:])
