@@ -114,7 +114,11 @@ class LsText:
         progress.end()
 
     def directories(self, lines: Iterable[tuple[int, str]]) -> tuple[WalDirectory, ...]:
-        """The directories below `WALs/`, from a text of `hdfs dfs -ls -R <wal_root>/WALs`."""
+        """The directories below `WALs/`, from a text of `hdfs dfs -ls -R <wal_root>/WALs`.
+
+        Raises:
+            UsageError: as `listed`; or a file without its directory, which proves that a server lives.
+        """
         top = LIVE_DIRECTORIES[0]
         times: dict[ServerName, int] = {}
         entries: dict[ServerName, int] = {}
@@ -127,6 +131,10 @@ class LsText:
                 times[server] = max(times.get(server, 0), file.modification_time)
             elif len(parts) == 3:
                 entries[server] = entries.get(server, 0) + 1
+        for server in sorted(entries.keys() - times.keys()):
+            raise UsageError(
+                f"{self._name}: files below {top}/{server}, but no line of that directory; list {top} whole"
+            )
         return tuple(WalDirectory(server, entries.get(server, 0), times[server]) for server in sorted(times))
 
 

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +86,37 @@ def wals(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
 
 
-def test_a_good_and_a_refused_night(world: World) -> None:
-    left = a_good_night_moves_what_its_list_says_and_nothing_else(world, tonight())
-    a_refused_night_stops_before_any_clean(world, tonight() + timedelta(days=1))
-    assert wals(world.root / "oldWALs") == left
+def test_a_good_night_moves_what_its_list_says_and_nothing_else(world: World) -> None:
+    date = tonight()
+    before = wals(world.root / "oldWALs")
+    night, log = world.night(date)
+    assert night.state == "success", log[-6000:]
+    assert {one["state"] for one in night.tasks} == {"success"}
+
+    clean = world.answer(date, f"{world.cluster}/clean")
+    listed = names_on_list(world.folder / "lists" / world.cluster / night_id(date))
+    assert (clean["status"], clean["done_files"]) == ("DONE", len(listed))
+    assert len(listed) == 4
+    left = wals(world.root / "oldWALs")
+    assert before - left == listed
+    rows = DeltaTable(str(world.folder / "lake" / "deletions")).to_pandas()
+    assert set(rows.loc[rows["outcome"] == "MOVED", "path"].str.rsplit("/", n=1).str[-1]) == listed
+    assert world.answer(date, f"{world.cluster}/purge")["runs"][0]["status"] == "WAITING"
+
+
+@pytest.mark.deep
+def test_a_refused_night_stops_before_any_clean(world: World) -> None:
+    date, before = tonight(), wals(world.root / "oldWALs")
+    seeds_form = small_cluster.row("1-not a server", "group", "wal.1", 0)
+    write_answers(small_cluster.with_cells(world.made, seeds_form), world.folder / "live")
+    night, log = world.night(date)
+    assert night.state == "failed"
+    assert (night.states("capture"), night.states("reconcile")) == (["success"], ["failed"])
+    assert (night.tries("reconcile"), night.states("night.clean")) == ([1], ["upstream_failed"])
+    assert "reconcile refused every cluster; prod: refused: " in log
+    assert "malformed queue row" in log
+    assert not (world.folder / "lists" / world.cluster / night_id(date)).exists()
+    assert wals(world.root / "oldWALs") == before
 
 
 @pytest.mark.deep
@@ -110,36 +137,6 @@ def test_a_failed_night_tries_again_and_stops(world: World) -> None:
 
 def tonight() -> datetime:
     return datetime.now(timezone.utc).replace(microsecond=0)  # noqa: TID251
-
-
-def a_good_night_moves_what_its_list_says_and_nothing_else(world: World, date: datetime) -> set[str]:
-    before = wals(world.root / "oldWALs")
-    night, log = world.night(date)
-    assert night.state == "success", log[-6000:]
-    assert {one["state"] for one in night.tasks} == {"success"}
-
-    clean = world.answer(date, f"{world.cluster}/clean")
-    listed = names_on_list(world.folder / "lists" / world.cluster / night_id(date))
-    assert (clean["status"], clean["done_files"]) == ("DONE", len(listed))
-    assert len(listed) == 4
-    left = wals(world.root / "oldWALs")
-    assert before - left == listed
-    rows = DeltaTable(str(world.folder / "lake" / "deletions")).to_pandas()
-    assert set(rows.loc[rows["outcome"] == "MOVED", "path"].str.rsplit("/", n=1).str[-1]) == listed
-    assert world.answer(date, f"{world.cluster}/purge")["runs"][0]["status"] == "WAITING"
-    return left
-
-
-def a_refused_night_stops_before_any_clean(world: World, date: datetime) -> None:
-    seeds_form = small_cluster.row("1-not a server", "group", "wal.1", 0)
-    write_answers(small_cluster.with_cells(world.made, seeds_form), world.folder / "live")
-    night, log = world.night(date)
-    assert night.state == "failed"
-    assert (night.states("capture"), night.states("reconcile")) == (["success"], ["failed"])
-    assert (night.tries("reconcile"), night.states("night.clean")) == ([1], ["upstream_failed"])
-    assert "reconcile refused every cluster; prod: refused: " in log
-    assert "malformed queue row" in log
-    assert not (world.folder / "lists" / world.cluster / night_id(date)).exists()
 
 
 def names_on_list(folder: Path) -> set[str]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from benchmarks.generate import write
+from pipelines.domain.settings import DAY_MS
 from pipelines.simulate.large import Shape, fleet
 from tests.e2e.submitter import Submitter, clean_environment
 
@@ -20,9 +21,9 @@ TABLES = ("wal_verdicts", "verdict_totals", "queue_offsets", "pinned_bytes", "fi
 MANY_SMALL_TASKS = "--conf spark.sql.files.minPartitionNum=12 --conf spark.sql.shuffle.partitions=5"
 
 
-def write_fleet(place: Path) -> Path:
-    """The fleet's snapshots, captured just now: not_after is by the real clock."""
-    now = time.time_ns() // 1_000_000 - 15 * 60_000
+def write_fleet(place: Path, days: int = 0) -> Path:
+    """The fleet's snapshots, captured just now, or so many days ago: not_after is by the real clock."""
+    now = time.time_ns() // 1_000_000 - 15 * 60_000 - days * DAY_MS
     for one in fleet(Shape("fleet", FILES, 30, 3, 2, 7, now), CLUSTERS, LARGEST):
         write(one, place / one.cluster, None)
     return place

@@ -1,5 +1,6 @@
 """One lake, and jobs of several living processes that write it in the same moments."""
 
+import json
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
@@ -8,70 +9,72 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from tests.e2e.same_night import FILES, in_order, list_files, night
+from tests.e2e.same_night import FILES, in_order, list_files, night, write_fleet
 from tests.e2e.submitter import Submitter, clean_environment
 
 pytestmark = pytest.mark.deep
 
 DONE, TRY_AGAIN = {0, 5}, 4
 SMALL = "--master local[1] --conf spark.driver.memory=1g"
+CONFIG = "cluster: any\nmaintain: {compact_from: 2, keep: {other_tables: 90d}}\n"
+RUNS = ("one", "two", "three", "four")
 
 
-def at_once(submit: Submitter, *jobs: Sequence[str]) -> list[tuple[int, str]]:
+def at_once(submit: Submitter, work: Path, *jobs: Sequence[str]) -> list[tuple[int, str]]:
     """Exit code and log of each job; all of them run beside each other."""
-    processes = [
-        subprocess.Popen(
-            submit.command(*job),
-            env={**clean_environment(), "SPARK_SUBMIT_ARGS": SMALL},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for job in jobs
-    ]
-    logs = [process.communicate(timeout=900)[1] for process in processes]
-    return [(process.returncode, log) for process, log in zip(processes, logs, strict=True)]
+    logs = [work / f"{number}.log" for number in range(len(jobs))]
+    processes = []
+    try:
+        for job, log in zip(jobs, logs, strict=True):
+            environment = {**clean_environment(), "SPARK_SUBMIT_ARGS": SMALL}
+            with log.open("w") as errors:
+                command = submit.command(*job)
+                processes.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=errors))
+        codes = [process.wait(timeout=900) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    return [(code, log.read_text()[-3000:]) for code, log in zip(codes, logs, strict=True)]
 
 
 def test_jobs_of_several_processes_lose_nothing_and_double_nothing(
     submit: Submitter, snapshots: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "events").mkdir()
+    (tmp_path / "c.yaml").write_text(CONFIG)
+    old = write_fleet(tmp_path / "old", days=2)
     lake = ["--lake", f"file:{tmp_path}/lake"]
-    reconcile = ["reconcile", "--fleet", f"file:{snapshots}", *lake, "--lists", f"file:{tmp_path}/lists", "--run-id"]
+    lists = [*lake, "--lists", f"file:{tmp_path}/lists", "--run-id"]
 
     # three that make the tables too: nothing is there yet
-    told = at_once(submit, [*reconcile, "one"], [*reconcile, "one"], [*reconcile, "two"])
+    replay = ["reconcile", "--fleet", f"file:{old}", *lists]
+    told = at_once(submit, tmp_path, [*replay, "one"], [*replay, "one"], [*replay, "two"])
     codes = [code for code, _ in told]
     assert set(codes) <= DONE | {TRY_AGAIN}, told
     assert codes[2] in DONE, told[2]
     assert set(codes[:2]) & DONE, told
-    alone = night(tmp_path).rows["wal_verdicts"].num_rows
-    assert alone == 2 * FILES
+    assert night(tmp_path).rows["wal_verdicts"].num_rows == 2 * FILES
 
-    # a night while the lake is put in order
-    (tmp_path / "c.yaml").write_text("cluster: any\nmaintain: {keep: {other_tables: 90d}}\n")
-    maintain = ["maintain", *lake, "--config", str(tmp_path / "c.yaml"), "--execute"]
-    told = at_once(submit, [*reconcile, "three"], maintain)
-    assert [code in DONE for code, _ in told] == [True, True], told
+    # two nights while what those left is merged
+    tonight, result = ["reconcile", "--fleet", f"file:{snapshots}", *lists], tmp_path / "maintain.json"
+    maintain = ["maintain", *lake, "--config", str(tmp_path / "c.yaml"), "--execute", "--result", str(result)]
+    told = at_once(submit, tmp_path, [*tonight, "three"], [*tonight, "four"], maintain)
+    assert [code in DONE for code, _ in told] == [True, True, True], told
+    (merged,) = (one["compacted"] for one in json.loads(result.read_text())["tables"] if one["table"] == "wal_verdicts")
+    assert merged["partitions"] > 0, merged
 
-    found = night(tmp_path)
-    verdicts = found.rows["wal_verdicts"]
-    assert Counter(verdicts["run_id"].to_pylist()) == dict.fromkeys(("one", "two", "three"), FILES)
+    verdicts = night(tmp_path).rows["wal_verdicts"]
+    assert Counter(verdicts["run_id"].to_pylist()) == dict.fromkeys(RUNS, FILES)
+    rows = {run: in_order(verdicts.filter([one == run for one in verdicts["run_id"].to_pylist()])) for run in RUNS}
     plain = [name for name in verdicts.schema.names if name not in {"run_id", "blocking"}]
-    nights = [
-        in_order(verdicts.filter([one == run for one in verdicts["run_id"].to_pylist()]).select(plain))
-        for run in ("one", "two", "three")
-    ]
-    assert nights[0].equals(nights[1])
-    assert nights[0].equals(nights[2])
+    assert rows["one"].select(plain).equals(rows["two"].select(plain))
+    assert rows["three"].select(plain).equals(rows["four"].select(plain))
     runs = DeltaTable(str(tmp_path / "lake" / "runs")).to_pyarrow_table().to_pylist()
     statuses = Counter((one["run_id"], one["status"]) for one in runs)
     clusters = len({one["cluster"] for one in runs})
-    assert statuses["two", "DONE"] == statuses["two", "STARTED"] == clusters
-    assert statuses["three", "DONE"] == statuses["three", "STARTED"] == clusters
+    for run in RUNS[1:]:
+        assert statuses[run, "DONE"] == statuses[run, "STARTED"] == clusters
     parts = {name: text for name, text in list_files(tmp_path / "lists") if "/part-" in name}
-    for run in ("two", "three"):
-        of_run = {name.replace(f"/{run}/", "/one/"): text for name, text in parts.items() if f"/{run}/" in name}
-        assert of_run == {name: text for name, text in parts.items() if "/one/" in name}
-    assert of_run
+    fours = {name.replace("/four/", "/three/"): text for name, text in parts.items() if "/four/" in name}
+    assert fours == {name: text for name, text in parts.items() if "/three/" in name}
+    assert fours

@@ -184,6 +184,7 @@ def test_a_table_that_lost_its_log_is_not_made_anew(spark: SparkSession, tmp_pat
         DeltaTables(spark, f"file:{tmp_path}").ensure((RUNS,))
 
 
+@pytest.mark.deep
 def test_runs_at_the_same_time_lose_nothing_and_double_nothing(desk: Desk) -> None:
     snapshot = desk.snapshot(small("busy"))
 

@@ -10,7 +10,8 @@ import pytest
 BENCHMARK = Path(__file__).parents[2] / "benchmarks/capture_speed.py"
 
 
-@pytest.mark.parametrize("source", [pytest.param("fsimage", marks=pytest.mark.deep), "ls"])
+@pytest.mark.deep
+@pytest.mark.parametrize("source", ["fsimage", "ls"])
 def test_it_captures_what_it_laid_out(source: str, tmp_path: Path) -> None:
     command = [sys.executable, BENCHMARK, "--source", source, "--files", "1000", "--work", tmp_path, "--out", tmp_path]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)

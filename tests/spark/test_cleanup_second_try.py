@@ -74,6 +74,7 @@ def overtaken(lab: Lab, at: str) -> None:
     lab.changed = changed
 
 
+@pytest.mark.deep
 def test_a_holder_that_slept_cannot_make_its_directory_anew_and_go_on(lab: Lab) -> None:
     before = lab.home()
     overtaken(lab, "make_directories")
@@ -86,6 +87,7 @@ def test_a_holder_that_slept_cannot_make_its_directory_anew_and_go_on(lab: Lab) 
     assert lab.home() == before
 
 
+@pytest.mark.deep
 def test_a_purge_that_slept_does_not_say_that_it_deleted(lab: Lab) -> None:
     """What it finds gone lies in the directory of the next holder."""
     assert lab.clean(execute=True).exit_code == 0

@@ -172,6 +172,7 @@ def test_an_output_directory_with_something_in_it_is_refused(outcome: Outcome, o
         demo.run(Namespace(out=str(out)), JobContext("demo", At(NOW), spark))
 
 
+@pytest.mark.deep
 def test_a_healthy_cluster_has_no_finding_and_exits_0_every_night(spark: SparkSession, tmp_path: Path) -> None:
     plan = healthy_plan(NOW)
     places = Places(f"file:{tmp_path}/lake", f"file:{tmp_path}/lists")

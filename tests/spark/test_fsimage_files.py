@@ -100,9 +100,13 @@ def test_the_corpus(spark: SparkSession, tmp_path: Path, entry: dict[str, Any]) 
 
 
 def outcome(image: FsimageFiles) -> list[list[Any]] | str:
-    """Path and length of every file, or the words of the refusal behind the name of the text."""
+    """Path, length and time of every file, or the words of the refusal behind the name of the text."""
     try:
-        return [[path, length] for one in image.files() for path, length in zip(one.paths, one.lengths, strict=True)]
+        return [
+            list(file)
+            for one in image.files()
+            for file in zip(one.paths, one.lengths, one.modification_times, strict=True)
+        ]
     except WalsafeError as error:
         return f"{type(error).__name__}: {str(error).partition('image.tsv')[2]}"
 

@@ -59,6 +59,7 @@ def test_the_example_of_split_audit_config(
     assert (code, capsys.readouterr().out) == (3, text_blocks("split-audit-config.md")[0])
 
 
+@pytest.mark.deep
 def test_every_mutant_is_seen_by_the_audits_that_should_see_it(spark: SparkSession, tmp_path: Path) -> None:
     cases = tables()["broken"]
     emitted = write_table(str(tmp_path / "broken"), [case.history for case in cases])

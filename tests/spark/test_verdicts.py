@@ -16,7 +16,7 @@ from pipelines.domain.decision_table import DecisionTable, decision_table
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import MAX_LONG, ServerName
 from pipelines.domain.settings import DAY_MS, Settings
-from pipelines.domain.snapshot import Membership
+from pipelines.domain.snapshot import Backup, Membership
 from pipelines.domain.verdict import ArchivedFile, decide
 from pipelines.domain.wal_names import parse_wal_name
 from pipelines.domain.zookeeper.name_table import name_table
@@ -138,6 +138,31 @@ def test_spark_says_what_the_rule_says(either: SparkSession) -> None:
     cases = drawn(150, derandomize=True) + drawn(50, derandomize=True, source=generated_cases())
     agree(either, cases[::2])
     agree(either, cases[1::2])
+
+
+def one_by_one(session: SparkSession, cases: list[ClusterCase]) -> None:
+    """Each cluster in a plan of its own, in which its scalars are literals: as it was drawn, or with a backup."""
+    for number, case in enumerate(cases):
+        agree(session, [case if number % 2 else with_backup(case, (None, NOW - DAY_MS, MAX_LONG)[number % 3])])
+
+
+def with_backup(case: ClusterCase, others: int | None) -> ClusterCase:
+    """The cluster with a backup of every other server."""
+    membership = case.snapshot.membership
+    assert membership is not None
+    addresses = sorted(server.address for server in membership.online | membership.crashing)[::2]
+    snapshot = replace(case.snapshot, backup=Backup(True, dict.fromkeys(addresses, NOW - DAY_MS), others))
+    return replace(case, snapshot=snapshot, settings=replace(case.settings, backup_enabled=None))
+
+
+def test_spark_says_what_the_rule_says_of_a_single_cluster(either: SparkSession) -> None:
+    one_by_one(either, drawn(8, derandomize=True, min_files=10))
+
+
+@pytest.mark.deep
+def test_spark_says_what_the_rule_says_of_many_single_clusters(either: SparkSession, record_property: Say) -> None:
+    record_property("seed", SEED)
+    one_by_one(either, drawn(120, malformed=True, min_files=10, by=seed(SEED)))
 
 
 def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(either: SparkSession) -> None:

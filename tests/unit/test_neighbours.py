@@ -224,7 +224,7 @@ def test_extras_are_read_as_they_were_written() -> None:
         st.sampled_from([RUNNING, COMPLETE]),
         st.integers(0, 4_000_000_000_000),
         st.none() | st.integers(0, 4_000_000_000_000),
-        *[st.dictionaries(st.text("ab:", min_size=1, max_size=3), st.integers(0, MAX_LONG), max_size=2)] * 2,
+        *[st.dictionaries(st.text("ab:", min_size=1, max_size=3), st.integers(0, 4_000_000_000_000), max_size=2)] * 2,
     )
 )
 def test_any_session_goes_there_and_back(one: BackupSession) -> None:

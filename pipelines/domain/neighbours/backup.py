@@ -126,7 +126,7 @@ def parse_session(form: Form) -> BackupSession:
 
     Raises:
         SnapshotError: it is not of that form.
-        MalformedError: an instant that is none.
+        MalformedError: an instant or a roll that is none.
     """
     completed = form.optional_text("completed_at")
     session = BackupSession(
@@ -136,8 +136,8 @@ def parse_session(form: Form) -> BackupSession:
         state=form.one_of("state", (RUNNING, COMPLETE)),
         started_at=parse_instant(form.text("started_at")),
         completed_at=None if completed is None else parse_instant(completed),
-        tables=_numbers(form.part("tables")),
-        boundaries=smallest((key.lower(), value) for key, value in _numbers(form.part("boundaries")).items()),
+        tables=_rolls(form.part("tables")),
+        boundaries=smallest((key.lower(), value) for key, value in _rolls(form.part("boundaries")).items()),
     )
     form.no_other_keys()
     return session
@@ -151,8 +151,12 @@ def smallest(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     return found
 
 
-def _numbers(form: Form) -> dict[str, int]:
-    return {name: form.integer(name) for name in form.names()}
+def _rolls(form: Form) -> dict[str, int]:
+    rolls = {name: form.integer(name) for name in form.names()}
+    for name, timestamp in rolls.items():
+        if not is_instant(timestamp):
+            raise MalformedError(f"{name}: a roll at no time that ever was: {timestamp}")
+    return rolls
 
 
 def _session(cell: Cell) -> BackupSession:
@@ -176,6 +180,8 @@ def _parsed(info: Mapping[int, tuple[Value, ...]]) -> BackupSession:
         for table, servers in _entries(info.get(_TABLES, ()))
         for address, timestamp in _timestamps(servers)
     ]
+    if not all(is_instant(timestamp) for _, _, timestamp in rolled):
+        raise MalformedError("a roll at no time that ever was")  # one far ahead would free whatever is there
     return BackupSession(
         backup_id=name,
         root=root,
