@@ -68,8 +68,8 @@ def read_barriers(client: HBaseClient) -> tuple[RegionBarriers, ...] | None:
 def barriers_of(versions: Iterable[Version]) -> tuple[RegionBarriers, ...]:
     """By region, in the order of rows; the rows of `hbase:meta` are names of regions.
 
-    What is no region, no sequence id or no time of these centuries is no barrier: HBase writes none such, and no file
-    is freed by any.
+    A row without a table or a region, and a value that is no sequence id or of no time of these centuries, are passed
+    over: HBase writes none such, and no file is freed by a barrier.
     """
     opened: dict[bytes, list[tuple[int, int]]] = {}
     for version in versions:
