@@ -136,11 +136,11 @@ def parse_session(form: Form) -> BackupSession:
         state=form.one_of("state", (RUNNING, COMPLETE)),
         started_at=parse_instant(form.text("started_at")),
         completed_at=None if completed is None else parse_instant(completed),
-        tables=_rolls(form.part("tables")),
-        boundaries=smallest((key.lower(), value) for key, value in _rolls(form.part("boundaries")).items()),
+        tables=_numbers(form.part("tables")),
+        boundaries=smallest((key.lower(), value) for key, value in _numbers(form.part("boundaries")).items()),
     )
     form.no_other_keys()
-    return session
+    return _of_real_times(session)
 
 
 def smallest(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
@@ -151,12 +151,20 @@ def smallest(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     return found
 
 
-def _rolls(form: Form) -> dict[str, int]:
-    rolls = {name: form.integer(name) for name in form.names()}
-    for name, timestamp in rolls.items():
-        if not is_instant(timestamp):
-            raise MalformedError(f"{name}: a roll at no time that ever was: {timestamp}")
-    return rolls
+def _numbers(form: Form) -> dict[str, int]:
+    return {name: form.integer(name) for name in form.names()}
+
+
+def _of_real_times(session: BackupSession) -> BackupSession:
+    """The session, if all its times are some: a roll far ahead would free whatever is there.
+
+    Of rolls the largest stand in `tables` and the smallest in `boundaries`, so none is left out.
+    """
+    started, completed = session.started_at, session.completed_at or 0
+    for time in (started, completed, *session.tables.values(), *session.boundaries.values()):
+        if not is_instant(time):
+            raise MalformedError(f"backup {session.backup_id} tells of no time that ever was: {time} ms")
+    return session
 
 
 def _session(cell: Cell) -> BackupSession:
@@ -172,26 +180,22 @@ def _parsed(info: Mapping[int, tuple[Value, ...]]) -> BackupSession:
     kind, name, root = number(info, _KIND) or 0, text(info, _ID), text(info, _ROOT)
     if not name or not root or started is None or state >= len(_STATES) or kind >= len(_KINDS):
         raise MalformedError("not a backup session of a form that is known")
-    started, completed = signed(started), signed(number(info, _COMPLETED) or 0) or None
-    if not is_instant(started) or not is_instant(completed or 0):
-        raise MalformedError(f"no times of a backup session: {started} ms, {completed} ms")
     rolled = [
         (table, address.lower(), timestamp)
         for table, servers in _entries(info.get(_TABLES, ()))
         for address, timestamp in _timestamps(servers)
     ]
-    if not all(is_instant(timestamp) for _, _, timestamp in rolled):
-        raise MalformedError("a roll at no time that ever was")  # one far ahead would free whatever is there
-    return BackupSession(
+    session = BackupSession(
         backup_id=name,
         root=root,
         kind=_KINDS[kind],
         state=_STATES[state],
-        started_at=started,
-        completed_at=completed,
+        started_at=signed(started),
+        completed_at=signed(number(info, _COMPLETED) or 0) or None,
         tables=dict(sorted((table, timestamp) for table, _, timestamp in rolled)),
         boundaries=smallest((address, timestamp) for _, address, timestamp in rolled),
     )
+    return _of_real_times(session)
 
 
 def _entries(values: Iterable[Value]) -> Iterable[tuple[str, Mapping[int, tuple[Value, ...]]]]:
