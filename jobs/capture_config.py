@@ -8,7 +8,8 @@ from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, model
 
 from jobs.config_types import DurationMs, Section
 from pipelines.domain.errors import MalformedError
-from pipelines.domain.snapshot import NAME, parse_instant
+from pipelines.domain.instants import parse_instant
+from pipelines.domain.snapshot import NAME
 
 
 def _instant(value: object) -> int:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from pipelines.domain.instants import format_instant
 from pipelines.domain.replication_queues import QueueId
-from pipelines.domain.snapshot import Membership, Peer, Snapshot, Step, format_instant
+from pipelines.domain.snapshot import Membership, Peer, Snapshot, Step
 
 CAPTURE_ORDER = (
     "files",

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.errors import RefusedError, SnapshotError
+from pipelines.domain.instants import format_instant, parse_instant
 from pipelines.domain.json_form import Form, read_json
-from pipelines.domain.snapshot import NAME, format_instant, parse_instant
+from pipelines.domain.snapshot import NAME
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -1,6 +1,6 @@
 """Numbers as people read them."""
 
-from pipelines.domain.snapshot import format_instant, is_instant
+from pipelines.domain.instants import format_instant, is_instant
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -30,7 +30,7 @@ def human_duration(ms: int) -> str:
 
 
 def human_instant(ms: int) -> str:
-    """To the minute: `2026-11-21 02:00 UTC`; `-1 ms` where it is none (`pipelines.domain.snapshot.is_instant`)."""
+    """To the minute: `2026-11-21 02:00 UTC`; `-1 ms` where it is none (`pipelines.domain.instants.is_instant`)."""
     text = format_instant(ms)
     return f"{text[:10]} {text[11:16]} UTC" if is_instant(ms) else text
 

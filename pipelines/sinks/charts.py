@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from pipelines.domain.human import human_bytes
-from pipelines.domain.snapshot import format_instant
+from pipelines.domain.instants import format_instant
 
 # Okabe and Ito: told apart with every kind of colour vision
 PALETTE = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#8C6BB1", "#999999")

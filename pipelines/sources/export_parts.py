@@ -7,8 +7,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
+from pipelines.domain.instants import parse_instant
 from pipelines.domain.json_form import Form, read_json
-from pipelines.domain.snapshot import Step, parse_instant
+from pipelines.domain.snapshot import Step
 from pipelines.sources.saved_text import SavedFiles, lines_of
 
 _BEGIN = re.compile(r"# walsafe-export 1 (\S+) started (\S+) host (\S+) zone (\S+)")

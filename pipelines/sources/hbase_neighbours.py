@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable
 
 from pipelines.domain.errors import MalformedError, UsageError
+from pipelines.domain.instants import is_instant
 from pipelines.domain.neighbours.backup import (
     BACKUP_TABLE,
     SESSION_FAMILY,
@@ -15,7 +16,6 @@ from pipelines.domain.neighbours.backup import (
 from pipelines.domain.neighbours.barriers import RegionBarriers, region_barriers
 from pipelines.domain.peer_rules import table_name
 from pipelines.domain.replication_queues import Cell, Version
-from pipelines.domain.snapshot import is_instant
 from pipelines.hadoop_jvm import java_errors
 from pipelines.sources.hbase_client import HBaseClient
 from pipelines.sources.hbase_client_scan import scan_cells, scan_versions

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.errors import EXIT_DONE, UsageError
+from pipelines.domain.instants import format_instant
 from pipelines.domain.lake_records import Blocker, FileVerdict, QueueNights
 from pipelines.domain.reason_words import REASON_WORDS, Words
 from pipelines.domain.run_summary import HELD, PinnedRow, QueueRow
-from pipelines.domain.snapshot import format_instant
 from pipelines.ports_lake import AnswerReader
 from pipelines.use_cases.explain_holders import explain_peer, explain_server
 from pipelines.use_cases.explain_runs import NIGHTS, SHOWN, AnsweringRun, Json, deciding_runs, one_of

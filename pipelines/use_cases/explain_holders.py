@@ -1,7 +1,7 @@
 """The answers of explain on a peer and on a server."""
 
+from pipelines.domain.instants import format_instant
 from pipelines.domain.run_summary import PinnedRow
-from pipelines.domain.snapshot import format_instant
 from pipelines.ports_lake import AnswerReader
 from pipelines.use_cases.explain_runs import NIGHTS, SHOWN, AnsweringRun, Json, one_of, some
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.errors import UsageError
+from pipelines.domain.instants import format_instant
 from pipelines.domain.lake_records import RunRecord
 from pipelines.domain.run_summary import DONE
-from pipelines.domain.snapshot import format_instant
 from pipelines.ports_lake import AnswerReader
 
 NIGHTS = 14

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from pipelines.domain.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, UsageError, WalsafeError
 from pipelines.domain.human import human_bytes, human_count
+from pipelines.domain.instants import format_instant
 from pipelines.domain.retention import (
     Needed,
     Partition,
@@ -24,7 +25,6 @@ from pipelines.domain.retention import (
     to_compact,
     why_stays,
 )
-from pipelines.domain.snapshot import format_instant
 from pipelines.ports import Clock
 from pipelines.ports_maintain import LeftAlone, NeededReader, StoredDirectories, TableKeeper
 from pipelines.use_cases.maintain_text import maintain_text

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from pipelines.domain.human import human_bytes, human_count, human_instant
+from pipelines.domain.instants import format_instant
 from pipelines.domain.run_summary import FindingRow, RunKey
-from pipelines.domain.snapshot import Snapshot, format_instant
+from pipelines.domain.snapshot import Snapshot
 from pipelines.domain.syncup.facts import SyncUpFacts
 from pipelines.domain.syncup.plan import SyncUpPlan
 from pipelines.domain.syncup.rows import Action, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow

@@ -8,10 +8,11 @@ from datetime import datetime, timezone
 from pipelines.domain.cluster_view import ClusterView, cluster_view, zookeeper_view
 from pipelines.domain.decision_table import DecisionTable, decision_table
 from pipelines.domain.errors import RefusedError, UsageError
+from pipelines.domain.instants import format_instant
 from pipelines.domain.neighbours.backup import backup_of
 from pipelines.domain.run_summary import RunKey
 from pipelines.domain.settings import Settings
-from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Snapshot, format_instant
+from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.domain.totals import BucketTotal
 from pipelines.domain.trust import distrust
 from pipelines.domain.verdict import Reason, Verdict

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from pipelines.domain.human import human_bytes
+from pipelines.domain.instants import format_instant
 from pipelines.domain.run_summary import REFUSED, RunSummary
-from pipelines.domain.snapshot import format_instant
 from pipelines.domain.verdict import Verdict
 
 _SHOWN = 5

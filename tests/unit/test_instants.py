@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.human import human_instant
-from pipelines.domain.snapshot import format_instant, is_instant, parse_instant
+from pipelines.domain.instants import format_instant, is_instant, parse_instant
 
 LAST = 32_503_679_999_999  # 2999-12-31T23:59:59.999Z
 

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.domain.findings.evidence import WARNING, Evidence, finding, of_reason
 from pipelines.domain.human import human_bytes, human_count, human_duration
+from pipelines.domain.instants import format_instant
 from pipelines.domain.neighbours.backup import COMPLETE, BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers, serial_gaps
 from pipelines.domain.peer_rules import wants
 from pipelines.domain.run_summary import FindingRow, QueueRow
 from pipelines.domain.settings import DAY_MS
-from pipelines.domain.snapshot import Peer, format_instant
+from pipelines.domain.snapshot import Peer
 from pipelines.domain.verdict import Reason
 
 WAITS_MS = DAY_MS

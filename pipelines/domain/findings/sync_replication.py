@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from pipelines.domain.findings.evidence import ERROR, INFO, WARNING, Evidence, finding
 from pipelines.domain.human import human_bytes, human_count, human_duration
+from pipelines.domain.instants import format_instant
 from pipelines.domain.run_summary import FindingRow
 from pipelines.domain.settings import DAY_MS
-from pipelines.domain.snapshot import Peer, format_instant
+from pipelines.domain.snapshot import Peer
 from pipelines.domain.sync_replication.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.domain.sync_replication.states import ACTIVE, DOWNGRADE_ACTIVE, NONE, STANDBY
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.errors import MalformedError
+from pipelines.domain.instants import format_instant, is_instant, parse_instant
 from pipelines.domain.json_form import Form
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import MAX_LONG
 from pipelines.domain.settings import HOUR_MS
-from pipelines.domain.snapshot import Backup, format_instant, is_instant, parse_instant
+from pipelines.domain.snapshot import Backup
 from pipelines.domain.zookeeper.wire import Value, message, number, signed, text
 
 BACKUP_TABLE = "backup:system"

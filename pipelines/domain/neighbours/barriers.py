@@ -7,8 +7,8 @@ entries of a range only once everything before its barrier is pushed (`SerialRep
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.instants import format_instant, parse_instant
 from pipelines.domain.json_form import Form
-from pipelines.domain.snapshot import format_instant, parse_instant
 
 NO_SEQUENCE_ID = -1
 """`HConstants.NO_SEQNUM`: nothing was ever pushed."""

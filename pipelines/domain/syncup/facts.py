@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.domain.errors import SnapshotError
+from pipelines.domain.instants import format_instant, parse_instant
 from pipelines.domain.json_form import Form
 from pipelines.domain.replication_queues import Cell
-from pipelines.domain.snapshot import format_instant, parse_instant
 from pipelines.domain.syncup.offline_table import Unflushed
 
 EXTRA = "syncup"

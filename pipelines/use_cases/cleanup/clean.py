@@ -12,8 +12,8 @@ from pipelines.domain.errors import (
     RefusedError,
     WalsafeError,
 )
+from pipelines.domain.instants import format_instant
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED
-from pipelines.domain.snapshot import format_instant
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
 from pipelines.use_cases.cleanup.holder import LeaseHolder
 from pipelines.use_cases.cleanup.moving import move

@@ -5,8 +5,9 @@ Pegasus itself are open, for its versions differ in them; of these the known key
 """
 
 from pipelines.domain.errors import SnapshotError, UsageError
+from pipelines.domain.instants import parse_instant
 from pipelines.domain.json_form import Form, read_json
-from pipelines.domain.snapshot import NAME, parse_instant
+from pipelines.domain.snapshot import NAME
 from pipelines.partition_split.domain.state.model import ClusterState, Disk, Partition, Replica, Table
 from pipelines.partition_split.domain.state.shell import shell_table
 
