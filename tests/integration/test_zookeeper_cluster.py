@@ -259,8 +259,10 @@ def test_what_a_queue_still_has_to_read_is_found_inside_of_its_wals(
     assert outcome.exit_code == 0
     place, result = story.work / "fleet" / "claimed-again", tmp_path / "result.json"
     length = {row["path"].rpartition("/")[2]: row["length"] for row in pq.read_table(place / "files").to_pylist()}
-    queues = [queue for queue in story.stages["claimed-again"].trees[-1].queues if queue.queue.peer_id == TWO]
-    queue = max(queues, key=lambda one: sum(length[wal] for wal in one.wals))
+    queues = (queue for queue in story.stages["claimed-again"].trees[-1].queues if queue.queue.peer_id == TWO)
+    # A server writes its first WAL with its first region: perhaps when the files have been listed already.
+    listed = [queue for queue in queues if length.keys() >= set(queue.wals)]
+    queue = max(listed, key=lambda one: sum(length[wal] for wal in one.wals))
     name = f"{queue.owner}/{queue.queue.text}"
     arguments = ["inspect-wals", "--snapshot", f"file:{place}", "--queue", name, "--result", str(result)]
     assert main(arguments, context=JobContext("inspect-wals", spark=story.spark)) == 0
