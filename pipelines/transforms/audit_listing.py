@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from pipelines.transforms.columns import with_in_turn
+from pipelines.transforms.columns import in_turn
 from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.wal_names import ARCHIVE, WAL_NAME_REGEX, ascii_lower, is_meta_wal, name, own_server
 
@@ -46,7 +46,7 @@ def archived_of(files: DataFrame, servers: Collection[str]) -> DataFrame:
     )
     wanted = local_frame(files.sparkSession, [(server,) for server in sorted(servers)], _SERVERS)
     return (
-        with_in_turn(wals, own_server(F.lit(True)))
+        wals.select("*", *in_turn(own_server(F.lit(True))))
         .join(F.broadcast(wanted), "own_server", "left_semi")
         .filter(~of_table)
         .groupBy("own_server")

@@ -7,16 +7,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 
-def with_in_turn(frame: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
-    """Add columns, each of which may use those before it (Spark's lateral column aliases).
+def in_turn(columns: Mapping[str, Column]) -> tuple[Column, ...]:
+    """Columns to select, each of which may use those before it (Spark's lateral column aliases).
 
-    The same as one `withColumn` after the other, each of which has the whole plan analyzed anew.
+    `select("*", *in_turn(columns))` is the same as one `withColumn` after the other, each of which has the whole plan
+    analyzed anew.
 
     Args:
-        frame: any.
-        columns: by name, in turn; none may have the name of a column of `frame`.
+        columns: by name, in turn; none may have the name of a column of the frame that is selected from.
     """
-    return frame.select("*", *(column.alias(name) for name, column in columns.items()))
+    return tuple(column.alias(name) for name, column in columns.items())
 
 
 def prefixed(frame: DataFrame, prefix: str) -> list[Column]:

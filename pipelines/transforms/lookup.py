@@ -11,7 +11,7 @@ from pipelines.transforms.columns import prefixed
 from pipelines.transforms.queued_names import NamedFrames
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DecisionFrames:
     """The decision tables of all clusters of a run (`pipelines.transforms.decision_frames`).
 

@@ -4,16 +4,18 @@ In two steps, so that what is done per file stays small. `looked_up` parses a pa
 (its *bucket*) by group and timestamp, or by server where the group has no row, and the reasons that come before any
 lookup. `with_answers` puts the answer in the place of the number: after grouping where only totals are wanted, per
 file where the rows are written. No Python runs per row; a property test holds the two steps equal to the specification.
+
+The columns are the same in every query of a run, and writing them is hundreds of calls to the JVM: `_once_a_run`.
 """
 
-from functools import reduce
+from functools import lru_cache, reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.domain.verdict import Reason, Verdict
 from pipelines.transforms import wal_names
-from pipelines.transforms.columns import same_but_no_key, with_in_turn
+from pipelines.transforms.columns import in_turn, same_but_no_key
 from pipelines.transforms.lookup import DecisionFrames, start_column
 from pipelines.transforms.queued_names import POSITIONS, looked_up_by_name, with_own_names
 
@@ -21,6 +23,9 @@ EARLY_REASONS = tuple(Reason)
 """Reasons by number, for reasons are summed by number too."""
 DELETABLE_BEFORE_LOOKUP = (Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason.NO_PEERS, Reason.META_WAL)
 """Reasons found without a lookup whose verdict is DELETABLE; every other one found so is HELD."""
+
+_once_a_run = lru_cache(maxsize=4)
+"""Of a function of the decision tables."""
 
 
 def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
@@ -43,21 +48,26 @@ def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
     placed = _joined_boundaries(
         _joined_servers(_with_group_and_server(frames.with_scalars(files), frames), frames), frames
     )
-    numbered = placed.select(
-        *files.columns,
-        F.col("path").startswith(wal_names.ARCHIVE).alias("archived"),
-        F.when(F.col("is_wal"), F.col("wal_group")).alias("wal_group"),
-        F.when(F.col("is_wal"), F.col("wal_timestamp")).alias("wal_timestamp"),
-        "own_server",
-        _bucket(frames).alias("bucket"),
-        (frames.scalar("files_started") - F.unix_millis("modification_time") - _ttl(frames)).alias("past_ttl_ms"),
-        _early(frames).alias("early"),
-        F.when(F.col("flat_is_clean"), F.lit("oldWALs"))
-        .when(F.col("other_is_clean"), wal_names.directory())
-        .otherwise(F.col("path"))
-        .alias("unproven"),
-    )
+    numbered = placed.select(*files.columns, *_numbers(frames))
     return numbered if frames.named is None else looked_up_by_name(numbered, frames.named)
+
+
+@_once_a_run
+def _numbers(frames: DecisionFrames) -> tuple[Column, ...]:
+    return in_turn(
+        {
+            "archived": F.col("path").startswith(wal_names.ARCHIVE),
+            "wal_group": F.when(F.col("is_wal"), F.col("wal_group")),
+            "wal_timestamp": F.when(F.col("is_wal"), F.col("wal_timestamp")),
+            "own_server": F.col("own_server"),
+            "bucket": _bucket(frames),
+            "past_ttl_ms": frames.scalar("files_started") - F.unix_millis("modification_time") - _ttl(frames),
+            "early": _early(frames),
+            "unproven": F.when(F.col("flat_is_clean"), F.lit("oldWALs"))
+            .when(F.col("other_is_clean"), wal_names.directory())
+            .otherwise(F.col("path")),
+        }
+    )
 
 
 def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
@@ -71,8 +81,13 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
         `found` and `server`, `verdict`, `reason`, `hbase_verdict`, `blocking`.
     """
     names = found.columns
-    own_server = F.col("own_server") if "own_server" in names else F.lit(None).cast("string")
     answered = frames.with_scalars(found, "hbase_every_file").join(frames.answers_by_bucket, "bucket", "left")
+    return answered.select(*names, *_answers(frames, "own_server" in names, POSITIONS in names))
+
+
+@_once_a_run
+def _answers(frames: DecisionFrames, has_server: bool, has_positions: bool) -> tuple[Column, ...]:
+    own_server = F.col("own_server") if has_server else F.lit(None).cast("string")
     nobody = F.array().cast(frames.answers.schema["answer_blocking"].dataType)
     # the answer for servers nobody knows was asked for a made-up name; a holder's source is the file's own server
     own_source = F.transform("answer_blocking", lambda holder: holder.withField("source", own_server))
@@ -91,13 +106,14 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
         .otherwise(F.lit(Verdict.HELD.value))
     )
     hbase_verdict = F.coalesce(frames.scalar("hbase_every_file"), F.col("answer_hbase_verdict"), F.lit("DELETE"))
-    return answered.select(
-        *names,
-        F.coalesce("answer_server", own_server).alias("server"),
-        verdict.alias("verdict"),
-        reason.alias("reason"),
-        hbase_verdict.alias("hbase_verdict"),
-        (with_own_names(blocking) if POSITIONS in names else blocking).alias("blocking"),
+    return in_turn(
+        {
+            "server": F.coalesce("answer_server", own_server),
+            "verdict": verdict,
+            "reason": reason,
+            "hbase_verdict": hbase_verdict,
+            "blocking": with_own_names(blocking) if has_positions else blocking,
+        }
     )
 
 
@@ -112,13 +128,27 @@ def _with_group_and_server(files: DataFrame, frames: DecisionFrames) -> DataFram
         `files` with `wal_group`, `wal_timestamp` (ms), `group_server`, `group_bucket`, `is_wal`, and `own_server` where
         the rule will ask for it.
     """
-    flat = _looked_up_group(wal_names.with_flat_group(files), "flat", frames)
+    flat = files.select("*", *_flat_group(frames)).join(frames.flat_groups, _is_group(frames, "flat"), "left")
+    other = flat.select("*", *_other_group(frames)).join(frames.other_groups, _is_group(frames, "other"), "left")
+    return other.select("*", *_group_and_server(frames))
+
+
+@_once_a_run
+def _flat_group(_: DecisionFrames) -> tuple[Column, ...]:
+    return in_turn(wal_names.flat_group())
+
+
+@_once_a_run
+def _other_group(_: DecisionFrames) -> tuple[Column, ...]:
+    return in_turn(wal_names.group_and_timestamp(F.col("flat_server").isNotNull()))
+
+
+@_once_a_run
+def _group_and_server(frames: DecisionFrames) -> tuple[Column, ...]:
     known, hit = F.col("flat_server").isNotNull(), F.col("group_bucket").isNotNull()
-    named = wal_names.with_group_and_timestamp(flat, known)
     # no answer tells the server of a meta WAL, since none is ever asked for one
     of_meta = F.when(hit & wal_names.is_meta_wal(), F.col("group_server"))
-    return with_in_turn(
-        _looked_up_group(named, "other", frames),
+    return in_turn(
         {
             "wal_group": F.when(known, F.col("flat_wal_group")).otherwise(F.col("other_group")),
             "group_server": F.coalesce("flat_server", "other_server"),
@@ -127,17 +157,17 @@ def _with_group_and_server(files: DataFrame, frames: DecisionFrames) -> DataFram
             ),
             "is_wal": hit | wal_names.is_wal(),
             **wal_names.own_server(F.col("is_wal") & ~hit, otherwise=of_meta),
-        },
+        }
     )
 
 
-def _looked_up_group(files: DataFrame, which: str, frames: DecisionFrames) -> DataFrame:
-    """Join the groups by `<which>_group`, first by its hash, and then by the name itself."""
+@_once_a_run
+def _is_group(frames: DecisionFrames, which: str) -> Column:
+    """Whether a row of the groups is that of `<which>_group`: first by its hash, and then by the name itself."""
     wanted = f"{which}_group"
-    groups = frames.flat_groups if which == "flat" else frames.other_groups
     pairs = [(wanted, f"{which}_wal_group")] + ([] if frames.one_cluster else [("cluster", f"{which}_cluster")])
     own_key = F.when(F.col(wanted).isNotNull(), frames.key(wanted))
-    return files.join(groups, (own_key == F.col(f"{which}_key")) & same_but_no_key(pairs), "left")
+    return (own_key == F.col(f"{which}_key")) & same_but_no_key(pairs)
 
 
 def _stretch(which: str, frames: DecisionFrames) -> Column:

@@ -2,25 +2,25 @@
 
 Nearly every name ends in a dot and thirteen digits. Those are cut as bytes, which Spark does without copying or
 counting characters; all others go through the regular expression that is the definition (measured three times
-faster than the expression alone; docs/adr/0002). Columns whose name begins with `_` are this
-module's own; they stay until the caller selects what it wants, for each time they are dropped is a plan to analyze.
+faster than the expression alone; docs/adr/0002). Where columns by name are given, each uses those before it
+(`pipelines.transforms.columns.in_turn`). Those whose name begins with `_` are this module's own; they stay until the
+caller selects what it wants, for each time they are dropped is a plan to analyze.
 """
 
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
-
-from pipelines.transforms.columns import with_in_turn
 
 # `\z`, not `$`: Java's `$` matches before a closing line end
 WAL_NAME_REGEX = r"^(.+)\.([0-9]+)(\.[0-9A-Za-z]+)?\z"
 PROCEDURE_WAL_REGEX = r"^.*pv2-[0-9]{20}.log\z"
 LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 BAD_ESCAPE_REGEX = r"%(?![0-9A-Fa-f]{2})"
-# a group of an ordinary cluster: nothing but commas and colons is encoded, and the numbers are written as they print
+# a group of an ordinary cluster: the host in lower case, nothing but commas and colons is encoded, and the numbers are
+# written as they print
 ORDINARY_SERVER_REGEX = (
-    r"^([A-Za-z0-9.-]+)%2C([1-5][0-9]{4}|[1-9][0-9]{0,3})%2C([1-9][0-9]{0,17})(?![0-9])(?:[^%+]++|%2C|%3A)*+\z"
+    r"^([a-z0-9.-]+)%2C([1-5][0-9]{4}|[1-9][0-9]{0,3})%2C([1-9][0-9]{0,17})(?![0-9])(?:[^%+]++|%2C|%3A)*+\z"
 )
 SERVER_REGEX = r"^[^,]+,[0-9]+,[0-9]+"
 # printable ASCII but `,` `/` `[` `]`; not with exactly one colon, which Java takes for a port
@@ -33,14 +33,13 @@ _THIRTEEN_DIGITS = 10**12
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 
 
-def with_flat_group(files: DataFrame) -> DataFrame:
-    """Add what a first lookup by group needs: nearly every file lies in `oldWALs` itself, and its group is known.
+def flat_group() -> dict[str, Column]:
+    """What a first lookup by group needs: nearly every file lies in `oldWALs` itself, and its group is known.
 
-    Args:
-        files: column `path`.
+    Needs `path`.
 
     Returns:
-        `files` with `_size` (bytes of the path, a closing `.meta` left out), `cut_timestamp` (ms; NULL unless the name
+        `_size` (bytes of the path, a closing `.meta` left out), `cut_timestamp` (ms; NULL unless the name
         ends in a dot and a number of thirteen digits, `.meta` aside) and `flat_group`: all between `oldWALs/` and that
         dot, NULL where the path is not of that form. It is the group only if no `/` is in it, and looking for one
         takes longer than the lookup, which settles it: no group of the table holds a `/`.
@@ -55,49 +54,42 @@ def with_flat_group(files: DataFrame) -> DataFrame:
     )
     number = F.substring("_tail", 2, _TAIL - 1).cast("string").try_cast("bigint")
     flat = F.substring("_bytes", F.lit(len(ARCHIVE) + 1), F.col("_size") - (len(ARCHIVE) + _TAIL)).cast("string")
-    return with_in_turn(
-        files,
-        {
-            "_bytes": F.col("path").cast("binary"),
-            "_size": size,
-            "_tail": F.substring("_bytes", F.col("_size") - (_TAIL - 1), F.lit(_TAIL)),
-            "_number": F.when(in_form, number),
-            "cut_timestamp": F.when(F.col("_number") >= _THIRTEEN_DIGITS, F.col("_number")),
-            "flat_group": F.when(F.col("cut_timestamp").isNotNull() & F.col("path").startswith(ARCHIVE), flat),
-        },
-    )
+    return {
+        "_bytes": F.col("path").cast("binary"),
+        "_size": size,
+        "_tail": F.substring("_bytes", F.col("_size") - (_TAIL - 1), F.lit(_TAIL)),
+        "_number": F.when(in_form, number),
+        "cut_timestamp": F.when(F.col("_number") >= _THIRTEEN_DIGITS, F.col("_number")),
+        "flat_group": F.when(F.col("cut_timestamp").isNotNull() & F.col("path").startswith(ARCHIVE), flat),
+    }
 
 
-def with_group_and_timestamp(files: DataFrame, known: Column) -> DataFrame:
-    """Add `other_group` and `wal_timestamp` to what `with_flat_group` gives.
+def group_and_timestamp(known: Column) -> dict[str, Column]:
+    """The group that `flat_group` is not, and the timestamp of either.
 
     Args:
-        files: `with_flat_group`.
         known: whether `flat_group` is the group.
 
     Returns:
-        `files` with `other_group` (NULL where `known`, and when the name is certainly no WAL; a cut group may still
+        `other_group` (NULL where `known`, and when the name is certainly no WAL; a cut group may still
         hold a line end, which `is_wal` rules out) and `wal_timestamp` (ms; NULL without a group or when it does not
         fit 64 bits).
     """
     cut = F.col("cut_timestamp").isNotNull()
     size = F.octet_length("_name") - (F.octet_length("path") - F.col("_size")) - _TAIL
     flat = (F.col("flat_group") != F.lit("")) & ~F.col("flat_group").contains("/")
-    return with_in_turn(
-        files,
-        {
-            # a group of its own, only not of the table: nothing to take apart
-            "_flat": F.coalesce(~known & flat, F.lit(False)),
-            "_name": F.when(~known & ~F.col("_flat"), name()),
-            "other_group": F.when(F.col("_flat"), F.col("flat_group"))
-            .when(cut & (size > 0), F.substring(F.col("_name").cast("binary"), F.lit(1), size).cast("string"))
-            .when(~cut, F.nullif(F.regexp_extract("_name", WAL_NAME_REGEX, 1), F.lit(""))),
-            "wal_timestamp": F.when(known, F.col("cut_timestamp"))
-            .when(F.col("other_group").isNull(), F.lit(None).cast("bigint"))
-            .when(cut, F.col("cut_timestamp"))
-            .otherwise(F.regexp_extract("_name", WAL_NAME_REGEX, 2).try_cast("bigint")),
-        },
-    )
+    return {
+        # a group of its own, only not of the table: nothing to take apart
+        "_flat": F.coalesce(~known & flat, F.lit(False)),
+        "_name": F.when(~known & ~F.col("_flat"), name()),
+        "other_group": F.when(F.col("_flat"), F.col("flat_group"))
+        .when(cut & (size > 0), F.substring(F.col("_name").cast("binary"), F.lit(1), size).cast("string"))
+        .when(~cut, F.nullif(F.regexp_extract("_name", WAL_NAME_REGEX, 1), F.lit(""))),
+        "wal_timestamp": F.when(known, F.col("cut_timestamp"))
+        .when(F.col("other_group").isNull(), F.lit(None).cast("bigint"))
+        .when(cut, F.col("cut_timestamp"))
+        .otherwise(F.regexp_extract("_name", WAL_NAME_REGEX, 2).try_cast("bigint")),
+    }
 
 
 def name() -> Column:
@@ -145,11 +137,9 @@ def own_server(wanted: Column, otherwise: Column | None = None) -> dict[str, Col
     The host is lower-cased; NULL where HBase throws, and `otherwise` where `wanted` is false, for it is the dearest
     part of a name. Needs `wal_group`, which holds all of the name that can be encoded.
 
-    Returns:
-        For `pipelines.transforms.columns.with_in_turn`.
     """
     group = F.col("wal_group")
-    parsed = F.when(F.col("_ordinary") != group, ascii_lower(F.col("_ordinary"))).when(
+    parsed = F.when(F.col("_ordinary") != group, F.col("_ordinary")).when(
         F.col("_host").rlike(HOST_REGEX) & F.col("_port").between(0, 65535) & F.col("_startcode").isNotNull(),
         F.concat_ws(
             ",", ascii_lower(F.col("_host")), F.col("_port").cast("string"), F.col("_startcode").cast("string")

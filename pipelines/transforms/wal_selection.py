@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from pipelines.domain.replication_queues import NEEDS_ALL
-from pipelines.transforms.columns import with_in_turn
+from pipelines.transforms.columns import in_turn
 from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.wal_names import WAL_NAME_REGEX, name, own_server
 
@@ -36,7 +36,7 @@ def needed_wals(files: DataFrame, servers: Sequence[str], needs: Mapping[str, in
     of_servers = local_frame(spark, [(server,) for server in servers], _SERVERS)
     smallest = local_frame(spark, list(needs.items()), _NEEDS)
     return (
-        with_in_turn(wals, own_server(F.lit(True)))
+        wals.select("*", *in_turn(own_server(F.lit(True))))
         .join(F.broadcast(of_servers), "own_server", "left_semi")
         .join(F.broadcast(smallest), "wal_group", "left")
         # a name without a timestamp of 64 bits is needed by nobody who can read it, and by everybody else
