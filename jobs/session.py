@@ -35,6 +35,8 @@ REQUIRED = {
     "spark.sql.ansi.enabled": "true",
 }
 
+_PARQUET_VERSION = "parquet.writer.version"
+
 # What a session without spark-submit needs besides `conf/spark-defaults.conf`.
 _ON_ONE_HOST = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -67,6 +69,7 @@ def submitted_session(name: str) -> SparkSession:
         raise UnavailableError(
             f"Spark did not start on {conf.get('spark.master')}: {cause}; see the log above, then try again"
         ) from error
+    _tell_delta(session)
     _know_by_name(session)
     return session
 
@@ -115,8 +118,16 @@ def local_session(
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
+    _tell_delta(session)
     _know_by_name(session)
     return session
+
+
+def _tell_delta(session: SparkSession) -> None:
+    """Hand Delta the version of Parquet that Hadoop was given: it asks by a name that is no setting of Spark's."""
+    version = session.sparkContext.getConf().get(f"spark.hadoop.{_PARQUET_VERSION}")
+    if version is not None:
+        session.conf.set(_PARQUET_VERSION, version)
 
 
 def _know_by_name(session: SparkSession) -> None:
