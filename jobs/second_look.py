@@ -11,6 +11,7 @@ from pipelines.domain.errors import RefusedError
 from pipelines.domain.run_summary import RunKey
 from pipelines.domain.settings import Settings
 from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Snapshot
+from pipelines.local_rows import local_rows
 from pipelines.ports import Clock, FileBatch, FileSource
 from pipelines.ports_cleanup import WalStore
 from pipelines.ports_cleanup_audit import Looked, Planned
@@ -179,7 +180,7 @@ def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> Non
 
 def _planned(plan: DataFrame) -> Iterator[Planned]:
     """Rows of a plan, a partition at a time."""
-    for row in plan.toLocalIterator():
+    for row in local_rows(plan):
         subject = Subject(row["path"], row["length"], row["modification_time"], row["reason"])
         outcome = row["outcome"]
         yield Planned(subject, None if outcome is None else FileOutcome(outcome), row["why"])

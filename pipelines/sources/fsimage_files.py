@@ -14,11 +14,15 @@ from pipelines.domain.errors import MalformedError, UsageError
 from pipelines.domain.server_names import java_long
 from pipelines.domain.snapshot import Step
 from pipelines.hadoop_jvm import java_cause
+from pipelines.local_rows import local_rows
 from pipelines.ports import FileBatch
 from pipelines.sources.minutes import end_of_minute
 from pipelines.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, Progress
 
 _BATCH = 10_000
+_PIECE_BYTES = 16 << 20  # of text: what the driver holds of it at once is several times that
+_PIECES_OF_ONE = 200
+_ONE_PIECE = (".gz", ".deflate", ".zst", ".lz4", ".snappy")  # Hadoop's codecs that cannot begin in the middle
 _COLUMNS = ("Path", "ModificationTime", "FileSize", "Permission")
 
 
@@ -54,7 +58,7 @@ class FsimageFiles:
         """See `FileSource.files`."""
         progress = Progress()
         try:
-            rows = self._rows().toLocalIterator()
+            rows = local_rows(self._rows())
             paths: list[str] = []
             lengths: list[int] = []
             times: list[int] = []
@@ -75,7 +79,9 @@ class FsimageFiles:
 
     def _rows(self) -> DataFrame:
         """Files only, relative paths; the writer quotes a field as CSV does when it holds a comma or a quote."""
-        table = self._spark.read.csv(
+        spark = self._spark.newSession()
+        spark.conf.set("spark.sql.files.maxPartitionBytes", str(_PIECE_BYTES))
+        table = spark.read.csv(
             self._uri, sep=self._delimiter, header=True, quote='"', escape='"', inferSchema=False, mode="PERMISSIVE"
         )
         missing = [name for name in _COLUMNS if name not in table.columns]
@@ -90,7 +96,8 @@ class FsimageFiles:
             inside |= F.col("Path").startswith(f"{self._root}/{top}/")
         # a row whose permission is missing was cut off; it stays, to be refused below
         files = F.col("Permission").isNull() | ~F.col("Permission").startswith("d")
-        return table.where(inside & files).select(relative, "FileSize", "ModificationTime")
+        rows = table.where(inside & files).select(relative.alias("path"), "FileSize", "ModificationTime")
+        return rows.repartitionByRange(_PIECES_OF_ONE, "path") if self._uri.endswith(_ONE_PIECE) else rows
 
     def _length(self, text: str | None, path: str) -> int:
         if text is not None and text.isascii() and text.isdecimal():

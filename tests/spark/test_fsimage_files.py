@@ -1,5 +1,6 @@
 """Text of `hdfs oiv -p Delimited`, read by Spark."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,17 @@ def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: P
         ('oldWALs/a "quoted", name', 7, TIME + 59_999),
     ]
     assert image.stamp("files") == Step("files", TIME, TIME)
+
+
+def test_a_compressed_text_is_read_in_pieces(spark: SparkSession, tmp_path: Path) -> None:
+    """It cannot be split, so its rows are; all of them at once would fill the driver."""
+    names = [f"oldWALs/h1%2C16020%2C5.{number}" for number in range(30_000)]
+    text = tmp_path / "image.tsv.gz"
+    text.write_bytes(gzip.compress("\n".join([HEADER, *(row(f"/hbase/{name}") for name in names), ""]).encode()))
+    image = FsimageFiles(
+        spark, str(text), "hdfs://ns1/hbase", delimiter="\t", zone=ZoneInfo("UTC"), transaction_time=TIME
+    )
+    assert sorted(path for batch in image.files() for path in batch.paths) == sorted(names)
 
 
 @pytest.mark.parametrize(
