@@ -69,19 +69,26 @@ def barriers_of(versions: Iterable[Version]) -> tuple[RegionBarriers, ...]:
     """By region, in the order of rows; the rows of `hbase:meta` are names of regions.
 
     A row without a table or a region, and a value that is no sequence id or of no time of these centuries, are passed
-    over: HBase writes none such, and no file is freed by a barrier.
+    over and counted in a line of the log: HBase writes none such, and no file is freed by a barrier.
     """
     opened: dict[bytes, list[tuple[int, int]]] = {}
+    over = 0
     for version in versions:
         barriers = opened.setdefault(version.row, [])
         if len(version.value) == _LONG and version.value[0] < _NEGATIVE and is_instant(version.timestamp):
             barriers.append((int.from_bytes(version.value, "big"), version.timestamp))
-    named = (
-        (_encoded(row), row.partition(b",")[0].decode("utf-8", "replace"), barriers) for row, barriers in opened.items()
-    )
-    return tuple(
-        region_barriers(region, table_name(table), barriers) for region, table, barriers in named if region and table
-    )
+        else:
+            over += 1
+    found = []
+    for row, barriers in opened.items():
+        region, table = _encoded(row), row.partition(b",")[0].decode("utf-8", "replace")
+        if region and table:
+            found.append(region_barriers(region, table_name(table), barriers))
+        else:
+            over += len(barriers)
+    if over:
+        logger.warning("%s: %d cells of %s are no barriers and were passed over", _META, over, _BARRIER_FAMILY.decode())
+    return tuple(found)
 
 
 def _encoded(row: bytes) -> str:

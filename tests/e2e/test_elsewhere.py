@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -82,28 +82,31 @@ def test_standalone(
     assert_same(here, there)
 
 
-@pytest.mark.parametrize("at", ["deciding", "writing tables", "delete-safe list"])
-def test_an_executor_dies_with_a_task(
-    submit: Submitter, snapshots: Path, here: Night, cluster: StandaloneCluster, tmp_path: Path, at: str
-) -> None:
-    ui = free_port()
-    spark = f"--master {cluster.uri} {SMALL} {MANY_SMALL_TASKS} --conf spark.ui.enabled=true --conf spark.ui.port={ui}"
-    trouble = Trouble(cluster, ui, at, kill=True)
-    there = reconcile(submit, snapshots, tmp_path, spark, meanwhile=trouble)
-    assert trouble.caught == 1
+@pytest.fixture(params=["deciding", "writing tables", "delete-safe list"])
+def troubled(
+    submit: Submitter, snapshots: Path, cluster: StandaloneCluster, tmp_path: Path, request: pytest.FixtureRequest
+) -> Callable[..., Night]:
+    """Runs the night with an executor in trouble at one of these pieces of it."""
+
+    def run(*, kill: bool, spark: str = "") -> Night:
+        ui = free_port()
+        with_ui = f"--conf spark.ui.enabled=true --conf spark.ui.port={ui}"
+        trouble = Trouble(cluster, ui, request.param, kill=kill)
+        options = f"--master {cluster.uri} {SMALL} {MANY_SMALL_TASKS} {spark} {with_ui}"
+        there = reconcile(submit, snapshots, tmp_path, options, meanwhile=trouble)
+        assert trouble.caught == 1
+        return there
+
+    return run
+
+
+def test_an_executor_dies_with_a_task(here: Night, troubled: Callable[..., Night]) -> None:
+    there = troubled(kill=True)
     assert "ExecutorLostFailure" in there.reasons()
     assert_same(here, there)
 
 
-@pytest.mark.parametrize("at", ["deciding", "writing tables", "delete-safe list"])
-def test_a_second_copy_of_a_task_that_hangs_and_then_goes_on(
-    submit: Submitter, snapshots: Path, here: Night, cluster: StandaloneCluster, tmp_path: Path, at: str
-) -> None:
-    ui = free_port()
-    spark = f"--master {cluster.uri} {SMALL} {MANY_SMALL_TASKS} {SPECULATION}"
-    trouble = Trouble(cluster, ui, at, kill=False)
-    with_ui = f"{spark} --conf spark.ui.enabled=true --conf spark.ui.port={ui}"
-    there = reconcile(submit, snapshots, tmp_path, with_ui, meanwhile=trouble)
-    assert trouble.caught == 1
+def test_a_second_copy_of_a_task_that_hangs_and_then_goes_on(here: Night, troubled: Callable[..., Night]) -> None:
+    there = troubled(kill=False, spark=SPECULATION)
     assert there.speculative() > 0
     assert_same(here, there)

@@ -150,7 +150,7 @@ def test_regions_are_told_by_the_rows_of_meta() -> None:
     )
 
 
-def test_what_is_no_barrier_is_passed_over() -> None:
+def test_what_is_no_barrier_is_passed_over_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     row, one = b"t,,1.f00.", (1).to_bytes(8, "big")
     odd = [
         Version(b"", T0, one),
@@ -161,6 +161,7 @@ def test_what_is_no_barrier_is_passed_over() -> None:
         Version(row, (1 << 63) - 1, one),
     ]
     assert all(not region.barriers for region in barriers_of(odd))
+    assert "hbase:meta: 6 cells of rep_barrier are no barriers" in caplog.text
     assert barriers_of([*odd, Version(row, T0, one)]) == (RegionBarriers("f00", "t", (Barrier(1, T0),)),)
 
 
