@@ -21,7 +21,7 @@ from pipelines.sinks.snapshot_target import SnapshotTarget
 from pipelines.sinks.snapshot_writer import SnapshotWriter
 from pipelines.sources.delete_lists import ListReader
 from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.transforms.clean_plan import ARCHIVE, clean_plan, listed_paths, purge_plan, strangers
+from pipelines.transforms.clean_plan import ARCHIVE, clean_plan, in_pieces, listed_paths, purge_plan, strangers
 from pipelines.transforms.decision_frames import decision_frames
 from pipelines.transforms.local_frames import local_frame
 from pipelines.transforms.verdicts import looked_up, with_answers
@@ -106,19 +106,23 @@ class CaptureAgain:
         listed = self._audit.listed(run)
         paths = listed_paths(self._lists.lines(manifest), self._parts.cluster.wal_root)
         _check_lines(paths, listed, manifest)
-        looked, decisions = self._look(FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{ARCHIVE.rstrip('/')}"))
-        return replace(looked, files=_planned(clean_plan(paths, listed, decisions, self._audit.outcomes(run))))
+        looked, decisions, _ = self._look(
+            FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{ARCHIVE.rstrip('/')}")
+        )
+        plan = clean_plan(paths, listed, decisions, self._audit.outcomes(run))
+        return replace(looked, files=_planned(plan, manifest.files))
 
     def at_quarantine(self, directory: str, run: RunKey) -> Looked:
         """See `SecondLook.at_quarantine`."""
-        looked, decisions = self._look(FilesBelow(self._store, f"{directory}/{ARCHIVE.rstrip('/')}"))
-        return replace(looked, files=_planned(purge_plan(decisions, self._audit.outcomes(run))))
+        looked, decisions, files = self._look(FilesBelow(self._store, f"{directory}/{ARCHIVE.rstrip('/')}"))
+        return replace(looked, files=_planned(purge_plan(decisions, self._audit.outcomes(run)), files))
 
     def forget(self) -> None:
         """See `SecondLook.forget`."""
         self._scratch.remove()
 
-    def _look(self, files: FileSource) -> tuple[Looked, DataFrame]:
+    def _look(self, files: FileSource) -> tuple[Looked, DataFrame, int]:
+        """What was found, a decision for each file, and how many there are."""
         parts = self._parts
         self._looks += 1
         sources: Sources | ZooKeeperSources = replace(parts.sources, files=files)
@@ -144,7 +148,7 @@ class CaptureAgain:
             files=(),
             add_peer_running=_may_add_peer(captured.snapshot),
         )
-        return looked, decisions
+        return looked, decisions, captured.files
 
     def _nothing(self) -> DataFrame:
         empty = local_frame(self._spark, [], SNAPSHOT_FILES).select("path", "length", "modification_time")
@@ -178,9 +182,9 @@ def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> Non
         )
 
 
-def _planned(plan: DataFrame) -> Iterator[Planned]:
-    """Rows of a plan, a partition at a time."""
-    for row in local_rows(plan):
+def _planned(plan: DataFrame, files: int) -> Iterator[Planned]:
+    """Rows of a plan, a piece at a time."""
+    for row in local_rows(in_pieces(plan, files)):
         subject = Subject(row["path"], row["length"], row["modification_time"], row["reason"])
         outcome = row["outcome"]
         yield Planned(subject, None if outcome is None else FileOutcome(outcome), row["why"])

@@ -20,7 +20,6 @@ from pipelines.domain.delete_list import MANIFEST, Manifest, Part, manifest_json
 from pipelines.domain.errors import RefusedError, UnavailableError
 from pipelines.few_rows import fitting
 from pipelines.hadoop_jvm import java_cause
-from pipelines.local_rows import local_rows
 from pipelines.ports_reconcile import ListRequest, StagedLists
 from pipelines.sinks.hadoop_text import write_text
 from pipelines.transforms.list_parts import ListSize, part_plan, sampled_lines
@@ -109,7 +108,7 @@ class DeleteLists:
         sizes = [ListSize(one.cluster, one.files) for one in requests]
         samples: dict[str, list[str]] = {}
         if any(size.parts > 1 for size in sizes):
-            for row in local_rows(sampled_lines(deletable, sizes)):
+            for row in sampled_lines(deletable, sizes).toLocalIterator():
                 samples.setdefault(row["cluster"], []).append(row["path"])
         plan = part_plan(sizes, samples)
         # a join, for a fleet of thousands would make an expression too deep for Spark

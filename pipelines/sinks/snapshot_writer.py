@@ -187,7 +187,7 @@ def znode_document(znode: Znode) -> dict[str, str | int]:
 def _write_parquet(tables: Iterable[pa.Table], out: BinaryIO) -> int:
     rows = 0
     # nearly every value differs from every other: a dictionary of them makes files larger and reading slower; but a
-    # path begins as the one before it, and an instant is near the one before: half the bytes
+    # path begins as the one before it, and an instant is near the one before
     encoding = {"path": "DELTA_BYTE_ARRAY", "modification_time": "DELTA_BINARY_PACKED"}
     with pq.ParquetWriter(
         out, FILES_SCHEMA, compression="zstd", use_dictionary=False, column_encoding=encoding

@@ -21,8 +21,8 @@ from pipelines.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, Progress
 
 _BATCH = 10_000
 _PIECE_BYTES = 16 << 20  # of text: what the driver holds of it at once is several times that
-_PIECES_OF_ONE = 200
-_ONE_PIECE = (".gz", ".deflate", ".zst", ".lz4", ".snappy")  # Hadoop's codecs that cannot begin in the middle
+# a text that Spark cannot begin to read in the middle is read twice, and shared out by path
+_ONE_PIECE, _PIECES_OF_ONE = (".gz", ".zst", ".deflate", ".lz4", ".snappy"), 200
 _COLUMNS = ("Path", "ModificationTime", "FileSize", "Permission")
 
 
@@ -32,7 +32,7 @@ class FsimageFiles:
     The text prints times to the minute in the zone of the process that wrote it; the END of the minute counts.
 
     Args:
-        spark: reads the text, which may be huge, in parallel; only paths below the WAL root leave it.
+        spark: reads the text, which may be huge, a piece at a time; only paths below the WAL root leave it.
         uri: of the text.
         wal_root: full URI; its path is what counts.
         delimiter: as given to `-delimiter`.

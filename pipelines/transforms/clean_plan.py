@@ -9,6 +9,8 @@ from pipelines.transforms.summary import EMPTY_OR_DOTS_OR_CONTROL
 
 ARCHIVE = "oldWALs/"
 SETTLED = (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)
+FILES_AT_ONCE = 200_000
+"""In the driver: some 300 bytes each, and two pieces at a time."""
 
 
 def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
@@ -33,7 +35,7 @@ def strangers(paths: DataFrame, listed: DataFrame) -> DataFrame:
 
 
 def clean_plan(paths: DataFrame, listed: DataFrame, looked: DataFrame, settled: DataFrame) -> DataFrame:
-    """What to do with each file, in the order of their paths.
+    """What to do with each file.
 
     Args:
         paths: `path` of the list.
@@ -72,7 +74,7 @@ def clean_plan(paths: DataFrame, listed: DataFrame, looked: DataFrame, settled: 
         .when(held, F.concat(F.lit("the second look holds it: "), F.col("now_reason")))
         .alias("why"),
         F.col("now_reason").alias("reason"),
-    ).orderBy("path")
+    )
 
 
 def _differs(name: str) -> Column:
@@ -80,7 +82,7 @@ def _differs(name: str) -> Column:
 
 
 def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
-    """What to do with each file of the quarantine, in the order of their paths.
+    """What to do with each file of the quarantine.
 
     Args:
         looked: the second look: `path`, `length`, `modification_time`, `verdict`, `reason`.
@@ -92,17 +94,23 @@ def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
     moved = outcomes.filter(F.col("outcome") == FileOutcome.MOVED.value).select("path", F.lit(True).alias("audited"))
     held = F.col("verdict") != Verdict.DELETABLE.value
     stranger = F.col("audited").isNull()
-    return (
-        looked.join(moved, "path", "left")
-        .select(
-            "path",
-            "length",
-            F.unix_millis("modification_time").alias("modification_time"),
-            F.when(stranger | held, FileOutcome.REFUSED.value).alias("outcome"),
-            F.when(stranger, F.lit("no audit row says that walsafe moved it here, so it is not walsafe's to delete"))
-            .when(held, F.concat(F.lit("the second look holds it: "), F.col("reason")))
-            .alias("why"),
-            "reason",
-        )
-        .orderBy("path")
+    return looked.join(moved, "path", "left").select(
+        "path",
+        "length",
+        F.unix_millis("modification_time").alias("modification_time"),
+        F.when(stranger | held, FileOutcome.REFUSED.value).alias("outcome"),
+        F.when(stranger, F.lit("no audit row says that walsafe moved it here, so it is not walsafe's to delete"))
+        .when(held, F.concat(F.lit("the second look holds it: "), F.col("reason")))
+        .alias("why"),
+        "reason",
     )
+
+
+def in_pieces(plan: DataFrame, files: int) -> DataFrame:
+    """In the order of paths, in partitions that the driver can hold.
+
+    Args:
+        plan: of `clean_plan` or `purge_plan`.
+        files: about how many there are.
+    """
+    return plan.repartitionByRange(1 + files // FILES_AT_ONCE, "path").sortWithinPartitions("path")

@@ -14,7 +14,7 @@ def in_turn(columns: Mapping[str, Column]) -> tuple[Column, ...]:
     analyzed anew.
 
     Args:
-        columns: by name, in turn; none may have the name of a column of the frame that is selected from.
+        columns: by name, in turn; one with the name of a column of the frame is not what those after it see.
     """
     return tuple(column.alias(name) for name, column in columns.items())
 

@@ -25,7 +25,7 @@ DELETABLE_BEFORE_LOOKUP = (Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason
 """Reasons found without a lookup whose verdict is DELETABLE; every other one found so is HELD."""
 
 _once_a_run = lru_cache(maxsize=4)
-"""Of a function of the decision tables."""
+"""For a function of a run's decision tables; remembers the last few runs."""
 
 
 def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
@@ -54,6 +54,7 @@ def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
 
 @_once_a_run
 def _numbers(frames: DecisionFrames) -> tuple[Column, ...]:
+    # some have the name of a column there is: what uses such a name means that column, not the new one
     return in_turn(
         {
             "archived": F.col("path").startswith(wal_names.ARCHIVE),

@@ -136,7 +136,6 @@ def own_server(wanted: Column, otherwise: Column | None = None) -> dict[str, Col
 
     The host is lower-cased; NULL where HBase throws, and `otherwise` where `wanted` is false, for it is the dearest
     part of a name. Needs `wal_group`, which holds all of the name that can be encoded.
-
     """
     group = F.col("wal_group")
     parsed = F.when(F.col("_ordinary") != group, F.col("_ordinary")).when(

@@ -13,7 +13,6 @@ from pipelines.domain.run_summary import QueueRow as QueueOffsetRow
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import Settings
 from pipelines.domain.totals import BucketTotal
-from pipelines.local_rows import local_rows
 from pipelines.ports_reconcile import SnapshotReader
 from pipelines.transforms import summary, tables
 from pipelines.transforms.audit_listing import archived_of, live_directories
@@ -55,7 +54,7 @@ def listed_evidence(snapshots: SnapshotReader, case: Case, settings: Settings) -
 def _totals(files: DataFrame, view: ClusterView, table: DecisionTable, settings: Settings) -> list[BucketTotal]:
     frames = decision_frames(files.sparkSession, [(view, table)])
     sums = summary.bucket_totals(looked_up(files, frames), frames, settings.cleaner_interval_ms)
-    return [summary.as_bucket_total(row) for row in local_rows(sums)]
+    return [summary.as_bucket_total(row) for row in sums.toLocalIterator()]
 
 
 def _there(files: DataFrame, cluster: str, names: Sequence[str]) -> set[str]:

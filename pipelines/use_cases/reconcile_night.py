@@ -15,7 +15,6 @@ from pipelines.domain.run_summary import DONE, FAILED, REFUSED, STARTED, RunKey,
 from pipelines.domain.settings import Settings
 from pipelines.domain.sync_replication.remote_wals import RemoteDirectory
 from pipelines.domain.totals import BucketTotal
-from pipelines.local_rows import local_rows
 from pipelines.ports_reconcile import ListRequest, StagedLists
 from pipelines.transforms import summary, tables
 from pipelines.transforms.decision_frames import decision_frames
@@ -142,7 +141,7 @@ def _frames(night: Night) -> DecisionFrames:
 def _counted(found: DataFrame, frames: DecisionFrames, settings: Settings) -> dict[str, Counted]:
     totals: dict[str, list[BucketTotal]] = {}
     counts: dict[str, dict[str, int]] = {}
-    for row in local_rows(summary.bucket_totals(found, frames, settings.cleaner_interval_ms)):
+    for row in summary.bucket_totals(found, frames, settings.cleaner_interval_ms).toLocalIterator():
         totals.setdefault(row["cluster"], []).append(summary.as_bucket_total(row))
         sums = counts.setdefault(row["cluster"], dict.fromkeys(summary.GATE_COUNTS, 0))
         for name in summary.GATE_COUNTS:

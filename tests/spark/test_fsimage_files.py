@@ -1,11 +1,11 @@
 """Text of `hdfs oiv -p Delimited`, read by Spark."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from pipelines.domain.errors import UsageError, WalsafeError
 from pipelines.domain.server_names import MAX_LONG
 from pipelines.domain.snapshot import Step
+from pipelines.sources import fsimage_files
 from pipelines.sources.fsimage_files import FsimageFiles
 from tests.strategies.garbage import edited
 
@@ -67,14 +68,21 @@ def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: P
     assert image.stamp("files") == Step("files", TIME, TIME)
 
 
-def test_a_compressed_text_is_read_in_pieces(spark: SparkSession, tmp_path: Path) -> None:
-    """It cannot be split, so its rows are; all of them at once would fill the driver."""
+@pytest.mark.parametrize("suffix", [".gz", ".zst", ""])
+def test_a_text_is_read_in_pieces(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    """What cannot be split is shared out by path; all rows at once would fill the driver."""
+    monkeypatch.setattr(fsimage_files, "_PIECE_BYTES", 1 << 20)
     names = [f"oldWALs/h1%2C16020%2C5.{number}" for number in range(30_000)]
-    text = tmp_path / "image.tsv.gz"
-    text.write_bytes(gzip.compress("\n".join([HEADER, *(row(f"/hbase/{name}") for name in names), ""]).encode()))
+    text = tmp_path / f"image.tsv{suffix}"
+    with pa.output_stream(text, compression={".gz": "gzip", ".zst": "zstd"}.get(suffix)) as out:
+        out.write("\n".join([HEADER, *(row(f"/hbase/{name}") for name in names), ""]).encode())
     image = FsimageFiles(
         spark, str(text), "hdfs://ns1/hbase", delimiter="\t", zone=ZoneInfo("UTC"), transaction_time=TIME
     )
+    pieces = image._rows().rdd.getNumPartitions()
+    assert pieces == 200 if suffix else 2 <= pieces <= 4
     assert sorted(path for batch in image.files() for path in batch.paths) == sorted(names)
 
 

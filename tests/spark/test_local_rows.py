@@ -1,8 +1,10 @@
-"""Rows in the driver, a partition at a time: what has been given is let go."""
+"""Rows in the driver, a piece at a time: what has been given is let go."""
 
+import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.local_rows import local_rows
+from pipelines.transforms import clean_plan
 
 
 def queries_with_jobs(spark: SparkSession) -> int:
@@ -17,3 +19,10 @@ def test_what_was_given_is_let_go(spark: SparkSession) -> None:
     assert queries_with_jobs(spark) == before
     assert len(list(frame.toLocalIterator())) == 100
     assert queries_with_jobs(spark) == before + 1
+
+
+def test_a_plan_comes_in_the_order_of_paths_and_in_pieces(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clean_plan, "FILES_AT_ONCE", 10)
+    plan = clean_plan.in_pieces(spark.range(99, -1, -1).selectExpr("format_string('%03d', id) AS path"), 100)
+    assert plan.rdd.getNumPartitions() == 11
+    assert [row["path"] for row in local_rows(plan)] == [f"{number:03}" for number in range(100)]
