@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from pipelines.domain.cleaner_rule import hbase_2_verdict, hbase_verdict
@@ -17,12 +18,13 @@ from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import MAX_LONG, ServerName
 from pipelines.domain.settings import DAY_MS, Settings
 from pipelines.domain.snapshot import Backup, Membership
-from pipelines.domain.verdict import ArchivedFile, decide
+from pipelines.domain.verdict import ArchivedFile, Reason, decide
 from pipelines.domain.wal_names import parse_wal_name
 from pipelines.domain.zookeeper.name_table import name_table
 from pipelines.few_rows import for_few_rows
 from pipelines.transforms.decision_frames import decision_frames
 from pipelines.transforms.local_frames import local_frame
+from pipelines.transforms.lookup import DecisionFrames
 from pipelines.transforms.verdicts import looked_up, with_answers
 from tests.deep_seeds import SEED, Say
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
@@ -181,6 +183,32 @@ def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(either: Spar
         for timestamp in (0, 6, 7, 8, 9, MAX_LONG - 1, MAX_LONG)
     )
     agree(either, [ClusterCase(snapshot_of(("1",), alive, alive), files, (), tuple(cells), tuple(cells), Settings())])
+
+
+@pytest.mark.parametrize("clusters", [1, 2])
+def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession, clusters: int) -> None:
+    """Also those of servers that it does not know: backups are asked for before peers are."""
+    alive = Membership(MASTER, frozenset({ServerName.parse("h1,16020,5")}), frozenset())
+    files = tuple(
+        ArchivedFile(f"oldWALs/{server}%2C16020%2C5.{name}", 1, NOW - 30 * DAY_MS)
+        for server in ("h1", "h2")
+        for name in ("6", "7", "6.meta", "7.meta", "g.6", "g.7")
+    )
+    for others in (None, 6):
+        snapshot = replace(snapshot_of((), alive, alive), backup=Backup(True, {"h1:16020": 6}, others))
+        case = ClusterCase(snapshot, files, (), (), (), Settings())
+        reasons = [decide(file, view_of(case)).reason for file in files]
+        assert {Reason.BACKUP, Reason.NO_PEERS} == set(reasons)
+        agree(either, [case] * clusters)
+
+
+@pytest.mark.parametrize("clusters", [1, 4])
+def test_groups_of_one_hash_are_told_apart_by_name(
+    either: SparkSession, clusters: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DecisionFrames, "key", lambda _frames, _group: F.lit(0).cast("bigint"))
+    cases = [case for case in drawn(40, derandomize=True, min_files=5) if len({*case.pass_1, *case.pass_2}) > 2]
+    agree(either, cases[:clusters])
 
 
 def drawn_from_zookeeper(count: int) -> list[ZooKeeperCase]:
