@@ -1,0 +1,63 @@
+"""What the audit in the lake says of a run, row by row, without a clean-up around it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject
+from pipelines.domain.run_summary import RunKey
+from pipelines.ports_cleanup_audit import Attempt
+from pipelines.sinks.cleanup_audit import LakeAudit
+from tests.small_cluster import NOW, At
+
+RUN = RunKey.of("prod", "night", NOW)
+A, B = Subject("oldWALs/a.1", 10, NOW - 1), Subject("oldWALs/b.2", 20, NOW - 2)
+
+
+@dataclass
+class Written:
+    """An audit, and how to write to it."""
+
+    audit: LakeAudit
+    clock: At
+    lease: int = 0
+
+    def outcome(self, action: Action, subject: Subject, outcome: FileOutcome, at: int) -> None:
+        """One attempt on one file, ms."""
+        self.lease += 1
+        self.clock.instant = at
+        attempt = Attempt(RUN, action, f"attempt {self.lease}", self.lease)
+        self.audit.intend(attempt, 1, [subject])
+        self.audit.record(attempt, 1, [Result(subject, outcome)])
+
+
+@pytest.fixture
+def written(spark: SparkSession, tmp_path: Path) -> Written:
+    clock = At(NOW)
+    audit = LakeAudit(spark, f"file://{tmp_path}", clock, "me", "edge1")
+    audit.ensure()
+    return Written(audit, clock)
+
+
+def test_the_grace_counts_from_the_file_that_was_moved_last(written: Written) -> None:
+    assert written.audit.moved_at(RUN) is None
+    written.outcome(Action.CLEAN, A, FileOutcome.MOVED, NOW + 1_000)
+    written.outcome(Action.CLEAN, B, FileOutcome.MOVED, NOW + 5_000)
+    assert written.audit.moved_at(RUN) == NOW + 5_000
+    # what was refused or failed since says nothing about where a file is, and what was put back does not rest
+    written.outcome(Action.PURGE, A, FileOutcome.FAILED, NOW + 7_000)
+    assert written.audit.moved_at(RUN) == NOW + 5_000
+    written.outcome(Action.RESTORE, B, FileOutcome.RESTORED, NOW + 8_000)
+    assert written.audit.moved_at(RUN) == NOW + 1_000
+
+
+def test_an_intent_is_open_until_its_own_outcome_is_written(written: Written) -> None:
+    written.outcome(Action.CLEAN, A, FileOutcome.FAILED, NOW)
+    again = Attempt(RUN, Action.CLEAN, "again", 9)
+    written.audit.intend(again, 1, [A, B])
+    assert [(one.lease, one.subject.path) for one in written.audit.unsettled(RUN)] == [(9, A.path), (9, B.path)]
+    written.audit.record(again, 1, [Result(B, FileOutcome.MOVED)])
+    assert [one.subject.path for one in written.audit.unsettled(RUN)] == [A.path]
+    assert {row["path"]: row["outcome"] for row in written.audit.outcomes(RUN).collect()} == {B.path: "MOVED"}
