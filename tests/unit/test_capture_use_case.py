@@ -1,5 +1,6 @@
 """The order of a capture, its patience, and what it refuses."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -253,12 +254,46 @@ def test_a_cluster_that_never_rests_is_captured_all_the_same() -> None:
     assert world.finished is not None
 
 
-@pytest.mark.parametrize("row", [b"junk", b"\xff"])
-def test_a_malformed_row_is_captured_for_reconcile_to_name(row: bytes) -> None:
-    world = World(rows={"queues-1": [row]})
-    world.capture(quiet_attempts=3)
-    assert world.asked.count("queues-1") == 1
+SEED_OWN, SEED_RECOVERED = b"1-h1,16020,5", b"1-h1,16020,5-h2,16020,6"
+"""A normal queue, and a recovered one with `-` before its source (`queues.row_layout: seed-003`)."""
+
+
+@pytest.mark.parametrize(
+    ("rows", "quiet_attempts"),
+    [
+        ({"queues-1": [b"junk"]}, 1),
+        ({"queues-2": [b"\xff"]}, 1),
+        ({"queues-1": [b"junk"], "queues-2": [b"junk"]}, 3),
+        # each row can be read, but no HBase writes both layouts into one table
+        ({step: [SEED_RECOVERED, b"1-h1,16020,5/h3,16020,1"] for step in ("queues-1", "queues-2")}, 1),
+    ],
+)
+def test_rows_that_nobody_can_read_are_captured_for_reconcile_to_name_and_are_not_quiet(
+    rows: dict[str, list[bytes]], quiet_attempts: int
+) -> None:
+    """Whether such a queue moved, nobody knows: two passes with the same junk prove nothing either."""
+    world = World(rows=rows)
+    captured = world.capture(quiet_attempts=quiet_attempts)
+    assert captured.restless is not None
+    assert re.search(r"malformed queue row|without '-' after the peer|not UTF-8", captured.restless)
+    assert world.asked.count("queues-1") == quiet_attempts
     assert world.finished is not None
+
+
+def test_rows_of_the_other_layout_that_agree_are_quiet() -> None:
+    rows = {"queues-1": [SEED_OWN, SEED_RECOVERED], "queues-2": [SEED_RECOVERED, SEED_OWN]}
+    # the owner of neither is crashing, the source of one is: that is what a recovered queue is
+    assert World(rows=rows).capture().restless is None
+
+
+def test_a_row_of_the_other_layout_that_moved_is_not_quiet() -> None:
+    moved = {"queues-1": [SEED_OWN], "queues-2": [SEED_OWN, SEED_RECOVERED]}
+    world = World(rows=moved)
+    captured = world.capture(quiet_attempts=2)
+    assert captured.restless == "queue 1-h1,16020,5/h2,16020,6 is in only one of the two passes"
+    assert world.asked.count("queues-1") == 2
+    crashing = {step: [b"1-h2,16020,6-h1,16020,5"] for step in ("queues-1", "queues-2")}
+    assert "belongs to a server whose crash procedure is unfinished" in str(World(rows=crashing).capture().restless)
 
 
 def test_another_master_is_refused() -> None:
@@ -337,10 +372,11 @@ def test_ordinary_values_stay() -> None:
 def test_the_parts_of_two_clusters_make_no_snapshot() -> None:
     """Files of one cluster judged by another's queues would all look deletable."""
     rows = [b"1-h7,16020,5", b"1-h8,16020,5/h7,16020,1"]
-    foreign_queues = World(rows={"queues-1": rows, "queues-2": rows})
-    with pytest.raises(RefusedError, match="queues are read from another cluster than HBase's answers"):
-        foreign_queues.capture()
-    assert foreign_queues.finished is None
+    for foreign in (rows, [b"1-h8,16020,5-h7,16020,1"], [b"junk", rows[1]]):  # in either layout, and beside others
+        foreign_queues = World(rows={"queues-1": foreign, "queues-2": foreign})
+        with pytest.raises(RefusedError, match="queues are read from another cluster than HBase's answers"):
+            foreign_queues.capture()
+        assert foreign_queues.finished is None
 
     class ForeignRoot(World):
         def wal_directories(self) -> tuple[WalDirectory, ...]:
