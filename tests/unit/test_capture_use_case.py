@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from pipelines.domain.capture_order import CAPTURE_ORDER
+from pipelines.domain.cluster_view import cluster_view
 from pipelines.domain.errors import RefusedError, UnavailableError
 from pipelines.domain.known_servers import Servers
 from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers, region_barriers
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
+from pipelines.domain.settings import Settings
 from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
 from pipelines.ports import ClusterSettings, FileBatch
 from pipelines.use_cases.capture import Captured, Patience, Sources, Subject, capture
@@ -38,7 +40,8 @@ class World:
     later: list[Servers] = field(default_factory=list)
     crashing_later: list[frozenset[ServerName]] = field(default_factory=list)
     peer: Peer = field(default_factory=lambda: Peer("1", "ENABLED", config={"db.password": "hunter2"}))
-    backup: Backup | None = None
+    backup: Backup | None = field(default_factory=lambda: Backup(enabled=False))
+    backup_table: bool | None = None
     written: dict[str, list[object]] = field(default_factory=dict)
     slept: list[int] = field(default_factory=list)
     finished: Snapshot | None = None
@@ -101,6 +104,10 @@ class World:
     def peers(self) -> tuple[Peer, ...]:
         self.ask("peers")
         return (self.peer,)
+
+    def has_backup_table(self) -> bool | None:
+        self.ask("backup table")
+        return self.backup_table
 
     def backups(self) -> tuple[BackupSession, ...] | None:
         self.ask("backups")
@@ -180,6 +187,27 @@ def test_neighbours_are_read_with_the_peers_and_only_where_there_are_any() -> No
     plain.capture()
     assert plain.asked == ["settings", "files", *THE_REST]
     assert (plain.written, plain.finished and plain.finished.extras) == ({}, ())
+
+
+@pytest.mark.parametrize(
+    ("table", "backup"), [(False, Backup(enabled=False)), (True, None), (None, None)], ids=["none", "there", "unknown"]
+)
+def test_where_nobody_says_whether_backup_is_on_it_is_off_only_without_its_table(
+    table: bool | None, backup: Backup | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A client's hbase-site.xml is silent about the master's settings. Asked behind the files, as backups are."""
+    world = World(backup=None, backup_table=table)
+    captured = world.capture()
+    at = world.asked.index("flags:peers")
+    assert world.asked[at + 1 : at + 3] == ["backup table", "queues-1"]
+    assert captured.snapshot.backup == backup
+    assert ("state backup.enabled: false" in caplog.text) == (table is True)
+    for settings, held in (
+        (Settings(log_cleaner_plugins=()), backup is None),
+        (Settings(log_cleaner_plugins=(), backup_enabled=False), False),
+    ):
+        view = cluster_view(captured.snapshot, (), settings, None, unparsable=False)
+        assert view.foreign_cleaner == ("whether HBase backup is enabled is unknown" if held else None)
 
 
 def test_a_neighbour_that_does_not_answer_is_asked_again_with_its_step() -> None:
