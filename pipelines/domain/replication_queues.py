@@ -95,13 +95,14 @@ def read_passes(passes: Sequence[Collection[bytes]]) -> tuple[frozenset[QueueId]
     Raises:
         MalformedError: no layout reads them all; it tells the first row that the shipped one does not read.
     """
-    faults: list[MalformedError] = []
     for layout in RowLayout:
-        try:
-            return tuple(frozenset(parse_row(row, layout) for row in sorted(rows)) for rows in passes)
-        except MalformedError as error:
-            faults.append(error)
-    raise faults[0]
+        with suppress(MalformedError):
+            return _passes_in(passes, layout)
+    return _passes_in(passes, RowLayout.SHIPPED)  # throws, and tells the row
+
+
+def _passes_in(passes: Sequence[Collection[bytes]], layout: RowLayout) -> tuple[frozenset[QueueId], ...]:
+    return tuple(frozenset(parse_row(row, layout) for row in sorted(rows)) for rows in passes)
 
 
 def readable_queues(rows: Collection[bytes]) -> frozenset[QueueId]:

@@ -36,7 +36,7 @@ class Conf:
     def get(self, name: str, default: str | None = None) -> str | None:
         return self.values.get(name, default)
 
-    def getBoolean(self, name: str, default: bool) -> bool:  # noqa: FBT001, N802 - Java's
+    def getBoolean(self, name: str, default: bool) -> bool:  # noqa: N802 - Java's
         return self.values.get(name, str(default)).lower() == "true"
 
     def getLong(self, name: str, default: int) -> int:  # noqa: N802 - Java's
