@@ -53,8 +53,14 @@ def test_no_job_begins_with_them(
         (configured(), "queues.source simulated .* wal_root hdfs://ns1/hbase is not on this machine"),
         (configured(root="s3a://bucket/hbase"), "wal_root s3a://bucket/hbase is not on this machine"),
         (configured(root="hdfs://file/hbase"), "is not on this machine"),
-        (configured(root="file:///lab/hbase", state=HBASE), "queues.source simulated .* state.source hbase asks a real"),
-        (configured(root="file:///lab/hbase", queues=HBASE), "state.source simulated .* queues.source hbase asks a real"),
+        (
+            configured(root="file:///lab/hbase", state=HBASE),
+            "queues.source simulated .* state.source hbase asks a real",
+        ),
+        (
+            configured(root="file:///lab/hbase", queues=HBASE),
+            "state.source simulated .* queues.source hbase asks a real",
+        ),
         (configured(queues=HBASE), "state.source simulated"),
         (configured(state=HBASE), "queues.source simulated"),
         (
@@ -86,7 +92,8 @@ def test_real_sources_beside_any_root_are_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "line"), [("valid_for: 3650d", 2), ("valid_for: 169h", 2), ("valid_for_reason: ' '\n  valid_for: 8d", 3)]
+    ("section", "line"),
+    [("valid_for: 3650d", 2), ("valid_for: 169h", 2), ("valid_for_reason: ' '\n  valid_for: 8d", 3)],
 )
 def test_more_than_seven_days_need_a_reason(section: str, line: int) -> None:
     with pytest.raises(UsageError, match=rf"c\.yaml, line {line}: 'list\.valid_for': .*list\.valid_for_reason"):
