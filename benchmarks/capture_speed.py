@@ -114,8 +114,11 @@ def lay_out_hdfs(work: Path, hdfs_root: str, files: int) -> None:
     spark.stop()
 
 
-def configuration(work: Path, files: int, wal_root: str, section: Mapping[str, object]) -> Path:
-    """What HBase would answer, and the file for --config."""
+def configuration(work: Path, files: int, section: Mapping[str, object]) -> Path:
+    """What HBase would answer, and the file for --config.
+
+    Without the root: no configuration has simulated answers beside an HDFS.
+    """
     live = work / "live"
     live.mkdir()
     made, cells = shape(files), queue_cells(shape(files))
@@ -123,21 +126,20 @@ def configuration(work: Path, files: int, wal_root: str, section: Mapping[str, o
     simulated = {"source": "simulated", "path": str(live)}
     capture = {"files": dict(section), "queues": simulated, "state": simulated, "quiet_attempts": 1}
     path = work / "bench.yaml"
-    path.write_text(json.dumps({"cluster": CLUSTER, "wal_root": wal_root, "capture": capture}))
+    path.write_text(json.dumps({"cluster": CLUSTER, "capture": capture}))
     return path
 
 
-def measured(work: Path, source: str, config_file: Path, heap: str) -> CaptureSpeed:
+def measured(work: Path, source: str, config_file: Path, wal_root: str, heap: str) -> CaptureSpeed:
     """One capture in a JVM that has done nothing before."""
     started = time.perf_counter()
     spark = session(work / "session", heap)
     session_seconds = time.perf_counter() - started
     context = JobContext("capture", spark=spark)
     config = load_config(str(config_file), context)
-    assert config.wal_root is not None
     assert config.capture is not None
     began, started = time.time(), time.perf_counter()
-    outcome = capture_cluster(CLUSTER, config.wal_root, config.capture, f"file:{work}/snapshot", context)
+    outcome = capture_cluster(CLUSTER, wal_root, config.capture, f"file:{work}/snapshot", context)
     seconds = time.perf_counter() - started
     jvm, python = jvm_peak_bytes(), peak_bytes("self")
     spark.stop()
@@ -157,8 +159,8 @@ def of_hdfs(work: Path, source: str, files: int, heap: str) -> CaptureSpeed:
         alone(lay_out_hdfs, work / "lay-out", f"{hdfs.uri}/hbase", files)
         say(f"{files:,} files made in {time.perf_counter() - started:.0f} s")
         section = {"source": "webhdfs", "urls": [hdfs.webhdfs()]} if source == "webhdfs" else {"source": "hadoop"}
-        config = configuration(work, files, f"{hdfs.uri}/hbase", section)
-        return alone(measured, work, source, config, heap)
+        config = configuration(work, files, section)
+        return alone(measured, work, source, config, f"{hdfs.uri}/hbase", heap)
     finally:
         hdfs.close()
 
@@ -173,8 +175,8 @@ def of_text(work: Path, source: str, files: int, heap: str) -> CaptureSpeed:
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     times = {"transaction_time": now} if source == "fsimage" else {"started_at": now, "finished_at": now}
     section = {"source": source, "path": f"file:{text}", "time_zone": "UTC", **times}
-    config = configuration(work, files, f"file://{root}", section)
-    return alone(measured, work, source, config, heap)
+    config = configuration(work, files, section)
+    return alone(measured, work, source, config, f"file://{root}", heap)
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.hdfs_files import make_files
 from benchmarks.records import folder
 from jobs.capture import capture_cluster
-from jobs.config import load_config
+from jobs.config import Config, load_config
 from jobs.context import JobContext
 from jobs.session import local_session
 from jobs.wiring import Places, run_reconcile
@@ -89,7 +89,6 @@ class Bench:
         hadoop, webhdfs = {"source": "hadoop"}, {"source": "webhdfs", "urls": [self.hdfs.webhdfs()]}
         document = {
             "cluster": CLUSTER,
-            "wal_root": self.wal_root,
             "capture": {
                 "files": webhdfs if self.webhdfs else hadoop,
                 "queues": simulated,
@@ -100,13 +99,16 @@ class Bench:
         }
         self.config.write_text(json.dumps(document))
 
+    def configured(self, context: JobContext) -> Config:
+        """With its root at last: no configuration file has simulated answers beside an HDFS."""
+        return load_config(str(self.config), context).model_copy(update={"wal_root": self.wal_root})
+
     def night(self) -> None:
         context = JobContext("bench", spark=self.spark)
-        config = load_config(str(self.config), context)
-        assert config.wal_root is not None
+        config = self.configured(context)
         assert config.capture is not None
         out = f"file:{self.work}/snapshot"
-        capture_cluster(CLUSTER, config.wal_root, config.capture, out, context)
+        capture_cluster(CLUSTER, self.wal_root, config.capture, out, context)
         outcome = run_reconcile(context, config, Places(self.lake, f"file:{self.work}/lists"), [out], run_id=RUN)
         if outcome.exit_code not in (0, 5):  # 5 = a finding that is new: all files are empty
             raise SystemExit(outcome.text)
@@ -114,7 +116,8 @@ class Bench:
     @contextmanager
     def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
         context = JobContext(job, spark=self.spark)
-        with cleanup(context, str(self.config), CLUSTER, self.lake, f"file:{self.work}/lists") as (place, ports):
+        config, lists = self.configured(context), f"file:{self.work}/lists"
+        with cleanup(context, str(self.config), CLUSTER, self.lake, lists, config) as (place, ports):
             yield place, replace(ports, tell=self.tell, audit=Clocked(ports.audit, self.told))
 
     def tell(self, line: str) -> None:

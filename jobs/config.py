@@ -7,17 +7,26 @@ import hashlib
 import json
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from jobs.capture_config import CaptureSection, ClusterName, WalRoot
 from jobs.cleanup_config import CleanSection
 from jobs.config_types import DurationMs, Section, SizeBytes, UntilMs
 from jobs.context import JobContext
 from jobs.maintain_config import MaintainSection
+from jobs.simulated_config import simulated_fault
 from jobs.yaml_lines import Document, KeyPath, parse_yaml
 from pipelines.domain.errors import UsageError
 from pipelines.domain.replication_queues import RowLayout
-from pipelines.domain.settings import DAY_MS, Acknowledgement, Release, Settings
+from pipelines.domain.settings import DAY_MS, LONGEST_VALID_MS, Acknowledgement, Release, Settings
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]
@@ -74,11 +83,28 @@ class BackupSection(Section):
 class ListSection(Section):
     """The delete-safe list."""
 
+    # before `valid_for`, whose check looks at it
+    valid_for_reason: Text | None = Field(
+        default=None,
+        description="why lists are valid for more than 7 days, in a person's words; recorded in table `runs`",
+        examples=["change freeze until January, OPS-1234"],
+    )
     valid_for: DurationMs = Field(
         default=DAY_MS,
-        description="how long after the start of step `files` a list may be written and acted on",
+        description="how long after the start of step `files` a list may be written and acted on; "
+        "above 7d only with `valid_for_reason`",
         examples=["24h"],
     )
+
+    @field_validator("valid_for")
+    @classmethod
+    def _with_reason(cls, value: int, info: ValidationInfo) -> int:
+        if value > LONGEST_VALID_MS and info.data.get("valid_for_reason") is None:
+            raise ValueError(
+                "a list is a statement about the past. For more than 7d say why, in list.valid_for_reason; it is "
+                "recorded in table runs"
+            )
+        return value
 
 
 class QualitySection(Section):
@@ -152,6 +178,15 @@ class Config(Section):
         optional = {"cluster", "wal_root", "capture", "clean"}
         return {key: {} if value is None and key not in optional else value for key, value in values.items()}
 
+    @field_validator("capture")
+    @classmethod
+    def _simulated(cls, value: CaptureSection | None, info: ValidationInfo) -> CaptureSection | None:
+        root = info.data.get("wal_root")
+        fault = None if value is None or root is None else simulated_fault(value, root)
+        if fault is not None:
+            raise ValueError(fault)
+        return value
+
     def settings(self) -> Settings:
         """What the decision needs of it."""
         return Settings(
@@ -161,6 +196,7 @@ class Config(Section):
             log_cleaner_plugins=self.cleaners.plugins,
             backup_enabled=self.backup.enabled,
             valid_for_ms=self.list.valid_for,
+            valid_for_reason=self.list.valid_for_reason,
             max_deletable_share=self.quality.max_deletable_share,
             share_from_bytes=self.quality.share_from,
             cleaner_interval_ms=self.cleaners.interval,

@@ -33,7 +33,12 @@ _LOG = logging.getLogger(__name__)
 
 @contextmanager
 def cleanup(
-    context: JobContext, config_file: str, cluster: str, lake: str, lists: str | None = None
+    context: JobContext,
+    config_file: str,
+    cluster: str,
+    lake: str,
+    lists: str | None = None,
+    config: Config | None = None,
 ) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
     """Everything that a clean-up job needs, open until the block ends.
 
@@ -43,11 +48,12 @@ def cleanup(
         cluster: `--cluster`; the configuration must be that cluster's.
         lake: folder of the tables.
         lists: folder of the delete-safe lists, where the job reads one.
+        config: what `config_file` holds, where the caller has read it.
 
     Raises:
         UsageError: the configuration is not that cluster's, or lacks what a clean-up needs.
     """
-    config = load_config(config_file, context)
+    config = config or load_config(config_file, context)
     section, wal_root, quarantine = checked(config, config_file, cluster)
     identity = uuid.uuid4().hex
     host = socket.gethostname()

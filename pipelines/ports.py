@@ -118,7 +118,10 @@ class ZnodeSource(CaptureSource, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What does not change while a capture runs; None = unknown."""
+    """What does not change while a capture runs; None = unknown.
+
+    `backup` is unknown where `hbase.backup.enable` is not set: another hbase-site.xml than the master's is silent too.
+    """
 
     cluster_id: str | None
     hbase_version: str | None
@@ -140,6 +143,13 @@ class PeerSource(CaptureSource, Protocol):
 
     def peers(self) -> tuple[Peer, ...]:
         """All replication peers."""
+        ...
+
+    def has_backup_table(self) -> bool | None:
+        """Whether `backup:system` exists, read in step `peers`, never before the files; None = unknown.
+
+        HBase makes the table once backup is on. Asked where the settings do not say whether it is.
+        """
         ...
 
     def backups(self) -> tuple[BackupSession, ...] | None:

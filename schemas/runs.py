@@ -43,6 +43,7 @@ RUNS = Table(
             column("list_uri", StringType(), "Directory of the delete-safe list; NULL without one."),
             column("peer_ids", ArrayType(StringType()), "The replication peers of the snapshot, sorted."),
             column("cluster_id", StringType(), "The content of hbase.id, as the snapshot has it; NULL = unknown."),
+            column("valid_for_reason", StringType(), "Why its lists are valid that long: list.valid_for_reason."),
         ]
     ),
 )

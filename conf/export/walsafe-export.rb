@@ -179,7 +179,7 @@ part('crashing') { |out| out.puts JSON.generate(active_master: active_master, pr
 peers = []
 part('peers') do |out|
   peers = ADMIN.listReplicationPeers.map { |one| peer(one) }
-  out.puts JSON.generate(peers: peers, flags: flags(procedures))
+  out.puts JSON.generate(peers: peers, flags: flags(procedures), backup_table: ADMIN.tableExists(BACKUPS))
 end
 part('backup') { |out| scan_backups(out) } if CONF.getBoolean('hbase.backup.enable', false) && ADMIN.tableExists(BACKUPS)
 part('barriers') { |out| scan_barriers(out) } if peers.any? { |one| one[:serial] }
@@ -196,7 +196,7 @@ part('settings') do |out|
       master_local_wal_ttl_ms: setting('hbase.master.local.store.walcleaner.ttl', 604_800_000)
     },
     log_cleaner_plugins: CONF.get('hbase.master.logcleaner.plugins', ''),
-    backup_enabled: CONF.getBoolean('hbase.backup.enable', false)
+    backup_enabled: CONF.getBoolean('hbase.backup.enable', false), backup_stated: !CONF.get('hbase.backup.enable').nil?
   )
 end
 part('crashing-2') do |out|

@@ -4,7 +4,8 @@ HBase's `ReplicationQueueId`, `ReplicationGroupOffset` and `TableReplicationQueu
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
@@ -71,6 +72,47 @@ def parse_queue_id(text: str, layout: RowLayout = RowLayout.SHIPPED) -> QueueId:
         return QueueId(peer_id, ServerName.parse(owner), None if source is None else ServerName.parse(source))
     except MalformedError as error:
         raise MalformedError(f"malformed queue row {text!r}: {error}") from None
+
+
+def parse_row(row: bytes, layout: RowLayout) -> QueueId:
+    """Parse a row key as it was scanned.
+
+    Raises:
+        MalformedError: as `parse_queue_id`, or bytes that are not UTF-8.
+    """
+    try:
+        return parse_queue_id(row.decode("utf-8"), layout)
+    except UnicodeDecodeError:
+        raise MalformedError(f"queue row is not UTF-8: {row!r}") from None
+
+
+def read_passes(passes: Sequence[Collection[bytes]]) -> tuple[frozenset[QueueId], ...]:
+    """The queues of several scans of one table, in whichever layout reads every row of all of them.
+
+    No configuration has a say: HBase writes one layout into a table, and a row that names a source can be read in one
+    layout alone.
+
+    Raises:
+        MalformedError: no layout reads them all; it tells the first row that the shipped one does not read.
+    """
+    for layout in RowLayout:
+        with suppress(MalformedError):
+            return _passes_in(passes, layout)
+    return _passes_in(passes, RowLayout.SHIPPED)  # throws, and tells the row
+
+
+def _passes_in(passes: Sequence[Collection[bytes]], layout: RowLayout) -> tuple[frozenset[QueueId], ...]:
+    return tuple(frozenset(parse_row(row, layout) for row in sorted(rows)) for rows in passes)
+
+
+def readable_queues(rows: Collection[bytes]) -> frozenset[QueueId]:
+    """The queues of those rows that some layout reads; the others are left out."""
+    found = set()
+    for row in rows:
+        for layout in RowLayout:
+            with suppress(MalformedError):
+                found.add(parse_row(row, layout))
+    return frozenset(found)
 
 
 def _owner_and_source(servers: str, layout: RowLayout) -> tuple[str, str | None]:

@@ -7,6 +7,8 @@ from pipelines.domain.replication_queues import RowLayout
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
+LONGEST_VALID_MS = 7 * DAY_MS
+"""For longer than this a list is valid only with a person's reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Settings:
         log_cleaner_plugins: what stands for the snapshot's list where that is unknown; None = stays unknown.
         backup_enabled: the same for HBase backup: False states that it is off; None = stays unknown.
         valid_for_ms: how long after the start of step `files` a list may be emitted and acted on.
+        valid_for_reason: why that is more than `LONGEST_VALID_MS`, in a person's words.
         max_deletable_share: largest share of all bytes under oldWALs that one run may list without --accept.
         share_from_bytes: that limit holds where oldWALs has at least so many bytes.
         cleaner_interval_ms: `hbase.master.cleaner.interval`.
@@ -66,6 +69,7 @@ class Settings:
     log_cleaner_plugins: tuple[str, ...] | None = None
     backup_enabled: bool | None = None
     valid_for_ms: int = DAY_MS
+    valid_for_reason: str | None = None
     max_deletable_share: float = 0.95
     share_from_bytes: int = 100 << 30
     cleaner_interval_ms: int = 600_000

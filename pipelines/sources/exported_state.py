@@ -1,5 +1,7 @@
 """What the active master knew when the export script asked it, and the directories it listed."""
 
+import logging
+
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
 from pipelines.domain.known_servers import Servers
@@ -14,6 +16,8 @@ from pipelines.sources.exported_cells import scanned_cells, scanned_versions
 from pipelines.sources.hbase_neighbours import barriers_of, counted
 from pipelines.sources.ls_text_files import LsText
 from pipelines.sources.procedures import crashing, parse_procedures
+
+logger = logging.getLogger(__name__)
 
 
 class ExportedState:
@@ -64,8 +68,14 @@ class ExportedState:
                 master_local_wal_ttl_ms=retention.count("master_local_wal_ttl_ms"),
             ),
             log_cleaner_plugins=tuple(dict.fromkeys(name for name in plugins if name)),
-            backup=Backup(enabled=form.flag("backup_enabled")),
+            backup=self._backup(form),
         )
+
+    @staticmethod
+    def _backup(form: Form) -> Backup | None:
+        """What `hbase.backup.enable` said there; an older script wrote false where it was not set as well."""
+        enabled, stated = form.flag("backup_enabled"), form.optional_flag("backup_stated")
+        return Backup(enabled) if enabled or stated else None
 
     def active_master(self, step: str) -> str:
         """See `StateSource.active_master`; the script asks the master as `hbase_admin` does."""
@@ -96,6 +106,18 @@ class ExportedState:
     def peers(self) -> tuple[Peer, ...]:
         """See `StateSource.peers`."""
         return tuple(map(_peer, self._export.part("peers").form().parts("peers")))
+
+    def has_backup_table(self) -> bool | None:
+        """See `PeerSource.has_backup_table`; unknown where an older script wrote the export."""
+        part = self._export.part("peers")
+        there = part.form().optional_flag("backup_table")
+        if there is None:
+            logger.warning(
+                "%s does not say whether backup:system exists, so HBase backup may be on and every WAL is held: export "
+                "again with the script of this version (conf/export), or state backup.enabled: false",
+                part.name,
+            )
+        return there
 
     def backups(self) -> tuple[BackupSession, ...] | None:
         """See `PeerSource.backups`; unknown where the script did not find the table, or was an older one."""

@@ -14,11 +14,11 @@ from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.peer_rules import PeerRule, Tables, table_name
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Step
+from pipelines.domain.snapshot import Flags, Peer, Retention, Step
 from pipelines.hadoop_jvm import JavaObject, java_cause, java_errors
 from pipelines.ports import ClusterSettings
 from pipelines.sources.hbase_client import HBaseClient
-from pipelines.sources.hbase_neighbours import read_backups, read_barriers
+from pipelines.sources.hbase_neighbours import has_backup_table, read_backups, read_barriers, stated_backup
 from pipelines.sources.procedures import (
     ADD_PEER,
     MIGRATION,
@@ -74,7 +74,7 @@ class HBaseAdmin:
                 master_local_wal_ttl_ms=self._milliseconds("hbase.master.local.store.walcleaner.ttl", 604_800_000),
             ),
             log_cleaner_plugins=self._plugins(),
-            backup=Backup(enabled=bool(self._client.conf.getBoolean("hbase.backup.enable", False))),
+            backup=stated_backup(self._client.conf),
         )
 
     def active_master(self, _step: str) -> str:
@@ -108,6 +108,10 @@ class HBaseAdmin:
         """See `StateSource.peers`."""
         found = self._ask("peers", lambda: [_peer(peer) for peer in self._client.admin.listReplicationPeers()])
         return tuple(sorted(self._znodes.synchronous(found), key=lambda peer: peer.peer_id))
+
+    def has_backup_table(self) -> bool | None:
+        """See `PeerSource.has_backup_table`."""
+        return has_backup_table(self._client)
 
     def backups(self) -> tuple[BackupSession, ...] | None:
         """See `PeerSource.backups`."""

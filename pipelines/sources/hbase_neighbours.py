@@ -16,14 +16,41 @@ from pipelines.domain.neighbours.backup import (
 from pipelines.domain.neighbours.barriers import RegionBarriers, region_barriers
 from pipelines.domain.peer_rules import table_name
 from pipelines.domain.replication_queues import Cell, Version
-from pipelines.hadoop_jvm import java_errors
+from pipelines.domain.snapshot import Backup
+from pipelines.hadoop_jvm import JavaObject, java_errors
 from pipelines.sources.hbase_client import HBaseClient
 from pipelines.sources.hbase_client_scan import scan_cells, scan_versions
 
 logger = logging.getLogger(__name__)
 
+_BACKUP_ENABLE = "hbase.backup.enable"
 _META, _BARRIER_FAMILY, _BARRIER = "hbase:meta", b"rep_barrier", b"seqnumDuringOpen"
 _LONG, _NEGATIVE = 8, 0x80
+
+
+def stated_backup(conf: JavaObject) -> Backup | None:
+    """What `hbase.backup.enable` says; None where it is not set, which is "off" in the master's own file alone."""
+    return None if conf.get(_BACKUP_ENABLE) is None else Backup(enabled=bool(conf.getBoolean(_BACKUP_ENABLE, False)))
+
+
+def backup_table(conf: JavaObject) -> str:
+    """Name of the table that HBase backup keeps its sessions in."""
+    return str(conf.get("hbase.backup.system.table.name", BACKUP_TABLE))
+
+
+def has_backup_table(client: HBaseClient) -> bool | None:
+    """Whether the table of HBase backup exists; None where this user may not ask.
+
+    Raises:
+        UnavailableError: HBase did not answer.
+    """
+    name = backup_table(client.conf)
+    try:
+        with java_errors(f"{client.where}, table {name}"):
+            return bool(client.admin.tableExists(client.table_name(name)))
+    except UsageError as error:
+        logger.warning("Whether table %s exists is unknown: %s", name, error)
+        return None
 
 
 def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
@@ -32,7 +59,7 @@ def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
     Raises:
         UnavailableError: HBase did not answer.
     """
-    name = str(client.conf.get("hbase.backup.system.table.name", BACKUP_TABLE))
+    name = backup_table(client.conf)
     try:
         with java_errors(f"{client.where}, table {name}"):
             there = bool(client.admin.tableExists(client.table_name(name)))

@@ -82,6 +82,10 @@ class SimulatedState:
         """See `StateSource.peers`."""
         return self._state().peers
 
+    def has_backup_table(self) -> bool | None:
+        """See `PeerSource.has_backup_table`: `state.json` says whether backup is on, or nobody does."""
+        return None
+
     def backups(self) -> tuple[BackupSession, ...] | None:
         """See `PeerSource.backups`: no file of it says more than `state.json`."""
         return None

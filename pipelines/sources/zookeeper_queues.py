@@ -1,5 +1,6 @@
 """Replication as HBase 1.x and 2.x keep it in ZooKeeper: queues, peers, and what else is below that znode."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.domain.errors import MalformedError, UsageError
@@ -9,6 +10,8 @@ from pipelines.domain.zookeeper.tree import ABSENT, HFILE_REFS, PEERS, QUEUES, R
 from pipelines.domain.zookeeper.values import parse_peer
 from pipelines.domain.zookeeper.wire import MAGIC, message, text, without_metadata
 from pipelines.sources.zookeeper_client import ZooKeeperClient
+
+logger = logging.getLogger(__name__)
 
 _LEVELS = {HFILE_REFS: 2, REGIONS: 3}
 """How deep the parts lie that hold no queues."""
@@ -97,6 +100,21 @@ class ZooKeeperQueues:
             )
         except MalformedError as error:
             raise UsageError(f"{self._client.where}, {self._base}/{PEERS}: {error}") from error
+
+    def has_table(self, name: str) -> bool | None:
+        """Whether HBase has a table, by the states that HBase 1.x keeps and HBase 2.x mirrors below `<parent>/table`.
+
+        None = unknown: not even `hbase:namespace` has a state there, which every such HBase has, or it may not be read.
+        """
+        states = f"{self._parent}/table"
+        try:
+            self._client.sync(self._parent)
+            if self._client.exists(f"{states}/{name}"):
+                return True
+            return False if self._client.exists(f"{states}/hbase:namespace") else None
+        except UsageError as error:
+            logger.warning("Whether table %s exists is unknown: %s", name, error)
+            return None
 
     def cluster_id(self) -> str | None:
         """The content of `hbaseid`; None where it is in a form that no HBase from 0.96 on writes.

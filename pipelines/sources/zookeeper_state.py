@@ -1,9 +1,10 @@
 """State of a cluster without its master: peers from ZooKeeper, settings from `hbase-site.xml`, read as Hadoop does."""
 
 from pipelines.domain.errors import UsageError
-from pipelines.domain.snapshot import Backup, Peer, Retention, Step
+from pipelines.domain.snapshot import Peer, Retention, Step
 from pipelines.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.ports import ClusterSettings
+from pipelines.sources.hbase_neighbours import backup_table, stated_backup
 from pipelines.sources.zookeeper_queues import ZooKeeperQueues
 
 _WEEK_MS = 7 * 86_400_000
@@ -46,6 +47,14 @@ class ZooKeeperState:
         """See `PeerSource.peers`."""
         return self._queues.peers()
 
+    def has_backup_table(self) -> bool | None:
+        """See `PeerSource.has_backup_table`; told by the states of tables, which HBase 2 mirrors to ZooKeeper."""
+        with java_errors(self._site):
+            conf = self._configuration()
+            if not conf.getBoolean("hbase.mirror.table.state.to.zookeeper", True):
+                return None
+            return self._queues.has_table(backup_table(conf))
+
     def backups(self) -> None:
         """See `PeerSource.backups`: ZooKeeper knows nothing of them."""
 
@@ -71,7 +80,7 @@ class ZooKeeperState:
                     master_local_wal_ttl_ms=int(conf.getLong("hbase.master.local.store.walcleaner.ttl", _WEEK_MS)),
                 ),
                 log_cleaner_plugins=tuple(dict.fromkeys(name.strip() for name in plugins.split(",") if name.strip())),
-                backup=Backup(enabled=bool(conf.getBoolean("hbase.backup.enable", False))),
+                backup=stated_backup(conf),
             )
 
     def property(self, name: str) -> str | None:

@@ -5,13 +5,12 @@ The order of reading IS the safety argument (design section 1, docs/safety.md).
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pipelines.domain.capture_order import order_fault, restlessness, stranger
 from pipelines.domain.errors import MalformedError, RefusedError, UnavailableError
-from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, QueueId, parse_queue_id
+from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, read_passes, readable_queues
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import (
     QUEUE_STORAGE_TABLE,
@@ -251,7 +250,7 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
 def _fault(readings: Readings) -> str | None:
     """Why these answers make no snapshot, or None."""
     membership = Membership(None, readings.online, readings.crashing, readings.directories)
-    strange = stranger(membership, readings.peers, _readable(readings.queues_1 | readings.queues_2))
+    strange = stranger(membership, readings.peers, readable_queues(readings.queues_1 | readings.queues_2))
     if strange is not None:
         return f"{strange}. Check wal_root, capture.hbase.site and where queues are read"
     if readings.master != readings.master_2:
@@ -306,23 +305,7 @@ def _queues(source: QueueSource, sink: SnapshotSink, step: str) -> tuple[int, fr
 
 def _restless(snapshot: Snapshot, readings: Readings) -> str | None:
     try:
-        passes = [frozenset(map(_queue_id, rows)) for rows in (readings.queues_1, readings.queues_2)]
-    except MalformedError:
-        return None  # no second look makes such a row readable; reconcile names it
-    return restlessness(snapshot, passes[0], passes[1])
-
-
-def _readable(rows: frozenset[bytes]) -> frozenset[QueueId]:
-    """Those that are in the table's form; reconcile names the others."""
-    found = set()
-    for row in rows:
-        with suppress(MalformedError):
-            found.add(_queue_id(row))
-    return frozenset(found)
-
-
-def _queue_id(row: bytes) -> QueueId:
-    try:
-        return parse_queue_id(row.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise MalformedError(f"queue row is not UTF-8: {row!r}") from None
+        pass_1, pass_2 = read_passes((readings.queues_1, readings.queues_2))
+    except MalformedError as error:
+        return f"{error}, so nobody knows whether that queue moved"  # reconcile names it too, and refuses
+    return restlessness(snapshot, pass_1, pass_2)

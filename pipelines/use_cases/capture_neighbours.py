@@ -5,6 +5,7 @@ not in the listing, as a peer added later does. Barriers come before the queues,
 counts (docs/safety.md).
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,26 +16,50 @@ from pipelines.domain.snapshot import Backup, Peer, Snapshot
 from pipelines.ports import ClusterSettings, PeerSource, SnapshotSink
 from pipelines.use_cases.capture_secrets import without_user_info
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What was read; None = the cluster has none, or it is unknown."""
+    """What was read; None = the cluster has none, or it is unknown.
+
+    Attributes:
+        backup: whether HBase backup is on; None = unknown, and reconcile holds every WAL.
+    """
 
     backups: tuple[BackupSession, ...] | None = None
+    backup: Backup | None = None
     barriers: tuple[RegionBarriers, ...] | None = None
 
 
 def read_neighbours(state: PeerSource, settings: ClusterSettings, peers: Sequence[Peer]) -> Neighbours:
     """Ask for what the cluster uses, and for nothing else."""
-    backups = state.backups() if settings.backup is not None and settings.backup.enabled else None
+    backup = settings.backup
+    if backup is None:
+        backup = _unless_there(state.has_backup_table())
+    backups = state.backups() if backup is not None and backup.enabled else None
     return Neighbours(
+        backup=backup,
         backups=None if backups is None else tuple(replace(one, root=without_user_info(one.root)) for one in backups),
         barriers=state.barriers() if any(peer.serial for peer in peers) else None,
     )
 
 
+def _unless_there(table: bool | None) -> Backup | None:
+    """What a silent configuration means: off, but only where HBase backup has never made its table."""
+    if table is False:
+        return Backup(enabled=False)
+    if table:
+        logger.warning(
+            "hbase.backup.enable is not set, yet backup:system exists: HBase backup may be on, so every WAL is held. "
+            "Give the master's own hbase-site.xml (capture.hbase.site), or state backup.enabled: false for reconcile"
+        )
+    return None
+
+
 def with_neighbours(snapshot: Snapshot, found: Neighbours, sink: SnapshotSink) -> Snapshot:
     """Write the extras, and have the snapshot speak of them."""
+    snapshot = replace(snapshot, backup=found.backup)
     if found.backups is not None:
         sink.documents(extra_file(BACKUP), map(session_document, found.backups))
         boundaries = backup_of(found.backups).boundaries

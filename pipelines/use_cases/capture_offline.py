@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from pipelines.domain.capture_order import stranger
-from pipelines.domain.errors import MalformedError, RefusedError
-from pipelines.domain.replication_queues import Cell, parse_queue_cells
+from pipelines.domain.errors import RefusedError
+from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, readable_queues
 from pipelines.domain.snapshot import QUEUE_STORAGE_TABLE, Flags, Membership, Peer, Snapshot, WalDirectory
 from pipelines.domain.syncup.facts import EXTRA, SyncUpFacts, TableFacts, fact_documents
 from pipelines.domain.syncup.offline_table import unflushed
@@ -126,11 +126,8 @@ def _facts(sources: OfflineSources, cells: Sequence[Cell], wals: Sequence[str]) 
 
 
 def _refuse_strangers(snapshot: Snapshot, cells: Sequence[Sequence[Cell]]) -> None:
-    """Exported cells may be another cluster's."""
-    try:
-        rows = frozenset(cell.queue for each in cells for cell in parse_queue_cells(each))
-    except MalformedError:
-        return  # plan-syncup names it
+    """Exported cells may be another cluster's; a row that no layout reads is for plan-syncup to name."""
+    rows = readable_queues({cell.row for each in cells for cell in each if cell.family == QUEUE_FAMILY})
     strange = None if snapshot.membership is None else stranger(snapshot.membership, snapshot.peers, rows)
     if strange is not None:
         raise RefusedError(f"{strange}. Check wal_root and where the cells were exported")

@@ -176,8 +176,8 @@ def _restless(readings: Sequence[Sequence[Znode]]) -> str | None:
     trees: list[ReplicationTree] = []
     try:
         trees = [parse_tree(reading) for reading in readings]
-    except MalformedError:
-        return None  # no second look makes such a znode readable; reconcile names it
+    except MalformedError as error:
+        return f"{error}, so nobody knows whether that queue moved"  # reconcile names it too, and refuses
     return unsettled(trees)
 
 

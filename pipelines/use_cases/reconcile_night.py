@@ -320,6 +320,7 @@ def _append_runs(night: Night, status: str | None, reason: str | None) -> None:
         "walsafe_version": request.version,
         "spark_app_id": ports.spark.sparkContext.applicationId,
         "run_by": request.run_by,
+        "valid_for_reason": request.settings.valid_for_reason,
         "accepted": [{"expectation": name, "reason": words} for name, words in request.acceptances.reasons.items()],
     }
     summaries = {one.cluster: one for one in summaries_of(night)}

@@ -194,6 +194,9 @@ class Cluster:
     def peers(self) -> tuple[Peer, ...]:
         return self.queues.peers()
 
+    def has_backup_table(self) -> None:
+        """Its settings say it."""
+
     def backups(self) -> None:
         """ZooKeeper knows nothing of them."""
 

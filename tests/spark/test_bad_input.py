@@ -368,3 +368,15 @@ def test_rows_of_the_seeds_layout_are_read_where_the_configuration_names_it(desk
     named = parse_config("quality: {share_from: 0MiB}\nqueues: {row_layout: seed-003}", "test.yaml")
     assert clusters_of(desk.reconcile(written, run_id="named", config=named))["seeds-rows"]["status"] == "DONE"
     assert len(desk.lines("seeds-rows", "named")) == 4
+
+
+def test_why_a_list_is_valid_that_long_is_recorded(desk: Desk) -> None:
+    written = desk.snapshot(small("long-valid"))
+    words = "change freeze until January, OPS-1"
+    long = parse_config(json.dumps({"list": {"valid_for": "20d", "valid_for_reason": words}}), "test.yaml")
+    desk.reconcile(written, run_id="long", config=long)
+    desk.reconcile(written, run_id="usual")
+    runs = desk.rows("runs", "cluster = 'long-valid'")
+    assert {(one["run_id"], one["status"], one["valid_for_reason"]) for one in runs} == {
+        ("long", "STARTED", words), ("long", "DONE", words), ("usual", "STARTED", None), ("usual", "DONE", None),
+    }  # fmt: skip

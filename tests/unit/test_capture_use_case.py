@@ -1,17 +1,20 @@
 """The order of a capture, its patience, and what it refuses."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from pipelines.domain.capture_order import CAPTURE_ORDER
+from pipelines.domain.cluster_view import cluster_view
 from pipelines.domain.errors import RefusedError, UnavailableError
 from pipelines.domain.known_servers import Servers
 from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers, region_barriers
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
+from pipelines.domain.settings import Settings
 from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
 from pipelines.ports import ClusterSettings, FileBatch
 from pipelines.use_cases.capture import Captured, Patience, Sources, Subject, capture
@@ -37,7 +40,8 @@ class World:
     later: list[Servers] = field(default_factory=list)
     crashing_later: list[frozenset[ServerName]] = field(default_factory=list)
     peer: Peer = field(default_factory=lambda: Peer("1", "ENABLED", config={"db.password": "hunter2"}))
-    backup: Backup | None = None
+    backup: Backup | None = field(default_factory=lambda: Backup(enabled=False))
+    backup_table: bool | None = None
     written: dict[str, list[object]] = field(default_factory=dict)
     slept: list[int] = field(default_factory=list)
     finished: Snapshot | None = None
@@ -100,6 +104,10 @@ class World:
     def peers(self) -> tuple[Peer, ...]:
         self.ask("peers")
         return (self.peer,)
+
+    def has_backup_table(self) -> bool | None:
+        self.ask("backup table")
+        return self.backup_table
 
     def backups(self) -> tuple[BackupSession, ...] | None:
         self.ask("backups")
@@ -181,6 +189,27 @@ def test_neighbours_are_read_with_the_peers_and_only_where_there_are_any() -> No
     assert (plain.written, plain.finished and plain.finished.extras) == ({}, ())
 
 
+@pytest.mark.parametrize(
+    ("table", "backup"), [(False, Backup(enabled=False)), (True, None), (None, None)], ids=["none", "there", "unknown"]
+)
+def test_where_nobody_says_whether_backup_is_on_it_is_off_only_without_its_table(
+    table: bool | None, backup: Backup | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A client's hbase-site.xml is silent about the master's settings. Asked behind the files, as backups are."""
+    world = World(backup=None, backup_table=table)
+    captured = world.capture()
+    at = world.asked.index("flags:peers")
+    assert world.asked[at + 1 : at + 3] == ["backup table", "queues-1"]
+    assert captured.snapshot.backup == backup
+    assert ("state backup.enabled: false" in caplog.text) == (table is True)
+    for settings, held in (
+        (Settings(log_cleaner_plugins=()), backup is None),
+        (Settings(log_cleaner_plugins=(), backup_enabled=False), False),
+    ):
+        view = cluster_view(captured.snapshot, (), settings, None, unparsable=False)
+        assert view.foreign_cleaner == ("whether HBase backup is enabled is unknown" if held else None)
+
+
 def test_a_neighbour_that_does_not_answer_is_asked_again_with_its_step() -> None:
     world = World(backup=Backup(enabled=True), failures={"backups": 1})
     world.capture(step_attempts=2)
@@ -253,12 +282,46 @@ def test_a_cluster_that_never_rests_is_captured_all_the_same() -> None:
     assert world.finished is not None
 
 
-@pytest.mark.parametrize("row", [b"junk", b"\xff"])
-def test_a_malformed_row_is_captured_for_reconcile_to_name(row: bytes) -> None:
-    world = World(rows={"queues-1": [row]})
-    world.capture(quiet_attempts=3)
-    assert world.asked.count("queues-1") == 1
+SEED_OWN, SEED_RECOVERED = b"1-h1,16020,5", b"1-h1,16020,5-h2,16020,6"
+"""A normal queue, and a recovered one with `-` before its source (`queues.row_layout: seed-003`)."""
+
+
+@pytest.mark.parametrize(
+    ("rows", "quiet_attempts"),
+    [
+        ({"queues-1": [b"junk"]}, 1),
+        ({"queues-2": [b"\xff"]}, 1),
+        ({"queues-1": [b"junk"], "queues-2": [b"junk"]}, 3),
+        # each row can be read, but no HBase writes both layouts into one table
+        ({step: [SEED_RECOVERED, b"1-h1,16020,5/h3,16020,1"] for step in ("queues-1", "queues-2")}, 1),
+    ],
+)
+def test_rows_that_nobody_can_read_are_captured_for_reconcile_to_name_and_are_not_quiet(
+    rows: dict[str, list[bytes]], quiet_attempts: int
+) -> None:
+    """Whether such a queue moved, nobody knows: two passes with the same junk prove nothing either."""
+    world = World(rows=rows)
+    captured = world.capture(quiet_attempts=quiet_attempts)
+    assert captured.restless is not None
+    assert re.search(r"malformed queue row|without '-' after the peer|not UTF-8", captured.restless)
+    assert world.asked.count("queues-1") == quiet_attempts
     assert world.finished is not None
+
+
+def test_rows_of_the_other_layout_that_agree_are_quiet() -> None:
+    rows = {"queues-1": [SEED_OWN, SEED_RECOVERED], "queues-2": [SEED_RECOVERED, SEED_OWN]}
+    # the owner of neither is crashing, the source of one is: that is what a recovered queue is
+    assert World(rows=rows).capture().restless is None
+
+
+def test_a_row_of_the_other_layout_that_moved_is_not_quiet() -> None:
+    moved = {"queues-1": [SEED_OWN], "queues-2": [SEED_OWN, SEED_RECOVERED]}
+    world = World(rows=moved)
+    captured = world.capture(quiet_attempts=2)
+    assert captured.restless == "queue 1-h1,16020,5/h2,16020,6 is in only one of the two passes"
+    assert world.asked.count("queues-1") == 2
+    crashing = {step: [b"1-h2,16020,6-h1,16020,5"] for step in ("queues-1", "queues-2")}
+    assert "belongs to a server whose crash procedure is unfinished" in str(World(rows=crashing).capture().restless)
 
 
 def test_another_master_is_refused() -> None:
@@ -337,10 +400,11 @@ def test_ordinary_values_stay() -> None:
 def test_the_parts_of_two_clusters_make_no_snapshot() -> None:
     """Files of one cluster judged by another's queues would all look deletable."""
     rows = [b"1-h7,16020,5", b"1-h8,16020,5/h7,16020,1"]
-    foreign_queues = World(rows={"queues-1": rows, "queues-2": rows})
-    with pytest.raises(RefusedError, match="queues are read from another cluster than HBase's answers"):
-        foreign_queues.capture()
-    assert foreign_queues.finished is None
+    for foreign in (rows, [b"1-h8,16020,5-h7,16020,1"], [b"junk", rows[1]]):  # in either layout, and beside others
+        foreign_queues = World(rows={"queues-1": foreign, "queues-2": foreign})
+        with pytest.raises(RefusedError, match="queues are read from another cluster than HBase's answers"):
+            foreign_queues.capture()
+        assert foreign_queues.finished is None
 
     class ForeignRoot(World):
         def wal_directories(self) -> tuple[WalDirectory, ...]:

@@ -1,0 +1,182 @@
+"""HBase backup is off only where its own configuration says so, or where its table was never made."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pipelines.domain.errors import UsageError
+from pipelines.domain.snapshot import Backup
+from pipelines.sources.export_parts import ExportDirectory
+from pipelines.sources.exported_state import ExportedState
+from pipelines.sources.hbase_admin import HBaseAdmin
+from pipelines.sources.saved_text import SavedFiles
+from pipelines.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.sources.zookeeper_state import ZooKeeperState
+
+ENABLE, TABLE_NAME = "hbase.backup.enable", "hbase.backup.system.table.name"
+STATED: tuple[tuple[dict[str, str], Backup | None], ...] = (
+    ({}, None),
+    ({ENABLE: "false"}, Backup(enabled=False)),
+    ({ENABLE: "true"}, Backup(enabled=True)),
+)
+RETENTION = {"wal_ttl_ms": 1, "procedure_wal_ttl_ms": 1, "master_local_wal_ttl_ms": 1}
+
+
+@dataclass
+class Conf:
+    """Hadoop's `Configuration`, as far as it is asked."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        return self.values.get(name, default)
+
+    def getBoolean(self, name: str, default: bool) -> bool:  # noqa: N802 - Java's
+        return self.values.get(name, str(default)).lower() == "true"
+
+    def getLong(self, name: str, default: int) -> int:  # noqa: N802 - Java's
+        return int(self.values.get(name, default))
+
+
+class Admin:
+    """HBase's `Admin`, with its tables; None = this user may not ask."""
+
+    def __init__(self, *tables: str | None) -> None:
+        self._tables = tables
+
+    def tableExists(self, name: str) -> bool:  # noqa: N802 - Java's
+        if None in self._tables:
+            raise UsageError("permission denied")
+        return name in self._tables
+
+    def getClusterMetrics(self, _options: object) -> Any:  # noqa: ANN401, N802 - Java's
+        return SimpleNamespace(getClusterId=lambda: "id", getHBaseVersion=lambda: "3.0.0")
+
+
+def by_admin(conf: Mapping[str, str], *tables: str | None) -> HBaseAdmin:
+    option = SimpleNamespace(CLUSTER_ID=1, HBASE_VERSION=2)
+    hbase = SimpleNamespace(ClusterMetrics=SimpleNamespace(Option=option))
+    org = SimpleNamespace(apache=SimpleNamespace(hadoop=SimpleNamespace(hbase=hbase)))
+    java = SimpleNamespace(util=SimpleNamespace(EnumSet=SimpleNamespace(of=lambda *options: options)))
+    client = SimpleNamespace(
+        conf=Conf(conf),
+        admin=Admin(*tables),
+        where="HBase",
+        table_name=str,
+        hadoop=SimpleNamespace(view=SimpleNamespace(org=org, java=java)),
+    )
+    return HBaseAdmin(client, SimpleNamespace())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("conf", "backup"), STATED)
+def test_the_client_that_asks_the_master_is_silent_where_its_file_is(
+    conf: dict[str, str], backup: Backup | None
+) -> None:
+    assert by_admin(conf).settings().backup == backup
+
+
+def test_the_master_tells_whether_the_table_exists() -> None:
+    assert by_admin({}, "backup:system").has_backup_table() is True
+    assert by_admin({}, "other").has_backup_table() is False
+    assert by_admin({TABLE_NAME: "own:system"}, "backup:system").has_backup_table() is False
+    assert by_admin({TABLE_NAME: "own:system"}, "own:system").has_backup_table() is True
+    assert by_admin({}, None).has_backup_table() is None
+
+
+class Znodes:
+    """ZooKeeper's znodes; one that is None may not be read."""
+
+    where = "ZooKeeper"
+
+    def __init__(self, *names: str | None) -> None:
+        self._names = names
+
+    def sync(self, _path: str) -> None:
+        """It is the leader."""
+
+    def exists(self, path: str) -> bool:
+        if None in self._names:
+            raise UsageError("may not be read")
+        return path in self._names
+
+    def data(self, _path: str) -> bytes:
+        return b"of old"
+
+
+class Site(ZooKeeperState):
+    """Whose hbase-site.xml is at hand."""
+
+    def __init__(self, conf: Mapping[str, str], *znodes: str | None) -> None:
+        queues = ZooKeeperQueues(Znodes(*znodes))  # type: ignore[arg-type]
+        super().__init__(queues, SimpleNamespace(), "hbase-site.xml")  # type: ignore[arg-type]
+        self._conf = Conf(conf)
+
+    def _configuration(self) -> Conf:
+        return self._conf
+
+
+NAMESPACES, BACKUPS = "/hbase/table/hbase:namespace", "/hbase/table/backup:system"
+
+
+@pytest.mark.parametrize(("conf", "backup"), STATED)
+def test_a_file_alone_is_silent_where_it_is(conf: dict[str, str], backup: Backup | None) -> None:
+    assert Site(conf).settings().backup == backup
+
+
+@pytest.mark.parametrize(
+    ("conf", "znodes", "there"),
+    [
+        ({}, (NAMESPACES, BACKUPS), True),
+        ({}, (BACKUPS,), True),
+        ({}, (NAMESPACES,), False),
+        ({}, (), None),  # no table has a state here: HBase keeps them elsewhere
+        ({}, (None,), None),
+        ({"hbase.mirror.table.state.to.zookeeper": "false"}, (NAMESPACES,), None),
+        ({TABLE_NAME: "own:system"}, (NAMESPACES, "/hbase/table/own:system"), True),
+    ],
+)
+def test_zookeeper_tells_whether_the_table_exists(
+    conf: dict[str, str], znodes: tuple[str | None, ...], there: bool | None
+) -> None:
+    assert Site(conf, *znodes).has_backup_table() is there
+
+
+def exported(tmp_path: Path, settings: Mapping[str, object], peers: Mapping[str, object]) -> ExportedState:
+    whole = {"cluster_id": "id", "hbase_version": "3", "retention": RETENTION, "log_cleaner_plugins": "", **settings}
+    for step, document in (("settings", whole), ("peers", {"peers": [], **peers})):
+        begin = f"# walsafe-export 1 {step} started 2026-11-21T02:00:00.000Z host edge1 zone UTC"
+        end = f"# walsafe-export end {step} finished 2026-11-21T02:00:05.000Z status 0"
+        (tmp_path / f"{step}.txt").write_text("\n".join((begin, json.dumps(document), end, "")))
+    return ExportedState(ExportDirectory(str(tmp_path), SavedFiles()), "hdfs://ns1/hbase")
+
+
+@pytest.mark.parametrize(
+    ("settings", "backup"),
+    [
+        ({"backup_enabled": False, "backup_stated": False}, None),
+        ({"backup_enabled": False}, None),  # an older script wrote the same where nothing was set
+        ({"backup_enabled": False, "backup_stated": True}, Backup(enabled=False)),
+        ({"backup_enabled": True, "backup_stated": True}, Backup(enabled=True)),
+        ({"backup_enabled": True}, Backup(enabled=True)),
+    ],
+)
+def test_an_export_is_silent_where_the_file_of_its_host_was(
+    tmp_path: Path, settings: dict[str, object], backup: Backup | None
+) -> None:
+    assert exported(tmp_path, settings, {}).settings().backup == backup
+
+
+@pytest.mark.parametrize(
+    ("peers", "there"), [({"backup_table": True}, True), ({"backup_table": False}, False), ({}, None)]
+)
+def test_an_export_tells_whether_the_table_exists(
+    tmp_path: Path, peers: dict[str, object], there: bool | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {"backup_enabled": False, "backup_stated": False}
+    assert exported(tmp_path, settings, peers).has_backup_table() is there
+    assert ("export again with the script of this version" in caplog.text) == (there is None)

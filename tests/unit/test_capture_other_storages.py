@@ -1,0 +1,127 @@
+"""Captures of queues in ZooKeeper and of a cluster that is down: what is not readable proves nothing."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from pipelines.domain.errors import RefusedError
+from pipelines.domain.replication_queues import Cell
+from pipelines.domain.server_names import ServerName
+from pipelines.domain.snapshot import Backup, Peer, Retention, Snapshot, WalDirectory
+from pipelines.domain.zookeeper.tree import Znode
+from pipelines.ports import ClusterSettings, FileBatch
+from pipelines.use_cases.capture import Captured, Patience, Subject
+from pipelines.use_cases.capture_offline import OfflineSources
+from pipelines.use_cases.capture_zookeeper import ZooKeeperSources, capture_either
+
+H1 = ServerName("h1", 16020, 5)
+RS = "/hbase/replication/rs"
+QUIET = (Znode(RS, b"", 1), Znode(f"{RS}/{H1}", b"", 1), Znode(f"{RS}/{H1}", b"", 1), Znode(RS, b"", 1))
+
+
+@dataclass
+class World:
+    """Every source and the sink in one."""
+
+    readings: Mapping[str, Sequence[Znode]] = field(default_factory=dict)
+    rows: Sequence[bytes] = ()
+    now: int = 1_000
+    asked: list[str] = field(default_factory=list)
+
+    def now_ms(self) -> int:
+        self.now += 1
+        return self.now
+
+    def stamp(self, _step: str) -> None:
+        """Read now."""
+
+    def clock_host(self) -> None:
+        """Read now."""
+
+    def files(self, batches: Iterable[FileBatch] | None = None) -> Any:  # noqa: ANN401 - source and sink in one
+        return iter([FileBatch(["oldWALs/a.1"], [1], [1])]) if batches is None else sum(map(len, batches))
+
+    def wal_directories(self) -> tuple[WalDirectory, ...]:
+        return (WalDirectory(H1, 0, 1),)
+
+    def settings(self) -> ClusterSettings:
+        return ClusterSettings("id", None, Retention(1, 2, 3), (), Backup(enabled=False))
+
+    def cluster_id(self) -> str:
+        return "id"
+
+    def online(self, _step: str) -> frozenset[ServerName]:
+        return frozenset({H1})
+
+    def peers(self) -> tuple[Peer, ...]:
+        return (Peer("1", "ENABLED"),)
+
+    def znodes(self, step: str, written: Iterable[Znode] | None = None) -> Any:  # noqa: ANN401 - as `files`
+        if written is None:
+            self.asked.append(step)
+            return self.readings.get(step, QUIET)
+        return len(list(written))
+
+    def cells(self, _step: str, written: Iterable[Cell] | None = None) -> Any:  # noqa: ANN401 - as `files`
+        return self._scan() if written is None else len(list(written))
+
+    def _scan(self) -> Iterator[Cell]:
+        for row in self.rows:
+            yield Cell(row, b"queue", b"g", b"w:1")
+
+    def documents(self, _name: str, documents: Iterable[object]) -> int:
+        return len(list(documents))
+
+    def running(self) -> None:
+        """Nobody is at work."""
+
+    def zk_queue_data(self) -> bool:
+        return False
+
+    def root(self) -> str:
+        return "hdfs://n/h"
+
+    def directories(self) -> tuple[str, ...]:
+        return (str(H1),)
+
+    def flags(self) -> tuple[()]:
+        return ()
+
+    def finish(self, _snapshot: Snapshot) -> str:
+        return "file:///s"
+
+    def capture(self, sources: ZooKeeperSources | OfflineSources) -> Captured:
+        patience = Patience(1, 2, 0, lambda _ms: None)
+        return capture_either(Subject("c", "hdfs://n/h", "edge"), sources, self, clock=self, patience=patience)  # type: ignore[arg-type]
+
+
+def of_zookeeper(world: World) -> Captured:
+    return world.capture(ZooKeeperSources(world, world, world, world))  # type: ignore[arg-type]
+
+
+def of_a_cluster_that_is_down(*rows: bytes) -> Captured:
+    world = World(rows=rows)
+    return world.capture(OfflineSources(world, world, world, None, world))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("steps", [("queues-1",), ("queues-2",), ("queues-1", "queues-2")])
+def test_znodes_that_nobody_can_read_are_not_quiet(steps: tuple[str, ...]) -> None:
+    """Two readings with the same junk may hide a queue that moved: reconcile names the znode and refuses."""
+    assert of_zookeeper(World()).restless is None
+    junk = (*QUIET[:2], Znode(f"{RS}/junk", b"", 1), *QUIET[2:])
+    world = World(dict.fromkeys(steps, junk))
+    restless = of_zookeeper(world).restless
+    assert restless is not None
+    assert "rs/junk" in restless
+    assert world.asked == ["queues-1", "queues-2"] * 2
+
+
+@pytest.mark.parametrize("row", [b"1-h8,16020,5-h7,16020,1", b"1-h8,16020,5/h7,16020,1"])
+def test_cells_of_another_cluster_are_refused_in_either_layout(row: bytes) -> None:
+    with pytest.raises(RefusedError, match="queues are read from another cluster"):
+        of_a_cluster_that_is_down(row)
+    with pytest.raises(RefusedError, match="queues are read from another cluster"):
+        of_a_cluster_that_is_down(row, b"junk")
+    assert of_a_cluster_that_is_down(row, b"1-h1,16020,5").cells == 2
