@@ -7,6 +7,7 @@ holds nothing of a server that no backup has met; later ones do, and so does wal
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,7 +16,7 @@ from jobs.capture import capture_cluster
 from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.wiring import Places, run_reconcile
-from pipelines.domain.snapshot import Snapshot, parse_snapshot
+from pipelines.domain.snapshot import Backup, Snapshot, parse_snapshot
 from pipelines.domain.wal_names import parse_wal_name
 from tests.cluster.hbase import HBaseCluster, WalFile
 from tests.cluster.oracle import BackupOracle, BackupSession
@@ -38,10 +39,15 @@ class Stage:
 
 @dataclass
 class Life:
-    """All stages, with the reason of every file by stage."""
+    """All stages, with the reason of every file by stage.
+
+    Attributes:
+        silent: captures with a client's file, which says nothing of backup, once the table exists; by their state.
+    """
 
     stages: dict[str, Stage]
     reasons: dict[str, dict[str, str]]
+    silent: dict[str, Snapshot]
 
     def held(self, name: str) -> set[str]:
         return {path for path, reason in self.reasons[name].items() if reason == "BACKUP"}
@@ -86,26 +92,33 @@ def life(hbase_2_cluster: HBaseCluster, hbase_spark: SparkSession, tmp_path_fact
 
     stages: dict[str, Stage] = {}
 
-    def see(name: str) -> None:
-        out = work / "fleet" / name
+    def captured(out: Path, site: Path, state: str = "hbase") -> Snapshot:
         out.parent.mkdir(exist_ok=True)
         port = cluster.harness.property("hbase.zookeeper.property.clientPort")
         section = {
             "files": {"source": "hadoop"},
             "queues": {"source": "zookeeper", "quorum": f"127.0.0.1:{port}", "parent": f"/{cluster.name}"},
-            "state": {"source": "hbase"},
+            "state": {"source": state},
             "hbase": {"site": str(site), "timeout": "20s"},
             "pause": "1s",
         }
         config = parse_config(json.dumps({"capture": section}), "test.yaml")
         assert config.capture is not None
         context = JobContext("capture", spark=hbase_spark)
-        capture_cluster(name, cluster.wal_root, config.capture, f"file:{out}", context)
+        capture_cluster(out.name, cluster.wal_root, config.capture, f"file:{out}", context)
+        return parse_snapshot(json.loads((out / "snapshot.json").read_text()))
+
+    def see(name: str) -> None:
+        snapshot = captured(work / "fleet" / name, site)
         files = cluster.old_wals()
         oracle = dict(zip((file.path for file in files), backups.verdicts(files), strict=True))
-        stages[name] = Stage(parse_snapshot(json.loads((out / "snapshot.json").read_text())), oracle)
+        stages[name] = Stage(snapshot, oracle)
 
+    clients = cluster.write_conf(work / "client", {"hbase.master.logcleaner.ttl": "0"}) / "hbase-site.xml"
+    states = ("hbase", "zookeeper")
+    silent = {f"{state}, no table": captured(work / "silent" / f"{state}-before", clients, state) for state in states}
     backups.verdicts(wals[:1])  # makes the table
+    silent |= {state: captured(work / "silent" / state, clients, state) for state in states}
     see("none")
     backups.put(BackupSession("backup_1", ROOT, "FULL", "RUNNING", max(last.values()) + 1, rolled({})))
     see("running")
@@ -132,7 +145,7 @@ def life(hbase_2_cluster: HBaseCluster, hbase_spark: SparkSession, tmp_path_fact
     reasons: dict[str, dict[str, str]] = {name: {} for name in stages}
     for row in rows:
         reasons[row["cluster"]][row["path"]] = row["reason"]
-    return Life(stages, reasons)
+    return Life(stages, reasons, silent)
 
 
 STAGES = ("none", "running", "running-long", "complete", "next", "two-roots", "half-met")
@@ -165,6 +178,16 @@ def test_what_a_root_needs_of_a_server_that_it_has_not_met_is_held(life: Life) -
     """Its next incremental backup would take these WALs; the cleaner of 2.6.1 goes by the other root's boundary."""
     assert life.held("half-met") > life.held("two-roots")
     assert life.held("half-met") & life.asked("half-met", "DELETE")
+
+
+def test_a_file_that_is_silent_about_backup_is_no_word_for_off(life: Life) -> None:
+    """The cleaner of backups makes its table; before, and only then, silence is off."""
+    assert {state: snapshot.backup for state, snapshot in life.silent.items()} == {
+        "hbase, no table": Backup(enabled=False),
+        "zookeeper, no table": Backup(enabled=False),
+        "hbase": None,
+        "zookeeper": None,
+    }
 
 
 def test_the_snapshot_says_what_was_read(life: Life) -> None:

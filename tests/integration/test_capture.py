@@ -24,7 +24,7 @@ from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
 from pipelines.domain.json_form import Form
 from pipelines.domain.neighbours.barriers import parse_barriers, serial_gaps
 from pipelines.domain.neighbours.beside_queues import CellsBeside
-from pipelines.domain.snapshot import Snapshot, parse_snapshot
+from pipelines.domain.snapshot import Backup, Snapshot, parse_snapshot
 from pipelines.hadoop_jvm import HadoopJvm
 from pipelines.sources.exported_cells import parse_cell
 from pipelines.sources.hadoop_files import HadoopLister
@@ -224,6 +224,7 @@ def test_the_export_script_agrees(lab: Lab, hdfs_cluster: HdfsCluster, tmp_path:
     assert {name: getattr(other.snapshot, name) for name in same} == {
         name: getattr(plain.snapshot, name) for name in same
     }
+    assert plain.snapshot.backup == Backup(enabled=False), "the file is silent, and there is no backup:system"
     hadoop = HadoopJvm.of(lab.context.spark)
     remote = f"{hdfs_cluster.uri}/exports/one"
     target = hadoop.path(remote)
