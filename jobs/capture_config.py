@@ -92,10 +92,20 @@ class LsFilesSection(Section):
     )  # fmt: skip
     started_at: InstantMs | None = Field(default=None, description="when the command began; the script says it itself")
     finished_at: InstantMs | None = Field(default=None, description="when it had ended; the script says it itself")
+    clock_host: Text | None = Field(
+        default=None,
+        description="host whose clock told these times; needed where `state` or `queues` are saved as well",
+        examples=["edge1"],
+    )
 
     @model_validator(mode="after")
     def _whole(self) -> "LsFilesSection":
         said = (self.time_zone, self.started_at, self.finished_at)
+        if self.clock_host is not None and None in said:
+            raise ValueError(
+                "clock_host is for times that you give (time_zone, started_at, finished_at); the export script's text "
+                "says it itself"
+            )
         if any(value is not None for value in said) and None in said:
             raise ValueError(
                 "give time_zone, started_at and finished_at together, or none for the export script's text"
@@ -146,7 +156,7 @@ class ZooKeeperQueuesSection(ZooKeeperSection):
 
 
 class PassSection(Section):
-    """One scan of all families, saved in the form of a snapshot's queues-1.jsonl."""
+    """One scan of all families: lines like those of a snapshot's queues-1.jsonl, then `N row(s)`."""
 
     path: Text = Field(description="any Hadoop URI")
     started_at: InstantMs
@@ -158,6 +168,17 @@ class CellsQueuesSection(Section):
 
     source: Literal["cells"]
     passes: tuple[PassSection, PassSection] = Field(strict=False)
+    clock_host: Text | None = Field(
+        default=None,
+        description="host whose clock told the times of the passes; needed unless the cluster is down",
+        examples=["edge1"],
+    )
+
+    @model_validator(mode="after")
+    def _two_scans(self) -> "CellsQueuesSection":
+        if self.passes[0].path == self.passes[1].path:
+            raise ValueError("both passes name one file; the second must be a scan of its own, begun after the first")
+        return self
 
 
 class ExportQueuesSection(Section):

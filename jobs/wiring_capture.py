@@ -24,6 +24,7 @@ from jobs.capture_config import (
     ZooKeeperQueuesSection,
     ZooKeeperStateSection,
 )
+from pipelines.domain.capture_clocks import Stamp
 from pipelines.domain.errors import UsageError
 from pipelines.domain.snapshot import Step
 from pipelines.hadoop_jvm import HadoopJvm
@@ -121,12 +122,12 @@ class CaptureWiring:
         if section.time_zone is None or section.started_at is None or section.finished_at is None:
             # the export script's own text, which tells all three
             part = self._export.part("files") if section.path is None else self._stamped(section.path)
-            stamp = part.stamp()
-            return LsFiles(part.lines, LsText(self._wal_root, stamp.zone, part.name), stamp.step)
+            said = part.stamp()
+            return LsFiles(part.lines, LsText(self._wal_root, said.zone, part.name), said.taken)
         uri = section.path or ""
         path = self._saved.local(uri)
-        step = Step("files", section.started_at, section.finished_at)
-        return LsFiles(lambda: lines_of(path, uri), LsText(self._wal_root, section.time_zone, uri), step)
+        stamp = Stamp(Step("files", section.started_at, section.finished_at), section.clock_host)
+        return LsFiles(lambda: lines_of(path, uri), LsText(self._wal_root, section.time_zone, uri), stamp)
 
     def _stamped(self, uri: str) -> ExportPart:
         return ExportPart(self._saved.local(uri), "files", uri)
@@ -147,7 +148,7 @@ class CaptureWiring:
         if isinstance(section, CellsQueuesSection):
             names = ("queues-1", "queues-2")
             passes = {
-                name: (one.path, Step(name, one.started_at, one.finished_at))
+                name: (one.path, Stamp(Step(name, one.started_at, one.finished_at), section.clock_host))
                 for name, one in zip(names, section.passes, strict=True)
             }
             return SavedCells(self._saved, passes)

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pipelines.domain.capture_clocks import Stamp
 from pipelines.domain.known_servers import Servers
 from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
+from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, WalDirectory
 from pipelines.domain.zookeeper.tree import Znode
 
 
@@ -42,8 +43,8 @@ class FileBatch:
 class CaptureSource(Protocol):
     """What every source of a capture tells about itself."""
 
-    def stamp(self, step: str) -> Step | None:
-        """When the source was read for this step, if that is not now: exported answers carry their own times."""
+    def stamp(self, step: str) -> Stamp | None:
+        """When the source was read for this step, and by whose clock: a saved input says so itself; None = now."""
         ...
 
 
@@ -132,10 +133,6 @@ class ClusterSettings:
 
 class PeerSource(CaptureSource, Protocol):
     """What a capture asks of a cluster besides files, queues and servers."""
-
-    def clock_host(self) -> str | None:
-        """The host whose clock stamped the answers; None when they are read now."""
-        ...
 
     def settings(self) -> ClusterSettings:
         """Identity and configuration."""

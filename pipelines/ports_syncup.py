@@ -35,10 +35,6 @@ class QueueTableFiles(QueueSource, Protocol):
 class OfflineState(CaptureSource, Protocol):
     """What ZooKeeper and the file systems know of a cluster that is down."""
 
-    def clock_host(self) -> str | None:
-        """See `PeerSource.clock_host`."""
-        ...
-
     def settings(self) -> ClusterSettings:
         """Identity and configuration."""
         ...

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from pipelines.domain.capture_clocks import Stamp
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.instants import parse_instant
 from pipelines.domain.json_form import Form, read_json
@@ -24,6 +25,11 @@ class PartStamp:
     step: Step
     host: str
     zone: ZoneInfo
+
+    @property
+    def taken(self) -> Stamp:
+        """When the part was taken, and by whose clock."""
+        return Stamp(self.step, self.host)
 
 
 class ExportPart:
@@ -105,7 +111,7 @@ class ExportPart:
 
 
 class ExportDirectory:
-    """All parts of one export.
+    """All parts of one export; every part that is read must be of one host, whose clock alone orders them.
 
     Args:
         uri: of the directory.
@@ -122,6 +128,7 @@ class ExportDirectory:
 
         Raises:
             UsageError: there is none.
+            SnapshotError: it is not whole, or another host than that of the parts before has stamped it.
         """
         if step not in self._parts:
             name = f"{self._uri}/{step}.txt"
@@ -129,12 +136,27 @@ class ExportDirectory:
                 path = self._files.local(name)
             except UsageError as error:
                 raise UsageError(f"{error}; export.path must be a directory that walsafe-export.sh wrote") from None
-            self._parts[step] = ExportPart(path, step, name)
+            self._opened(ExportPart(path, step, name), step)
         return self._parts[step]
 
+    def _opened(self, part: ExportPart, step: str) -> None:
+        first = next(iter(self._parts.values()), part)
+        if part.stamp().host != first.stamp().host:
+            raise SnapshotError(
+                f"{part.name} was stamped by the clock of host {part.stamp().host}, {first.name} by that of "
+                f"{first.stamp().host}: the clocks of two hosts do not tell which was first. Export again: one run of "
+                "walsafe-export.sh writes all parts"
+            )
+        self._parts[step] = part
+
     def optional_part(self, name: str) -> ExportPart | None:
-        """A part that not every export has; None = it has not."""
+        """A part that not every export has; None = it has not.
+
+        Raises:
+            SnapshotError, UsageError: it is there, and not whole or of another host.
+        """
         try:
-            return self.part(name)
+            self._files.local(f"{self._uri}/{name}.txt")
         except UsageError:
             return None
+        return self.part(name)

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
+from pipelines.domain.capture_clocks import Stamp
 from pipelines.domain.errors import SnapshotError, UsageError
 from pipelines.domain.json_form import Form, read_json
 from pipelines.domain.replication_queues import Cell, Version
-from pipelines.domain.snapshot import Step
 from pipelines.sources.export_parts import ExportDirectory
 from pipelines.sources.saved_text import SavedFiles, lines_of
 
 ScannedT = TypeVar("ScannedT", Cell, Version)
 _FIELDS = ("row", "family", "qualifier", "value")
 _CLOSING = re.compile(r"([0-9]+) row\(s\)")
+_EXPORT_AGAIN = "export again"
+_SCAN_AGAIN = "scan again, and let the program that scans count the rows and write `N row(s)` as its last line"
 
 
 class ExportedQueues:
@@ -24,9 +26,9 @@ class ExportedQueues:
     def __init__(self, export: ExportDirectory) -> None:
         self._export = export
 
-    def stamp(self, step: str) -> Step | None:
+    def stamp(self, step: str) -> Stamp:
         """See `CaptureSource.stamp`."""
-        return self._export.part(step).stamp().step
+        return self._export.part(step).stamp().taken
 
     def cells(self, step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""
@@ -34,27 +36,28 @@ class ExportedQueues:
 
 
 class SavedCells:
-    """`QueueSource` over two files of JSON lines, in the form of a snapshot's `queues-1.jsonl`.
+    """`QueueSource` over two files: JSON lines like those of a snapshot's `queues-1.jsonl`, then the count of rows.
+
+    A file that was cut between two lines is a scan in which rows are missing, and both may be cut at the same one.
 
     Args:
         files: fetches them.
-        passes: URI and times of each, by the name of the step.
+        passes: URI and stamp of each, by the name of the step.
     """
 
-    def __init__(self, files: SavedFiles, passes: Mapping[str, tuple[str, Step]]) -> None:
+    def __init__(self, files: SavedFiles, passes: Mapping[str, tuple[str, Stamp]]) -> None:
         self._files = files
         self._passes = passes
 
-    def stamp(self, step: str) -> Step | None:
+    def stamp(self, step: str) -> Stamp:
         """See `CaptureSource.stamp`."""
         return self._passes[step][1]
 
     def cells(self, step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""
         uri, _ = self._passes[step]
-        for number, line in lines_of(self._files.local(uri), uri):
-            if line:
-                yield parse_cell(line, f"{uri}, line {number}")
+        lines = ((number, line) for number, line in lines_of(self._files.local(uri), uri) if line)
+        return _scanned(lines, uri, parse_cell, _SCAN_AGAIN)
 
 
 def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]:
@@ -64,7 +67,7 @@ def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]
         SnapshotError: the closing line is missing or counts other rows: the scan is not whole.
         UsageError: a line that is no cell.
     """
-    return _scanned(lines, name, parse_cell)
+    return _scanned(lines, name, parse_cell, _EXPORT_AGAIN)
 
 
 def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Version]:
@@ -73,20 +76,22 @@ def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Ve
     Raises:
         SnapshotError, UsageError: as `scanned_cells`.
     """
-    return _scanned(lines, name, parse_version)
+    return _scanned(lines, name, parse_version, _EXPORT_AGAIN)
 
 
-def _scanned(lines: Iterable[tuple[int, str]], name: str, parse: Callable[[str, str], ScannedT]) -> Iterator[ScannedT]:
+def _scanned(
+    lines: Iterable[tuple[int, str]], name: str, parse: Callable[[str, str], ScannedT], way_out: str
+) -> Iterator[ScannedT]:
     rows = 0
     last: bytes | None = None
     closed = False
     for number, line in lines:
         if closed:
-            raise SnapshotError(f"{name}, line {number}: something follows the closing `N row(s)`; export again")
+            raise SnapshotError(f"{name}, line {number}: something follows the closing `N row(s)`; {way_out}")
         closing = _CLOSING.fullmatch(line)
         if closing is not None:
             if (closing.group(1).lstrip("0") or "0") != str(rows):  # thousands of digits are no number to Python
-                raise SnapshotError(f"{name}: {rows} rows, but its closing line says {closing.group(1)}; export again")
+                raise SnapshotError(f"{name}: {rows} rows, but its closing line says {closing.group(1)}; {way_out}")
             closed = True
             continue
         found = parse(line, f"{name}, line {number}")
@@ -94,7 +99,7 @@ def _scanned(lines: Iterable[tuple[int, str]], name: str, parse: Callable[[str, 
         last = found.row
         yield found
     if not closed:
-        raise SnapshotError(f"{name}: the closing `N row(s)` is missing, the scan is not whole; export again")
+        raise SnapshotError(f"{name}: the closing `N row(s)` is missing, the scan is not whole; {way_out}")
 
 
 def parse_cell(line: str, where: str) -> Cell:

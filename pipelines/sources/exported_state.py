@@ -2,6 +2,7 @@
 
 import logging
 
+from pipelines.domain.capture_clocks import Stamp
 from pipelines.domain.errors import MalformedError, SnapshotError, UsageError
 from pipelines.domain.json_form import Form
 from pipelines.domain.known_servers import Servers
@@ -9,7 +10,7 @@ from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.peer_rules import parse_rule
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import PEER_STATES, Backup, Flags, Peer, Retention, Step, WalDirectory
+from pipelines.domain.snapshot import PEER_STATES, Backup, Flags, Peer, Retention, WalDirectory
 from pipelines.ports import ClusterSettings
 from pipelines.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.sources.exported_cells import scanned_cells, scanned_versions
@@ -32,22 +33,9 @@ class ExportedState:
         self._export = export
         self._root = wal_root
 
-    def stamp(self, step: str) -> Step | None:
+    def stamp(self, step: str) -> Stamp:
         """See `CaptureSource.stamp`."""
-        return self._export.part(step).stamp().step
-
-    def clock_host(self) -> str | None:
-        """The host that ran the script.
-
-        Raises:
-            SnapshotError: the parts come from several hosts, whose clocks say nothing about each other.
-        """
-        hosts = {self._export.part(step).stamp().host for step in ("wal_directories", "online", "crashing-2")}
-        if len(hosts) > 1:
-            raise SnapshotError(
-                f"the export's parts come from several hosts ({', '.join(sorted(hosts))}); export again"
-            )
-        return hosts.pop()
+        return self._export.part(step).stamp().taken
 
     def wal_directories(self) -> tuple[WalDirectory, ...]:
         """See `WalDirectorySource.wal_directories`."""
@@ -133,13 +121,11 @@ class ExportedState:
         """A part that only some exports have, read behind the peers.
 
         Raises:
-            SnapshotError: it was read elsewhere or earlier.
+            SnapshotError: it was read earlier.
         """
         part = self._export.optional_part(name)
-        if part is not None:
-            own, peers = part.stamp(), self._export.part("peers").stamp()
-            if own.host != peers.host or own.step.started_at < peers.step.finished_at:
-                raise SnapshotError(f"{part.name}: not read behind the peers and by the same host; export again")
+        if part is not None and part.stamp().step.started_at < self._export.part("peers").stamp().step.finished_at:
+            raise SnapshotError(f"{part.name}: not read behind the peers; export again")
         return part
 
     def flags(self, step: str) -> Flags:

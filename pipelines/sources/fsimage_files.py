@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.domain.capture_clocks import FILE_SYSTEM, Stamp
 from pipelines.domain.errors import MalformedError, UsageError
 from pipelines.domain.server_names import java_long
 from pipelines.domain.snapshot import Step
@@ -50,9 +51,9 @@ class FsimageFiles:
         self._zone = zone
         self._time = transaction_time
 
-    def stamp(self, step: str) -> Step | None:
+    def stamp(self, step: str) -> Stamp:
         """See `CaptureSource.stamp`: an image shows one moment."""
-        return Step(step, self._time, self._time)
+        return Stamp(Step(step, self._time, self._time), FILE_SYSTEM)
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""

@@ -14,7 +14,7 @@ from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.peer_rules import PeerRule, Tables, table_name
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Flags, Peer, Retention, Step
+from pipelines.domain.snapshot import Flags, Peer, Retention
 from pipelines.hadoop_jvm import JavaObject, java_cause, java_errors
 from pipelines.ports import ClusterSettings
 from pipelines.sources.hbase_client import HBaseClient
@@ -49,13 +49,8 @@ class HBaseAdmin:
         self._client = client
         self._znodes = znodes
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> None:
         """Read now."""
-        return None
-
-    def clock_host(self) -> str | None:
-        """Read now."""
-        return None
 
     @cached_property
     def _options(self) -> JavaObject:

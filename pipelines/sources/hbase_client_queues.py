@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from pipelines.domain.replication_queues import Cell
-from pipelines.domain.snapshot import Step
 from pipelines.hadoop_jvm import java_errors
 from pipelines.sources.hbase_client import HBaseClient
 from pipelines.sources.hbase_client_scan import scan_cells
@@ -15,9 +14,8 @@ class HBaseClientQueues:
     def __init__(self, client: HBaseClient) -> None:
         self._client = client
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> None:
         """Read now."""
-        return None
 
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pipelines.domain.errors import RefusedError
 from pipelines.domain.replication_queues import Cell
-from pipelines.domain.snapshot import Step
 from pipelines.domain.syncup.facts import StoreFile
 from pipelines.domain.syncup.offline_table import Region, regions_to_read
 from pipelines.hadoop_jvm import JavaObject, java_errors
@@ -47,9 +46,8 @@ class HFileTable:
         self._scratch = tempfile.TemporaryDirectory(prefix="walsafe-table-")
         self._listed: tuple[tuple[str, int, int], ...] | None = None
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> None:
         """Read now."""
-        return None
 
     def cells(self, step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`; the second step sees to it that the files are still those that were read.

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
+from pipelines.domain.capture_clocks import Stamp
 from pipelines.domain.errors import MalformedError, UsageError
 from pipelines.domain.server_names import ServerName, java_long
-from pipelines.domain.snapshot import Step, WalDirectory
+from pipelines.domain.snapshot import WalDirectory
 from pipelines.ports import FileBatch
 from pipelines.sources.minutes import end_of_minute
 from pipelines.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, Progress, live_key, server_of_directory
@@ -149,17 +150,17 @@ class LsFiles:
     Args:
         lines: gives the numbered lines anew at each call.
         text: parses them.
-        step: when the listing was taken.
+        stamp: when the listing was taken, and by whose clock.
     """
 
-    def __init__(self, lines: NumberedLines, text: LsText, step: Step) -> None:
+    def __init__(self, lines: NumberedLines, text: LsText, stamp: Stamp) -> None:
         self._lines = lines
         self._text = text
-        self._step = step
+        self._stamp = stamp
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> Stamp:
         """See `CaptureSource.stamp`."""
-        return self._step
+        return self._stamp
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""

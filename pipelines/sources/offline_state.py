@@ -5,7 +5,7 @@ from functools import partial
 
 from pipelines.domain.errors import UsageError
 from pipelines.domain.replication_queues import Cell
-from pipelines.domain.snapshot import Peer, Step
+from pipelines.domain.snapshot import Peer
 from pipelines.domain.syncup.facts import INFO_FLAG, FlagFile
 from pipelines.domain.syncup.offline_table import TableEdit
 from pipelines.domain.wal_format.cells import META_FAMILY
@@ -50,13 +50,8 @@ class OfflineCluster:
         self._parent = parent.rstrip("/")
         self._replication = replication
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> None:
         """Read now."""
-        return None
-
-    def clock_host(self) -> str | None:
-        """Read now."""
-        return None
 
     def settings(self) -> ClusterSettings:
         """See `PeerSource.settings`."""

@@ -18,7 +18,7 @@ from pipelines.domain.neighbours.backup import BackupSession
 from pipelines.domain.neighbours.barriers import RegionBarriers
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, Step, parse_snapshot
+from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, parse_snapshot
 from pipelines.ports import ClusterSettings
 from pipelines.sources.exported_cells import parse_cell
 
@@ -31,9 +31,8 @@ class SimulatedQueues:
     def __init__(self, directory: str) -> None:
         self._file = Path(directory) / QUEUES
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> None:
         """Read now."""
-        return None
 
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""
@@ -47,13 +46,8 @@ class SimulatedState:
     def __init__(self, directory: str) -> None:
         self._file = Path(directory) / STATE
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> None:
         """Read now."""
-        return None
-
-    def clock_host(self) -> str | None:
-        """See `StateSource.clock_host`."""
-        return None
 
     def settings(self) -> ClusterSettings:
         """See `StateSource.settings`."""

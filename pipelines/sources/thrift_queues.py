@@ -8,7 +8,6 @@ from thriftpy2.thrift import TException
 
 from pipelines.domain.errors import UnavailableError
 from pipelines.domain.replication_queues import Cell
-from pipelines.domain.snapshot import Step
 
 _ROWS_AT_A_TIME = 500
 _CELLS_OF_A_ROW_AT_A_TIME = 1_000
@@ -46,9 +45,8 @@ class ThriftQueues:
         self._table = table
         self._where = f"Thrift gateway {host}:{port}"
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> None:
         """Read now."""
-        return None
 
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`. Each pass has a connection of its own: gateways drop idle ones."""

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from pipelines.domain.errors import MalformedError, UnavailableError, UsageError
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Step, WalDirectory
+from pipelines.domain.snapshot import WalDirectory
 from pipelines.ports import FileBatch
 
 logger = logging.getLogger(__name__)
@@ -61,9 +61,8 @@ class WalTree:
         self._lister = lister
         self._root = wal_root
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> None:
         """Read now."""
-        return None
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`. Memory grows with the live directories and with one page, not with `oldWALs/`."""

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from contextlib import suppress
 
+from pipelines.domain.capture_clocks import Stamp
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Step, WalDirectory
+from pipelines.domain.snapshot import WalDirectory
 from pipelines.ports import FileBatch, FileSource
 from pipelines.sources.wal_tree import LIVE_DIRECTORIES, SPLITTING
 
@@ -23,7 +24,7 @@ class WatchedListing:
         self._listing = listing
         self._entries: dict[str, tuple[int, int]] = {}
 
-    def stamp(self, step: str) -> Step | None:
+    def stamp(self, step: str) -> Stamp | None:
         """That of the listing."""
         return self._listing.stamp(step)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.domain.errors import MalformedError, UsageError
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Peer, Step
+from pipelines.domain.snapshot import Peer
 from pipelines.domain.zookeeper.tree import ABSENT, HFILE_REFS, PEERS, QUEUES, REGIONS, Znode
 from pipelines.domain.zookeeper.values import parse_peer
 from pipelines.domain.zookeeper.wire import MAGIC, message, text, without_metadata
@@ -32,9 +32,8 @@ class ZooKeeperQueues:
         self._replication = replication
         self._base = f"{self._parent}/{replication}"
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> None:
         """Read now."""
-        return None
 
     def znode_names(self) -> Mapping[str, str]:
         """The znodes that are read, by the property of hbase-site.xml that names each; HBase's defaults but for two."""

@@ -1,7 +1,7 @@
 """State of a cluster without its master: peers from ZooKeeper, settings from `hbase-site.xml`, read as Hadoop does."""
 
 from pipelines.domain.errors import UsageError
-from pipelines.domain.snapshot import Peer, Retention, Step
+from pipelines.domain.snapshot import Peer, Retention
 from pipelines.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.ports import ClusterSettings
 from pipelines.sources.hbase_neighbours import backup_table, stated_backup
@@ -35,13 +35,8 @@ class ZooKeeperState:
         self._hadoop = hadoop
         self._site = site
 
-    def stamp(self, _step: str) -> Step | None:
+    def stamp(self, _step: str) -> None:
         """Read now."""
-        return None
-
-    def clock_host(self) -> str | None:
-        """Read now."""
-        return None
 
     def peers(self) -> tuple[Peer, ...]:
         """See `PeerSource.peers`."""

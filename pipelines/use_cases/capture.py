@@ -4,11 +4,12 @@ The order of reading IS the safety argument (design section 1, docs/safety.md).
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipelines.domain.capture_order import order_fault, restlessness, stranger
+from pipelines.domain.capture_clocks import Stamp, clock_fault
+from pipelines.domain.capture_order import CAPTURE_ORDER, order_fault, restlessness, stranger
 from pipelines.domain.errors import MalformedError, RefusedError, UnavailableError
 from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, read_passes, readable_queues
 from pipelines.domain.server_names import ServerName
@@ -102,24 +103,56 @@ class Captured:
 
 @dataclass(slots=True)
 class Timeline:
-    """Stamps each step by one clock, and tries a step again that was not answered."""
+    """Stamps each step by one clock, and tries a step again that was not answered.
+
+    Attributes:
+        clock: of this host.
+        patience: with steps that are not answered.
+        host: whose clock it is.
+        stamps: of the steps taken so far.
+    """
 
     clock: Clock
     patience: Patience
-    steps: list[Step] = field(default_factory=list)
+    host: str
+    stamps: list[Stamp] = field(default_factory=list)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """As they go into the snapshot."""
+        return tuple(stamp.step for stamp in self.stamps)
+
+    @property
+    def clock_host(self) -> str:
+        """The host whose clock stamped what follows the listing; `refuse_disorder` sees to it that there is one."""
+        return self.stamps[-1].host or self.host
 
     def take(self, name: str, source: CaptureSource, read: Callable[[], ValueT]) -> ValueT:
         """Run one step; its times are those of the attempt that succeeded, or those the source carries."""
-        stamp = source.stamp(name)
+        saved = source.stamp(name)
 
-        def timed() -> tuple[ValueT, Step]:
+        def timed() -> tuple[ValueT, Stamp]:
             started_at = self.clock.now_ms()
             value = read()
-            return value, stamp or Step(name, started_at, self.clock.now_ms())
+            return value, saved or Stamp(Step(name, started_at, self.clock.now_ms()), self.host, saved=False)
 
-        value, step = patiently(f"Step {name}", timed, self.patience)
-        self.steps.append(step)
+        value, stamp = patiently(f"Step {name}", timed, self.patience)
+        self.stamps.append(stamp)
         return value
+
+    def refuse_disorder(self, needed: Sequence[str], way_out: str) -> None:
+        """Refuse steps in another order than the one that loses nothing, and an order that several clocks tell.
+
+        Args:
+            needed: the steps that may not be missing.
+            way_out: what to do about it.
+
+        Raises:
+            RefusedError: naming the step.
+        """
+        disorder = order_fault(self.steps, needed) or clock_fault(self.stamps)
+        if disorder is not None:
+            raise RefusedError(f"not the capture order: {disorder}. {way_out}")
 
 
 def patiently(what: str, read: Callable[[], ValueT], patience: Patience) -> ValueT:
@@ -215,19 +248,20 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
     more.
 
     Raises:
-        RefusedError: the steps are out of order (exported inputs), or the active master changed.
+        RefusedError: the steps are out of order or stamped by several clocks (exported inputs), or the active master
+            changed.
         UnavailableError: a source or the sink did not answer.
         UsageError: a source is not what the configuration says.
     """
-    timeline = Timeline(clock, patience)
+    timeline = Timeline(clock, patience, subject.clock_host)
     # configuration, not a step; asked first, so that an HBase that does not answer costs no listing
     settings = patiently("Settings", sources.state.settings, patience)
     files = read_files(sources, sink, timeline)
-    listing = list(timeline.steps)
+    listing = list(timeline.stamps)
     for attempt in range(1, patience.quiet_attempts + 1):
-        timeline.steps = list(listing)
+        timeline.stamps = list(listing)
         readings = read_the_rest(sources, sink, timeline, settings)
-        snapshot = _snapshot(subject, sources.state.clock_host(), settings, readings, tuple(timeline.steps))
+        snapshot = _snapshot(subject, timeline.clock_host, settings, readings, timeline.steps)
         restless, fault = _restless(snapshot, readings), _fault(readings)
         # a fault may pass, too: servers that have just come up are online before they have a directory below WALs/
         again = restless or fault
@@ -235,12 +269,10 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
             break
         logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, again)
         patience.sleep_ms(patience.pause_ms)
-    disorder = order_fault(snapshot.steps)
-    if disorder is not None:
-        raise RefusedError(
-            f"not the capture order: {disorder}. Exported inputs must be read by one run of the export script, and the "
-            "listing before everything else"
-        )
+    timeline.refuse_disorder(
+        CAPTURE_ORDER,
+        "Exported inputs must be read by one run of the export script, and the listing before everything else",
+    )
     if fault is not None:
         raise RefusedError(fault)
     snapshot = with_neighbours(snapshot, readings.neighbours, sink)
@@ -266,7 +298,7 @@ def _peers(state: StateSource, settings: ClusterSettings) -> tuple[tuple[Peer, .
 
 
 def _snapshot(
-    subject: Subject, clock_host: str | None, settings: ClusterSettings, readings: Readings, steps: tuple[Step, ...]
+    subject: Subject, clock_host: str, settings: ClusterSettings, readings: Readings, steps: tuple[Step, ...]
 ) -> Snapshot:
     return Snapshot(
         cluster=subject.cluster,
@@ -274,7 +306,7 @@ def _snapshot(
         hbase_version=settings.hbase_version,
         queue_storage=QUEUE_STORAGE_TABLE,
         wal_root=subject.wal_root,
-        clock_host=clock_host or subject.clock_host,
+        clock_host=clock_host,
         steps=steps,
         contents={},
         peers=readings.peers,

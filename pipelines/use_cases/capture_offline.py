@@ -47,7 +47,7 @@ def capture_offline(
         UnavailableError: a source or the sink did not answer.
         UsageError: a source is not what the configuration says.
     """
-    state, timeline = sources.state, Timeline(clock, patience)
+    state, timeline = sources.state, Timeline(clock, patience, subject.clock_host)
     _refuse_running(state, patience)
     settings = patiently("Settings", state.settings, patience)
     names: list[str] = []
@@ -70,7 +70,7 @@ def capture_offline(
         queue_table_exists=exists, add_peer_running=None, migration_pending=zk_queue_data, zk_queue_data=zk_queue_data
     )
     known = tuple(map(without_secrets, peers))
-    snapshot = _snapshot(subject, state.clock_host(), settings, known, directories, flags, timeline)
+    snapshot = _snapshot(subject, settings, known, directories, flags, timeline)
     if sources.table is None:
         _refuse_strangers(snapshot, cells)
     return Captured(sink.finish(snapshot), snapshot, files, len(cells[-1]), None)
@@ -135,7 +135,6 @@ def _refuse_strangers(snapshot: Snapshot, cells: Sequence[Sequence[Cell]]) -> No
 
 def _snapshot(
     subject: Subject,
-    clock_host: str | None,
     settings: ClusterSettings,
     peers: tuple[Peer, ...],
     directories: tuple[WalDirectory, ...],
@@ -149,8 +148,8 @@ def _snapshot(
         hbase_version=settings.hbase_version,
         queue_storage=QUEUE_STORAGE_TABLE,
         wal_root=subject.wal_root,
-        clock_host=clock_host or subject.clock_host,
-        steps=tuple(timeline.steps),
+        clock_host=subject.clock_host,
+        steps=timeline.steps,
         contents={},
         peers=peers,
         membership=Membership(None, frozenset(), frozenset(), directories),

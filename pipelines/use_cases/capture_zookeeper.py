@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pipelines.domain.capture_order import ZOOKEEPER_CAPTURE_ORDER, order_fault, stranger
+from pipelines.domain.capture_order import ZOOKEEPER_CAPTURE_ORDER, stranger
 from pipelines.domain.errors import MalformedError, RefusedError, UsageError
 from pipelines.domain.replication_queues import QueueId
 from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Membership, Peer, Snapshot, Step, WalDirectory
+from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Membership, Peer, Snapshot, WalDirectory
 from pipelines.domain.zookeeper.queued import queue_key, unsettled
 from pipelines.domain.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.ports import (
@@ -79,13 +79,13 @@ def capture_zookeeper(
         UnavailableError: a source or the sink did not answer.
         UsageError: a source is not what the configuration says.
     """
-    timeline = Timeline(clock, patience)
+    timeline = Timeline(clock, patience, subject.clock_host)
     settings = patiently("Settings", sources.state.settings, patience)
     _same_cluster(settings, patiently("Cluster id", sources.znodes.cluster_id, patience))
     files = timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
-    listing = list(timeline.steps)
+    listing = list(timeline.stamps)
     for attempt in range(1, patience.quiet_attempts + 1):
-        timeline.steps = list(listing)
+        timeline.stamps = list(listing)
         online, directories = timeline.take("online", sources.znodes, partial(_servers, sources))
         peers, neighbours = timeline.take("peers", sources.state, lambda: _peers(sources.state, settings))
         readings = [
@@ -98,14 +98,10 @@ def capture_zookeeper(
             break
         logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, restless)
         patience.sleep_ms(patience.pause_ms)
-    fault = order_fault(timeline.steps, ZOOKEEPER_CAPTURE_ORDER)
-    if fault is not None:
-        raise RefusedError(f"not the capture order: {fault}. Was the clock set back? Capture again")
-    _one_cluster(online, directories, peers, readings)
+    timeline.refuse_disorder(ZOOKEEPER_CAPTURE_ORDER, "Was the clock set back? Capture again")
+    _one_cluster(online, directories, peers, readings, saved=sources.files.stamp("files") is not None)
     peers = _marked(peers, patiently("Peers again", sources.state.peers, patience))
-    snapshot = _snapshot(
-        subject, sources.state.clock_host(), settings, tuple(map(without_secrets, peers)), tuple(timeline.steps)
-    )
+    snapshot = _snapshot(subject, settings, tuple(map(without_secrets, peers)), timeline)
     snapshot = replace(snapshot, membership=_membership(online), membership_2=_membership(online_2))
     snapshot = with_neighbours(snapshot, neighbours, sink)
     return Captured(sink.finish(snapshot), snapshot, files, len(readings[-1]), restless)
@@ -129,17 +125,25 @@ def _one_cluster(
     directories: tuple[WalDirectory, ...],
     peers: Sequence[Peer],
     readings: Sequence[Sequence[Znode]],
+    *,
+    saved: bool,
 ) -> None:
     """Files of one cluster judged by the queues of another would all be in no queue. See `capture_order.stranger`.
 
     Live servers and queues stand in one ZooKeeper, so the former are enough where there are any: after an upgrade to
-    HBase 3 no queue that is left is of one of them, and reconcile says why it refuses that.
+    HBase 3 no queue that is left is of one of them, and reconcile says why it refuses that. A saved listing may have
+    lost its files below `WALs/`, so where nothing can be compared it is not believed.
     """
     queues: set[QueueId] = set()
     for reading in () if online else readings:
         with suppress(MalformedError):  # reconcile names it
             queues |= {queue_key(queue) for queue in parse_tree(reading).queues}
     strange = stranger(Membership(None, online or frozenset(), frozenset(), directories), peers, frozenset(queues))
+    if strange is None and saved and peers and not online and not directories:
+        strange = (
+            "no server is online, and the saved listing has no file below WALs/ (cut off?): nothing tells whose files "
+            "these are"
+        )
     if strange is not None:
         raise RefusedError(
             f"{strange}. Check wal_root, and quorum and parent of capture.queues; a saved listing (ls, fsimage) must "
@@ -181,21 +185,15 @@ def _restless(readings: Sequence[Sequence[Znode]]) -> str | None:
     return unsettled(trees)
 
 
-def _snapshot(
-    subject: Subject,
-    clock_host: str | None,
-    settings: ClusterSettings,
-    peers: tuple[Peer, ...],
-    steps: tuple[Step, ...],
-) -> Snapshot:
+def _snapshot(subject: Subject, settings: ClusterSettings, peers: tuple[Peer, ...], timeline: Timeline) -> Snapshot:
     return Snapshot(
         cluster=subject.cluster,
         cluster_id=settings.cluster_id,
         hbase_version=settings.hbase_version,
         queue_storage=QUEUE_STORAGE_ZOOKEEPER,
         wal_root=subject.wal_root,
-        clock_host=clock_host or subject.clock_host,
-        steps=steps,
+        clock_host=timeline.clock_host,
+        steps=timeline.steps,
         contents={},
         peers=peers,
         membership=None,

@@ -12,7 +12,7 @@ from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
 from pipelines.domain.peer_rules import PeerRule
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import Release
-from pipelines.domain.snapshot import Backup, Peer, Retention, Step
+from pipelines.domain.snapshot import Backup, Peer, Retention
 from pipelines.domain.zookeeper.tree import ABSENT, Znode, parse_tree
 from pipelines.domain.zookeeper.trust import distrust_zookeeper
 from pipelines.ports import ClusterSettings, FileBatch
@@ -165,8 +165,8 @@ class OneFile:
     def __init__(self, server: str = A) -> None:
         self._server = server
 
-    def stamp(self, _step: str) -> Step | None:
-        return None
+    def stamp(self, _step: str) -> None:
+        """Read now."""
 
     def files(self) -> Iterator[FileBatch]:
         yield FileBatch(["oldWALs/w.1", f"WALs/{self._server}/w.2"], [1, 1], [1, 1])
@@ -182,11 +182,8 @@ class Cluster:
     upgraded: bool = False
     cluster: str = "a"
 
-    def stamp(self, _step: str) -> Step | None:
-        return None
-
-    def clock_host(self) -> str | None:
-        return None
+    def stamp(self, _step: str) -> None:
+        """Read now."""
 
     def settings(self) -> ClusterSettings:
         return ClusterSettings(self.cluster, None, Retention(1, 1, 1), (), Backup(enabled=False))

@@ -56,8 +56,8 @@ class Recorder:
         self.now += 1
         return self.now
 
-    def stamp(self, _step: str) -> Step | None:
-        return None
+    def stamp(self, _step: str) -> None:
+        """Read now."""
 
     def files(self, batches: Iterable[FileBatch] | None = None) -> object:
         if batches is None:
@@ -77,9 +77,6 @@ class Recorder:
 
     def settings(self) -> ClusterSettings:
         return ClusterSettings("id", "3.0.0", Retention(1, 2, 3), None, None)
-
-    def clock_host(self) -> str | None:
-        return None
 
     def active_master(self, step: str) -> str:
         self.asked.append({"crashing": "proof", "crashing-2": "proof-2"}[step])

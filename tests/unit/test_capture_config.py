@@ -64,8 +64,12 @@ def test_the_other_sources() -> None:
     assert text is not None
     assert isinstance(text.files, LsFilesSection)
     assert text.files.finished_at == 1_795_226_401_500
-    one = f"{{path: x, {times}}}"
-    assert capture(queues=f"{{source: cells, passes: [{one}, {one}]}}").capture is not None
+    one, other = (f"{{path: {name}, {times}}}" for name in "xy")
+    assert capture(queues=f"{{source: cells, passes: [{one}, {other}], clock_host: edge1}}").capture is not None
+    with pytest.raises(UsageError, match="both passes name one file"):
+        capture(queues=f"{{source: cells, passes: [{one}, {one}], clock_host: edge1}}")
+    with pytest.raises(UsageError, match="clock_host is for times that you give"):
+        capture(files="{source: ls, path: x, clock_host: edge1}", export="{path: d}")
     exported = capture(files="{source: ls}", queues="{source: export}", state="{source: export}", export="{path: d}")
     assert exported.capture is not None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pipelines.domain.capture_clocks import Stamp
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Step, WalDirectory
 from pipelines.ports import FileBatch
@@ -13,8 +14,8 @@ H1, H2 = "h1,16020,1", "h2,16020,2"
 class Listing:
     """A saved listing in two batches."""
 
-    def stamp(self, step: str) -> Step | None:
-        return Step(step, 1, 2)
+    def stamp(self, step: str) -> Stamp | None:
+        return Stamp(Step(step, 1, 2), "edge")
 
     def files(self) -> Iterator[FileBatch]:
         yield FileBatch([f"oldWALs/{H1}.1", f"WALs/{H1}/w.1", f"WALs/{H2}-splitting/w.2"], [1, 2, 3], [10, 30, 20])
@@ -24,7 +25,7 @@ class Listing:
 def test_servers_with_a_file_below_wals_are_told_and_nothing_is_left_out() -> None:
     watched = WatchedListing(Listing())
     assert watched.wal_directories() == ()
-    assert watched.stamp("files") == Step("files", 1, 2)
+    assert watched.stamp("files") == Stamp(Step("files", 1, 2), "edge")
     for _ in range(2):  # a step may be tried again
         assert list(watched.files()) == list(Listing().files())
         assert watched.wal_directories() == (
