@@ -106,8 +106,8 @@ def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
         .when(
             changed,
             F.format_string(
-                "it has %d bytes of %s now, but walsafe moved a file of %d bytes of %s here: somebody replaced it. Look "
-                "at it, then move it elsewhere or delete it by hand",
+                "it has %d bytes of %s now, but walsafe moved a file of %d bytes of %s here: somebody replaced it; "
+                "look at it, then move it elsewhere or delete it by hand",
                 "length",
                 F.col("modification_time").cast("string"),
                 "moved_length",

@@ -117,9 +117,9 @@ def _ours(asked: Sequence[Subject], taken: Mapping[str, Subject | None]) -> tupl
                 Result(
                     one,
                     FileOutcome.CHANGED,
-                    why=f"it has {one.length} bytes, modified at {one.modification_time} ms, but walsafe moved a file of "
-                    f"{moved.length} bytes, modified at {moved.modification_time} ms, here: somebody replaced it. Look "
-                    "at it; if it is the right one, move it back by hand",
+                    why=f"it has {one.length} bytes, modified at {one.modification_time} ms, but walsafe moved one of "
+                    f"{moved.length} bytes, modified at {moved.modification_time} ms: somebody replaced it; look at "
+                    "it, and move it back by hand if it is the right one",
                 )
             )
         else:
