@@ -156,7 +156,7 @@ class Unanswered(MemoryStore):
 
 
 @pytest.mark.parametrize("for_good", [False, True])
-def test_what_was_purged_is_in_the_answer_whatever_happens_after_it(for_good: bool) -> None:  # noqa: FBT001
+def test_what_was_purged_is_in_the_answer_whatever_happens_after_it(for_good: bool) -> None:
     """A batch is of two files: two of the second run are gone when the third is not answered."""
     world = cleaned(N1, N2, N3)
     place, ports = world.edges(Process())
