@@ -35,5 +35,5 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     from jobs.wiring_cleanup import cleanup  # noqa: PLC0415 - `--help` must not import Spark
     from pipelines.use_cases.cleanup.restore import RestoreRequest, restore  # noqa: PLC0415
 
-    with cleanup(context, args.config, args.cluster, args.lake) as (place, ports):
+    with cleanup(context, args.config, args.cluster, args.lake, out_of_quarantine=True) as (place, ports):
         return restore(RestoreRequest(args.run_id, tuple(args.paths)), place, ports)

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from getpass import getuser
 
-from jobs.capture_config import CaptureSection, WebHdfsFilesSection
+from jobs.capture_config import CaptureSection, SimulatedSection, WebHdfsFilesSection
 from jobs.cleanup_config import CleanSection
 from jobs.config import Config, load_config
 from jobs.context import JobContext
 from jobs.second_look import CaptureAgain, CaptureParts
 from jobs.stop_file import stop_asked
 from jobs.wiring_capture import CaptureWiring, revealed
-from pipelines.domain.cleanup.quarantine import Quarantine, check_quarantine
+from pipelines.domain.cleanup.quarantine import Quarantine, check_hbase_root, check_quarantine
 from pipelines.domain.errors import UsageError
 from pipelines.hadoop_jvm import HadoopJvm
 from pipelines.sinks.archive import HadoopArchive
@@ -25,6 +25,7 @@ from pipelines.sinks.scratch import SECOND_LOOKS_FOLDER, ScratchDirectory
 from pipelines.sinks.snapshot_target import snapshot_target
 from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
 from pipelines.sources.delete_lists import ListReader
+from pipelines.sources.hbase_root import hbase_root
 from pipelines.use_cases.capture import Patience, Subject
 from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
 
@@ -38,7 +39,9 @@ def cleanup(
     cluster: str,
     lake: str,
     lists: str | None = None,
+    *,
     config: Config | None = None,
+    out_of_quarantine: bool = False,
 ) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
     """Everything that a clean-up job needs, open until the block ends.
 
@@ -49,6 +52,7 @@ def cleanup(
         lake: folder of the tables.
         lists: folder of the delete-safe lists, where the job reads one.
         config: what `config_file` holds, where the caller has read it.
+        out_of_quarantine: the job only takes files out of the quarantine, which it may wherever that lies.
 
     Raises:
         UsageError: the configuration is not that cluster's, or lacks what a clean-up needs.
@@ -69,6 +73,8 @@ def cleanup(
     )
     spark = context.spark
     hadoop = HadoopJvm.of(spark)
+    if not out_of_quarantine:
+        check_hbase_root(quarantine.quarantine, quarantine.archive, _root(hadoop, section, wal_root, config_file))
     with ExitStack() as stack:
         store = _store(hadoop, section, wal_root, quarantine, cluster)
         stack.callback(store.close)
@@ -125,11 +131,26 @@ def checked(config: Config, name: str, cluster: str) -> tuple[CaptureSection, st
                 f"{name}: capture.{key}.source {section.source!r} is an answer of earlier. A clean-up looks at the "
                 "cluster as it is now: give it a configuration with live sources"
             )
-    check_quarantine(config.clean.quarantine, config.wal_root)
+    check_quarantine(config.clean.quarantine, config.clean.archive, config.wal_root)
     return capture, config.wal_root, config.clean
 
 
 _EXPORTED = {"files": {"fsimage", "ls"}, "queues": {"cells", "export", "hfiles"}, "state": {"export", "offline"}}
+
+
+def _root(hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, name: str) -> str:
+    """`hbase.rootdir`; a simulated cluster has no HBase, so nothing but its WAL root if it does not say."""
+    root = hbase_root(hadoop, capture.hbase.site, revealed(capture.hbase.properties))
+    if root is None and isinstance(capture.state, SimulatedSection):
+        return wal_root
+    if root is None:
+        where = capture.hbase.site or "an hbase-site.xml on Spark's class path, if there is one,"
+        raise UsageError(
+            f"{name}: hbase.rootdir is not known ({where} does not say it). HBase's cleaners delete files that they do "
+            "not know below it, and nothing proves that clean.quarantine and clean.archive lie outside. Let "
+            "capture.hbase.site be the master's own hbase-site.xml, or give hbase.rootdir in capture.hbase.properties"
+        )
+    return root
 
 
 def _store(

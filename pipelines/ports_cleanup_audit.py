@@ -1,6 +1,6 @@
 """The ports through which clean, restore and purge read what was decided and write down what they do."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -103,6 +103,10 @@ class CleanupAudit(Protocol):
 
     def unsettled(self, run: RunKey) -> list[Intent]:
         """Intents whose outcome was never written; those of one batch at most, for each job that died."""
+        ...
+
+    def taken(self, run: RunKey) -> Mapping[str, Subject | None]:
+        """Paths that clean set out to move; with each the file that counts as MOVED now, or None where none does."""
         ...
 
     def moved_at(self, run: RunKey) -> int | None:

@@ -102,7 +102,10 @@ class Lab:
         """Place and ports of a clean-up job, with what the test changed."""
         context = JobContext(job, self.clock, self.spark)
         lists = f"file:{self.root}/lists"
-        with cleanup(context, str(self.config), CLUSTER, self.lake, lists) as (place, ports):
+        with cleanup(context, str(self.config), CLUSTER, self.lake, lists, out_of_quarantine=job == "restore") as (
+            place,
+            ports,
+        ):
             yield place, self.changed(ports)
 
     def clean(

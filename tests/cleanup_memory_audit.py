@@ -89,6 +89,16 @@ class MemoryAudit:
         self._process.alive()
         return [Intent(row.action, row.lease, row.batch, row.subject) for row in self._lake.unsettled(run)]
 
+    def taken(self, run: RunKey) -> dict[str, Subject | None]:
+        self._process.alive()
+        rows = [row for row in self._lake.deletions if row.run == run and row.action is Action.CLEAN and not row.result]
+        moved = {
+            path: row.subject
+            for path, row in self._lake.placed(run).items()
+            if row.result and row.result.outcome is FileOutcome.MOVED
+        }
+        return {row.subject.path: moved.get(row.subject.path) for row in rows}
+
     def moved_at(self, run: RunKey) -> int | None:
         rows = self._lake.placed(run).values()
         return max((row.at for row in rows if row.result and row.result.outcome is FileOutcome.MOVED), default=None)

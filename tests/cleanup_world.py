@@ -210,7 +210,9 @@ class MemoryLook:
                 row = placed.get(subject.path)
                 moved = row is not None and row.result is not None and row.result.outcome is FileOutcome.MOVED
                 refused = not moved or modified in self.world.needed
-                planned.append(Planned(subject, FileOutcome.REFUSED if refused else None))
+                changed = moved and row is not None and row.subject != subject
+                outcome = FileOutcome.CHANGED if changed else FileOutcome.REFUSED if refused else None
+                planned.append(Planned(subject, outcome))
         return self._looked(planned)
 
     def _looked(self, planned: Sequence[Planned]) -> Looked:

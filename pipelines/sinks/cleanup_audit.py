@@ -1,6 +1,6 @@
 """The audit of the clean-up in the lake: tables `cleanups` and `deletions`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -9,6 +9,7 @@ from pipelines.domain.cleanup.deletions import PLACING_OUTCOMES, Action, FileOut
 from pipelines.domain.run_summary import DONE, STARTED, RunKey
 from pipelines.domain.verdict import Verdict
 from pipelines.lake_errors import lake_errors
+from pipelines.local_rows import local_rows
 from pipelines.ports import Clock
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending, Intent
 from pipelines.sinks.delta_tables import DeltaTables
@@ -135,6 +136,18 @@ class LakeAudit:
                 "lease", "batch", "path"
             )
             return [_intent(row) for row in found.collect()]
+
+    def taken(self, run: RunKey) -> Mapping[str, Subject | None]:
+        """See `CleanupAudit.taken`."""
+        begun = (F.col("phase") == INTENT) & (F.col("action") == Action.CLEAN.value)
+        moved = self.outcomes(run).where(F.col("outcome") == FileOutcome.MOVED.value)
+        paths = self._of(run, DELETIONS).where(begun).select("path").distinct().join(moved, "path", "left")
+        found = paths.select("path", "outcome", "length", F.unix_millis("modification_time").alias("modified"))
+        with lake_errors(self._tables.location(DELETIONS)):
+            return {
+                row["path"]: Subject(row["path"], row["length"], row["modified"]) if row["outcome"] else None
+                for row in local_rows(found)
+            }
 
     def moved_at(self, run: RunKey) -> int | None:
         """See `CleanupAudit.moved_at`."""

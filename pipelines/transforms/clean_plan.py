@@ -77,33 +77,52 @@ def clean_plan(paths: DataFrame, listed: DataFrame, looked: DataFrame, settled: 
     )
 
 
-def _differs(name: str) -> Column:
-    return F.col(name) != F.col(f"now_{name}")
-
-
 def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
     """What to do with each file of the quarantine.
 
     Args:
         looked: the second look: `path`, `length`, `modification_time`, `verdict`, `reason`.
-        outcomes: `path`, `outcome` of the audit.
+        outcomes: `path`, `outcome`, `length`, `modification_time`: the last row of the audit that says where it is.
 
     Returns:
-        As `clean_plan`; NULL in `outcome` = may be deleted.
+        As `clean_plan`; NULL in `outcome` = may be deleted: it is the very file that was moved, and nobody needs it.
     """
-    moved = outcomes.filter(F.col("outcome") == FileOutcome.MOVED.value).select("path", F.lit(True).alias("audited"))
-    held = F.col("verdict") != Verdict.DELETABLE.value
+    moved = outcomes.filter(F.col("outcome") == FileOutcome.MOVED.value).select(
+        "path", *(F.col(name).alias(f"moved_{name}") for name in ("length", "modification_time"))
+    )
+    joined = looked.join(moved.withColumn("audited", F.lit(True)), "path", "left")
     stranger = F.col("audited").isNull()
-    return looked.join(moved, "path", "left").select(
+    changed = _differs("length", "moved") | _differs("modification_time", "moved")
+    held = ~F.col("verdict").eqNullSafe(Verdict.DELETABLE.value)
+    return joined.select(
         "path",
         "length",
         F.unix_millis("modification_time").alias("modification_time"),
-        F.when(stranger | held, FileOutcome.REFUSED.value).alias("outcome"),
+        F.when(stranger, FileOutcome.REFUSED.value)
+        .when(changed, FileOutcome.CHANGED.value)
+        .when(held, FileOutcome.REFUSED.value)
+        .alias("outcome"),
         F.when(stranger, F.lit("no audit row says that walsafe moved it here, so it is not walsafe's to delete"))
+        .when(
+            changed,
+            F.format_string(
+                "it has %d bytes of %s now, but walsafe moved a file of %d bytes of %s here: somebody replaced it; "
+                "look at it, then move it elsewhere or delete it by hand",
+                "length",
+                F.col("modification_time").cast("string"),
+                "moved_length",
+                F.col("moved_modification_time").cast("string"),
+            ),
+        )
         .when(held, F.concat(F.lit("the second look holds it: "), F.col("reason")))
         .alias("why"),
         "reason",
     )
+
+
+def _differs(name: str, other: str = "now") -> Column:
+    """Whether it is not known to be the same: NULL on one side differs."""
+    return ~F.col(name).eqNullSafe(F.col(f"{other}_{name}"))
 
 
 def in_pieces(plan: DataFrame, files: int) -> DataFrame:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from pipelines.domain.cleanup.overlap import overlap
 from pipelines.domain.errors import UsageError
 
 LEASES = ".leases"
@@ -72,11 +73,11 @@ def lease_in(name: str) -> int:
     return int(match.group(1)) if match else 0
 
 
-def check_quarantine(quarantine: str, wal_root: str) -> None:
-    """A rename must be able to reach it, and nothing of HBase may.
+def check_quarantine(quarantine: str, archive: str | None, wal_root: str) -> None:
+    """A rename must be able to reach the quarantine, and no cleaner of HBase may reach it or the archive.
 
     Raises:
-        UsageError: another file system, or below the WAL root, or above it.
+        UsageError: the quarantine is on another file system than the WAL root, or two of the three overlap.
     """
     ours, theirs = urlsplit(quarantine), urlsplit(wal_root)
     if (ours.scheme, ours.netloc) != (theirs.scheme, theirs.netloc):
@@ -84,9 +85,37 @@ def check_quarantine(quarantine: str, wal_root: str) -> None:
             f"clean.quarantine {quarantine} is not on the file system of wal_root {wal_root}: no rename "
             "reaches it. Write it with the same scheme and authority"
         )
-    inside, outside = f"{ours.path.rstrip('/')}/", f"{theirs.path.rstrip('/')}/"
-    if inside.startswith(outside) or outside.startswith(inside):
+    _keep_apart("wal_root", wal_root, quarantine, archive)
+    if archive is not None and overlap(archive, quarantine):
         raise UsageError(
-            f"clean.quarantine {quarantine} and wal_root {wal_root} lie one in the other: HBase's cleaners must never "
-            "see the quarantine. Choose a directory beside it"
+            f"clean.archive {archive} and clean.quarantine {quarantine} lie one in the other, as far as their paths "
+            "tell: files that purge archives would be in its own way. Choose another directory for the archive"
         )
+
+
+def check_hbase_root(quarantine: str, archive: str | None, root: str) -> None:
+    """HBase's HFileCleaner deletes what it does not know below `<hbase.rootdir>/archive`: that could be the only copy.
+
+    Args:
+        quarantine: of the configuration.
+        archive: of the configuration; None = purge deletes.
+        root: `hbase.rootdir`.
+
+    Raises:
+        UsageError: one of them lies in the root, or the root in it; or it cannot be compared.
+    """
+    _keep_apart("hbase.rootdir", root, quarantine, archive)
+
+
+def _keep_apart(name: str, root: str, quarantine: str, archive: str | None) -> None:
+    for key, place in (("clean.quarantine", quarantine), ("clean.archive", archive)):
+        try:
+            inside = place is not None and overlap(place, root)
+        except UsageError as error:
+            raise UsageError(f"{key} and {name} cannot be compared: {error}") from error
+        if inside:
+            raise UsageError(
+                f"{key} {place} and {name} {root} lie one in the other, as far as their paths tell: HBase's cleaners "
+                f"delete there what they do not know, and it would be the only copy. Choose a directory beside {root}. "
+                "If files rest there already, restore them first: it does not mind where hbase.rootdir is"
+            )

@@ -82,9 +82,9 @@ class LeaseHolder:
         lease = Lease(self.number, self._holder)
         self._store.replace(f"{self._quarantine.leases}/{lease.file_name}", lease.text())
 
-    def runs(self) -> list[str]:
-        """Ids of the quarantined runs, sorted."""
-        return sorted(runs_in(self._store.names(self._quarantine.home)))
+    def runs(self) -> dict[str, str]:
+        """Ids of the quarantined runs, sorted, and the names of their directories."""
+        return dict(sorted(runs_in(self._store.names(self._quarantine.home)).items()))
 
     def take_run(self, run_id: str, *, make: bool = False) -> str | None:
         """Give a run's directory the name of this lease: earlier holders cannot reach it any more.

@@ -1,13 +1,18 @@
 """purge: free the space of quarantined runs, after one more look that nobody needs their files."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
-from pipelines.domain.errors import EXIT_DONE, EXIT_REFUSED, EXIT_UNAVAILABLE, UsageError, WalsafeError
-from pipelines.domain.human import human_bytes
+from pipelines.domain.errors import (
+    EXIT_REFUSED,
+    EXIT_UNAVAILABLE,
+    RefusedError,
+    UsageError,
+    WalsafeError,
+)
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED
-from pipelines.domain.settings import HOUR_MS
+from pipelines.domain.snapshot import NAME
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
 from pipelines.use_cases.cleanup.holder import LeaseHolder
 from pipelines.use_cases.cleanup.moving import batches, same
@@ -18,12 +23,10 @@ from pipelines.use_cases.cleanup.ports import (
     decided_run,
 )
 from pipelines.use_cases.cleanup.progress import Progress
+from pipelines.use_cases.cleanup.purge_answer import NOT_BEGUN, STOPPED, WAITING, RunPurge, purge_outcome
 from pipelines.use_cases.cleanup.resting import resting_files
 from pipelines.use_cases.cleanup.settle import settle
-from pipelines.use_cases.cleanup.text import failures, left_lines, left_object, tally_object
 from pipelines.use_cases.outcome import Outcome
-
-WAITING, REHEARSAL, STOPPED = "WAITING", "REHEARSAL", "STOPPED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +44,18 @@ class PurgeRequest:
     execute: bool = False
 
 
-@dataclass
-class RunPurge:
-    """What came of one run.
-
-    Attributes:
-        status: WAITING, REHEARSAL, DONE, STOPPED.
-        waits_ms: how long it still has to rest.
-    """
-
-    run_id: str
-    status: str
-    tally: Tally = field(default_factory=Tally)
-    left: list[Result] = field(default_factory=list)
-    waits_ms: int = 0
-
-
 def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
     """Delete, or archive and then delete, quarantined runs whose grace is over.
 
+    Of all runs, one that is refused or fails stops no other: the answer names each.
+
     Returns:
-        Exit code 0; 4 when some files could not be deleted.
+        Exit code 0; 4 when some files could not be deleted, or something did not answer. Of all runs also: 5 when some
+        were refused, 3 (or 2) when every one was.
 
     Raises:
-        RefusedError: the cluster cannot be believed now, so nothing proves that the files are not needed (exit 3).
+        RefusedError: the cluster cannot be believed now, so nothing proves that the files of the run that was asked for
+            are not needed (exit 3).
         UsageError: no such run in the quarantine, or no reason given.
         UnavailableError: the file system, the lake, a source, or the lease.
     """
@@ -80,41 +71,84 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
                 f"{', '.join(runs) or 'none'}"
             )
         for run_id in [request.run_id] if request.run_id else runs:
-            done.append(_purge_run(run_id, request, holder, place, ports))
-            if done[-1].status == STOPPED:
-                break
-    return _outcome(place, done)
+            report = RunPurge(run_id)
+            over = _over(done, holder, ports)
+            try:
+                if over is None:
+                    decided = _decided(run_id, f"{place.quarantine.home}/{runs[run_id]}", request, place, ports)
+                    _purge_run(report, decided, request, holder, place, ports)
+                else:
+                    report.status, report.reason = NOT_BEGUN, over
+            except WalsafeError as error:
+                if request.run_id is not None:
+                    raise
+                report.ended(error)
+            done.append(report)
+            ports.tell("\n".join(report.lines()))  # in the log even if a bug should end the job at a later run
+    return purge_outcome(place, done)
+
+
+def _over(done: Sequence[RunPurge], holder: LeaseHolder, ports: CleanupPorts) -> str | None:
+    """Why no other run is begun; None = go on."""
+    if not done:
+        return None
+    if done[-1].status in (STOPPED, NOT_BEGUN) or ports.stop():
+        return done[-1].reason if done[-1].status == NOT_BEGUN else "a person asked for an end"
+    if done[-1].error is not None:
+        try:
+            holder.check()
+        except WalsafeError as error:
+            return str(error)
+    return None
+
+
+def _decided(
+    run_id: str, directory: str, request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts
+) -> DecidedRun:
+    """The run that a directory of the quarantine belongs to."""
+    if request.run_id is not None:
+        return decided_run(ports, place, run_id)
+    found = ports.audit.decided(place.cluster, run_id) if NAME.fullmatch(run_id) else None
+    if found is None:
+        raise RefusedError(
+            f"{directory} belongs to no run of {place.cluster} that ended in this lake, so nothing in it is deleted. "
+            "Look what it is: give the --lake of its run, or move it out of the quarantine"
+        )
+    return found
 
 
 def _purge_run(
-    run_id: str, request: PurgeRequest, holder: LeaseHolder, place: CleanupPlace, ports: CleanupPorts
-) -> RunPurge:
-    decided = decided_run(ports, place, run_id)
+    report: RunPurge,
+    decided: DecidedRun,
+    request: PurgeRequest,
+    holder: LeaseHolder,
+    place: CleanupPlace,
+    ports: CleanupPorts,
+) -> None:
+    run_id = report.run_id
     directory = holder.take_run(run_id)
     if directory is None:
         raise UsageError(f"run {run_id} vanished from {place.quarantine.home}; try again")
     attempt = Attempt(decided.run, Action.PURGE, place.identity, holder.number, words=request.before_grace)
     settle(attempt, directory, place, ports, holder.check)
     files = resting_files(ports.store, directory)
-    report = RunPurge(run_id, REHEARSAL)
     waits = _waits(decided, place, ports)
     if waits > 0 and request.before_grace is None:
         report.status, report.waits_ms = WAITING, waits
         report.tally = Tally(left_files=len(files), left_bytes=sum(one.length for one in files))
-        return report
+        return
     if not request.execute:
         try:
             ready, report.left = _ready(decided, directory, ports)
         finally:
             ports.second_look.forget()
         report.tally = Tally().plus([Result(one, FileOutcome.PURGED) for one in ready]).plus(report.left)
-        return report
+        return
     ports.audit.started(attempt, len(files), sum(one.length for one in files))
     ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
     try:
         _execute(attempt, decided, files, directory, holder, place, ports, report)
-        code = EXIT_UNAVAILABLE if failures(report.left) else EXIT_DONE
-        ending = Ending(report.status, code, report.tally)
+        ending = Ending(report.status, report.exit_code, report.tally)
     except WalsafeError as error:
         status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
         ending = Ending(status, error.exit_code, report.tally, str(error))
@@ -122,7 +156,6 @@ def _purge_run(
     finally:
         ports.audit.ended(attempt, ending)
         ports.second_look.forget()
-    return report
 
 
 def _execute(
@@ -215,33 +248,3 @@ def _delete(
 def _archived(subject: Subject, run_id: str, place: CleanupPlace) -> str:
     """Name of a file in the archive."""
     return f"{place.cluster}/{run_id}/{subject.path}"
-
-
-def _outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:
-    code = EXIT_UNAVAILABLE if any(failures(one.left) for one in runs) else EXIT_DONE
-    result = {
-        "cluster": place.cluster,
-        "runs": [
-            {
-                "run_id": one.run_id,
-                "status": one.status,
-                "waits_ms": one.waits_ms,
-                **tally_object(one.tally),
-                "left": [left_object(left) for left in one.left[:100]],
-            }
-            for one in runs
-        ],
-    }
-    lines = [] if runs else [f"Nothing of {place.cluster} is in quarantine."]
-    for one in runs:
-        size = human_bytes(one.tally.done_bytes)
-        if one.status == WAITING:
-            lines.append(
-                f"{one.run_id}: {one.tally.left_files:,} files, {human_bytes(one.tally.left_bytes)}, rest for another "
-                f"{one.waits_ms / HOUR_MS:.1f} h (--before-grace REASON frees them at once)"
-            )
-            continue
-        word = "would be deleted; add --execute" if one.status == REHEARSAL else "deleted for good"
-        lines += [f"{one.run_id}: {one.tally.done_files:,} files, {size}, {word}"]
-        lines += left_lines(one.left, one.tally.left_files)
-    return Outcome(code, result, "\n".join(lines))

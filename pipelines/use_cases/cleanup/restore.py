@@ -1,6 +1,6 @@
 """restore: put quarantined files back where they were."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
@@ -18,6 +18,7 @@ from pipelines.use_cases.cleanup.text import failures, left_lines, left_object, 
 from pipelines.use_cases.outcome import Outcome
 
 STOPPED = "STOPPED"
+STRANGER = "no audit row says that walsafe moved it here: whoever put it here knows where it belongs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
     """
     decided = decided_run(ports, place, request.run_id)
     ports.audit.ensure()
-    results: list[Result] = []
-    tally, settled, stopped = Tally(), 0, False
+    tally, stopped = Tally(), False
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
         directory = holder.take_run(request.run_id)
         if directory is None:
@@ -53,11 +53,15 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             )
         attempt = Attempt(decided.run, Action.RESTORE, place.identity, holder.number)
         settled = settle(attempt, directory, place, ports, holder.check)  # nothing below may keep it from that
-        wanted = _wanted(resting_files(ports.store, directory), request, place, ports)
-        ports.audit.started(attempt, len(wanted), sum(one.length for one in wanted))
+        asked = _wanted(resting_files(ports.store, directory), request, place, ports)
+        wanted, results = _ours(asked, ports.audit.taken(decided.run))
+        ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
         ending = Ending(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
         try:
-            progress = Progress("restored", len(wanted), ports)
+            if results:
+                ports.audit.record(attempt, 0, results)
+            tally = tally.plus(results)
+            progress = Progress("restored", len(asked), ports)
             for number, batch in enumerate(batches(wanted, place.batch), start=1):
                 holder.check()
                 ports.audit.intend(attempt, number, batch)
@@ -68,7 +72,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 results += [one for one in done if one.outcome is not FileOutcome.RESTORED]
                 tally = tally.plus(done)
                 progress.more(tally)
-                stopped = ports.stop() and tally.files < len(wanted)
+                stopped = ports.stop() and tally.files < len(asked)
                 if stopped:
                     break
             code = EXIT_UNAVAILABLE if failures(results) else EXIT_DONE
@@ -96,6 +100,31 @@ def _wanted(
                 "written as in wal_verdicts (oldWALs/…)"
             )
     return [by_path[path] for path in dict.fromkeys(request.paths) if path in by_path]
+
+
+def _ours(asked: Sequence[Subject], taken: Mapping[str, Subject | None]) -> tuple[list[Subject], list[Result]]:
+    """Files that clean moved here, and those that somebody else put here, which stay.
+
+    What clean set out to move and could not move back counts as moved by it, whatever its length and time.
+    """
+    wanted, left = [], []
+    for one in asked:
+        moved = taken.get(one.path)
+        if one.path not in taken:
+            left.append(Result(one, FileOutcome.REFUSED, why=STRANGER))
+        elif moved is not None and (moved.length, moved.modification_time) != (one.length, one.modification_time):
+            left.append(
+                Result(
+                    one,
+                    FileOutcome.CHANGED,
+                    why=f"it has {one.length} bytes, modified at {one.modification_time} ms, but walsafe moved one of "
+                    f"{moved.length} bytes, modified at {moved.modification_time} ms: somebody replaced it; look at "
+                    "it, and move it back by hand if it is the right one",
+                )
+            )
+        else:
+            wanted.append(one)
+    return wanted, left
 
 
 def _outcome(

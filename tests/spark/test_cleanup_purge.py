@@ -1,0 +1,84 @@
+"""purge deletes the very file that was moved, and what is odd beside it stops no other run."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject
+from pipelines.ports_cleanup_audit import Attempt
+from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
+from tests.small_cluster import D1, H1, H2, archived
+
+FIRST, SECOND, THIRD = archived(H1, 1, 1).path, archived(H2, 1, 16).path, archived(D1, 1, 64).path
+
+
+@pytest.fixture
+def lab(night_over: NightOver) -> Lab:
+    """A list was cleaned: its files rest."""
+    lab = night_over.lab(Lab)
+    assert lab.clean(execute=True).exit_code == 0
+    return lab
+
+
+def resting(lab: Lab, path: str) -> Path:
+    return lab.quarantine / RUN / path
+
+
+def stat(file: Path) -> tuple[int, int]:
+    """Length and time of modification in ms."""
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns // 1_000_000
+
+
+def test_a_file_that_is_not_the_one_that_was_moved_is_left_and_the_rest_goes(lab: Lab) -> None:
+    replaced, longer = resting(lab, SECOND), resting(lab, THIRD)
+    (length, modified), (_, longer_modified) = stat(replaced), stat(longer)
+    replaced.write_bytes(b"x" * length)
+    os.utime(replaced, ns=(0, (modified + 1) * 1_000_000))
+    longer.write_bytes(longer.read_bytes() + b"!")
+    os.utime(longer, ns=(0, longer_modified * 1_000_000))
+
+    for execute in (False, True):
+        done = lab.purge(execute=execute, before_grace="disk full")
+        (run,) = done.result["runs"]  # type: ignore[misc]
+        assert (run["done_files"], run["left_files"]) == (2, 2)
+        left = {one["path"]: (one["outcome"], one["why"]) for one in run["left"]}
+        assert {path: outcome for path, (outcome, _) in left.items()} == {SECOND: "CHANGED", THIRD: "CHANGED"}
+        assert f"it has {length} bytes" in left[SECOND][1]
+        assert f"walsafe moved a file of {length} bytes" in left[SECOND][1]
+        assert SECOND in done.text
+    assert set(lab.resting()) == {SECOND, THIRD}
+    assert replaced.read_bytes() == b"x" * length
+    recorded = {one["path"]: one["outcome"] for one in lab.rows("deletions", "action = 'PURGE' AND phase = 'OUTCOME'")}
+    assert (recorded[SECOND], recorded[THIRD], recorded[FIRST]) == ("CHANGED", "CHANGED", "PURGED")
+
+    stranger = resting(lab, "oldWALs/h9%2C16020%2C1.1789000000000")
+    stranger.write_bytes(b"")
+    back = lab.restore()
+    left = {one["path"]: one["outcome"] for one in back.result["left"]}  # type: ignore[attr-defined, union-attr]
+    assert left == {SECOND: "CHANGED", THIRD: "CHANGED", f"oldWALs/{stranger.name}": "REFUSED"}
+    assert set(lab.resting()) == set(left)
+    assert "somebody replaced it" in back.text
+
+
+def test_the_newest_row_says_which_file_was_moved(lab: Lab) -> None:
+    """A path may have been moved more than once; what an earlier move took is another file."""
+    length, modified = stat(resting(lab, FIRST))
+    with lab.edges("purge") as (_, ports):
+        decided = ports.audit.decided(CLUSTER, RUN)
+        assert decided is not None
+
+        def moved(lease: int, size: int, outcome: FileOutcome = FileOutcome.MOVED) -> None:
+            attempt = Attempt(decided.run, Action.CLEAN, "by hand", lease)
+            ports.audit.record(attempt, 1, [Result(Subject(FIRST, size, modified), outcome)])
+
+        moved(90, length, FileOutcome.RESTORED)
+        moved(92, length + 1)
+        moved(91, length)  # written later, under an earlier lease
+    left = lab.purge(before_grace="disk full").result["runs"][0]["left"]  # type: ignore[index]
+    assert [(one["path"], one["outcome"]) for one in left] == [(FIRST, "CHANGED")]
+    with lab.edges("purge") as (_, ports):
+        moved(93, length)
+    assert lab.purge(execute=True, before_grace="disk full").result["runs"][0]["left"] == []  # type: ignore[index]
+    assert lab.resting() == {}
