@@ -4,6 +4,7 @@ Every call that changes something is a *step* with a name (`Process.step`); a ca
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -36,12 +37,14 @@ class Process:
         kill: where it dies; None = it lives.
         meanwhile: what happens just before the step with that number, while this job sleeps.
         steps: names of the steps so far.
+        behind: its looks at the file system are answered from an earlier state; None = from the present one.
     """
 
     kill: Kill | None = None
     meanwhile: Mapping[int, Callable[[], object]] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)
     dead: bool = False
+    behind: "Behind | None" = None
 
     def step(self, name: str, effect: Callable[[], T]) -> T:
         """Do one thing that others can see."""
@@ -74,6 +77,51 @@ class Entry:
     text: str = ""
 
 
+@dataclass(frozen=True)
+class Picture:
+    """What a file system shows at one moment."""
+
+    files: Mapping[str, Entry]
+    directories: AbstractSet[str]
+
+    def look(self, uri: str) -> Seen | None:
+        entry = self.files.get(uri)
+        if entry is not None:
+            return Seen(entry.length, entry.modification_time)
+        return Seen(0, 0, is_file=False) if uri in self.directories else None
+
+    def below(self, directory: str) -> dict[str, Entry]:
+        return {uri: self.files[uri] for uri in sorted(self.files) if uri.startswith(f"{directory}/")}
+
+    def names(self, directory: str) -> list[str]:
+        inside = (uri for uri in (*self.files, *self.directories) if uri.startswith(f"{directory}/"))
+        return sorted({uri[len(directory) + 1 :].partition("/")[0] for uri in inside})
+
+
+@dataclass
+class Behind:
+    """A client whose looks are answered from an earlier state of the file system.
+
+    Attributes:
+        lags: of one look after the other, in changes of the file system; when they are used up it has caught up.
+        back: whether a look may show an older state than the look before it, as of two observers in turn.
+    """
+
+    lags: Sequence[int]
+    back: bool = False
+    looks: int = 0
+    seen_up_to: int = 0
+
+    def picture(self, disk: "Disk") -> Picture:
+        lag = self.lags[self.looks] if self.looks < len(self.lags) else 0
+        self.looks += 1
+        at = max(0, len(disk.past) - lag)
+        if not self.back:
+            at = max(at, self.seen_up_to)
+        self.seen_up_to = at
+        return disk.past[at] if at < len(disk.past) else disk.picture
+
+
 @dataclass
 class Disk:
     """A file system.
@@ -82,6 +130,7 @@ class Disk:
         now: ms.
         taken: the highest lease that ever gave a run's directory its name.
         unfenced: what a holder did to files of a run that a later one had taken; must stay empty.
+        past: what there was after each change so far, for clients that read behind.
     """
 
     now: int
@@ -89,6 +138,16 @@ class Disk:
     directories: set[str] = field(default_factory=set)
     taken: dict[str, int] = field(default_factory=dict)
     unfenced: list[str] = field(default_factory=list)
+    past: list["Picture"] = field(default_factory=list)
+
+    @property
+    def picture(self) -> "Picture":
+        """What there is now; it changes with the disk."""
+        return Picture(self.files, self.directories)
+
+    def remember(self) -> None:
+        """Keep what there is now for clients that read behind."""
+        self.past.append(Picture(dict(self.files), set(self.directories)))
 
     def make(self, directory: str) -> None:
         while directory.count("/") > 2 and directory not in self.directories:
@@ -96,11 +155,10 @@ class Disk:
             directory = directory.rpartition("/")[0]
 
     def below(self, directory: str) -> dict[str, Entry]:
-        return {uri: self.files[uri] for uri in sorted(self.files) if uri.startswith(f"{directory}/")}
+        return self.picture.below(directory)
 
     def names(self, directory: str) -> list[str]:
-        inside = (uri for uri in (*self.files, *self.directories) if uri.startswith(f"{directory}/"))
-        return sorted({uri[len(directory) + 1 :].partition("/")[0] for uri in inside})
+        return self.picture.names(directory)
 
     def take(self, directory: str) -> None:
         lease, run = _at_work(directory)
@@ -121,29 +179,39 @@ def _at_work(uri: str) -> tuple[int, str]:
 
 
 class MemoryStore:
-    """`WalStore` of one process."""
+    """`WalStore` of one process; what changes something is decided on the state of now, as on an active name node."""
 
     def __init__(self, disk: Disk, process: Process) -> None:
         self._disk = disk
         self._process = process
 
-    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+    def _step(self, name: str, effect: Callable[[], T]) -> T:
+        def remembered() -> T:
+            self._disk.remember()
+            return effect()
+
+        return self._process.step(name, remembered)
+
+    def _picture(self) -> Picture:
+        """What a look shows."""
         self._process.alive()
-        return [self._look(uri) for uri in uris]
+        behind = self._process.behind
+        return behind.picture(self._disk) if behind else self._disk.picture
+
+    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+        picture = self._picture()
+        return [picture.look(uri) for uri in uris]
 
     def _look(self, uri: str) -> Seen | None:
-        entry = self._disk.files.get(uri)
-        if entry is not None:
-            return Seen(entry.length, entry.modification_time)
-        return Seen(0, 0, is_file=False) if uri in self._disk.directories else None
+        return self._disk.picture.look(uri)
 
     def move(self, moves: Sequence[Move]) -> list[str | None]:
-        return [self._process.step(f"move {_name(one.source)}", partial(self._move, one)) for one in moves]
+        return [self._step(f"move {_name(one.source)}", partial(self._move, one)) for one in moves]
 
     def _move(self, move: Move) -> str | None:
         disk = self._disk
-        if move.source not in disk.files:
-            return "FileNotFoundException"
+        if self._picture().look(move.source) is None or move.source not in disk.files:
+            return "FileNotFoundException"  # both stores look before they rename
         if self._look(move.target) is not None:
             return "FileAlreadyExistsException"
         if move.target.rpartition("/")[0] not in disk.directories:
@@ -153,16 +221,16 @@ class MemoryStore:
         return None
 
     def delete(self, uris: Sequence[str]) -> list[str | None]:
-        return [self._process.step(f"delete {_name(uri)}", partial(self._delete, uri)) for uri in uris]
+        return [self._step(f"delete {_name(uri)}", partial(self._delete, uri)) for uri in uris]
 
     def _delete(self, uri: str) -> str | None:
-        if self._disk.files.pop(uri, None) is not None:
+        # both stores look before they delete
+        if self._picture().look(uri) is not None and self._disk.files.pop(uri, None) is not None:
             self._disk.touched(uri)
         return None
 
     def walk(self, directory: str) -> Iterator[FileBatch]:
-        self._process.alive()
-        found = self._disk.below(directory)
+        found = self._picture().below(directory)
         yield FileBatch(
             [uri[len(directory) + 1 :] for uri in found],
             [entry.length for entry in found.values()],
@@ -171,14 +239,14 @@ class MemoryStore:
 
     def make_directories(self, uris: Sequence[str]) -> None:
         for uri in uris:
-            self._process.step(f"make_directories {_name(uri)}", partial(self._make, uri))
+            self._step(f"make_directories {_name(uri)}", partial(self._make, uri))
 
     def _make(self, uri: str) -> None:
         self._disk.make(uri)
         self._disk.take(uri)
 
     def remove_empty(self, directory: str) -> bool:
-        return self._process.step(f"remove_empty {_name(directory)}", lambda: self._remove(directory))
+        return self._step(f"remove_empty {_name(directory)}", lambda: self._remove(directory))
 
     def _remove(self, directory: str) -> bool:
         if self._disk.below(directory):
@@ -188,15 +256,14 @@ class MemoryStore:
         return True
 
     def names(self, directory: str) -> list[str]:
-        self._process.alive()
-        return self._disk.names(directory)
+        return self._picture().names(directory)
 
     def rename_directory(self, source: str, target: str) -> bool:
-        return self._process.step(f"rename_directory {_name(source)}", lambda: self._rename(source, target))
+        return self._step(f"rename_directory {_name(source)}", lambda: self._rename(source, target))
 
     def _rename(self, source: str, target: str) -> bool:
         disk = self._disk
-        if source not in disk.directories:
+        if source not in self._picture().directories or source not in disk.directories:
             return False
         if self._look(target) is not None:
             raise UnavailableError(f"{target} exists")
@@ -207,9 +274,9 @@ class MemoryStore:
         return True
 
     def create(self, uri: str, text: str) -> bool:
-        made = self._process.step(f"create {_name(uri)}", lambda: self._create(uri))
+        made = self._step(f"create {_name(uri)}", lambda: self._create(uri))
         if made:  # a creator that dies here leaves an empty file
-            self._process.step(f"write {_name(uri)}", lambda: self._write(uri, text))
+            self._step(f"write {_name(uri)}", lambda: self._write(uri, text))
         return made
 
     def _create(self, uri: str) -> bool:
@@ -219,15 +286,14 @@ class MemoryStore:
         return True
 
     def replace(self, uri: str, text: str) -> None:
-        self._process.step(f"replace {_name(uri)}", lambda: self._write(uri, text))
+        self._step(f"replace {_name(uri)}", lambda: self._write(uri, text))
 
     def _write(self, uri: str, text: str) -> None:
         self._disk.make(uri.rpartition("/")[0])
         self._disk.files[uri] = Entry(len(text), self._disk.now, text)
 
     def read(self, uri: str) -> str | None:
-        self._process.alive()
-        entry = self._disk.files.get(uri)
+        entry = self._picture().files.get(uri)
         return None if entry is None else entry.text
 
 

@@ -1,12 +1,14 @@
 """The audit tables of the clean-up in memory; an append is one step, as a commit of Delta is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.domain.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
 from pipelines.domain.run_summary import RunKey
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending, Intent
 from tests.cleanup_memory import Disk, Process
+
+_LEFT_THE_QUARANTINE = (FileOutcome.RESTORED, FileOutcome.PURGED, FileOutcome.ARCHIVED)
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,16 @@ class Row:
 
 @dataclass
 class Lake:
-    """The tables."""
+    """The tables.
+
+    Attributes:
+        untrue: outcomes that were not so when a job set about to write them down; must stay empty.
+    """
 
     decided: dict[str, DecidedRun] = field(default_factory=dict)
     cleanups: list[tuple[Attempt, str]] = field(default_factory=list)
     deletions: list[Row] = field(default_factory=list)
+    untrue: list[tuple[Action, Result]] = field(default_factory=list)
 
     def unsettled(self, run: RunKey) -> list[Row]:
         done = {row.key for row in self.deletions if row.result}
@@ -48,9 +55,16 @@ class Lake:
 
 
 class MemoryAudit:
-    """`CleanupAudit` of one process; an append is one step, as a commit of Delta is."""
+    """`CleanupAudit` of one process; an append is one step, as a commit of Delta is.
 
-    def __init__(self, lake: Lake, disk: Disk, process: Process) -> None:
+    Args:
+        places: the files below oldWALs, and those of a run in quarantine.
+    """
+
+    def __init__(
+        self, lake: Lake, disk: Disk, process: Process, places: Callable[[str], tuple[set[int], set[int]]]
+    ) -> None:
+        self._places = places
         self._lake = lake
         self._disk = disk
         self._process = process
@@ -73,6 +87,21 @@ class MemoryAudit:
         self._append("intend", attempt, batch, attempt.lease, [(one, None) for one in subjects])
 
     def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
+        home, resting = self._places(attempt.run.run_id)
+        for one in results:
+            number, clean = one.subject.modification_time, attempt.action is Action.CLEAN
+            moved, gone = one.outcome is FileOutcome.MOVED, one.outcome is FileOutcome.ALREADY_GONE
+            failed, done = one.outcome is FileOutcome.FAILED, one.outcome in _LEFT_THE_QUARANTINE
+            untrue = (
+                (moved and number not in resting)
+                or (gone and number in (home if clean else resting))
+                or (failed and number in resting and clean)
+                or (failed and number not in resting and not clean)
+                or (done and number in resting)
+            )
+            # who was taken over since its last look may write what was so then: the next holder's rows come after it
+            if untrue and self._disk.taken.get(attempt.run.run_id, 0) <= attempt.lease:
+                self._lake.untrue.append((attempt.action, one))
         named = [(one.subject, one) for one in results]
         self._append("record", attempt, batch, attempt.lease if lease is None else lease, named)
 

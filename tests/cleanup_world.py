@@ -1,7 +1,7 @@
 """A cluster with its clean-up in memory, and what must hold of it at any moment."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.domain.cleanup.deletions import Action, FileOutcome, Subject
 from pipelines.domain.cleanup.quarantine import Quarantine, runs_in
@@ -99,9 +99,14 @@ class World:
         self.jobs += 1
         store = MemoryStore(self.disk, process)
         place = CleanupPlace(CLUSTER, ROOT, PLACE, f"me@edge job {self.jobs}", str(self.jobs), 2, LEASE_MS, 7 * DAY_MS)
-        audit = MemoryAudit(self.lake, self.disk, process)
+        audit = MemoryAudit(self.lake, self.disk, process, self.places)
         look = MemoryLook(self, store)
         return place, CleanupPorts(store, audit, MemoryLists(self), look, Now(self), stop, lambda _: None, lambda: 0.0)
+
+    def places(self, run_id: str) -> tuple[set[int], set[int]]:
+        """The files below oldWALs, and those of a run in quarantine."""
+        resting = {entry.modification_time for (run, _), entry in self.resting().items() if run == run_id}
+        return {entry.modification_time for entry in self.home().values()}, resting
 
     def actions(self, run_id: str) -> set[Action]:
         return {attempt.action for attempt, _ in self.lake.cleanups if attempt.run.run_id == run_id}
@@ -121,6 +126,7 @@ class World:
         assert self.needed <= home | quarantined, "a needed file is out of reach"
         intended = {(row.run.run_id, row.subject.path) for row in rows if row.action is Action.CLEAN and not row.result}
         assert set(resting) <= intended, "a file was moved without an intent"
+        assert not self.lake.untrue, "an outcome was written that was not so"
         assert not self.disk.unfenced, "a holder went on after another had taken over"
         for run_id, decided in self.lake.decided.items():
             if not self.lake.unsettled(decided.run):
@@ -185,7 +191,7 @@ class MemoryLook:
     def at_list(self, manifest: Manifest, run: RunKey) -> Looked:
         placed = self.world.lake.placed(run)
         outcomes = {path: row.result.outcome for path, row in placed.items() if row.result}
-        home = self.world.home()
+        home = self._listed()
         planned = []
         for subject in self.world.lists[manifest.run_id]:
             now = home.get(subject.path)
@@ -200,6 +206,14 @@ class MemoryLook:
             else:
                 planned.append(Planned(subject))
         return self._looked(planned)
+
+    def _listed(self) -> dict[str, Entry]:
+        """Files below oldWALs as the job's own client lists them."""
+        found = {}
+        for batch in self.store.walk(f"{ROOT}/oldWALs"):
+            for path, length, modified in zip(batch.paths, batch.lengths, batch.modification_times, strict=True):
+                found[f"oldWALs/{path}"] = Entry(length, modified)
+        return found
 
     def at_quarantine(self, directory: str, run: RunKey) -> Looked:
         placed = self.world.lake.placed(run)
@@ -241,6 +255,16 @@ def restoring(run_id: str, *paths: str) -> Job:
 
 def purging(run_id: str | None = None, words: str | None = "the disk is full", *, execute: bool = True) -> Job:
     return lambda world, process: purge(PurgeRequest(run_id, words, execute=execute), *world.edges(process))
+
+
+def settling() -> Job:
+    """purge --execute before any grace is over: it looks up what other jobs began, and deletes nothing."""
+
+    def run(world: World, process: Process) -> Outcome:
+        place, ports = world.edges(process)
+        return purge(PurgeRequest(execute=True), replace(place, grace_ms=10_000 * DAY_MS), ports)
+
+    return run
 
 
 def killed(job: Job, world: World, process: Process) -> bool:

@@ -123,12 +123,12 @@ class LakeAudit:
     def actions(self, run: RunKey) -> frozenset[Action]:
         """See `CleanupAudit.actions`."""
         with lake_errors(self._tables.location(DELETIONS)):
-            rows = self._of(run, DELETIONS).where(F.col("phase") == INTENT).select("action").distinct().collect()
+            rows = self._deletions(run).where(F.col("phase") == INTENT).select("action").distinct().collect()
         return frozenset(Action(row["action"]) for row in rows)
 
     def unsettled(self, run: RunKey) -> list[Intent]:
         """See `CleanupAudit.unsettled`."""
-        rows = self._of(run, DELETIONS)
+        rows = self._deletions(run)
         outcomes = rows.where(F.col("phase") == OUTCOME).select(*_SAME_INTENT)
         open_ones = rows.where(F.col("phase") == INTENT).join(outcomes, list(_SAME_INTENT), "left_anti")
         with lake_errors(self._tables.location(DELETIONS)):
@@ -162,7 +162,7 @@ class LakeAudit:
         A purge that refused a file, or failed at it, left it in the quarantine: it counts as MOVED still.
         """
         placing = F.col("outcome").isin(*sorted(one.value for one in PLACING_OUTCOMES))
-        rows = self._of(run, DELETIONS).where((F.col("phase") == OUTCOME) & placing)
+        rows = self._deletions(run).where((F.col("phase") == OUTCOME) & placing)
         kept = F.struct("lease", "batch", "at", "outcome", "length", "modification_time")
         last = rows.groupBy("path").agg(F.max(kept).alias("last"))
         return last.select("path", *(f"last.{name}" for name in ("outcome", "length", "modification_time", "at")))
@@ -195,6 +195,12 @@ class LakeAudit:
 
     def _read(self, table: Table) -> DataFrame:
         return self._spark.read.format("delta").load(self._tables.location(table))
+
+    def _deletions(self, run: RunKey) -> DataFrame:
+        """Rows of a run; none where no clean-up has made the table yet, and a rehearsal makes none."""
+        if not self._tables.exists(DELETIONS):
+            return self._tables.frame(DELETIONS, [])
+        return self._of(run, DELETIONS)
 
     def _of(self, run: RunKey, table: Table) -> DataFrame:
         with lake_errors(self._tables.location(table)):

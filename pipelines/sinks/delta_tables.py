@@ -27,6 +27,7 @@ from pipelines.delta_kernel import newest_version
 from pipelines.domain.errors import UnavailableError
 from pipelines.domain.run_summary import RunKey
 from pipelines.few_rows import for_few_rows
+from pipelines.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.lake_errors import is_conflict, lake_errors
 from pipelines.sinks.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.transforms.local_frames import local_frame
@@ -59,6 +60,14 @@ class DeltaTables:
     def location(self, table: Table) -> str:
         """The folder of a table."""
         return f"{self.lake_uri}/{table.name}"
+
+    def exists(self, table: Table) -> bool:
+        """Whether the table was made, or its making was begun."""
+        location = self.location(table)
+        hadoop = HadoopJvm.of(self._spark)
+        with java_errors(location):
+            log = hadoop.path(f"{location}/_delta_log")
+            return bool(log.getFileSystem(hadoop.conf).exists(log))
 
     def ensure(self, tables: Sequence[Table] = DECISION_TABLES) -> None:
         """Create what is missing and add columns that an older walsafe did not have; nothing is ever dropped.

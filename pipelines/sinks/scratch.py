@@ -1,6 +1,7 @@
 """Directories that a job makes for itself and removes again."""
 
 import uuid
+from contextlib import suppress
 
 from pipelines.domain.errors import UnavailableError, UsageError
 from pipelines.hadoop_jvm import HadoopJvm, java_errors
@@ -19,13 +20,18 @@ class ScratchDirectory:
 
     def __init__(self, hadoop: HadoopJvm, folder: str) -> None:
         self._hadoop = hadoop
+        self._folder = folder.rstrip("/")
         self.uri = f"{folder.rstrip('/')}/{uuid.uuid4().hex}"
 
     def remove(self) -> None:
-        """Remove it with all it holds; what cannot be removed stays, and harms nobody (docs/cleanup.md)."""
-        try:
-            with java_errors(self.uri):
-                path = self._hadoop.path(self.uri)
-                path.getFileSystem(self._hadoop.conf).delete(path, True)
-        except (UnavailableError, UsageError):
-            return
+        """Remove it with all it holds, and the folder too if nothing else is in it.
+
+        What cannot be removed stays, and harms nobody (docs/cleanup.md).
+        """
+        with suppress(UnavailableError, UsageError), java_errors(self.uri):
+            path = self._hadoop.path(self.uri)
+            files = path.getFileSystem(self._hadoop.conf)
+            files.delete(path, True)
+            folder = self._hadoop.path(self._folder)
+            if not len(files.listStatus(folder)):  # a Java array
+                files.delete(folder, False)

@@ -60,7 +60,7 @@ def clean_plan(paths: DataFrame, listed: DataFrame, looked: DataFrame, settled: 
         .when(changed, FileOutcome.CHANGED.value)
         .when(held, FileOutcome.REFUSED.value)
         .alias("outcome"),
-        F.when(gone, F.lit("HBase's own cleaner, or somebody, took it first"))
+        F.when(gone, F.lit("the second look did not list it"))
         .when(
             changed,
             F.format_string(

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pipelines.domain.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.domain.settings import DAY_MS
-from tests.cleanup_memory import Kill, Killed, Process
-from tests.cleanup_world import LEASE_MS, Job, World, cleaning, killed, purging, restoring
+from tests.cleanup_memory import Behind, Kill, Killed, Process
+from tests.cleanup_world import LEASE_MS, Job, World, cleaning, killed, purging, restoring, settling
 
 N1 = "n1"
 FILES = [f"oldWALs/h{server}/wal.{number}" for server in (1, 2) for number in (1, 2, 3)]
@@ -85,7 +85,7 @@ OTHERS: dict[str, Job] = {
     "restore": restoring(N1),
     "restore-one": restoring(N1, FILES[0]),
     "purge": purging(),
-    "look": purging(words=None, execute=False),
+    "settle": settling(),
 }
 
 
@@ -109,7 +109,7 @@ def test_a_holder_that_sleeps_past_its_lease_changes_nothing_after_the_next_one(
         if held is UnavailableError and seen:
             assert seen == [(world.home(), world.resting())], name
         world.disk.now += LEASE_MS
-        attempted(OTHERS["look"], world, Process())
+        attempted(OTHERS["settle"], world, Process())
         world.check()
         rests = {run for run, _ in world.resting()}
         assert not rests or not world.lake.unsettled(world.lake.decided[N1].run), name
@@ -134,6 +134,28 @@ def test_a_file_made_anew_at_any_step_is_not_taken_for_the_one_of_the_list(kind:
         assert world.home()[path] == made, "it stays where HBase put it"
 
 
+LAGS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 1000)
+
+
+@pytest.mark.parametrize("kind", JOBS)
+@pytest.mark.parametrize("back", [False, True], ids=["catching up", "two observers in turn"])
+def test_a_client_that_reads_behind_concludes_nothing_wrong(kind: str, back: bool) -> None:
+    """Whatever the lag, and whenever it begins: what a job writes down is true, and the next one ends its work."""
+    undisturbed = world_before(kind)
+    JOBS[kind](undisturbed, Process())
+    for lag in LAGS:
+        for current in range(0, 30, 1 if lag == 1000 else 3):
+            world = world_before(kind)
+            lags = [0] * current + ([lag, 0] * 100 if back else [lag] * 200)
+            error = attempted(JOBS[kind], world, Process(behind=Behind(lags, back)))
+            assert error in (None, UnavailableError, UsageError), (lag, current)
+            world.check()
+            world.disk.now += LEASE_MS
+            run_again(kind, world)
+            world.check()
+            assert world.view() == undisturbed.view(), (lag, current)
+
+
 def attempted(job: Job, world: World, process: Process) -> type[WalsafeError] | None:
     """Run a job; what a user would see as its error, be it raised or a part of the answer."""
     try:
@@ -155,8 +177,10 @@ JOB = st.one_of(
     ),
     st.builds(purging, st.none() | st.just("n1"), st.none() | st.just("full"), execute=st.booleans()),
 )
-KILL = st.none() | st.builds(Kill, st.integers(0, 32), st.booleans())
-STEP = st.integers(0, 32)
+LONGEST = max(number for _, number, _ in STEPS)
+KILL = st.none() | st.builds(Kill, st.integers(0, LONGEST), st.booleans())
+STEP = st.integers(0, LONGEST)
+BEHIND = st.builds(Behind, st.lists(st.sampled_from((0, *LAGS)), max_size=60), st.booleans())
 
 
 class CleanupMachine(RuleBasedStateMachine):
@@ -204,6 +228,23 @@ class CleanupMachine(RuleBasedStateMachine):
         self.world.disk.now += LEASE_MS
         attempted(job, self.world, Process(kill, {step: partial(self.hbase_cleans, path)}))
 
+    @rule(job=JOB, behind=BEHIND, kill=KILL)
+    def a_job_that_reads_behind(self, job: Job, behind: Behind, kill: Kill | None) -> None:
+        self.world.disk.now += LEASE_MS
+        attempted(job, self.world, Process(kill, behind=replace(behind)))
+
+    @rule(job=JOB, step=STEP, other=JOB, behind=BEHIND, other_behind=BEHIND, kill=KILL)
+    def a_job_that_reads_behind_overtaken_by_another(
+        self, job: Job, step: int, other: Job, behind: Behind, other_behind: Behind, kill: Kill | None
+    ) -> None:
+        def meanwhile() -> None:
+            self.world.disk.now += LEASE_MS
+            attempted(other, self.world, Process(kill, behind=replace(other_behind)))
+            self.world.check()
+
+        self.world.disk.now += LEASE_MS
+        attempted(job, self.world, Process(None, {step: meanwhile}, behind=replace(behind)))
+
     @rule(path=st.sampled_from(FILES))
     def hbase_cleans(self, path: str) -> None:
         entry = self.world.home().get(path)
@@ -232,7 +273,7 @@ class CleanupMachine(RuleBasedStateMachine):
     def every_run_is_settled(self) -> None:
         """What any next job of the run does; after it no intent is open, and the audit equals the file system."""
         self.world.disk.now += LEASE_MS
-        assert attempted(purging(words=None, execute=False), self.world, Process()) is None
+        assert attempted(settling(), self.world, Process()) is None
         for run in {run for run, _ in self.world.resting()}:
             assert not self.world.lake.unsettled(self.world.lake.decided[run].run)
         self.world.check()

@@ -11,6 +11,11 @@ UNAVAILABLE = (
     "|UnknownHost|SaslException|KerberosAuth|InvalidToken|Filesystem closed"
 )
 """Found in the text of failures that are nobody's in particular; for Java's regular expressions as well."""
+_BROKEN = (
+    f"{UNAVAILABLE}|Failed on local exception|Broken pipe|Interrupted|ClosedChannel|ChunkedEncoding|ContentDecoding"
+    "|HdfsError"
+)
+"""Found in the text of failures of a connection, and of what a proxy between says: the file system may have acted."""
 OTHER_KIND = "NotAFile"
 OTHER = f"{OTHER_KIND}: it is a directory or a symbolic link, which walsafe neither moves nor deletes"
 NOT_TRIED = "NotTried: the file system stopped answering"
@@ -57,7 +62,18 @@ class Failure:
     @property
     def unavailable(self) -> bool:
         """The file system does not answer, or refuses everybody: no other file would fare better."""
-        return re.search(UNAVAILABLE, self.text) is not None or self.kind == NOT_TRIED.partition(":")[0]
+        return re.search(UNAVAILABLE, self.text) is not None or self._not_tried
+
+    @property
+    def perhaps_done(self) -> bool:
+        """The file system has not said no: the answer was lost, or was not its own."""
+        if self._not_tried or "SafeMode" in self.text:
+            return False
+        return re.search(_BROKEN, self.text) is not None
+
+    @property
+    def _not_tried(self) -> bool:
+        return self.kind == NOT_TRIED.partition(":")[0]
 
 
 def parse_failure(text: str) -> Failure:

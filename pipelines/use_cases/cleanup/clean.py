@@ -1,7 +1,7 @@
 """clean: move the files of a delete-safe list to the quarantine, after deciding on each of them again."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
 from pipelines.domain.delete_list import Manifest
@@ -16,7 +16,7 @@ from pipelines.domain.instants import format_instant
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
 from pipelines.use_cases.cleanup.holder import LeaseHolder
-from pipelines.use_cases.cleanup.moving import move
+from pipelines.use_cases.cleanup.moving import Batch, Way, move, same
 from pipelines.use_cases.cleanup.ports import (
     CleanupPlace,
     CleanupPorts,
@@ -61,6 +61,8 @@ class Report:
         tally: sums; in a rehearsal what would be.
         left: files that are left, with the reason; at most MAX_EXAMPLES of them.
         reason: why it stopped.
+        late: it stopped since the list is not valid any more.
+        unsettled: files that an earlier job began and whose outcome is not known yet; in a rehearsal.
     """
 
     manifest: Manifest
@@ -72,6 +74,15 @@ class Report:
     reason: str | None = None
     failed: int = 0
     recheck_sha256: str | None = None
+    late: bool = False
+    unsettled: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """Of an execution that ended in good order."""
+        if self.late:
+            return EXIT_REFUSED
+        return EXIT_UNAVAILABLE if self.failed else EXIT_DONE
 
     def add(self, results: list[Result]) -> None:
         """Count some results."""
@@ -88,7 +99,8 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     file without an INTENT row in `deletions`. Whatever is killed, `resume` ends in the same state.
 
     Returns:
-        Exit code 0: done, or stopped where it was asked to (`status` in the result). 4: some files could not be moved.
+        Exit code 0: done, or stopped where it was asked to (`status` in the result). 3: the list was valid no longer
+        before all of it was moved. 4: some files could not be moved.
 
     Raises:
         RefusedError: the list may not be acted on (exit 3); nothing was moved by this call.
@@ -98,11 +110,11 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     decided = decided_run(ports, place, request.run_id)
     manifest = ports.lists.manifest(place.cluster, request.run_id)
     _check_manifest(manifest, decided, place)
-    ports.audit.ensure()
     report = Report(manifest, place.quarantine.at_rest(request.run_id))
     if not (request.execute or request.resume):
         _check_once(request, ports.audit.actions(decided.run), decided)
         _check_age(manifest, ports)
+        report.unsettled = len(ports.audit.unsettled(decided.run))
         try:
             for subject, known in _plan(decided, manifest, report, ports):
                 if known is None and _full(report.tally, request):
@@ -112,6 +124,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
         finally:
             ports.second_look.forget()
         return clean_outcome(place, request.run_id, report, executed=False)
+    ports.audit.ensure()
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
         _check_once(request, ports.audit.actions(decided.run), decided)  # nobody else begins anything now
         attempt = Attempt(decided.run, Action.CLEAN, place.identity, holder.number, request.resume)
@@ -119,8 +132,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
         ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
         try:
             _execute(request, decided, attempt, holder, place, ports, report)
-            code = EXIT_UNAVAILABLE if report.failed else EXIT_DONE
-            ending = Ending(report.status, code, report.tally, report.reason, report.recheck_sha256)
+            ending = Ending(report.status, report.exit_code, report.tally, report.reason, report.recheck_sha256)
         except WalsafeError as error:
             status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
             ending = Ending(status, error.exit_code, report.tally, str(error), report.recheck_sha256)
@@ -143,26 +155,61 @@ def _execute(
     directory = holder.take_run(request.run_id, make=True)
     if directory is None:
         raise RefusedError(f"{place.quarantine.home} cannot hold run {request.run_id}")
-    report.settled = settle(attempt, directory, place, ports, holder.check)
+    report.settled = settle(attempt, directory, place, ports, holder)
     _check_age(report.manifest, ports)
     plan = _plan(decided, report.manifest, report, ports)
     progress = Progress("moved", report.manifest.files, ports)
-    origin, rest = place.wal_root, place.quarantine.at_rest(request.run_id)
+    way = Way(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
     for number, batch in enumerate(_batches(plan, request, place, report), start=1):
+        if _late(report, ports):
+            return
         holder.check()
         wanted = [subject for subject, known in batch if known is None]
+        moved = Batch()
         if wanted:
             ports.audit.intend(attempt, number, wanted)
-        results = move(ports.store, wanted, origin, directory, FileOutcome.MOVED, rest, holder.check) if wanted else []
-        results += [known for _, known in batch if known is not None]
+            late = _late(report, ports)  # the lake may have let it wait
+            moved = _untouched(wanted, late) if late else move(ports.store, wanted, way, holder)
+        results = [*moved.results, *_looked_at([known for _, known in batch if known is not None], place, holder)]
         holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
-        ports.audit.record(attempt, number, results)
+        if results:
+            ports.audit.record(attempt, number, results)
         report.add(results)
         progress.more(report.tally)
+        moved.check("moving", "clean --resume")
+        if report.late:
+            return
         if ports.stop():
             report.status, report.reason = STOPPED, "a person asked for it"
             return
     report.status = STOPPED if report.reason else DONE
+
+
+def _late(report: Report, ports: CleanupPorts) -> str | None:
+    """Why nothing more of the list may be moved, once it is not valid any more."""
+    now, until = ports.clock.now_ms(), report.manifest.not_after
+    if now <= until:
+        return None
+    report.status, report.late = STOPPED, True
+    report.reason = f"the list was valid until {format_instant(until)}, and it is {format_instant(now)}"
+    return report.reason
+
+
+def _untouched(subjects: Sequence[Subject], why: str) -> Batch:
+    return Batch([Result(subject, FileOutcome.REFUSED, why=f"{why}: it was not touched") for subject in subjects])
+
+
+def _looked_at(results: Sequence[Result], place: CleanupPlace, holder: LeaseHolder) -> list[Result]:
+    """The outcomes of files that are not to be moved; that one is gone is looked up, the second look may be behind."""
+    gone = [one.subject for one in results if one.outcome is FileOutcome.ALREADY_GONE]
+    seen = holder.seen([f"{place.wal_root}/{one.path}" for one in gone]) if gone else []
+    there = {one.path for one, found in zip(gone, seen, strict=True) if same(one, found)}
+    return [
+        replace(one, outcome=FileOutcome.REFUSED, why="the second look did not list it, but it is there")
+        if one.subject.path in there
+        else one
+        for one in results
+    ]
 
 
 def _batches(

@@ -1,12 +1,14 @@
 """Holding the lease of a cluster, and the directories of its quarantined runs."""
 
 import logging
+from collections.abc import Sequence
 from types import TracebackType
 
 from pipelines.domain.cleanup.lease import Lease, may_take, numbers, parse_lease
 from pipelines.domain.cleanup.quarantine import Quarantine, lease_in, runs_in
 from pipelines.domain.errors import UnavailableError, WalsafeError
-from pipelines.ports_cleanup import WalStore
+from pipelines.ports_cleanup import Seen, WalStore
+from pipelines.use_cases.cleanup.looking import FreshLooks
 
 _LOG = logging.getLogger(__name__)
 
@@ -29,6 +31,7 @@ class LeaseHolder:
         self._quarantine = quarantine
         self._holder = holder
         self._time_to_live = time_to_live_ms
+        self._looks = FreshLooks(store, quarantine.leases, holder.rpartition(" ")[2])
         self._lease: Lease | None = None
         self._at_work: list[str] = []
 
@@ -42,7 +45,12 @@ class LeaseHolder:
         if not self._store.create(f"{folder}/{lease.file_name}", lease.text()):
             raise UnavailableError(f"another job took lease {number} below {folder} at the same moment; try again")
         self._lease = lease
-        self._store.delete([f"{folder}/{Lease(old, '').file_name}" for old in self._numbers() if old < number])
+        try:
+            found = self._newest_is_mine()  # a higher one may have been taken, and lower ones removed, since the look
+        except WalsafeError:
+            self._release()
+            raise
+        self._store.delete([f"{folder}/{Lease(old, '').file_name}" for old in found if old < number])
         return self
 
     def __exit__(
@@ -55,8 +63,7 @@ class LeaseHolder:
             self.check()
             for run_id in self._at_work:
                 self._rest(run_id)
-            released = Lease(self.number, self._holder, released=True)
-            self._store.replace(f"{self._quarantine.leases}/{released.file_name}", released.text())
+            self._release()
         except WalsafeError as problem:
             _LOG.warning("lease %d was not released: %s", self.number, problem)
 
@@ -71,30 +78,36 @@ class LeaseHolder:
         """Go on only as the holder of the newest lease, and renew it.
 
         Raises:
-            UnavailableError: it expired and another job has taken over.
+            UnavailableError: another job has taken over, or it cannot be seen whether one has.
         """
-        newest = max(self._numbers(), default=0)
-        if newest != self.number:
-            raise UnavailableError(
-                f"lease {self.number} expired and another job holds lease {newest}: this one stops. Nothing it did is "
-                "lost; see the table deletions"
-            )
+        self._newest_is_mine()
         lease = Lease(self.number, self._holder)
         self._store.replace(f"{self._quarantine.leases}/{lease.file_name}", lease.text())
 
+    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+        """What is at these paths now; None = nothing.
+
+        Raises:
+            UnavailableError: the answers are of an earlier time.
+        """
+        return self._looks.seen(uris)
+
     def runs(self) -> dict[str, str]:
         """Ids of the quarantined runs, sorted, and the names of their directories."""
-        return dict(sorted(runs_in(self._store.names(self._quarantine.home)).items()))
+        return dict(sorted(runs_in(self._looks.names(self._quarantine.home)).items()))
 
     def take_run(self, run_id: str, *, make: bool = False) -> str | None:
         """Give a run's directory the name of this lease: earlier holders cannot reach it any more.
 
         Returns:
             The directory; None when there is no such run and `make` is false.
+
+        Raises:
+            UnavailableError: another job has taken over, or what there is cannot be seen.
         """
         self.check()
         home, target = self._quarantine.home, self._quarantine.at_work(run_id, self.number)
-        name = runs_in(self._store.names(home)).get(run_id)
+        name = runs_in(self._looks.names(home)).get(run_id)
         if name is not None:
             if lease_in(name) > self.number:  # it took over since the check; the run is its own
                 raise UnavailableError(f"{home}/{name} belongs to the next holder: another job is at work; try again")
@@ -105,6 +118,11 @@ class LeaseHolder:
         else:
             return None
         self._at_work.append(run_id)
+        if runs_in(self._looks.names(home)).get(run_id) != target.rpartition("/")[2]:
+            raise UnavailableError(
+                f"the file system does not show {target} as the directory of run {run_id}, as this job had just named "
+                "it: its answers are of an earlier time, or another job is at work. Try again"
+            )
         return target
 
     def _rest(self, run_id: str) -> None:
@@ -112,8 +130,28 @@ class LeaseHolder:
         if not self._store.remove_empty(directory):
             self._store.rename_directory(directory, self._quarantine.at_rest(run_id))
 
+    def _release(self) -> None:
+        released = Lease(self.number, self._holder, released=True)
+        self._store.replace(f"{self._quarantine.leases}/{released.file_name}", released.text())
+
+    def _newest_is_mine(self) -> list[int]:
+        """The numbers of all leases, once it is certain that none is above this holder's."""
+        found = self._numbers()
+        newest = max(found, default=0)
+        if newest > self.number:
+            raise UnavailableError(
+                f"lease {self.number} expired and another job holds lease {newest}: this one stops. What it began has "
+                "its rows in the table deletions; the next job of that run looks it up first"
+            )
+        if newest < self.number:
+            raise UnavailableError(
+                f"lease {self.number} is missing in {self._quarantine.leases}, so nothing says that this job may go "
+                "on: it stops. Nobody but walsafe may remove files there; try again"
+            )
+        return found
+
     def _numbers(self) -> list[int]:
-        return numbers(self._store.names(self._quarantine.leases))
+        return numbers(self._looks.names(self._quarantine.leases))
 
     def _newest(self) -> Lease | None:
         found = self._numbers()
@@ -124,12 +162,7 @@ class LeaseHolder:
 
     def _times(self, newest: Lease | None) -> tuple[int, int]:
         """When the newest lease was renewed, and now: both by the file system's clock."""
-        folder = self._quarantine.leases
-        probe = f"{folder}/.now-{self._holder.rpartition(' ')[2]}"
-        self._store.replace(probe, "")
-        lease = f"{folder}/{newest.file_name}" if newest else probe
-        seen, now = self._store.seen([lease, probe])
-        self._store.delete([probe])
-        if now is None:
-            raise UnavailableError(f"{probe} vanished; try again")
-        return (seen or now).modification_time, now.modification_time
+        wanted = [f"{self._quarantine.leases}/{newest.file_name}"] if newest else []
+        found, now = self._looks.timed(wanted)
+        renewed_at = found[0].modification_time if found and found[0] else now
+        return renewed_at, now

@@ -1,11 +1,63 @@
 """Batches of files moved from one place to another, each looked at before and after."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from pipelines.domain.cleanup.deletions import FileOutcome, Result, Subject
+from pipelines.domain.cleanup.store_failures import parse_failure
+from pipelines.domain.errors import UnavailableError
 from pipelines.ports_cleanup import Move, Seen, WalStore
+from pipelines.use_cases.cleanup.holder import LeaseHolder
 
 TAKEN = "a file of that name is there already"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """From where to where.
+
+    Attributes:
+        origin: directory that the paths of the files lie below.
+        target: directory that they shall lie below; it exists.
+        done: what a file that was moved counts as.
+        place: directory below which the audit says that they rest.
+    """
+
+    origin: str
+    target: str
+    done: FileOutcome
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What became of the files of a batch.
+
+    Attributes:
+        results: of those whose outcome is known.
+        open: the others: the file system acknowledged the work on them, or may have done it, and does not show it.
+            Their intents get no outcome; the next job of the run looks them up.
+    """
+
+    results: list[Result] = field(default_factory=list)
+    open: list[Subject] = field(default_factory=list)
+
+    def check(self, work: str, way_out: str) -> None:
+        """Stop where a file's outcome is not known.
+
+        Args:
+            work: what was to be done to the files.
+            way_out: what looks them up.
+
+        Raises:
+            UnavailableError: there is such a file.
+        """
+        if self.open:
+            raise UnavailableError(
+                f"{work} {len(self.open):,} files was acknowledged, or its answer was lost, and the file system does "
+                f"not show it, first {self.open[0].path}: whether it was done is not known, and no outcome was written "
+                f"for them. {way_out} looks them up before anything else"
+            )
 
 
 def same(subject: Subject, seen: Seen | None) -> bool:
@@ -20,15 +72,7 @@ def parents(uris: Iterable[str]) -> list[str]:
     return sorted({uri.rpartition("/")[0] for uri in uris})
 
 
-def move(
-    store: WalStore,
-    subjects: Sequence[Subject],
-    origin: str,
-    target: str,
-    done: FileOutcome,
-    place: str,
-    check: Callable[[], None],
-) -> list[Result]:
+def move(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHolder) -> Batch:
     """Move files by rename, keeping their paths; nothing is overwritten.
 
     A file that is not the one that was decided on stays; one that changed in the moment of the rename goes back.
@@ -36,64 +80,84 @@ def move(
     Args:
         store: of both places.
         subjects: the files.
-        origin: directory that their paths lie below.
-        target: directory that they shall lie below; it exists.
-        done: what a file that was moved counts as.
-        place: directory below which the audit says that they rest.
-        check: raises where another job holds the lease.
+        way: from where to where.
+        holder: of the lease; it looks, and raises where another job has taken over.
+
+    Raises:
+        UnavailableError: the file system, or the lease; what was renamed until then has no outcome.
     """
-    results: dict[str, Result] = {}
+    batch = Batch()
     ready: list[Subject] = []
-    seen = store.seen([f"{origin}/{one.path}" for one in subjects])
-    there = store.seen([f"{target}/{one.path}" for one in subjects])
-    for subject, source, taken in zip(subjects, seen, there, strict=True):
+    for subject, source, taken in _ends(subjects, way, holder):
         if source is None:
-            results[subject.path] = Result(subject, FileOutcome.ALREADY_GONE)
+            batch.results.append(Result(subject, FileOutcome.ALREADY_GONE, why=f"it is not below {way.origin}"))
         elif not same(subject, source):
-            results[subject.path] = Result(subject, FileOutcome.CHANGED, why=_changed(source))
+            batch.results.append(Result(subject, FileOutcome.CHANGED, why=_changed(source)))
         elif taken is not None:
-            results[subject.path] = Result(subject, FileOutcome.REFUSED, why=TAKEN)
+            batch.results.append(Result(subject, FileOutcome.REFUSED, why=TAKEN))
         else:
             ready.append(subject)
-    if ready:
-        below = parents(f"{target}/{one.path}" for one in ready)
-        missing = [one for one, found in zip(below, store.seen(below), strict=True) if found is None]
-        if missing:
-            store.make_directories(missing)
-            # They may have been missing because the next holder renamed the run's directory: then this made it anew,
-            # and the renames would find it. A holder that comes after the check renames what was made here.
-            check()
-        errors = store.move([Move(f"{origin}/{one.path}", f"{target}/{one.path}") for one in ready])
-        after = store.seen([f"{target}/{one.path}" for one in ready])
-        for subject, error, found in zip(ready, errors, after, strict=True):
-            results[subject.path] = _moved(store, subject, error, found, (origin, target), done, place)
-    return [results[one.path] for one in subjects]
+    if not ready:
+        return batch
+    below = parents(f"{way.target}/{one.path}" for one in ready)
+    missing = [one for one, found in zip(below, holder.seen(below), strict=True) if found is None]
+    if missing:
+        store.make_directories(missing)
+        # They may have been missing because the next holder renamed the run's directory: then this made it anew,
+        # and the renames would find it. A holder that comes after the check renames what was made here.
+        holder.check()
+    errors = store.move([Move(f"{way.origin}/{one.path}", f"{way.target}/{one.path}") for one in ready])
+    strangers: list[Subject] = []
+    for (subject, source, found), error in zip(_ends(ready, way, holder), errors, strict=True):
+        if error is None and found is not None and not same(subject, found) and way.done is FileOutcome.MOVED:
+            strangers.append(subject)
+            continue
+        result = _moved(subject, error, source, found, way)
+        if result is None:
+            batch.open.append(subject)
+        else:
+            batch.results.append(result)
+    _take_back(store, strangers, way, holder, batch)
+    return batch
 
 
-def _moved(
-    store: WalStore,
-    subject: Subject,
-    error: str | None,
-    found: Seen | None,
-    ends: tuple[str, str],
-    done: FileOutcome,
-    place: str,
-) -> Result:
-    origin, target = (f"{end}/{subject.path}" for end in ends)
+def _ends(
+    subjects: Sequence[Subject], way: Way, holder: LeaseHolder
+) -> Iterator[tuple[Subject, Seen | None, Seen | None]]:
+    """Each file with what is at its path below the origin and below the target."""
+    uris = [f"{end}/{one.path}" for one in subjects for end in (way.origin, way.target)]
+    seen = holder.seen(uris)
+    return zip(subjects, seen[::2], seen[1::2], strict=True)
+
+
+def _moved(subject: Subject, error: str | None, source: Seen | None, found: Seen | None, way: Way) -> Result | None:
+    """The outcome of a rename, from what both places show after it; None = not known."""
     if same(subject, found):  # also where the answer to the rename was lost on its way
-        return Result(subject, done, f"{place}/{subject.path}")
-    if error is None and done is FileOutcome.RESTORED:
+        return Result(subject, way.done, f"{way.place}/{subject.path}")
+    if error is None:
         # nobody else writes to the quarantine: what was renamed is what was seen, and what is there now came after it
-        return Result(subject, done, f"{place}/{subject.path}")
-    if error is None and found is not None:
-        # another file took that name between the look and the rename
-        (back,) = store.move([Move(target, origin)])
-        if back is None:
-            return Result(subject, FileOutcome.CHANGED, why=_changed(found))
-        return Result(subject, FileOutcome.FAILED, f"{place}/{subject.path}", why="moved, and not back", error=back)
-    if store.seen([origin])[0] is None:
-        return Result(subject, FileOutcome.ALREADY_GONE)
+        return None if found is None else Result(subject, way.done, f"{way.place}/{subject.path}")
+    if parse_failure(error).perhaps_done:
+        return None
+    if source is None:
+        return Result(subject, FileOutcome.ALREADY_GONE, why=f"it is not below {way.origin}", error=error)
     return Result(subject, FileOutcome.FAILED, why="it was not moved", error=error)
+
+
+def _take_back(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHolder, batch: Batch) -> None:
+    """Move back what was moved in the place of these files: each name was taken between the look and the rename."""
+    if not subjects:
+        return
+    errors = store.move([Move(f"{way.target}/{one.path}", f"{way.origin}/{one.path}") for one in subjects])
+    for (subject, source, found), error in zip(_ends(subjects, way, holder), errors, strict=True):
+        if source is not None and found is None:
+            batch.results.append(Result(subject, FileOutcome.CHANGED, why=_changed(source)))
+        elif found is not None and error is not None and not parse_failure(error).perhaps_done:
+            place = f"{way.place}/{subject.path}"
+            why = "another file took its name, was moved in its place, and could not be moved back"
+            batch.results.append(Result(subject, FileOutcome.FAILED, place, why=why, error=error))
+        else:
+            batch.open.append(subject)
 
 
 def _changed(seen: Seen) -> str:

@@ -14,8 +14,10 @@ from pipelines.domain.errors import (
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED
 from pipelines.domain.snapshot import NAME
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
+from pipelines.use_cases.cleanup.deleting import archived, delete
 from pipelines.use_cases.cleanup.holder import LeaseHolder
-from pipelines.use_cases.cleanup.moving import batches, same
+from pipelines.use_cases.cleanup.moving import batches
+from pipelines.use_cases.cleanup.onlooker import Onlooker
 from pipelines.use_cases.cleanup.ports import (
     CleanupPlace,
     CleanupPorts,
@@ -61,9 +63,8 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     """
     if request.before_grace is not None and not request.before_grace.strip():
         raise UsageError("--before-grace needs a reason in your own words: it is written into the audit")
-    ports.audit.ensure()
     done: list[RunPurge] = []
-    with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
+    with _holder(request, place, ports) as holder:
         runs = holder.runs()
         if request.run_id is not None and request.run_id not in runs:
             raise UsageError(
@@ -88,13 +89,13 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     return purge_outcome(place, done)
 
 
-def _over(done: Sequence[RunPurge], holder: LeaseHolder, ports: CleanupPorts) -> str | None:
+def _over(done: Sequence[RunPurge], holder: LeaseHolder | Onlooker, ports: CleanupPorts) -> str | None:
     """Why no other run is begun; None = go on."""
     if not done:
         return None
     if done[-1].status in (STOPPED, NOT_BEGUN) or ports.stop():
         return done[-1].reason if done[-1].status == NOT_BEGUN else "a person asked for an end"
-    if done[-1].error is not None:
+    if done[-1].error is not None and isinstance(holder, LeaseHolder):
         try:
             holder.check()
         except WalsafeError as error:
@@ -117,11 +118,19 @@ def _decided(
     return found
 
 
+def _holder(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> LeaseHolder | Onlooker:
+    """Who may look at the runs, and in an execution change them."""
+    if not request.execute:
+        return Onlooker(ports.store, place.quarantine)
+    ports.audit.ensure()
+    return LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms)
+
+
 def _purge_run(
     report: RunPurge,
     decided: DecidedRun,
     request: PurgeRequest,
-    holder: LeaseHolder,
+    holder: LeaseHolder | Onlooker,
     place: CleanupPlace,
     ports: CleanupPorts,
 ) -> None:
@@ -130,18 +139,22 @@ def _purge_run(
     if directory is None:
         raise UsageError(f"run {run_id} vanished from {place.quarantine.home}; try again")
     attempt = Attempt(decided.run, Action.PURGE, place.identity, holder.number, words=request.before_grace)
-    settle(attempt, directory, place, ports, holder.check)
+    if isinstance(holder, LeaseHolder):
+        settle(attempt, directory, place, ports, holder)
+    else:
+        report.unsettled = len(ports.audit.unsettled(decided.run))
     files = resting_files(ports.store, directory)
     waits = _waits(decided, place, ports)
     if waits > 0 and request.before_grace is None:
         report.status, report.waits_ms = WAITING, waits
         report.tally = Tally(left_files=len(files), left_bytes=sum(one.length for one in files))
         return
-    if not request.execute:
+    if isinstance(holder, Onlooker):
         try:
             ready, report.left = _ready(decided, directory, ports)
         finally:
             ports.second_look.forget()
+        holder.still(run_id, directory)
         report.tally = Tally().plus([Result(one, FileOutcome.PURGED) for one in ready]).plus(report.left)
         return
     ports.audit.started(attempt, len(files), sum(one.length for one in files))
@@ -177,15 +190,18 @@ def _execute(
     for number, batch in enumerate(batches(ready, place.batch), start=1):
         holder.check()
         kept_at = (
-            [ports.archive.place(_archived(one, attempt.run.run_id, place)) for one in batch] if ports.archive else None
+            [ports.archive.place(archived(one, attempt.run.run_id, place)) for one in batch] if ports.archive else None
         )
         ports.audit.intend(attempt, number, batch, kept_at)
-        results = _delete(batch, attempt.run.run_id, directory, place, ports)
+        deleted = delete(batch, attempt.run.run_id, directory, place, ports, holder)
+        results = deleted.results
         holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
-        ports.audit.record(attempt, number, results)
+        if results:
+            ports.audit.record(attempt, number, results)
         report.left += [one for one in results if one.outcome in (FileOutcome.FAILED, FileOutcome.CHANGED)]
         report.tally = report.tally.plus(results)
         progress.more(report.tally)
+        deleted.check("deleting", "The next restore, or purge --execute,")
         if ports.stop() and report.tally.files < len(files):
             report.status = STOPPED
             return
@@ -210,41 +226,3 @@ def _ready(decided: DecidedRun, directory: str, ports: CleanupPorts) -> tuple[li
         else:
             left.append(Result(planned.subject, planned.outcome, why=planned.why))
     return ready, left
-
-
-def _delete(
-    batch: Sequence[Subject], run_id: str, directory: str, place: CleanupPlace, ports: CleanupPorts
-) -> list[Result]:
-    uris = [f"{directory}/{one.path}" for one in batch]
-    results: dict[str, Result] = {}
-    ready: list[tuple[Subject, str]] = []
-    for subject, uri, seen in zip(batch, uris, ports.store.seen(uris), strict=True):
-        if seen is None:
-            results[subject.path] = Result(subject, FileOutcome.ALREADY_GONE)
-        elif not same(subject, seen):
-            results[subject.path] = Result(subject, FileOutcome.CHANGED, why="it changed since the second look")
-        else:
-            ready.append((subject, uri))
-    places: dict[str, str | None] = dict.fromkeys((subject.path for subject, _ in ready), None)
-    if ports.archive is not None:
-        names = [_archived(subject, run_id, place) for subject, _ in ready]
-        kept = ports.archive.keep([uri for _, uri in ready], names)
-        for (subject, _), (kept_at, problem) in zip(ready, kept, strict=True):
-            places[subject.path] = kept_at
-            if problem is not None:
-                results[subject.path] = Result(subject, FileOutcome.FAILED, why="it was not archived", error=problem)
-        ready = [(subject, uri) for subject, uri in ready if subject.path not in results]
-    for (subject, _), problem in zip(ready, ports.store.delete([uri for _, uri in ready]), strict=True):
-        where = places[subject.path]
-        done = FileOutcome.ARCHIVED if where else FileOutcome.PURGED
-        results[subject.path] = (
-            Result(subject, done, where)
-            if problem is None
-            else Result(subject, FileOutcome.FAILED, why="it was not deleted", error=problem)
-        )
-    return [results[one.path] for one in batch]
-
-
-def _archived(subject: Subject, run_id: str, place: CleanupPlace) -> str:
-    """Name of a file in the archive."""
-    return f"{place.cluster}/{run_id}/{subject.path}"

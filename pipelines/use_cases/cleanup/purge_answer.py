@@ -28,6 +28,7 @@ class RunPurge:
     Attributes:
         status: WAITING, REHEARSAL, DONE, STOPPED; REFUSED, FAILED or NOT_BEGUN with a `reason`.
         waits_ms: how long it still has to rest.
+        unsettled: files that an earlier job began and whose outcome is not known yet; in a rehearsal.
         reason: why it was not purged, or not to its end.
         error: what was raised; None = nothing was.
     """
@@ -37,6 +38,7 @@ class RunPurge:
     tally: Tally = field(default_factory=Tally)
     left: list[Result] = field(default_factory=list)
     waits_ms: int = 0
+    unsettled: int = 0
     reason: str | None = None
     error: WalsafeError | None = None
 
@@ -57,8 +59,10 @@ class RunPurge:
         if self.status == WAITING:
             size, hours = human_bytes(self.tally.left_bytes), self.waits_ms / HOUR_MS
             files = f"{self.run_id}: {self.tally.left_files:,} files, {size}, rest for another {hours:.1f} h "
-            return [f"{files}(--before-grace REASON frees them at once)"]
-        lines = [] if self.reason is None else [f"{self.run_id}: {self.status}: {self.reason}"]
+            return [*self._unsettled(), f"{files}(--before-grace REASON frees them at once)"]
+        lines = self._unsettled()
+        if self.reason is not None:
+            lines.append(f"{self.run_id}: {self.status}: {self.reason}")
         if self.reason is None or self.tally.files:
             word = "would be deleted; add --execute" if self.status == REHEARSAL else "deleted for good"
             size = human_bytes(self.tally.done_bytes)
@@ -66,6 +70,14 @@ class RunPurge:
         if self.status == STOPPED:
             lines.append("Stopped because a person asked for it; the same command goes on.")
         return lines + left_lines(self.left, self.tally.left_files)
+
+    def _unsettled(self) -> list[str]:
+        if not self.unsettled:
+            return []
+        return [
+            f"{self.run_id}: {self.unsettled:,} files that an earlier job began have no outcome yet; --execute looks "
+            "them up first, and the numbers here may change"
+        ]
 
 
 def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:

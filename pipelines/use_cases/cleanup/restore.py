@@ -9,7 +9,7 @@ from pipelines.domain.human import human_bytes
 from pipelines.domain.run_summary import DONE, FAILED
 from pipelines.ports_cleanup_audit import Attempt, Ending
 from pipelines.use_cases.cleanup.holder import LeaseHolder
-from pipelines.use_cases.cleanup.moving import batches, move
+from pipelines.use_cases.cleanup.moving import Way, batches, move
 from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts, decided_run
 from pipelines.use_cases.cleanup.progress import Progress
 from pipelines.use_cases.cleanup.resting import resting_files
@@ -52,8 +52,8 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 "restored or never cleaned; the table deletions says which"
             )
         attempt = Attempt(decided.run, Action.RESTORE, place.identity, holder.number)
-        settled = settle(attempt, directory, place, ports, holder.check)  # nothing below may keep it from that
-        asked = _wanted(resting_files(ports.store, directory), request, place, ports)
+        settled = settle(attempt, directory, place, ports, holder)  # nothing below may keep it from that
+        asked = _wanted(resting_files(ports.store, directory), request, place, holder)
         wanted, results = _ours(asked, ports.audit.taken(decided.run))
         ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
         ending = Ending(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
@@ -61,17 +61,20 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
             if results:
                 ports.audit.record(attempt, 0, results)
             tally = tally.plus(results)
+            way = Way(directory, place.wal_root, FileOutcome.RESTORED, place.wal_root)
             progress = Progress("restored", len(asked), ports)
             for number, batch in enumerate(batches(wanted, place.batch), start=1):
                 holder.check()
                 ports.audit.intend(attempt, number, batch)
-                home = place.wal_root
-                done = move(ports.store, batch, directory, home, FileOutcome.RESTORED, home, holder.check)
+                moved = move(ports.store, batch, way, holder)
+                done = moved.results
                 holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
-                ports.audit.record(attempt, number, done)
+                if done:
+                    ports.audit.record(attempt, number, done)
                 results += [one for one in done if one.outcome is not FileOutcome.RESTORED]
                 tally = tally.plus(done)
                 progress.more(tally)
+                moved.check("putting back", "The same command")
                 stopped = ports.stop() and tally.files < len(asked)
                 if stopped:
                     break
@@ -86,14 +89,14 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
 
 
 def _wanted(
-    resting: Sequence[Subject], request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts
+    resting: Sequence[Subject], request: RestoreRequest, place: CleanupPlace, holder: LeaseHolder
 ) -> list[Subject]:
     """Files to put back; those that an earlier attempt has put back are passed over, so that a command can go on."""
     if not request.paths:
         return list(resting)
     by_path = {one.path: one for one in resting}
     missing = [path for path in dict.fromkeys(request.paths) if path not in by_path]
-    for path, found in zip(missing, ports.store.seen([f"{place.wal_root}/{path}" for path in missing]), strict=True):
+    for path, found in zip(missing, holder.seen([f"{place.wal_root}/{path}" for path in missing]), strict=True):
         if found is None:
             raise UsageError(
                 f"{path!r} is not in the quarantine of run {request.run_id}, nor below {place.wal_root}; paths are "

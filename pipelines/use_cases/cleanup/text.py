@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pipelines.domain.cleanup.deletions import FileOutcome, Result, Tally
-from pipelines.domain.errors import EXIT_DONE, EXIT_UNAVAILABLE
+from pipelines.domain.errors import EXIT_DONE, RefusedError
 from pipelines.domain.human import human_bytes
 from pipelines.use_cases.cleanup.ports import CleanupPlace
 from pipelines.use_cases.outcome import Outcome
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from pipelines.use_cases.cleanup.clean import Report
 
 SHOWN = 20
+LATE_WAY_OUT = "Capture and reconcile again, and clean that list."
 
 
 def clean_outcome(place: CleanupPlace, run_id: str, report: "Report", *, executed: bool) -> Outcome:
     """The answer of clean."""
     tally = report.tally
-    code = EXIT_UNAVAILABLE if executed and report.failed else EXIT_DONE
-    result = {
+    result: dict[str, object] = {
         "cluster": place.cluster,
         "run_id": run_id,
         "status": report.status,
@@ -30,17 +30,32 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "Report", *, execute
         **tally_object(tally),
         "left": [left_object(one) for one in report.left],
     }
+    if report.late:
+        message = f"{report.reason}; {tally.done_files:,} files were moved, the others stay. {LATE_WAY_OUT}"
+        result["error"] = {"kind": RefusedError.__name__, "message": message}
     word = "Moved" if executed else "Would move"
     lines = [
         f"{word} {tally.done_files:,} of {report.manifest.files:,} listed files, {human_bytes(tally.done_bytes)}, to",
         f"  {report.quarantine}",
     ]
     if tally.gone_files:
-        lines.append(f"{tally.gone_files:,} are gone already: HBase's own cleaner runs beside us.")
+        lines.append(
+            f"{tally.gone_files:,} are gone already: not below oldWALs any more. Who removed them is not known; HBase's "
+            "own cleaner does."
+            if executed
+            else f"{tally.gone_files:,} are not in the listing of the second look, so there would be nothing to move."
+        )
+    if report.unsettled:
+        lines.append(
+            f"{report.unsettled:,} that an earlier job began have no outcome yet; --resume looks them up first, and the "
+            "numbers here may change."
+        )
     if report.settled:
-        lines.append(f"{report.settled:,} that a dead job had begun were looked up and written down.")
+        lines.append(f"{report.settled:,} that an earlier job began and did not end were looked up and written down.")
     lines += left_lines(report.left, tally.left_files)
-    if report.reason:
+    if report.late:
+        lines.append(f"Stopped: {report.reason}. What was not moved stays. {LATE_WAY_OUT}")
+    elif report.reason:
         lines.append(f"Stopped: {report.reason}. " + ("Go on with --resume." if executed else "There is more."))
     elif executed and report.failed:
         lines.append(f"{report.failed:,} files could not be moved; put that right, then go on with --resume.")
@@ -48,7 +63,7 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "Report", *, execute
         lines.append("Nothing was touched: this was a rehearsal. Add --execute to move them.")
     elif tally.done_files:
         lines.append(f"Undo with: restore --cluster {place.cluster} --run-id {run_id} …   Free the space with: purge")
-    return Outcome(code, result, "\n".join(lines))
+    return Outcome(report.exit_code if executed else EXIT_DONE, result, "\n".join(lines))
 
 
 def tally_object(tally: Tally) -> dict[str, object]:
