@@ -11,6 +11,7 @@ from pipelines.domain.settings import HOUR_MS
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
 from pipelines.use_cases.cleanup.holder import LeaseHolder
 from pipelines.use_cases.cleanup.moving import batches, same
+from pipelines.use_cases.cleanup.paused import find_pause, refuse_while_paused, say_pause_first
 from pipelines.use_cases.cleanup.ports import (
     CleanupPlace,
     CleanupPorts,
@@ -71,6 +72,8 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     if request.before_grace is not None and not request.before_grace.strip():
         raise UsageError("--before-grace needs a reason in your own words: it is written into the audit")
     ports.audit.ensure()
+    if request.execute:
+        refuse_while_paused(place, ports)
     done: list[RunPurge] = []
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
         runs = holder.runs()
@@ -83,7 +86,7 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
             done.append(_purge_run(run_id, request, holder, place, ports))
             if done[-1].status == STOPPED:
                 break
-    return _outcome(place, done)
+    return say_pause_first(_outcome(place, done), None if request.execute else find_pause(place, ports))
 
 
 def _purge_run(
