@@ -29,6 +29,26 @@ Job = Callable[["World", Process], Outcome | None]
 
 
 @dataclass
+class MemoryFindings:
+    """`FindingReader` of the world: its newest run, and what that has found."""
+
+    status: str | None = DONE
+    rows: list[FindingRow] = field(default_factory=list)
+
+    def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
+        if self.status is None:
+            return ()
+        key = RunKey.of(cluster or CLUSTER, "newest", START)
+        run = RunRecord(
+            key.cluster, key.run_id, key.run_date, self.status, "NIGHTLY", START, "why", START, DIGEST, 0, None
+        )
+        return (run, replace(run, run_id="older", status=DONE))
+
+    def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
+        return {key.cluster: tuple(self.rows) for key in runs if key.run_id == "newest"}
+
+
+@dataclass
 class World:
     """A file is known by its time of modification, which no two share and a rename keeps.
 
@@ -49,7 +69,7 @@ class World:
     lists: dict[str, list[Subject]] = field(default_factory=dict)
     manifests: dict[str, Manifest] = field(default_factory=dict)
     jobs: int = 0
-    decided: "MemoryFindings" = field(default_factory=lambda: MemoryFindings())
+    decided: MemoryFindings = field(default_factory=MemoryFindings)
     acknowledged: list[Acknowledgement] = field(default_factory=list)
 
     # the cluster
@@ -160,26 +180,6 @@ class World:
                 for run_id, decided in self.lake.decided.items()
             },
         )
-
-
-@dataclass
-class MemoryFindings:
-    """`FindingReader` of the world: its newest run, and what that has found."""
-
-    status: str | None = DONE
-    rows: list[FindingRow] = field(default_factory=list)
-
-    def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
-        if self.status is None:
-            return ()
-        key = RunKey.of(cluster or CLUSTER, "newest", START)
-        run = RunRecord(
-            key.cluster, key.run_id, key.run_date, self.status, "NIGHTLY", START, "why", START, DIGEST, 0, None
-        )
-        return (run, replace(run, run_id="older", status=DONE))
-
-    def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
-        return {key.cluster: tuple(self.rows) for key in runs if key.run_id == "newest"}
 
 
 @dataclass

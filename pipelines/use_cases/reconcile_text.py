@@ -78,7 +78,9 @@ def _cluster(one: RunSummary, pages: Mapping[str, str]) -> dict[str, object]:
 
 def reconcile_text(summaries: Sequence[RunSummary], pages: Mapping[str, str]) -> str:
     """For eyes: one block a cluster; a large fleet is cut to the clusters that need a person."""
-    shown = summaries if len(summaries) <= _SHOWN else [one for one in summaries if one.exit_code or pause_of_summary(one)]
+    shown = (
+        summaries if len(summaries) <= _SHOWN else [one for one in summaries if one.exit_code or pause_of_summary(one)]
+    )
     blocks = [_block(one, pages) for one in shown]
     if len(shown) < len(summaries):
         fine = len(summaries) - len(shown)

@@ -178,7 +178,9 @@ def test_a_finding_that_pauses_the_clean_up_stops_its_cluster_before_anybody_is_
     assert [call for call in seen.world.calls(PAUSING) if "prod-a" in call] == ["clean prod-a"]
     assert "clean prod-b --execute" in seen.world.calls(PAUSING)
     assert night.state == "failed"
-    assert "nothing of prod-a is cleaned or purged tonight. Clean-up is paused: QUEUE_TABLE_REWOUND in run x" in seen.log
+    assert (
+        "nothing of prod-a is cleaned or purged tonight. Clean-up is paused: QUEUE_TABLE_REWOUND in run x" in seen.log
+    )
 
 
 def test_what_is_unavailable_is_tried_again(seen: Seen) -> None:

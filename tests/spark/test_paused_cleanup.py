@@ -1,4 +1,4 @@
-"""A queue table that was set back pauses the clean-up, at the command line: nights, lists, explain, page, exit codes."""
+"""A queue table that was set back pauses the clean-up, at the command line: nights, lists, explain, page."""
 
 import json
 import re

@@ -16,7 +16,6 @@ from tests.small_cluster import D1, H1, NOW, group, small, timestamp, wal
 
 KEY = ("1", str(H1), group(H1))
 FINDING = f"QUEUE_TABLE_REWOUND:{'/'.join(KEY)}"
-Night = PastNight
 
 
 def stands(number: int, offset: int = 0) -> QueueRow:
@@ -28,17 +27,17 @@ def stood(number: int, offset: int = 0) -> PastOffset:
     return PastOffset(timestamp(number), wal(H1, number), offset, 0)
 
 
-def night(ago: int, *at: PastOffset, key: tuple[str, str, str] = KEY) -> Night:
-    return PastNight(f"r{ago}", NOW - ago * DAY_MS, {key: one for one in at})
+def night(ago: int, at: PastOffset, key: tuple[str, str, str] = KEY) -> PastNight:
+    return PastNight(f"r{ago}", NOW - ago * DAY_MS, {key: at})
 
 
-def evidence(queues: list[QueueRow], past: list[Night]) -> Evidence:
+def evidence(queues: list[QueueRow], past: list[PastNight]) -> Evidence:
     snapshot = small("c").snapshot
     view = replace(cluster_view(snapshot, (), Settings(), None, False), restless=None)
     return Evidence(snapshot, view, decision_table(view), Settings(), (), queues, (), past=past)
 
 
-def rewound(queues: list[QueueRow], past: list[Night]) -> list[FindingRow]:
+def rewound(queues: list[QueueRow], past: list[PastNight]) -> list[FindingRow]:
     return [row for row in findings(evidence(queues, past)) if row.code == "QUEUE_TABLE_REWOUND"]
 
 

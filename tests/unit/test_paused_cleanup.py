@@ -1,4 +1,4 @@
-"""clean and purge refuse while a finding pauses the clean-up; restore, and settling what a dead job left, never wait."""
+"""clean and purge refuse while a finding pauses the clean-up; restore never waits, nor does settling a dead job."""
 
 from dataclasses import replace
 

@@ -30,5 +30,7 @@ def say_pause_first(outcome: Outcome, pause: Pause | None) -> Outcome:
     """The answer with `paused` in its result, and with the pause before everything else in its text."""
     if pause is None:
         return replace(outcome, result={**outcome.result, "paused": None})
-    text = f"{pause.text}\nWhat follows holds for the time after that; --execute is refused until then.\n\n{outcome.text}"
+    text = (
+        f"{pause.text}\nWhat follows holds for the time after that; --execute is refused until then.\n\n{outcome.text}"
+    )
     return replace(outcome, result={**outcome.result, "paused": pause.document()}, text=text)
