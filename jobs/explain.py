@@ -38,4 +38,4 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     if sum((bool(args.paths), args.peer is not None, args.server is not None)) != 1:
         raise UsageError("give exactly one of PATH…, --peer ID and --server NAME")
     request = ExplainRequest(args.cluster, tuple(args.paths), args.peer, args.server)
-    return explain(request, Lake(context.spark, args.lake))
+    return explain(request, Lake(context.spark, args.lake), context.clock)

@@ -26,6 +26,7 @@ from pipelines.sinks.snapshot_target import snapshot_target
 from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
 from pipelines.sources.delete_lists import ListReader
 from pipelines.sources.hbase_root import hbase_root
+from pipelines.sources.lake import Lake
 from pipelines.use_cases.capture import Patience, Subject
 from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
 
@@ -70,6 +71,7 @@ def cleanup(
         batch=quarantine.batch,
         lease_ms=quarantine.lease,
         grace_ms=quarantine.grace,
+        acknowledged=config.settings().acknowledged,
     )
     spark = context.spark
     hadoop = HadoopJvm.of(spark)
@@ -102,6 +104,7 @@ def cleanup(
                 stop=stop_asked,
                 tell=_LOG.info,
                 seconds=time.monotonic,
+                findings=Lake(spark, lake),
                 archive=HadoopArchive(hadoop, quarantine.archive) if quarantine.archive else None,
             ),
         )

@@ -4,15 +4,23 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from pipelines.domain.lake_records import FileVerdict, QueueNights, RunRecord
-from pipelines.domain.run_summary import History, PinnedRow, QueueRow, RunKey, VerdictTotal
+from pipelines.domain.run_summary import FindingRow, History, PinnedRow, QueueRow, RunKey, VerdictTotal
 
 
-class AnswerReader(Protocol):
-    """What explain asks."""
+class FindingReader(Protocol):
+    """What tells whether the clean-up is paused."""
 
     def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
         """Terminal runs of the cluster, or of all, newest first."""
         ...
+
+    def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
+        """Rows of `findings` by cluster, sorted by key."""
+        ...
+
+
+class AnswerReader(FindingReader, Protocol):
+    """What explain asks."""
 
     def files(self, runs: Collection[RunKey], paths: Sequence[str], limit: int) -> tuple[FileVerdict, ...]:
         """Files of these runs that a path means: equal, or one ends with the other at a slash."""

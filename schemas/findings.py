@@ -26,6 +26,7 @@ FINDINGS = Table(
             column("is_new", BooleanType(), "Not in the cluster's previous run."),
             column("acknowledged", BooleanType(), "Acknowledged in the configuration: never changes the exit code."),
             column("acknowledged_reason", StringType(), "The words given there."),
+            column("acknowledged_until", TimestampType(), "Until when it is acknowledged there (UTC)."),
         ]
     ),
 )

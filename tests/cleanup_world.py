@@ -1,13 +1,14 @@
 """A cluster with its clean-up in memory, and what must hold of it at any moment."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.domain.cleanup.deletions import Action, FileOutcome, Subject
 from pipelines.domain.cleanup.quarantine import Quarantine, runs_in
 from pipelines.domain.delete_list import Manifest
-from pipelines.domain.run_summary import RunKey
-from pipelines.domain.settings import DAY_MS
+from pipelines.domain.lake_records import RunRecord
+from pipelines.domain.run_summary import DONE, FindingRow, RunKey
+from pipelines.domain.settings import DAY_MS, Acknowledgement
 from pipelines.ports_cleanup_audit import DecidedRun, Looked, Planned
 from pipelines.use_cases.cleanup.clean import CleanRequest, clean
 from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
@@ -28,6 +29,26 @@ Job = Callable[["World", Process], Outcome | None]
 
 
 @dataclass
+class MemoryFindings:
+    """`FindingReader` of the world: its newest run, and what that has found."""
+
+    status: str | None = DONE
+    rows: list[FindingRow] = field(default_factory=list)
+
+    def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
+        if self.status is None:
+            return ()
+        key = RunKey.of(cluster or CLUSTER, "newest", START)
+        run = RunRecord(
+            key.cluster, key.run_id, key.run_date, self.status, "NIGHTLY", START, "why", START, DIGEST, 0, None
+        )
+        return (run, replace(run, run_id="older", status=DONE))
+
+    def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
+        return {key.cluster: tuple(self.rows) for key in runs if key.run_id == "newest"}
+
+
+@dataclass
 class World:
     """A file is known by its time of modification, which no two share and a rename keeps.
 
@@ -36,6 +57,8 @@ class World:
         ever: every file that was ever below oldWALs.
         taken: those that HBase's own cleaner took.
         lists: files of each delete-safe list.
+        decided: what the newest run of reconcile found.
+        acknowledged: of the configuration of the clean-up.
     """
 
     disk: Disk = field(default_factory=lambda: Disk(START))
@@ -46,6 +69,8 @@ class World:
     lists: dict[str, list[Subject]] = field(default_factory=dict)
     manifests: dict[str, Manifest] = field(default_factory=dict)
     jobs: int = 0
+    decided: MemoryFindings = field(default_factory=MemoryFindings)
+    acknowledged: list[Acknowledgement] = field(default_factory=list)
 
     # the cluster
 
@@ -101,7 +126,9 @@ class World:
         place = CleanupPlace(CLUSTER, ROOT, PLACE, f"me@edge job {self.jobs}", str(self.jobs), 2, LEASE_MS, 7 * DAY_MS)
         audit = MemoryAudit(self.lake, self.disk, process, self.places)
         look = MemoryLook(self, store)
-        return place, CleanupPorts(store, audit, MemoryLists(self), look, Now(self), stop, lambda _: None, lambda: 0.0)
+        return replace(place, acknowledged=tuple(self.acknowledged)), CleanupPorts(
+            store, audit, MemoryLists(self), look, Now(self), stop, lambda _: None, lambda: 0.0, findings=self.decided
+        )
 
     def places(self, run_id: str) -> tuple[set[int], set[int]]:
         """The files below oldWALs, and those of a run in quarantine."""

@@ -122,6 +122,9 @@ def rehearse(cluster: str, verdict: Mapping[str, Any]) -> dict[str, str]:
     if verdict["list_uri"] is None:
         raise AirflowSkipException(f"{cluster} has no list: its snapshot is too old for one")
     answer = judge("clean", run(logic.clean_command(NIGHTLY, cluster, run_id()), f"{cluster}/rehearsal", output="text"))
+    paused = logic.why_paused(answer.result)
+    if paused:  # nobody is asked: clean refuses whoever approves
+        raise AirflowFailException(f"nothing of {cluster} is cleaned or purged tonight. {paused}")
     if not (answer.result or {}).get("done_files"):
         raise AirflowSkipException(f"nothing to clean in {cluster}")
     return {"subject": f"Clean up oldWALs of {cluster}, night {run_id()}?", "body": f"```\n{answer.text.rstrip()}\n```"}

@@ -105,6 +105,12 @@ def cleaned_before(exit_code: int, result: Mapping[str, Any] | None) -> bool:
     return exit_code == REFUSED and CLEANED_BEFORE in error_of(result)
 
 
+def why_paused(result: Mapping[str, Any] | None) -> str:
+    """What the rehearsal says of a finding that pauses the clean-up; '' if nothing does."""
+    paused = (result or {}).get("paused") or {}
+    return str(paused.get("text") or "")
+
+
 def verdicts(result: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
     """What reconcile says of each cluster: status, reason, whether it has a list, how many files are on it."""
     return {

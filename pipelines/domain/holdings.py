@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pipelines.domain.cluster_view import ClusterView, QueueRow
 from pipelines.domain.decision_table import Answer, DecisionTable, GroupAnswers, NamedAnswers
+from pipelines.domain.peer_remedy import disabled_peer
 from pipelines.domain.replication_queues import NEEDS_ALL
 from pipelines.domain.run_summary import PinnedRow
 from pipelines.domain.run_summary import QueueRow as QueueOffsetRow
@@ -40,7 +41,14 @@ class _Pin:
     freed: _Sum = field(default_factory=_Sum)
     waits_for_queue: bool = False
 
-    def row(self, level: str, holder: Holder, group: str | None, state: str | None, now: int) -> PinnedRow:
+    @property
+    def size(self) -> int:
+        return self.exclusive.size + self.joint.size
+
+    def row(
+        self, level: str, holder: Holder, group: str | None, state: str | None, now: int, of_peer: int
+    ) -> PinnedRow:
+        """Of `pinned_bytes`; `of_peer` is what the whole peer holds, bytes."""
         oldest = min((s.oldest for s in (self.exclusive, self.joint) if s.oldest is not None), default=None)
         return PinnedRow(
             level=level,
@@ -57,7 +65,7 @@ class _Pin:
             freed_bytes=self.freed.size,
             oldest_timestamp=oldest,
             oldest_age_ms=None if oldest is None else now - oldest,
-            remedy=_remedy(level, holder, state, waits_for_queue=self.waits_for_queue),
+            remedy=_remedy(level, holder, state, of_peer, waits_for_queue=self.waits_for_queue),
         )
 
 
@@ -166,7 +174,14 @@ def pinned(
                 if settled and _freed(level, holder, len(keys), answer, without):
                     pin.freed.add(total)
     rows = (
-        pin.row(level, holder, group, peer_states.get(holder.peer_id), view.files_started)
+        pin.row(
+            level,
+            holder,
+            group,
+            peer_states.get(holder.peer_id),
+            view.files_started,
+            pins["peer", holder.peer_id][3].size,
+        )
         for level, holder, group, pin in pins.values()
     )
     return tuple(
@@ -201,14 +216,14 @@ def _freed(level: str, holder: Holder, holders: int, answer: Answer, without: Ma
     return holders == 1 and answer.decision.reason in FREED_WHEN_FINISHED
 
 
-def _remedy(level: str, holder: Holder, state: str | None, *, waits_for_queue: bool) -> str:
+def _remedy(level: str, holder: Holder, state: str | None, of_peer: int, *, waits_for_queue: bool) -> str:
     peer = holder.peer_id
     if not waits_for_queue:
         return f"nothing at peer {peer}: the servers of these files are not proven dead; see the findings"
     if state is None:  # only in ZooKeeper do queues of removed peers hold anything
         return f"peer {peer} does not exist: remove its queues with HBCK2 'replication --fix'"
     if state == "DISABLED":
-        return f"enable_peer '{peer}' to ship, or remove_peer '{peer}' if its cluster is gone"
+        return disabled_peer(peer, of_peer)
     if holder.owner is None and level != "peer":
         return f"peer {peer} has no queue for {holder.source}; see the findings"
     return f"check that peer {peer}'s cluster is reachable and catching up (status 'replication')"

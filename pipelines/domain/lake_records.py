@@ -43,6 +43,14 @@ class RunRecord:
         """The instant it speaks of."""
         return self.at if self.files_started_at is None else self.files_started_at
 
+    @property
+    def order(self) -> tuple[int, int]:
+        """What makes one run newer than another: its night, but never one behind the instant it was written at.
+
+        A host whose clock was ahead leaves a refused run of a day to come, which must not stay the newest until then.
+        """
+        return min(self.night, self.at), self.at
+
 
 @dataclass(frozen=True, slots=True)
 class Blocker:

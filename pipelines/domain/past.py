@@ -16,10 +16,15 @@ class PastOffset:
 
 @dataclass(frozen=True, slots=True)
 class PastFinding:
-    """When a finding was first seen (ms since the epoch), and for how many nights in a row until that night."""
+    """When a finding was first seen (ms since the epoch), and for how many nights in a row until that night.
+
+    Attributes:
+        evidence: its JSON, of QUEUE_TABLE_REWOUND alone.
+    """
 
     first_seen: int
     nights: int
+    evidence: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

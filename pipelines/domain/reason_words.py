@@ -67,7 +67,7 @@ REASON_WORDS: Mapping[str, Words] = {
         "its server is not fully dead, and a peer has no queue, or no offset, for its WALs yet",
         "it comes free when the server ships its first WAL of the group, or when its crash procedure ends",
     ),
-    "PENDING": Words("a peer has not shipped it yet", "let the peer catch up, or remove the peer"),
+    "PENDING": Words("a peer has not shipped it yet", "let the peer catch up"),
     "REPLICATED": Words("every peer that had to ship it has done so"),
     "DEAD_NO_QUEUE": Words("its server is fully dead, and no peer has a queue of it any more"),
     "NOT_QUEUED": Words("it is in no replication queue in ZooKeeper"),

@@ -118,7 +118,7 @@ class QueueRow:
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """A row of `findings`; `first_seen` in ms since the epoch."""
+    """A row of `findings`; `first_seen` and `acknowledged_until` in ms since the epoch."""
 
     key: str
     code: str
@@ -136,6 +136,7 @@ class FindingRow:
     is_new: bool = True
     acknowledged: bool = False
     acknowledged_reason: str | None = None
+    acknowledged_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from pyspark.sql import SparkSession
 
 from pipelines.domain.human import human_bytes, human_count, human_duration, human_instant
+from pipelines.domain.pause import PAUSED, Pause, pause_of_summary
 from pipelines.domain.reason_words import REASON_WORDS
 from pipelines.domain.run_summary import DELETABLE, DONE, HELD, FindingRow, NightTotal, PinnedRow, RunSummary
 from pipelines.sinks.charts import DELETABLE_COLOUR, OTHERS, PALETTE, Curves, bars, lines, stacked
@@ -18,7 +19,7 @@ from pipelines.version import VERSION
 
 DETAILED = 20
 """Clusters shown whole on one page; the rest of a fleet is in its overview."""
-_FINDINGS, _QUEUES, _PEERS = 50, 15, 30
+_FINDINGS, _QUEUES, _PEERS, _NAMED = 50, 15, 30, 5
 
 
 def report_html(summaries: Sequence[RunSummary]) -> str:
@@ -38,6 +39,7 @@ def report_html(summaries: Sequence[RunSummary]) -> str:
         clusters=ordered,
         detailed=DETAILED,
         lead=_fleet_lead(ordered),
+        paused={one.cluster for one in ordered if _pause(one)},
         pages=[_page(summary) for summary in ordered[:DETAILED]],
     )
 
@@ -83,6 +85,7 @@ class _Page:
     """What the template shows of one cluster."""
 
     summary: RunSummary
+    pause: Pause | None
     lead: str
     deletable: tuple[int, int]
     held: tuple[int, int]
@@ -110,6 +113,7 @@ def _page(one: RunSummary) -> _Page:
     name = one.cluster
     return _Page(
         summary=replace(one, totals=tuple(sorted(one.totals, key=lambda row: (row.verdict, -row.bytes)))),
+        pause=_pause(one),
         lead=_lead(one),
         deletable=one.total(DELETABLE),
         held=one.total(HELD),
@@ -138,6 +142,11 @@ def _tonight(one: RunSummary) -> Markup:
     return bars(rows, f"{one.cluster}: bytes by verdict and reason")
 
 
+def _pause(one: RunSummary) -> Pause | None:
+    """The pause to show; a run that was not decided shows its reason instead, and no file to clean."""
+    return pause_of_summary(one) if one.status == DONE else None
+
+
 def _lead(one: RunSummary) -> str:
     """The sentence that a person came for."""
     if one.status != DONE:
@@ -157,7 +166,14 @@ def _fleet_lead(summaries: Sequence[RunSummary]) -> str:
     every = sum(one.total()[1] for one in summaries)
     undone = sum(1 for one in summaries if one.status != DONE)
     refused = f" {human_count(undone, 'cluster')} refused." if undone else ""
-    return f"{human_bytes(deletable)} of {human_bytes(every)} under oldWALs may be deleted.{refused}"
+    paused = [one.cluster for one in summaries if _pause(one)]
+    first = f"{PAUSED} in {_names(paused)}. " if paused else ""
+    return f"{first}{human_bytes(deletable)} of {human_bytes(every)} under oldWALs may be deleted.{refused}"
+
+
+def _names(clusters: Sequence[str]) -> str:
+    more = f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else ""
+    return ", ".join(clusters[:_NAMED]) + more
 
 
 def _with_tonight(

@@ -15,6 +15,7 @@ from pipelines.domain.lake_records import Blocker, FileVerdict, QueueNight, Queu
 from pipelines.domain.run_summary import (
     DONE,
     TERMINAL,
+    FindingRow,
     History,
     NightTotal,
     PinnedRow,
@@ -24,6 +25,7 @@ from pipelines.domain.run_summary import (
 )
 from pipelines.few_rows import for_few_rows
 from pipelines.lake_errors import lake_errors
+from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.runs import RUNS
@@ -54,7 +56,9 @@ class Lake:
         """See `AnswerReader.newest_runs`; looks back `LOOK_BACK_DAYS` from the lake's last run."""
         mine = F.lit(True) if cluster is None else F.col("cluster") == cluster
         frame = self._table(RUNS)
-        last = self._collect(RUNS, frame.where(mine).agg(F.max("run_date")))[0][0]
+        # a run of a host whose clock was ahead has a date to come
+        day = F.least("run_date", F.to_date("at"))
+        last = self._collect(RUNS, frame.where(mine).agg(F.max(day)))[0][0]
         return self._runs(mine & (F.col("run_date") > last - timedelta(days=LOOK_BACK_DAYS))) if last else ()
 
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, History]:
@@ -94,6 +98,11 @@ class Lake:
     def pinned(self, runs: Collection[RunKey]) -> Mapping[str, tuple[PinnedRow, ...]]:
         """See `AnswerReader.pinned`."""
         return {key.cluster: tuple(rows) for key, rows in self._by_run(PINNED_BYTES, runs, _pinned).items()}
+
+    def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
+        """See `FindingReader.findings`."""
+        found = self._by_run(FINDINGS, runs, _finding)
+        return {key.cluster: tuple(sorted(rows, key=lambda row: row.key)) for key, rows in found.items()}
 
     def queues(self, runs: Collection[RunKey]) -> Mapping[str, tuple[QueueRow, ...]]:
         """See `AnswerReader.queues`."""
@@ -168,7 +177,7 @@ class Lake:
         last: dict[tuple[str, str], RunRecord] = {}
         for record in sorted((RunRecord(**row.asDict()) for row in rows), key=lambda record: record.at):
             last[record.cluster, record.run_id] = record
-        return tuple(sorted(last.values(), key=lambda record: (record.night, record.at), reverse=True))
+        return tuple(sorted(last.values(), key=lambda record: record.order, reverse=True))
 
     def _by_run(
         self, table: Table, runs: Collection[RunKey], read: Callable[[Row], _V], condition: Column | None = None
@@ -217,6 +226,10 @@ def _day(ms: int) -> date:
 
 def _pinned(row: Row) -> PinnedRow:
     return PinnedRow(**{name: row[name] for name in PinnedRow.__slots__})
+
+
+def _finding(row: Row) -> FindingRow:
+    return FindingRow(**{name: row[name] for name in FindingRow.__slots__})
 
 
 def _queue(row: Row) -> QueueRow:

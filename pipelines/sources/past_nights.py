@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from pipelines.delta_kernel import may_hold_days
+from pipelines.domain.findings.history import REWOUND
 from pipelines.domain.past import PastFinding, PastNight, PastOffset
 from pipelines.domain.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
 from pipelines.domain.sync_replication.states import PastSyncState
@@ -228,13 +229,20 @@ class PastNights:
     def _findings(self, wanted: DataFrame, first_day: date) -> Mapping[tuple[str, str], Mapping[str, PastFinding]]:
         rows = (
             self._of(FINDINGS, wanted.filter("rank = 0"), first_day)
-            .select("cluster", "run_id", "key", F.unix_millis("first_seen").alias("first_seen"), "nights")
+            .select(
+                "cluster",
+                "run_id",
+                "key",
+                F.unix_millis("first_seen").alias("first_seen"),
+                "nights",
+                F.when(F.col("code") == REWOUND, F.col("evidence")).alias("evidence"),
+            )
             .collect()
         )
         found: dict[tuple[str, str], dict[str, PastFinding]] = {}
         for row in rows:
             found.setdefault((row["cluster"], row["run_id"]), {})[row["key"]] = PastFinding(
-                row["first_seen"], row["nights"]
+                row["first_seen"], row["nights"], row["evidence"]
             )
         return found
 

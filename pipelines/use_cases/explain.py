@@ -11,6 +11,7 @@ from pipelines.domain.instants import format_instant
 from pipelines.domain.lake_records import Blocker, FileVerdict, QueueNights
 from pipelines.domain.reason_words import REASON_WORDS, Words
 from pipelines.domain.run_summary import HELD, PinnedRow, QueueRow
+from pipelines.ports import Clock
 from pipelines.ports_lake import AnswerReader
 from pipelines.use_cases.explain_holders import explain_peer, explain_server
 from pipelines.use_cases.explain_runs import NIGHTS, SHOWN, AnsweringRun, Json, deciding_runs, one_of
@@ -35,8 +36,8 @@ class ExplainRequest:
     server: str | None = None
 
 
-def explain(request: ExplainRequest, lake: AnswerReader) -> Outcome:
-    """Answer from the tables.
+def explain(request: ExplainRequest, lake: AnswerReader, clock: Clock) -> Outcome:
+    """Answer from the tables; the clock decides about the `until` of acknowledged findings alone.
 
     Returns:
         Exit code 0; `result` has one entry per path in `files`, or `peer`, or `server`.
@@ -45,7 +46,7 @@ def explain(request: ExplainRequest, lake: AnswerReader) -> Outcome:
         UsageError: unknown or ambiguous; the message says what there is.
         UnavailableError: the lake did not answer.
     """
-    runs = deciding_runs(request.cluster, lake)
+    runs = deciding_runs(request.cluster, lake, clock.now_ms())
     if request.peer is not None:
         result: Json = {"peer": explain_peer(request.peer, runs, lake)}
     elif request.server is not None:

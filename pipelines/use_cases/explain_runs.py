@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pipelines.domain.errors import UsageError
 from pipelines.domain.instants import format_instant
 from pipelines.domain.lake_records import RunRecord
+from pipelines.domain.pause import Pause
 from pipelines.domain.run_summary import DONE
 from pipelines.ports_lake import AnswerReader
+from pipelines.use_cases.pause import pauses_after
 
 NIGHTS = 14
 """How far back "since" and trends look."""
@@ -18,10 +20,11 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class AnsweringRun:
-    """The run that answers for a cluster, and what came after it."""
+    """The run that answers for a cluster, what came after it, and whether the clean-up is paused now."""
 
     record: RunRecord
     newer: RunRecord | None
+    pause: Pause | None = None
 
     def json(self) -> Json:
         """The head of every answer."""
@@ -35,10 +38,11 @@ class AnsweringRun:
             "run_id": self.record.run_id,
             "listed_at": format_instant(self.record.night),
             "note": note,
+            "paused": self.pause.document() if self.pause else None,
         }
 
 
-def deciding_runs(cluster: str | None, lake: AnswerReader) -> dict[str, AnsweringRun]:
+def deciding_runs(cluster: str | None, lake: AnswerReader, now: int) -> dict[str, AnsweringRun]:
     """The newest DONE run of each cluster, or its newest run if none is DONE."""
     found: dict[str, list[RunRecord]] = {}
     for record in lake.newest_runs(cluster):
@@ -47,10 +51,11 @@ def deciding_runs(cluster: str | None, lake: AnswerReader) -> dict[str, Answerin
         there = sorted({record.cluster for record in lake.newest_runs(None)}) if cluster else []
         known = f"; this lake knows {some(there)}" if there else "; let reconcile write a run first"
         raise UsageError(f"no finished run of {f'cluster {cluster}' if cluster else 'any cluster'} in this lake{known}")
+    pauses = pauses_after((records[0] for records in found.values()), lake, now)
     runs: dict[str, AnsweringRun] = {}
     for name, records in found.items():
         done = next((record for record in records if record.status == DONE), records[0])
-        runs[name] = AnsweringRun(done, records[0] if records[0] is not done else None)
+        runs[name] = AnsweringRun(done, records[0] if records[0] is not done else None, pauses.get(name))
     return runs
 
 

@@ -9,14 +9,16 @@ Json = Mapping[str, Any]
 
 
 def explain_text(result: Json) -> str:
-    """Lines for the on-call engineer, the verdict first and the way out last."""
+    """Lines for the on-call engineer: a paused clean-up before all, then the verdict, and the way out last."""
     if "peer" in result:
-        lines = list(_peer(result["peer"]))
+        answers, lines = [result["peer"]], list(_peer(result["peer"]))
     elif "server" in result:
-        lines = list(_server(result["server"]))
+        answers, lines = [result["server"]], list(_server(result["server"]))
     else:
-        lines = [line for file in result["files"] for line in (*_file(file), "")][:-1]
-    return "\n".join(lines) + "\n"
+        answers = result["files"]
+        lines = [line for file in answers for line in (*_file(file), "")][:-1]
+    paused = dict.fromkeys(one["paused"]["text"] for one in answers if one["paused"])
+    return "\n".join([*(line for text in paused for line in (text, "")), *lines]) + "\n"
 
 
 def _head(one: Json) -> Iterator[str]:
@@ -62,7 +64,7 @@ def _holder(holder: Json) -> Iterator[str]:
         yield f"    What frees it: {holder['remedy']}"
     if holder["peer_frees_files"]:
         freed = f"{human_count(holder['peer_frees_files'], 'file')}, {human_bytes(holder['peer_frees_bytes'])}"
-        yield f"    Peer {holder['peer_id']} done or removed: {freed} come free"
+        yield f"    When peer {holder['peer_id']} has shipped everything: {freed} come free"
 
 
 def _peer_name(one: Json) -> str:

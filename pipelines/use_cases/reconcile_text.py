@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pipelines.domain.human import human_bytes
 from pipelines.domain.instants import format_instant
+from pipelines.domain.pause import pause_of_summary
 from pipelines.domain.run_summary import REFUSED, RunSummary
 from pipelines.domain.verdict import Verdict
 
@@ -17,6 +18,7 @@ def reconcile_result(summaries: Sequence[RunSummary], pages: Mapping[str, str], 
 
 def _cluster(one: RunSummary, pages: Mapping[str, str]) -> dict[str, object]:
     deletable, held = one.total(Verdict.DELETABLE.value), one.total(Verdict.HELD.value)
+    pause = pause_of_summary(one)
     return {
         "cluster": one.cluster,
         "run_id": one.run_id,
@@ -24,6 +26,7 @@ def _cluster(one: RunSummary, pages: Mapping[str, str]) -> dict[str, object]:
         "mode": one.mode,
         "exit_code": one.exit_code,
         "reason": one.reason,
+        "paused": pause.document() if pause else None,
         "files_started_at": format_instant(one.files_started_ms),
         "deletable_files": deletable[0],
         "deletable_bytes": deletable[1],
@@ -75,7 +78,9 @@ def _cluster(one: RunSummary, pages: Mapping[str, str]) -> dict[str, object]:
 
 def reconcile_text(summaries: Sequence[RunSummary], pages: Mapping[str, str]) -> str:
     """For eyes: one block a cluster; a large fleet is cut to the clusters that need a person."""
-    shown = summaries if len(summaries) <= _SHOWN else [one for one in summaries if one.exit_code]
+    shown = (
+        summaries if len(summaries) <= _SHOWN else [one for one in summaries if one.exit_code or pause_of_summary(one)]
+    )
     blocks = [_block(one, pages) for one in shown]
     if len(shown) < len(summaries):
         fine = len(summaries) - len(shown)
@@ -91,6 +96,8 @@ def _block(one: RunSummary, pages: Mapping[str, str]) -> str:
     if one.status == REFUSED:
         lines.append(f"  refused: {one.reason}")
         return "\n".join(lines)
+    pause = pause_of_summary(one)
+    lines += [f"  {line}" for line in pause.lines()] if pause else []
     for verdict in (Verdict.DELETABLE, Verdict.HELD):
         files, size = one.total(verdict.value)
         lines.append(f"  {verdict.value:<10}{files:>12,} files {human_bytes(size):>12}")

@@ -28,7 +28,8 @@ def night_id(day: int) -> str:
     return f"202611{day:02d}T020000Z"
 
 
-GOOD, REFUSED, PARTIAL, FLAKY, BEGUN, DEAD, EMPTY, NEW_ERROR = range(1, 9)
+PAUSED = {"text": "Clean-up is paused: QUEUE_TABLE_REWOUND in run x", "findings": [], "run_id": "x", "unknown": None}
+GOOD, REFUSED, PARTIAL, FLAKY, BEGUN, DEAD, EMPTY, NEW_ERROR, PAUSING = range(1, 10)
 SCRIPTS: Mapping[int, Mapping[str, object]] = {
     REFUSED: {"reconcile": [{"code": 3, "result": {"clusters": [{**REFUSAL, "cluster": "prod-a"}, REFUSAL]}}]},
     PARTIAL: {"reconcile": [{"code": 5, "result": {"clusters": [PASSED, REFUSAL]}}]},
@@ -41,6 +42,9 @@ SCRIPTS: Mapping[int, Mapping[str, object]] = {
     },
     DEAD: {"capture prod-a": [{"code": 137, "silent": True}], "capture prod-b": [{"code": 4, "result": LOST}]},
     EMPTY: {"clean": [{"result": {"status": "REHEARSAL", "executed": False, "done_files": 0, "done_bytes": 0}}]},
+    PAUSING: {
+        "clean prod-a": [{"result": {"status": "REHEARSAL", "executed": False, "done_files": 7, "paused": PAUSED}}],
+    },
     NEW_ERROR: {"reconcile": [{"code": 5, "result": {"clusters": [PASSED, {**PASSED, "cluster": "prod-b"}]}}]},
 }
 
@@ -164,6 +168,19 @@ def test_a_partly_refused_night_goes_on_for_those_that_passed_and_marks_the_othe
 
 def test_a_new_error_finding_stops_nobody(seen: Seen) -> None:
     assert {one["state"] for one in seen.nights[NEW_ERROR].tasks} == {"success"}
+
+
+def test_a_finding_that_pauses_the_clean_up_stops_its_cluster_before_anybody_is_asked(seen: Seen) -> None:
+    night = seen.nights[PAUSING]
+    assert (night.states("night.rehearse"), night.tries("night.rehearse")) == (["failed", "success"], [1, 1])
+    for task in ("night.approval", "night.clean", "night.purge"):
+        assert night.states(task) == ["upstream_failed", "success"], task
+    assert [call for call in seen.world.calls(PAUSING) if "prod-a" in call] == ["clean prod-a"]
+    assert "clean prod-b --execute" in seen.world.calls(PAUSING)
+    assert night.state == "failed"
+    assert (
+        "nothing of prod-a is cleaned or purged tonight. Clean-up is paused: QUEUE_TABLE_REWOUND in run x" in seen.log
+    )
 
 
 def test_what_is_unavailable_is_tried_again(seen: Seen) -> None:

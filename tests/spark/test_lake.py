@@ -24,6 +24,7 @@ from schemas.registry import TABLES
 from schemas.runs import RUNS
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
+from tests.small_cluster import At
 
 DAY = 86_400_000
 LAST = int(datetime(2026, 11, 21, 2, tzinfo=timezone.utc).timestamp()) * 1000
@@ -116,7 +117,7 @@ def lake(spark: SparkSession, lake_uri: str) -> Lake:
 
 
 def ask(lake: Lake, *paths: str, cluster: str | None = None, **more: str) -> tuple[dict[str, object], str]:
-    outcome = explain(ExplainRequest(cluster, paths, **more), lake)
+    outcome = explain(ExplainRequest(cluster, paths, **more), lake, At(LAST))
     assert outcome.exit_code == 0
     return json.loads(json.dumps(outcome.result)), outcome.text
 
@@ -165,7 +166,7 @@ def test_several_paths_and_clusters_in_one_answer(lake: Lake) -> None:
 )
 def test_unknown_and_ambiguous_questions_say_what_there_is(lake: Lake, request_: ExplainRequest, words: str) -> None:
     with pytest.raises(UsageError, match=re.compile(words, re.DOTALL)):
-        explain(request_, lake)
+        explain(request_, lake, At(LAST))
 
 
 def test_a_peer_with_queues_next_wals_and_trend(lake: Lake) -> None:
@@ -190,6 +191,7 @@ def test_a_newer_refused_run_is_said(lake: Lake) -> None:
     result, text = ask(lake, cluster="prod-b", peer="2")
     assert result["peer"]["run_id"] == "night-9"
     assert "! a newer run, later, was REFUSED: order of steps" in text
+    assert text.startswith("Clean-up is paused: the newest run of cluster prod-b, later, was REFUSED (order of steps)")
 
 
 def test_curves_are_of_earlier_nights_only(lake: Lake) -> None:

@@ -272,7 +272,10 @@ def test_pinned_bytes_are_exclusive_joint_and_freed_as_computed_by_hand(nights: 
     (two,) = [one for one in rows if one["level"] == "peer" and one["peer_id"] == "2"]
     assert (two["peer_state"], two["exclusive_files"], two["joint_files"]) == ("DISABLED", 3, 1)
     assert two["oldest_age_ms"] == NOW - timestamp(2)
-    assert "enable_peer '2'" in two["remedy"]
+    # also a single queue of it says what the whole peer would lose
+    costs = "enable_peer '2' to ship; or, if its cluster is gone, remove_peer '2', which gives up everything not yet "
+    costs += "shipped to it: 46 B of WALs below oldWALs, and what is still below WALs/"
+    assert {one["remedy"] for one in rows if one["peer_id"] == "2"} == {two["remedy"]} == {costs}
 
 
 def test_queue_offsets_tell_what_is_pending_behind_them(nights: list[Outcome], desk: Desk) -> None:

@@ -19,8 +19,11 @@ from jobs.dags.walsafe_nightly_process import read_result, run_job
 from jobs.entry import parse
 from jobs.reconcile import DESCRIPTION as RECONCILE
 from pipelines.domain import errors
+from pipelines.domain.pause import unknown_pause
 from pipelines.sinks import snapshot_target
 from pipelines.use_cases.cleanup import clean as clean_module
+from pipelines.use_cases.cleanup.paused import say_pause_first
+from pipelines.use_cases.outcome import Outcome
 
 PROJECT = Path(__file__).resolve().parents[2]
 DAGS = PROJECT / "jobs" / "dags"
@@ -198,6 +201,14 @@ def test_who_passed() -> None:
     assert logic.why_not_passed(found["b"]) == "refused: the master moved"
     assert "not captured" in str(logic.why_not_passed(None))
     assert logic.verdicts(None) == {}
+
+
+def test_a_rehearsal_says_why_the_clean_up_is_paused_in_its_own_words() -> None:
+    pause = unknown_pause("a", "r", "was REFUSED", "the master moved")
+    rehearsed = say_pause_first(Outcome(0, {"done_files": 7}, "Would move"), pause)
+    assert logic.why_paused(rehearsed.result) == pause.text != ""
+    assert logic.why_paused(say_pause_first(Outcome(0, {}, ""), None).result) == ""
+    assert logic.why_paused(None) == ""
 
 
 @pytest.mark.parametrize(

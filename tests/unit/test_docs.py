@@ -18,6 +18,8 @@ from jobs.registry import JOBS
 from pipelines.domain import findings, verdict
 from pipelines.domain.delete_list import parse_manifest
 from pipelines.domain.findings import evidence
+from pipelines.domain.findings.clean_up import CLEAN_UP
+from pipelines.domain.peer_remedy import remove_peer
 from pipelines.domain.replication_queues import Cell, parse_queue_cell
 from pipelines.domain.settings import Release
 from pipelines.domain.snapshot import parse_snapshot, snapshot_document
@@ -185,6 +187,35 @@ def test_every_finding_has_its_section_with_its_severity() -> None:
         (said,) = re.findall(r"\A\n\*(error|warning|info)\.\*", found[code])
         assert severity in {None, said}, code
         assert "**Remedy:**" in found[code], code
+
+
+def test_every_finding_is_ruled_on_and_the_page_says_which_pause_the_clean_up() -> None:
+    page, raised = DOCS / "findings.md", raised_findings()
+    assert set(CLEAN_UP) == set(raised), "decide for each whether the clean-up waits for it"
+    told = re.findall(r"^\| (\w+) \| (\*\*pauses\*\*|goes on) \| (.+) \|$", text_of(page), re.MULTILINE)
+    assert told == [(code, "**pauses**" if one.pauses else "goes on", one.why) for code, one in CLEAN_UP.items()]
+    found = sections(page)
+    assert {code for code, body in found.items() if "**Pauses the clean-up.**" in body} == {
+        code for code, one in CLEAN_UP.items() if one.pauses
+    }
+
+
+def test_remove_peer_is_never_proposed_without_what_it_gives_up() -> None:
+    """In the code by one function alone; in the pages wherever they tell an operator to use it."""
+    folders = [PROJECT / name for name in ("jobs", "pipelines/domain", "pipelines/use_cases", "pipelines/sinks")]
+    naming = [file for folder in folders for file in folder.rglob("*") if file.suffix in {".py", ".html"}]
+    naming = [file for file in naming if "remove_peer" in text_of(file)]
+    assert sorted(file.name for file in naming) == ["peer_remedy.py"]
+    assert remove_peer("2", 3 << 30).startswith(
+        "remove_peer '2', which gives up everything not yet shipped to it: 3.0 GiB"
+    )
+    proposing = [
+        page for page in PAGES if page.name not in {"proof.md", "CHANGELOG.md"} and "remove_peer" in text_of(page)
+    ]
+    assert {page.name for page in proposing} >= {"README.md", "runbook.md", "verdicts.md"}
+    for page in proposing:
+        for line in text_of(page).splitlines():
+            assert "remove_peer" not in line or "gives up everything not yet shipped to it" in line, page
 
 
 def test_every_expectation_is_told_and_what_may_be_overruled_has_a_command() -> None:

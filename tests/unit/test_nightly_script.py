@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.pause import unknown_pause
+from pipelines.use_cases.cleanup.paused import say_pause_first
+from pipelines.use_cases.outcome import Outcome
+
 PROJECT = Path(__file__).resolve().parents[2]
 NIGHTLY = PROJECT / "conf" / "nightly"
 STAND_IN = PROJECT / "tests" / "airflow" / "stand_in.py"
@@ -84,6 +88,21 @@ def test_a_clean_that_was_begun_is_resumed(tmp_path: Path) -> None:
 def test_a_clean_that_is_refused_ends_the_night(tmp_path: Path) -> None:
     code, calls, _ = night(tmp_path, {"clean prod-a --execute": [{"code": 3}]}, APPROVAL="automatic")
     assert (code, calls) == (3, [*UNTIL_CLEAN, "clean --execute"])
+
+
+@pytest.mark.parametrize("approval", ["automatic", "manual"])
+def test_a_finding_that_pauses_the_clean_up_stops_the_night_before_it(tmp_path: Path, approval: str) -> None:
+    pause = unknown_pause("prod-a", "r", "was REFUSED", "the master moved")
+    rehearsed = say_pause_first(Outcome(0, {"done_files": 7}, "Would move"), pause).result
+    code, calls, words = night(tmp_path, {"clean": [{"result": rehearsed}]}, APPROVAL=approval)
+    assert (code, calls) == (3, UNTIL_CLEAN)
+    assert "nothing is cleaned or purged: a finding pauses the clean-up" in words
+
+
+def test_nothing_that_pauses_stops_nothing(tmp_path: Path) -> None:
+    rehearsed = say_pause_first(Outcome(0, {"done_files": 7}, "Would move"), None).result
+    code, calls, _ = night(tmp_path, {"clean": [{"result": rehearsed}]}, APPROVAL="automatic")
+    assert (code, calls) == (0, [*UNTIL_CLEAN, "clean --execute", *AFTER])
 
 
 def test_one_night_of_a_cluster_at_a_time(tmp_path: Path) -> None:

@@ -85,6 +85,25 @@ def test_it_says_what_a_person_came_for() -> None:
     assert "explain --lake file:/lake --cluster prod-a --peer 2" in words
 
 
+def test_a_paused_clean_up_is_said_before_any_size() -> None:
+    rewound = FindingRow(
+        "QUEUE_TABLE_REWOUND:1", "QUEUE_TABLE_REWOUND", "error", "1", "1", None, f"Back at {EVIL}.", "{}", "Compare.",
+        None, None, NOW,
+    )  # fmt: skip
+    paused = replace(ONE, findings=(rewound, *ONE.findings))
+    words = " ".join(Page(report_html([paused])).words.split())
+    said = f"Clean-up is paused: QUEUE_TABLE_REWOUND since 2026-11-21 01:20 UTC: Back at {EVIL}."
+    assert 0 < words.index(said) < words.index("What to do: Compare.") < words.index("may be deleted")
+    assert 0 < words.index('key "QUEUE_TABLE_REWOUND:1"') < words.index("GiB")
+    fleet = " ".join(Page(report_html([ONE, *(replace(paused, cluster=f"p{n}") for n in range(7))])).words.split())
+    assert 0 < fleet.index("Clean-up is paused in p0, p1, p2, p3, p4 and 2 more. ") < fleet.index("GiB")
+    assert fleet.count("clean-up paused") == 7
+    known = replace(rewound, acknowledged=True, acknowledged_until=NOW)
+    assert "paused" not in Page(report_html([replace(paused, findings=(known,))])).words
+    refused = replace(ONE, status="REFUSED", reason="order", totals=(), pinned=(), findings=())
+    assert "paused" not in Page(report_html([refused])).words
+
+
 def test_charts_are_sound_svg_with_words_for_screen_readers() -> None:
     charts = re.findall(r"<svg.*?</svg>", report_html([ONE]), re.DOTALL)
     assert len(charts) == 3

@@ -56,12 +56,14 @@ def counts_for_exit_code(rows: Iterable[FindingRow]) -> bool:
 def _dated(finding: FindingRow, evidence: Evidence) -> FindingRow:
     now = evidence.view.files_started
     before = evidence.past[0].findings.get(finding.key) if evidence.past else None
-    known = next((one for one in evidence.settings.acknowledged if one.key == finding.key and now <= one.until), None)
+    known = [one for one in evidence.settings.acknowledged if one.key == finding.key and now <= one.until]
+    longest = max(known, key=lambda one: one.until, default=None)
     return replace(
         finding,
         first_seen=before.first_seen if before else now,
         nights=before.nights + 1 if before else 1,
         is_new=before is None,
-        acknowledged=known is not None,
-        acknowledged_reason=known.reason if known else None,
+        acknowledged=longest is not None,
+        acknowledged_reason=longest.reason if longest else None,
+        acknowledged_until=longest.until if longest else None,
     )

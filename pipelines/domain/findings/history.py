@@ -1,40 +1,89 @@
 """Findings that compare with earlier nights."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from pipelines.domain.findings.evidence import ERROR, WARNING, Evidence, finding
 from pipelines.domain.human import human_bytes
+from pipelines.domain.past import PastNight, PastOffset
 from pipelines.domain.run_summary import FindingRow
 from pipelines.domain.run_summary import QueueRow as QueueOffsetRow
 
+REWOUND = "QUEUE_TABLE_REWOUND"
+_Group = tuple[str, str, str]
+
 
 def rewound(evidence: Evidence) -> Iterator[FindingRow]:
-    """Offsets lower than on the night before."""
+    """Queues behind the furthest position that walsafe has seen them at, until they have caught up or are gone.
+
+    One that went back this very night is told in any case. One that went back before is not told again where its row
+    costs nothing: see `_costs_nothing`.
+    """
     if not evidence.past:
         return
     place = "hbase:replication was" if evidence.view.queued is None else "The queues in ZooKeeper were"
-    now, before = _smallest(evidence.queues), evidence.past[0]
-    for key, past in sorted(before.offsets.items()):
-        row = now.get(key)
-        if row is None or row.need_timestamp is None:
+    last = evidence.past[0].offsets
+    for key, row in sorted(_smallest(evidence.queues).items()):
+        stood = _furthest(key, evidence.past)
+        if stood is None or not _is_behind(row, stood):
             continue
-        same_wal = row.wal == past.wal and row.offset is not None and past.offset is not None
-        back = same_wal and 0 <= (row.offset or 0) < (past.offset or 0)
-        if row.need_timestamp < past.need or back:
-            peer, source, group = key
-            yield finding(
-                "QUEUE_TABLE_REWOUND",
-                ERROR,
-                f"{peer}/{source}/{group}",
-                f"Peer {peer} stood at {past.wal}:{past.offset}, and is back at {row.wal}:{row.offset}.",
-                f"{place} restored or edited. WALs already deleted cannot be shipped again: pause "
-                "clean-up and compare the tables with VerifyReplication.",
-                peer_id=peer,
-                server=source,
-                before=f"{past.wal}:{past.offset}",
-                now=f"{row.wal}:{row.offset}",
-            )
+        went_back_now = key in last and _is_behind(row, last[key])
+        if not went_back_now and _costs_nothing(row, stood, evidence):
+            continue
+        peer, source, group = key
+        yield finding(
+            "QUEUE_TABLE_REWOUND",
+            ERROR,
+            f"{peer}/{source}/{group}",
+            f"Peer {peer} stood at {stood.wal}:{stood.offset}, and is back at {row.wal}:{row.offset}.",
+            f"{place} restored or edited. WALs already deleted cannot be shipped again: clean and purge wait until the "
+            "queue is back where it stood. Compare the tables with VerifyReplication.",
+            peer_id=peer,
+            server=source,
+            before=f"{stood.wal}:{stood.offset}",
+            now=f"{row.wal}:{row.offset}",
+            stood={"need": stood.need, "wal": stood.wal, "offset": stood.offset},
+        )
+
+
+def _furthest(key: _Group, past: Sequence[PastNight]) -> PastOffset | None:
+    """The furthest position of a queue on these nights; the last one's finding remembers what came before them."""
+    known = [night.offsets[key] for night in past if key in night.offsets]
+    found = past[0].findings.get(f"{REWOUND}:{'/'.join(key)}")
+    remembered = _remembered(found.evidence) if found and found.evidence else None
+    known += [remembered] if remembered else []
+    return max(known, key=lambda one: (one.need, one.wal or "", one.offset or 0), default=None)
+
+
+def _remembered(evidence: str) -> PastOffset | None:
+    stood = json.loads(evidence).get("stood")  # an older walsafe did not write it
+    return None if stood is None else PastOffset(stood["need"], stood["wal"], stood["offset"], 0)
+
+
+def _is_behind(row: QueueOffsetRow, past: PastOffset) -> bool:
+    if row.need_timestamp is None:
+        return False
+    same_wal = row.wal == past.wal and row.offset is not None and past.offset is not None
+    back = same_wal and 0 <= (row.offset or 0) < (past.offset or 0)
+    return row.need_timestamp < past.need or back
+
+
+def _costs_nothing(row: QueueOffsetRow, stood: PastOffset, evidence: Evidence) -> bool:
+    """Whether a row that is behind asks again for what was shipped, and stands for no row that is lost.
+
+    Its peer does not exist; or it is what a region server wrote that was taken for dead, beside the row of the server
+    that has claimed the queue and goes on with it.
+    """
+    if not row.peer_exists:
+        return True
+    if evidence.view.queued is not None or row.owner in {str(server) for server in evidence.view.online}:
+        return False
+    return any(
+        _key(other) == _key(row) and not _is_behind(other, stood)
+        for other in evidence.queues
+        if other.need_timestamp is not None
+    )
 
 
 def stalled(evidence: Evidence) -> Iterator[FindingRow]:
@@ -86,12 +135,20 @@ def growth(evidence: Evidence) -> Iterator[FindingRow]:
             )
 
 
-def _smallest(queues: Iterable[QueueOffsetRow]) -> Mapping[tuple[str, str, str], QueueOffsetRow]:
-    smallest: dict[tuple[str, str, str], QueueOffsetRow] = {}
+def _smallest(queues: Iterable[QueueOffsetRow]) -> Mapping[_Group, QueueOffsetRow]:
+    """The row of each queue and group that needs most, chosen as `PastNight.offsets` is."""
+    smallest: dict[_Group, QueueOffsetRow] = {}
     for row in queues:
         if row.wal_group is not None and row.need_timestamp is not None:
-            key = (row.peer_id, row.source, row.wal_group)
-            other = smallest.get(key)
-            if other is None or other.need_timestamp is None or row.need_timestamp < other.need_timestamp:
-                smallest[key] = row
+            other = smallest.get(_key(row))
+            if other is None or _place(row) < _place(other):
+                smallest[_key(row)] = row
     return smallest
+
+
+def _key(row: QueueOffsetRow) -> _Group:
+    return row.peer_id, row.source, row.wal_group or ""
+
+
+def _place(row: QueueOffsetRow) -> tuple[int, str, int]:
+    return row.need_timestamp or 0, row.wal or "", row.offset or 0

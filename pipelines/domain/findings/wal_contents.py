@@ -35,7 +35,7 @@ def dated(
         before: first_seen (ms) and nights, by key, of the inspection before.
         acknowledged: of the configuration.
     """
-    known = {one.key: one.reason for one in acknowledged if now <= one.until}
+    known = {one.key: one for one in sorted(acknowledged, key=lambda one: one.until) if now <= one.until}
     return tuple(
         replace(
             row,
@@ -43,7 +43,8 @@ def dated(
             nights=before[row.key][1] + 1 if row.key in before else 1,
             is_new=row.key not in before,
             acknowledged=row.key in known,
-            acknowledged_reason=known.get(row.key),
+            acknowledged_reason=known[row.key].reason if row.key in known else None,
+            acknowledged_until=known[row.key].until if row.key in known else None,
         )
         for row in rows
     )

@@ -17,6 +17,7 @@ from pipelines.domain.run_summary import DONE, FAILED, REFUSED
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
 from pipelines.use_cases.cleanup.holder import LeaseHolder
 from pipelines.use_cases.cleanup.moving import Batch, Way, move, same
+from pipelines.use_cases.cleanup.paused import find_pause, refuse_while_paused, say_pause_first
 from pipelines.use_cases.cleanup.ports import (
     CleanupPlace,
     CleanupPorts,
@@ -123,7 +124,8 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
                 report.add([known or Result(subject, FileOutcome.MOVED)])
         finally:
             ports.second_look.forget()
-        return clean_outcome(place, request.run_id, report, executed=False)
+        outcome = clean_outcome(place, request.run_id, report, executed=False)
+        return say_pause_first(outcome, find_pause(place, ports))
     ports.audit.ensure()
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
         _check_once(request, ports.audit.actions(decided.run), decided)  # nobody else begins anything now
@@ -140,7 +142,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
         finally:
             ports.audit.ended(attempt, ending)
             ports.second_look.forget()
-    return clean_outcome(place, request.run_id, report, executed=True)
+    return say_pause_first(clean_outcome(place, request.run_id, report, executed=True), None)
 
 
 def _execute(
@@ -156,6 +158,7 @@ def _execute(
     if directory is None:
         raise RefusedError(f"{place.quarantine.home} cannot hold run {request.run_id}")
     report.settled = settle(attempt, directory, place, ports, holder)
+    refuse_while_paused(place, ports)
     _check_age(report.manifest, ports)
     plan = _plan(decided, report.manifest, report, ports)
     progress = Progress("moved", report.manifest.files, ports)

@@ -1,14 +1,16 @@
 """What the clean-up jobs share: the request, the edges, and the checks that come before everything."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.domain.cleanup.quarantine import Quarantine
 from pipelines.domain.errors import RefusedError, UsageError
+from pipelines.domain.settings import Acknowledgement
 from pipelines.domain.snapshot import NAME
 from pipelines.ports import Clock
 from pipelines.ports_cleanup import WalStore
 from pipelines.ports_cleanup_audit import Archive, CleanupAudit, DecidedRun, DeleteLists, Looked, SecondLook
+from pipelines.ports_lake import FindingReader
 
 ARCHIVED_WALS = "oldWALs"
 
@@ -23,6 +25,7 @@ class CleanupPorts:
         tell: progress, a line at a time.
         seconds: a clock that never goes back.
         archive: None = purge deletes.
+        findings: of the cluster's newest run, which may pause the clean-up.
     """
 
     store: WalStore
@@ -34,6 +37,7 @@ class CleanupPorts:
     tell: Callable[[str], None]
     seconds: Callable[[], float]
     archive: Archive | None = None
+    findings: FindingReader = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class CleanupPlace:
         batch: files between two looks at the lease, the audit and a wish to stop.
         lease_ms: time to live of the lease.
         grace_ms: how long files rest before purge may delete them.
+        acknowledged: findings that a person has accepted in the configuration.
     """
 
     cluster: str
@@ -57,6 +62,7 @@ class CleanupPlace:
     batch: int
     lease_ms: int
     grace_ms: int
+    acknowledged: tuple[Acknowledgement, ...] = ()
 
 
 def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> DecidedRun:

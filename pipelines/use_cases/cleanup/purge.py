@@ -18,6 +18,7 @@ from pipelines.use_cases.cleanup.deleting import archived, delete
 from pipelines.use_cases.cleanup.holder import LeaseHolder
 from pipelines.use_cases.cleanup.moving import batches
 from pipelines.use_cases.cleanup.onlooker import Onlooker
+from pipelines.use_cases.cleanup.paused import find_pause, refuse_while_paused, say_pause_first
 from pipelines.use_cases.cleanup.ports import (
     CleanupPlace,
     CleanupPorts,
@@ -63,6 +64,8 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     """
     if request.before_grace is not None and not request.before_grace.strip():
         raise UsageError("--before-grace needs a reason in your own words: it is written into the audit")
+    if request.execute:
+        refuse_while_paused(place, ports)
     done: list[RunPurge] = []
     with _holder(request, place, ports) as holder:
         runs = holder.runs()
@@ -86,7 +89,7 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
                 report.ended(error)
             done.append(report)
             ports.tell("\n".join(report.lines()))  # in the log even if a bug should end the job at a later run
-    return purge_outcome(place, done)
+    return say_pause_first(purge_outcome(place, done), None if request.execute else find_pause(place, ports))
 
 
 def _over(done: Sequence[RunPurge], holder: LeaseHolder | Onlooker, ports: CleanupPorts) -> str | None:

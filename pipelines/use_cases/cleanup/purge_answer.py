@@ -74,10 +74,8 @@ class RunPurge:
     def _unsettled(self) -> list[str]:
         if not self.unsettled:
             return []
-        return [
-            f"{self.run_id}: {self.unsettled:,} files that an earlier job began have no outcome yet; --execute looks "
-            "them up first, and the numbers here may change"
-        ]
+        text = f"{self.run_id}: {self.unsettled:,} files that an earlier job began have no outcome yet; "
+        return [f"{text}--execute looks them up first, and the numbers here may change"]
 
 
 def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:

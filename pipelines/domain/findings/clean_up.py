@@ -1,0 +1,114 @@
+"""Which findings pause the clean-up: the one table, and why (docs/findings.md has the same).
+
+A finding pauses where cleaning on may lose data: where it says that what both looks of the clean-up decide by, the
+queue rows, may not be what HBase wrote. Where files are held all the same, a pause would only fill the disk.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a finding means for the clean-up.
+
+    Attributes:
+        pauses: `clean` and `purge` refuse while it is open and not acknowledged.
+        why: one sentence, without its full stop.
+    """
+
+    pauses: bool
+    why: str
+
+
+def _pauses(why: str) -> Ruling:
+    return Ruling(pauses=True, why=why)
+
+
+def _goes_on(why: str) -> Ruling:
+    return Ruling(pauses=False, why=why)
+
+
+_HELD_BY_QUEUE = "the queue holds its WALs for as long as it stands there"
+_NEVER_TOUCHED = "the clean-up never touches `remoteWALs/`"
+_READ_AS_IT_IS = "the peer's queues are read as they are now, and hold what they need in any state"
+_MIGRATION = "a pending migration has every snapshot refused, and the second look stops at it"
+_SYNC_UP = "it speaks of a cluster that is down, and the clean-up reads a live one"
+
+CLEAN_UP: Mapping[str, Ruling] = {
+    "QUEUE_TABLE_REWOUND": _pauses(
+        "where rows were set back, others may be gone, and a queue without a row looks like one that has finished"
+    ),
+    "BEYOND_EOF": _pauses(
+        "HBase writes no such offset, so row or file was replaced, and nobody knows what the queue has shipped"
+    ),
+    # replication queues
+    "ORPHAN_QUEUE": _goes_on("the row holds its WALs as any other does, unless its peer does not exist"),
+    "DUPLICATE_QUEUE": _goes_on("the smaller need of its rows counts"),
+    "QUEUE_STALLED": _goes_on(_HELD_BY_QUEUE),
+    "GROWTH": _goes_on("what a peer holds stays held, however much it is"),
+    # files
+    "POISON_FILE": _goes_on("the file itself is held, and no verdict on another one depends on it"),
+    "INVALID_NAME": _goes_on("no queue can need what is no WAL"),
+    "CLOCK_SKEW": _goes_on("such files are held, and a NameNode that is ahead makes the others look younger"),
+    "LEAKED_REP_WAL": _goes_on("no peer wants these WALs, and they are listed only if you say so"),
+    "MISSING_WAL": _goes_on(
+        "the row holds that WAL and all later ones of its group, below oldWALs and in the quarantine alike"
+    ),
+    # inside the WALs
+    "HEADERLESS_WAL": _goes_on(_HELD_BY_QUEUE),
+    "CORRUPT_WAL": _goes_on(_HELD_BY_QUEUE),
+    "OFFSET_MID_ENTRY": _goes_on("only inspect-wals can see it, whose runs the clean-up does not ask"),
+    "UNWANTED_EDITS": _goes_on(_HELD_BY_QUEUE),
+    "UNREADABLE_WAL": _goes_on("no verdict is drawn from what stands inside of a WAL"),
+    # synchronous replication
+    "ORPHAN_REMOTE_WALS": _goes_on(_NEVER_TOUCHED),
+    "REMOTE_WALS_UNEXPECTED": _goes_on(_NEVER_TOUCHED),
+    "REMOTE_WALS_PILE_UP": _goes_on(_NEVER_TOUCHED),
+    "REMOTE_WALS_NOT_REPLAYED": _goes_on(_NEVER_TOUCHED),
+    "SYNC_STATE_CHANGED": _goes_on(_READ_AS_IT_IS),
+    "SYNC_DOWNGRADED": _goes_on(_READ_AS_IT_IS),
+    # neighbours
+    "BACKUP_UNKNOWN": _goes_on("every WAL past its TTL is held for it"),
+    "BACKUP_BEHIND": _goes_on("the WALs that a backup still needs are held"),
+    "SERIAL_STUCK": _goes_on(_HELD_BY_QUEUE),
+    "ORPHAN_HFILE_REFS": _goes_on("the clean-up touches no HFile"),
+    # audits of queues
+    "LOST_WALS": _goes_on("these WALs are gone already, and the queue holds what is left of them"),
+    "SUSPECT_QUEUE": _goes_on("the smaller need of its rows counts"),
+    "STALE_LOCK": _goes_on("queues behind a lock stand where they stood, and hold their WALs"),
+    "EMPTY_REPLICATOR": _goes_on("there is no queue in it"),
+    "CLAIM_OVERDUE": _goes_on("the queue's row stands and holds its WALs"),
+    # the migration to HBase 3
+    "MIGRATION_BLOCKED": _goes_on(_MIGRATION),
+    "MIGRATION_COLLAPSED_QUEUES": _goes_on(_MIGRATION),
+    "MIGRATION_PEER_ID": _goes_on(_MIGRATION),
+    "MIGRATION_ENABLED_PEERS": _goes_on(_MIGRATION),
+    "MIGRATION_DROPS": _goes_on(_MIGRATION),
+    "MIGRATION_MISSING_WAL": _goes_on(_MIGRATION),
+    "MIGRATION_HALF_CLAIMED": _goes_on(_MIGRATION),
+    "MIGRATION_UNSETTLED": _goes_on(_MIGRATION),
+    "MIGRATION_DIFFERENCE": _goes_on("a person reads it before the upgrade goes on, with the jobs of the night off"),
+    # sync-up
+    "SYNCUP_LEFTOVER": _goes_on(_SYNC_UP),
+    "SYNCUP_DISABLED_PEER": _goes_on(_SYNC_UP),
+    "SYNCUP_EMPTY_QUEUE": _goes_on(_SYNC_UP),
+    "SYNCUP_TWO_FILE_SYSTEMS": _goes_on(_SYNC_UP),
+    "SYNCUP_STALENESS_UNKNOWN": _goes_on(_SYNC_UP),
+    "SYNCUP_FLAG_STAYS": _goes_on(_SYNC_UP),
+    "SYNCUP_STALE_OFFSETS": _goes_on(_SYNC_UP),
+    "SYNCUP_REMOVED_PEER": _goes_on(_SYNC_UP),
+    # directories and the cluster
+    "LEFTOVER_WAL_DIRECTORY": _goes_on("WALs of that server that a peer without a queue may need are held"),
+    "CLEANER_NOT_RUNNING": _goes_on("that is what the clean-up is for"),
+    "FOREIGN_CLEANER": _goes_on("everything past its TTL is held"),
+    "ADD_PEER_RUNNING": _goes_on("everything is held, and the second look stops while a peer is added"),
+    "CLUSTER_MOVED": _goes_on("files of dead servers are held, and the second look stops while the cluster moves"),
+}
+"""By code. A finding that is not in here pauses: nobody has thought about it."""
+
+
+def pauses(code: str) -> bool:
+    """Whether the clean-up waits while a finding of this code is open."""
+    ruling = CLEAN_UP.get(code)
+    return ruling is None or ruling.pauses

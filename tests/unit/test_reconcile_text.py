@@ -1,0 +1,37 @@
+"""The answer of reconcile for eyes: a paused clean-up is said first, and never left out of a fleet."""
+
+from dataclasses import replace
+
+from pipelines.domain.run_summary import FindingRow, RunSummary, VerdictTotal
+from pipelines.use_cases.reconcile_text import reconcile_result, reconcile_text
+
+NOW = 1_795_224_000_000
+REWOUND = FindingRow(
+    "QUEUE_TABLE_REWOUND:1", "QUEUE_TABLE_REWOUND", "error", "1", "1", None, "Peer 1 is back.", "{}", "Compare.",
+    None, None, NOW, 2, is_new=False,
+)  # fmt: skip
+ONE = RunSummary(
+    "prod-a", "night-3", "DONE", "NIGHTLY", 0, None, NOW, (VerdictTotal("DELETABLE", "REPLICATED", "DELETE", 12, 30),)
+)
+PAUSED = replace(ONE, cluster="prod-b", findings=(REWOUND,))
+
+
+def test_a_paused_clean_up_is_said_before_any_number_of_files() -> None:
+    lines = reconcile_text([PAUSED], {}).splitlines()
+    assert lines[1] == "  Clean-up is paused: QUEUE_TABLE_REWOUND in run night-3, the newest of cluster prod-b."
+    assert next(number for number, line in enumerate(lines) if "files" in line) > 1
+    assert "paused" not in reconcile_text([ONE], {})
+
+
+def test_a_large_fleet_shows_who_is_paused_though_nothing_is_new() -> None:
+    text = reconcile_text([*(replace(ONE, cluster=f"c{number}") for number in range(9)), PAUSED], {})
+    assert text.startswith("prod-b  run night-3")
+    assert "9 of 10 clusters are done without anything to say" in text
+
+
+def test_programs_are_told_too() -> None:
+    refused = replace(ONE, status="REFUSED", reason="order", totals=())
+    told = [one["paused"] for one in reconcile_result([ONE, PAUSED, refused], {}, 0)["clusters"]]  # type: ignore[attr-defined]
+    assert told[0] is None
+    assert [one["key"] for one in told[1]["findings"]] == ["QUEUE_TABLE_REWOUND:1"]
+    assert (told[2]["findings"], "was REFUSED (order)" in told[2]["unknown"]) == ([], True)
