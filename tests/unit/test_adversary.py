@@ -23,7 +23,7 @@ from pipelines.domain.known_servers import Servers
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import DAY_MS
-from pipelines.domain.snapshot import Flags, Peer, Retention, Snapshot, Step, WalDirectory
+from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
 from pipelines.domain.verdict import Verdict, decide_replication
 from pipelines.domain.wal_names import parse_wal_name
 from pipelines.ports import ClusterSettings, FileBatch
@@ -76,7 +76,7 @@ class Recorder:
         return len(list(cells))
 
     def settings(self) -> ClusterSettings:
-        return ClusterSettings("id", "3.0.0", Retention(1, 2, 3), None, None)
+        return ClusterSettings("id", "3.0.0", Retention(1, 2, 3), None, Backup(enabled=False))
 
     def active_master(self, step: str) -> str:
         self.asked.append({"crashing": "proof", "crashing-2": "proof-2"}[step])
