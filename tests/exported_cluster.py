@@ -92,6 +92,7 @@ class Exported:
                 "retention": {name: getattr(snapshot.retention, name) for name in snapshot.retention.__slots__},
                 "log_cleaner_plugins": ",".join(snapshot.log_cleaner_plugins or ()),
                 "backup_enabled": False,
+                "backup_stated": True,
             },
             "crashing-2": {
                 "active_master": second.active_master,
