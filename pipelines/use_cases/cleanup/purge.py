@@ -12,7 +12,6 @@ from pipelines.domain.errors import (
     WalsafeError,
 )
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED
-from pipelines.domain.snapshot import NAME
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
 from pipelines.use_cases.cleanup.holder import LeaseHolder
 from pipelines.use_cases.cleanup.moving import batches, same
@@ -108,7 +107,7 @@ def _decided(
     """The run that a directory of the quarantine belongs to."""
     if request.run_id is not None:
         return decided_run(ports, place, run_id)
-    found = ports.audit.decided(place.cluster, run_id) if NAME.fullmatch(run_id) else None
+    found = ports.audit.decided(place.cluster, run_id)
     if found is None:
         raise RefusedError(
             f"{directory} belongs to no run of {place.cluster} that ended in this lake, so nothing in it is deleted. "
@@ -215,27 +214,19 @@ def _ready(decided: DecidedRun, directory: str, ports: CleanupPorts) -> tuple[li
 def _delete(
     batch: Sequence[Subject], run_id: str, directory: str, place: CleanupPlace, ports: CleanupPorts
 ) -> list[Result]:
-    uris = [f"{directory}/{one.path}" for one in batch]
     results: dict[str, Result] = {}
-    ready: list[tuple[Subject, str]] = []
-    for subject, uri, seen in zip(batch, uris, ports.store.seen(uris), strict=True):
-        if seen is None:
-            results[subject.path] = Result(subject, FileOutcome.ALREADY_GONE)
-        elif not same(subject, seen):
-            results[subject.path] = Result(subject, FileOutcome.CHANGED, why="it changed since the second look")
-        else:
-            ready.append((subject, uri))
-    places: dict[str, str | None] = dict.fromkeys((subject.path for subject, _ in ready), None)
+    ready = _unchanged(batch, directory, ports, results)
+    places: dict[str, str] = {}
     if ports.archive is not None:
-        names = [_archived(subject, run_id, place) for subject, _ in ready]
-        kept = ports.archive.keep([uri for _, uri in ready], names)
-        for (subject, _), (kept_at, problem) in zip(ready, kept, strict=True):
+        uris, names = ([f"{directory}/{one.path}" for one in ready], [_archived(one, run_id, place) for one in ready])
+        for subject, (kept_at, problem) in zip(ready, ports.archive.keep(uris, names), strict=True):
             places[subject.path] = kept_at
             if problem is not None:
                 results[subject.path] = Result(subject, FileOutcome.FAILED, why="it was not archived", error=problem)
-        ready = [(subject, uri) for subject, uri in ready if subject.path not in results]
-    for (subject, _), problem in zip(ready, ports.store.delete([uri for _, uri in ready]), strict=True):
-        where = places[subject.path]
+        # copying takes minutes: what changed meanwhile is not what was kept
+        ready = _unchanged([one for one in ready if one.path not in results], directory, ports, results)
+    for subject, problem in zip(ready, ports.store.delete([f"{directory}/{one.path}" for one in ready]), strict=True):
+        where = places.get(subject.path)
         done = FileOutcome.ARCHIVED if where else FileOutcome.PURGED
         results[subject.path] = (
             Result(subject, done, where)
@@ -243,6 +234,19 @@ def _delete(
             else Result(subject, FileOutcome.FAILED, why="it was not deleted", error=problem)
         )
     return [results[one.path] for one in batch]
+
+
+def _unchanged(
+    subjects: Sequence[Subject], directory: str, ports: CleanupPorts, results: dict[str, Result]
+) -> list[Subject]:
+    """Those that are still the same; the others get their result."""
+    found = ports.store.seen([f"{directory}/{one.path}" for one in subjects])
+    for subject, seen in zip(subjects, found, strict=True):
+        if seen is None:
+            results[subject.path] = Result(subject, FileOutcome.ALREADY_GONE)
+        elif not same(subject, seen):
+            results[subject.path] = Result(subject, FileOutcome.CHANGED, why="it changed since the second look")
+    return [one for one in subjects if one.path not in results]
 
 
 def _archived(subject: Subject, run_id: str, place: CleanupPlace) -> str:
