@@ -15,7 +15,7 @@ class CleanSection(Section):
     """Where cleaned files rest until they are purged, and how the clean-up works."""
 
     quarantine: WalRoot = Field(
-        description="folder on the file system of wal_root, outside of everything that HBase cleans",
+        description="folder on the file system of wal_root, outside of wal_root and hbase.rootdir",
         examples=["hdfs://ns1/walsafe/quarantine"],
     )
     grace: DurationMs = Field(
@@ -23,7 +23,8 @@ class CleanSection(Section):
     )
     archive: ArchiveUri | None = Field(
         default=None,
-        description="purge copies each file here, compares length and checksum, and only then deletes it",
+        description="purge copies each file here, compares length and checksum, and only then deletes it; outside of "
+        "wal_root, hbase.rootdir and the quarantine",
         examples=["hdfs://cold/walsafe/archive"],
     )
     batch: Annotated[int, Field(ge=1, le=100_000)] = Field(

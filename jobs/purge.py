@@ -9,8 +9,10 @@ HELP = "delete quarantined runs for good once their grace is over, or archive th
 NEEDS_SPARK = True
 DESCRIPTION = """\
 Deletes quarantined runs whose grace (clean.grace, default 7 days) is over, after reading the cluster once more: a
-file that any queue needs again stays. With clean.archive each file is copied there and compared first. Without
---execute it is a rehearsal. What is purged cannot be restored.
+file that any queue needs again, or that is not the one that was moved, stays. With clean.archive each file is copied
+there and compared first. Without --execute it is a rehearsal. What is purged cannot be restored.
+
+A run that is refused stops no other: the answer names each. Exit code 5: some were refused; 3: all were.
 
 A full disk cannot wait: --before-grace REASON frees the space at once, with the same check; the reason is written
 into the table cleanups.

@@ -1,12 +1,15 @@
 """purge deletes the very file that was moved, and what is odd beside it stops no other run."""
 
 import os
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject
 from pipelines.ports_cleanup_audit import Attempt
+from pipelines.transforms.clean_plan import purge_plan
 from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
 from tests.small_cluster import D1, H1, H2, archived
 
@@ -62,6 +65,23 @@ def test_a_file_that_is_not_the_one_that_was_moved_is_left_and_the_rest_goes(lab
     assert "somebody replaced it" in back.text
 
 
+def test_what_is_not_known_of_a_file_is_no_proof_that_it_is_the_same(spark: SparkSession) -> None:
+    columns = "path STRING, length LONG, modification_time TIMESTAMP"
+    now = datetime(2026, 11, 21, tzinfo=timezone.utc)
+    names = ("whole", "no length", "no time", "no verdict")
+    looked = spark.createDataFrame(
+        [(name, 1, now, None if name == "no verdict" else "DELETABLE", "PROVEN") for name in names],
+        f"{columns}, verdict STRING, reason STRING",
+    )
+    moved = spark.createDataFrame(
+        [(name, None if name == "no length" else 1, None if name == "no time" else now, "MOVED") for name in names],
+        f"{columns}, outcome STRING",
+    )
+    assert {one["path"]: one["outcome"] for one in purge_plan(looked, moved).collect()} == {
+        "whole": None, "no length": "CHANGED", "no time": "CHANGED", "no verdict": "REFUSED",
+    }  # fmt: skip
+
+
 def test_the_newest_row_says_which_file_was_moved(lab: Lab) -> None:
     """A path may have been moved more than once; what an earlier move took is another file."""
     length, modified = stat(resting(lab, FIRST))
@@ -70,6 +90,7 @@ def test_the_newest_row_says_which_file_was_moved(lab: Lab) -> None:
         assert decided is not None
 
         def moved(lease: int, size: int, outcome: FileOutcome = FileOutcome.MOVED) -> None:
+            lab.clock.instant += 1_000
             attempt = Attempt(decided.run, Action.CLEAN, "by hand", lease)
             ports.audit.record(attempt, 1, [Result(Subject(FIRST, size, modified), outcome)])
 

@@ -180,3 +180,42 @@ def test_a_wish_to_stop_is_heard_between_two_runs() -> None:
     assert answered(done) == {N1: ("STOPPED", 2), N2: ("NOT_BEGUN", 0)}
     assert done.exit_code == 0
     assert "n2: NOT_BEGUN: a person asked for an end" in done.text
+
+
+def test_a_wish_to_stop_is_heard_after_a_run_that_was_refused() -> None:
+    """What was not begun says nothing of what was: all that was looked at was refused."""
+    world = cleaned(N1, N2)
+    world.lake.decided[N1] = replace(world.lake.decided[N1], cluster_id="another")
+    place, ports = world.edges(Process())
+    done = purge(PurgeRequest(None, "full", execute=True), place, replace(ports, stop=lambda: True))
+    assert answered(done) == {N1: ("REFUSED", 0), N2: ("NOT_BEGUN", 0)}
+    assert done.exit_code == 3
+
+
+class SlowArchive:
+    """An archive; while it copies, somebody replaces one file and takes another."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def place(self, name: str) -> str:
+        return f"hdfs://cold/archive/{name}"
+
+    def keep(self, sources: Sequence[str], names: Sequence[str]) -> list[tuple[str, str | None]]:
+        for uri in sources:
+            if uri.endswith(FILES[0]):
+                old = self._world.disk.files[uri]
+                self._world.disk.files[uri] = replace(old, modification_time=old.modification_time + 1)
+            if uri.endswith(FILES[1]):
+                del self._world.disk.files[uri]
+        return [(self.place(name), None) for name in names]
+
+
+def test_what_was_replaced_while_it_was_archived_is_not_deleted() -> None:
+    world = cleaned()
+    place, ports = world.edges(Process())
+    done = purge(PurgeRequest(None, "full", execute=True), place, replace(ports, archive=SlowArchive(world)))
+    (run,) = done.result["runs"]  # type: ignore[misc]
+    assert {one["path"]: one["outcome"] for one in run["left"]} == {FILES[0]: "CHANGED"}
+    assert (run["done_files"], run["left_files"], run["gone_files"]) == (1, 1, 1)
+    assert {path for _, path in world.resting()} == {FILES[0]}

@@ -32,14 +32,7 @@ def delete(
         UnavailableError: the file system, or the lease; what was deleted until then has no outcome.
     """
     batch = Batch()
-    ready: list[Subject] = []
-    for subject, seen in zip(subjects, holder.seen(_uris(subjects, directory)), strict=True):
-        if seen is None:
-            batch.results.append(Result(subject, FileOutcome.ALREADY_GONE, why="it is not in the quarantine"))
-        elif not same(subject, seen):
-            batch.results.append(Result(subject, FileOutcome.CHANGED, why="it changed since the second look"))
-        else:
-            ready.append(subject)
+    ready = _unchanged(subjects, directory, holder, batch)
     places: dict[str, str] = {}
     if ports.archive is not None:
         kept = ports.archive.keep(_uris(ready, directory), [archived(one, run_id, place) for one in ready])
@@ -49,7 +42,8 @@ def delete(
             else:
                 failed = Result(subject, FileOutcome.FAILED, why="it was not archived, so it stays", error=problem)
                 batch.results.append(failed)
-        ready = [subject for subject in ready if subject.path in places]
+        # copying takes minutes: what changed meanwhile is not what was kept
+        ready = _unchanged([subject for subject in ready if subject.path in places], directory, holder, batch)
     if not ready:
         return batch
     errors = ports.store.delete(_uris(ready, directory))
@@ -66,6 +60,19 @@ def delete(
 def archived(subject: Subject, run_id: str, place: CleanupPlace) -> str:
     """Name of a file in the archive."""
     return f"{place.cluster}/{run_id}/{subject.path}"
+
+
+def _unchanged(subjects: Sequence[Subject], directory: str, holder: LeaseHolder, batch: Batch) -> list[Subject]:
+    """Those that are the files that were decided on; the others get their result."""
+    ready: list[Subject] = []
+    for subject, seen in zip(subjects, holder.seen(_uris(subjects, directory)), strict=True):
+        if seen is None:
+            batch.results.append(Result(subject, FileOutcome.ALREADY_GONE, why="it is not in the quarantine"))
+        elif not same(subject, seen):
+            batch.results.append(Result(subject, FileOutcome.CHANGED, why="it changed since the second look"))
+        else:
+            ready.append(subject)
+    return ready
 
 
 def _deleted(subject: Subject, error: str | None, seen: Seen | None, kept_at: str | None) -> Result | None:

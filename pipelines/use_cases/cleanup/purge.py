@@ -12,7 +12,6 @@ from pipelines.domain.errors import (
     WalsafeError,
 )
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED
-from pipelines.domain.snapshot import NAME
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
 from pipelines.use_cases.cleanup.deleting import archived, delete
 from pipelines.use_cases.cleanup.holder import LeaseHolder
@@ -112,7 +111,7 @@ def _decided(
     """The run that a directory of the quarantine belongs to."""
     if request.run_id is not None:
         return decided_run(ports, place, run_id)
-    found = ports.audit.decided(place.cluster, run_id) if NAME.fullmatch(run_id) else None
+    found = ports.audit.decided(place.cluster, run_id)
     if found is None:
         raise RefusedError(
             f"{directory} belongs to no run of {place.cluster} that ended in this lake, so nothing in it is deleted. "
