@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from pipelines.domain.instants import format_instant
 from pipelines.domain.replication_queues import QueueId
+from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import Membership, Peer, Snapshot, Step
 
 CAPTURE_ORDER = (
@@ -84,7 +85,12 @@ def restlessness(snapshot: Snapshot, pass_1: frozenset[QueueId], pass_2: frozens
     return None
 
 
-def stranger(membership: Membership, peers: Sequence[Peer], rows: frozenset[QueueId]) -> str | None:
+def stranger(
+    membership: Membership,
+    peers: Sequence[Peer],
+    rows: frozenset[QueueId],
+    later: frozenset[ServerName] = frozenset(),
+) -> str | None:
     """Why WAL root, HBase and queues cannot be those of one cluster, or None.
 
     Files of one cluster judged by another's queues would all look deletable. Every online server keeps a WAL
@@ -94,6 +100,7 @@ def stranger(membership: Membership, peers: Sequence[Peer], rows: frozenset[Queu
         membership: the first reading.
         peers: all there are.
         rows: the queues of both scans.
+        later: servers of the second reading; the queues may be of one that came in between.
     """
     directories = {directory.server for directory in membership.wal_directories}
     if membership.online and not directories:
@@ -107,9 +114,32 @@ def stranger(membership: Membership, peers: Sequence[Peer], rows: frozenset[Queu
             f"{min(directories)}): wal_root belongs to another cluster than HBase's answers"
         )
     known = membership.online | membership.crashing | directories
-    if peers and rows and known and not any(row.owner in known for row in rows):
+    if peers and rows and known and not any(row.owner in known | later for row in rows):
         return (
             f"no queue (such as {min(map(str, rows))}) belongs to a server that HBase knows ({min(known)} …): "
             "queues are read from another cluster than HBase's answers"
         )
     return None
+
+
+def other_listing(snapshot: Snapshot, listed: frozenset[ServerName], queues: frozenset[QueueId]) -> str | None:
+    """Why the listing is not of the cluster that answered for servers and queues, or None.
+
+    Asked of a snapshot, whoever captured it. A listing without a live WAL, or nobody to compare it with, tells nothing.
+
+    Args:
+        snapshot: both memberships count; with queues in ZooKeeper there need be none.
+        listed: servers with a file below `WALs/`.
+        queues: of both readings.
+    """
+    known = {queue.owner for queue in queues}
+    for membership in (snapshot.membership, snapshot.membership_2):
+        if membership is not None:
+            known |= membership.online | membership.crashing
+            known |= {directory.server for directory in membership.wal_directories}
+    if not listed or not known or listed & known:
+        return None
+    return (
+        f"the listing has files below WALs/{min(listed)}, and of no server that HBase or a queue names (such as "
+        f"{min(known)}): the files are those of another cluster. Capture again, everything from one cluster"
+    )

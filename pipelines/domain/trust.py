@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from pipelines.domain.capture_order import CAPTURE_ORDER, order_fault
+from pipelines.domain.capture_order import CAPTURE_ORDER, order_fault, stranger
 from pipelines.domain.neighbours.extras import KNOWN_EXTRAS, named_extras
 from pipelines.domain.replication_queues import QueueCell
 from pipelines.domain.settings import Release
-from pipelines.domain.snapshot import Flags, Snapshot
+from pipelines.domain.snapshot import Flags, Peer, Snapshot
 from pipelines.domain.syncup.facts import EXTRA as SYNC_UP
 
 
@@ -18,7 +18,12 @@ def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release:
         passes: parsed cells of queues-1 and queues-2.
         release: opt-ins of the configuration.
     """
-    return distrust_reading(snapshot) or _flags(snapshot) or _rows(snapshot, passes, release)
+    return (
+        distrust_reading(snapshot)
+        or _flags(snapshot)
+        or _rows(snapshot, passes, release)
+        or _strangers(snapshot, passes)
+    )
 
 
 def unknown_extra(snapshot: Snapshot) -> str | None:
@@ -34,6 +39,25 @@ def unknown_extra(snapshot: Snapshot) -> str | None:
         f"extra {unknown[0]!r} is not known to this walsafe; use the version that the capture was made for"
         if unknown
         else None
+    )
+
+
+def ambiguous_peer(peers: Sequence[Peer]) -> str | None:
+    """A peer whose queues would be read as another's, or None.
+
+    A queue is called `<peer>-<server>`. `ReplicationPeerManager.preAddPeer` refuses an id with a `-`; HBase 1.x and 2.x
+    do the same where they add a peer.
+
+    Args:
+        peers: all there are.
+    """
+    ids = sorted(peer.peer_id for peer in peers if "-" in peer.peer_id)
+    if not ids:
+        return None
+    return (
+        f"peer id {ids[0]!r} has a '-', which HBase forbids: queues are called <peer>-<server>, so those of this peer "
+        f"would count as queues of peer {ids[0].partition('-')[0]!r}. Whoever wrote the peers must write their ids as "
+        "list_peers shows them"
     )
 
 
@@ -80,7 +104,12 @@ def migrating(snapshot: Snapshot) -> str | None:
 
 def distrust_reading(snapshot: Snapshot) -> str | None:
     """What `distrust` says of a snapshot of the table before it looks at flags and rows."""
-    return unknown_extra(snapshot) or wrong_order(snapshot, CAPTURE_ORDER) or _master(snapshot)
+    return (
+        unknown_extra(snapshot)
+        or wrong_order(snapshot, CAPTURE_ORDER)
+        or ambiguous_peer(snapshot.peers)
+        or _master(snapshot)
+    )
 
 
 def _migration(flags: Flags) -> str | None:
@@ -118,3 +147,13 @@ def _rows(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Re
             "were removed, say so with release.orphan_queues: true"
         )
     return None
+
+
+def _strangers(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]]) -> str | None:
+    if snapshot.membership is None:
+        return None
+    rows = frozenset(cell.queue for cells in passes for cell in cells)
+    second = snapshot.membership_2
+    later = second.online | second.crashing if second else frozenset()
+    strange = stranger(snapshot.membership, snapshot.peers, rows, later)
+    return None if strange is None else f"{strange}. Capture again, everything from one cluster"

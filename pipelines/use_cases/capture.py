@@ -22,16 +22,19 @@ from pipelines.domain.snapshot import (
     Step,
     WalDirectory,
 )
+from pipelines.domain.trust import ambiguous_peer
 from pipelines.ports import (
     CaptureSource,
     Clock,
     ClusterSettings,
     FileSource,
+    PeerSource,
     QueueSource,
     SnapshotSink,
     StateSource,
     WalDirectorySource,
 )
+from pipelines.ports_syncup import OfflineState
 from pipelines.use_cases.capture_neighbours import Neighbours, read_neighbours, with_neighbours
 from pipelines.use_cases.capture_secrets import without_secrets
 
@@ -282,7 +285,8 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
 def _fault(readings: Readings) -> str | None:
     """Why these answers make no snapshot, or None."""
     membership = Membership(None, readings.online, readings.crashing, readings.directories)
-    strange = stranger(membership, readings.peers, readable_queues(readings.queues_1 | readings.queues_2))
+    rows = readable_queues(readings.queues_1 | readings.queues_2)
+    strange = stranger(membership, readings.peers, rows, readings.online_2 | readings.crashing_2)
     if strange is not None:
         return f"{strange}. Check wal_root, capture.hbase.site and where queues are read"
     if readings.master != readings.master_2:
@@ -293,8 +297,21 @@ def _fault(readings: Readings) -> str | None:
 
 
 def _peers(state: StateSource, settings: ClusterSettings) -> tuple[tuple[Peer, ...], Flags, Neighbours]:
-    peers = state.peers()
+    peers = known_peers(state)
     return peers, state.flags("peers"), read_neighbours(state, settings, peers)
+
+
+def known_peers(state: PeerSource | OfflineState) -> tuple[Peer, ...]:
+    """All peers.
+
+    Raises:
+        RefusedError: the queues of one would be read as another's.
+    """
+    peers = state.peers()
+    ambiguous = ambiguous_peer(peers)
+    if ambiguous is not None:
+        raise RefusedError(ambiguous)
+    return peers
 
 
 def _snapshot(

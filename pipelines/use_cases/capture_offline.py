@@ -17,7 +17,7 @@ from pipelines.domain.syncup.offline_table import unflushed
 from pipelines.domain.wal_names import is_replication_table_group, parse_wal_name
 from pipelines.ports import Clock, ClusterSettings, FileBatch, FileSource, QueueSource, SnapshotSink, WalDirectorySource
 from pipelines.ports_syncup import OfflineState, QueueTableFiles
-from pipelines.use_cases.capture import Captured, Patience, Subject, Timeline, patiently
+from pipelines.use_cases.capture import Captured, Patience, Subject, Timeline, known_peers, patiently
 from pipelines.use_cases.capture_secrets import without_secrets
 
 
@@ -55,7 +55,7 @@ def capture_offline(
     directories = timeline.take("wal_directories", sources.directories, sources.directories.wal_directories)
     timeline.take("online", state, lambda: _refuse_running(state, patience))
     timeline.take("crashing", state, lambda: None)
-    peers, zk_queue_data = timeline.take("peers", state, lambda: (state.peers(), state.zk_queue_data()))
+    peers, zk_queue_data = timeline.take("peers", state, lambda: (known_peers(state), state.zk_queue_data()))
     cells = [
         timeline.take(step, sources.queues, partial(_cells, sources.queues, sink, step))
         for step in ("queues-1", "queues-2")

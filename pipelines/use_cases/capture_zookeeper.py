@@ -27,7 +27,7 @@ from pipelines.ports import (
     WalDirectorySource,
     ZnodeSource,
 )
-from pipelines.use_cases.capture import Captured, Patience, Sources, Subject, Timeline, capture, patiently
+from pipelines.use_cases.capture import Captured, Patience, Sources, Subject, Timeline, capture, known_peers, patiently
 from pipelines.use_cases.capture_neighbours import Neighbours, read_neighbours, with_neighbours
 from pipelines.use_cases.capture_offline import OfflineSources, capture_offline
 from pipelines.use_cases.capture_secrets import without_secrets
@@ -152,7 +152,7 @@ def _one_cluster(
 
 
 def _peers(state: PeerSource, settings: ClusterSettings) -> tuple[tuple[Peer, ...], Neighbours]:
-    peers = state.peers()
+    peers = known_peers(state)
     return peers, read_neighbours(state, settings, peers)
 
 

@@ -12,8 +12,10 @@ from dataclasses import replace
 
 from pipelines.domain.errors import EXIT_REFUSED, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED, RunSummary
+from pipelines.domain.server_names import ServerName
 from pipelines.domain.snapshot import NAME
-from pipelines.ports_reconcile import Attempt, Recorded
+from pipelines.ports_reconcile import Attempt, OpenedSnapshot, Recorded
+from pipelines.transforms.listed_servers import listed_servers
 from pipelines.use_cases.outcome import Outcome
 from pipelines.use_cases.reconcile_cases import Case, cases
 from pipelines.use_cases.reconcile_night import UNKNOWN_ERROR, Night, summaries_of, work
@@ -43,7 +45,8 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     with ThreadPoolExecutor(1) as beside:
         ensured = beside.submit(ports.tables.ensure)
         opened = ports.reader.open(uris)
-        all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms())
+        listed = _listed_servers(opened, ports)
+        all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms(), listed)
     try:
         ensured.result()
         summaries = _run(request, ports, all_cases)
@@ -57,6 +60,12 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     pages = ports.reporter.publish(summaries)
     code = exit_code([one.exit_code for one in summaries])
     return Outcome(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
+
+
+def _listed_servers(opened: Sequence[OpenedSnapshot], ports: ReconcilePorts) -> dict[str, frozenset[ServerName]]:
+    """The servers whose live WALs each snapshot lists, where its listing is what was captured."""
+    whole = [one for one in opened if one.fault is None and one.listing_readable]
+    return listed_servers(ports.reader.files(whole)) if whole else {}
 
 
 def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[Case]) -> list[RunSummary]:

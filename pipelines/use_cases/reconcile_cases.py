@@ -1,22 +1,26 @@
 """One cluster of a reconcile run, from its opened snapshot to the view that is decided on."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
+from pipelines.domain.capture_order import other_listing
 from pipelines.domain.cluster_view import ClusterView, cluster_view, zookeeper_view
 from pipelines.domain.decision_table import DecisionTable, decision_table
 from pipelines.domain.errors import RefusedError, UsageError
 from pipelines.domain.instants import format_instant
 from pipelines.domain.neighbours.backup import backup_of
+from pipelines.domain.replication_queues import QueueId
 from pipelines.domain.run_summary import RunKey
+from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import Settings
 from pipelines.domain.snapshot import QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.domain.totals import BucketTotal
 from pipelines.domain.trust import distrust
 from pipelines.domain.verdict import Reason, Verdict
 from pipelines.domain.zookeeper.name_table import name_table
+from pipelines.domain.zookeeper.queued import queue_key
 from pipelines.domain.zookeeper.trust import distrust_zookeeper
 from pipelines.ports_reconcile import OpenedSnapshot
 
@@ -73,7 +77,13 @@ class Case:
         return replace(self, refused=reason, view=view)
 
 
-def cases(opened: Sequence[OpenedSnapshot], run_id: str | None, settings: Settings, now: int) -> list[Case]:
+def cases(
+    opened: Sequence[OpenedSnapshot],
+    run_id: str | None,
+    settings: Settings,
+    now: int,
+    listed: Mapping[str, frozenset[ServerName]] | None = None,
+) -> list[Case]:
     """Decide for each snapshot whether it can be believed, and build its view and decision table.
 
     Args:
@@ -81,6 +91,7 @@ def cases(opened: Sequence[OpenedSnapshot], run_id: str | None, settings: Settin
         run_id: of the command line; None = the default of each snapshot.
         settings: of the configuration.
         now: the wall clock, ms since the epoch: it decides about `not_after` alone.
+        listed: the servers whose live WALs are listed, by cluster; None = the caller captured the snapshots itself.
 
     Raises:
         UsageError: two snapshots of one cluster.
@@ -92,13 +103,20 @@ def cases(opened: Sequence[OpenedSnapshot], run_id: str | None, settings: Settin
     bucket = 0
     found: list[Case] = []
     for one in opened:
-        case = _case(one, run_id, settings, now, bucket)
+        case = _case(one, run_id, settings, now, bucket, (listed or {}).get(one.cluster, frozenset()))
         bucket = case.table.next_bucket if case.table else bucket
         found.append(case)
     return found
 
 
-def _case(opened: OpenedSnapshot, run_id: str | None, settings: Settings, now: int, bucket: int) -> Case:
+def _case(
+    opened: OpenedSnapshot,
+    run_id: str | None,
+    settings: Settings,
+    now: int,
+    bucket: int,
+    listed: frozenset[ServerName],
+) -> Case:
     if opened.snapshot is None or opened.snapshot.step("files") is None:
         reason = opened.fault or "snapshot.json has no step 'files'; capture again"
         name = re.sub(r"[^A-Za-z0-9._-]", "_", opened.cluster)[:64].lstrip("._-") or "unknown"
@@ -116,6 +134,7 @@ def _case(opened: OpenedSnapshot, run_id: str | None, settings: Settings, now: i
             else None
         )
         or _distrust(opened, settings)
+        or other_listing(snapshot, listed, _queues(opened))
     )
     view = _view(opened, settings, refused)
     not_after = started + settings.valid_for_ms
@@ -134,6 +153,11 @@ def _distrust(opened: OpenedSnapshot, settings: Settings) -> str | None:
     if opened.known.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
         return distrust_zookeeper(opened.known, opened.trees, settings.release)
     return distrust(opened.known, opened.passes, settings.release)
+
+
+def _queues(opened: OpenedSnapshot) -> frozenset[QueueId]:
+    rows = {cell.queue for cells in opened.passes for cell in cells}
+    return frozenset(rows | {queue_key(queue) for tree in opened.trees for queue in tree.queues})
 
 
 def _view(opened: OpenedSnapshot, settings: Settings, refused: str | None) -> ClusterView:

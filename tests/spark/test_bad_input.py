@@ -14,8 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.config import parse_config
+from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import HOUR_MS
-from pipelines.domain.snapshot import Flags
+from pipelines.domain.snapshot import Flags, Peer, WalDirectory
 from pipelines.domain.verdict import ArchivedFile
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.oddities import MALFORMED_CELLS
@@ -97,6 +98,35 @@ def without_step(name: str) -> Callable[[dict[str, Any]], object]:
 def no_queue_table(made: GeneratedCapture) -> GeneratedCapture:
     flags = Flags(queue_table_exists=False, add_peer_running=False, migration_pending=False, zk_queue_data=False)
     return with_snapshot(replace(made, pass_1=(), pass_2=()), flags=flags, flags_2=flags)
+
+
+ELSE = ServerName.parse("else.example.org,16020,1789000000000")
+
+
+def peer_with_a_hyphen(made: GeneratedCapture) -> GeneratedCapture:
+    """All that peer 1-x needs is in rows of 1-x, which read as those of peer 1 on a host called x-h1."""
+    renamed = (replace(cell, row=cell.row.replace(b"2-", b"1-x-", 1)) for cell in made.pass_1 if cell.row[:2] == b"2-")
+    rows = (*(cell for cell in made.pass_1 if cell.row[:2] != b"2-"), *renamed)
+    made = replace(made, pass_1=rows, pass_2=rows)
+    return with_snapshot(made, peers=(Peer("1", "ENABLED"), Peer("1-x", "ENABLED")))
+
+
+def with_directories(made: GeneratedCapture, *servers: ServerName) -> GeneratedCapture:
+    first = made.snapshot.membership
+    assert first is not None
+    directories = tuple(WalDirectory(server, 1, NOW) for server in servers)
+    return with_snapshot(made, membership=replace(first, wal_directories=directories))
+
+
+def queues_of_another(made: GeneratedCapture) -> GeneratedCapture:
+    rows = tuple(replace(cell, row=f"{peer}-{ELSE}".encode()) for peer, cell in zip("12", made.pass_1, strict=False))
+    return replace(made, pass_1=rows, pass_2=rows)
+
+
+def listing_of_another(made: GeneratedCapture) -> GeneratedCapture:
+    """Servers, directories and queues agree, and the files are another cluster's."""
+    archived_ = tuple(file for file in made.files if file.path.startswith("oldWALs/"))
+    return replace(made, files=(*archived_, ArchivedFile(f"WALs/{ELSE}/{wal(ELSE, 600)}", 0, timestamp(600))))
 
 
 def cut_json(directory: Path) -> None:
@@ -213,6 +243,19 @@ BROKEN: Mapping[str, Broken] = {
     "no-queue-table": Broken("hbase:replication does not exist although peers do", no_queue_table),
     "rows-without-peers": Broken("5 queue rows but no peer", lambda made: with_snapshot(made, peers=())),
     "peers-without-rows": Broken("no row of any of these peers", lambda made: replace(made, pass_1=(), pass_2=())),
+    # files and queues of two clusters, as another program may put them into one snapshot
+    "hyphen": Broken("peer id '1-x' has a '-', which HBase forbids.*count as queues of peer '1'", peer_with_a_hyphen),
+    "no-directories": Broken("no server has a directory below WALs/, although h1.example.org", with_directories),
+    "other-directories": Broken(
+        "no online server .* has a directory below WALs/ .*there is else.example.org",
+        lambda made: with_directories(made, ELSE),
+    ),
+    "other-queues": Broken(
+        "no queue .* belongs to a server that HBase knows .*another cluster than HBase's answers", queues_of_another
+    ),
+    "other-listing": Broken(
+        "the listing has files below WALs/else.example.org.*the files are those of another cluster", listing_of_another
+    ),
     # the listing
     "empty-listing": Broken("the listing is empty", lambda made: replace(made, files=()), listed=False),
     "duplicate-path": extra_files("paths_are_unique: .*found duplicate_paths=1", archived(H1, 1, 1)),

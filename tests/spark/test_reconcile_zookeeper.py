@@ -8,8 +8,9 @@ from pyspark.sql import SparkSession
 
 from jobs.generated_snapshot import write_snapshot
 from pipelines.domain.server_names import ServerName
+from pipelines.domain.snapshot import Peer
 from pipelines.domain.verdict import ArchivedFile
-from tests.small_cluster import D1, H1, H2, Desk, group, small, timestamp, wal, with_files
+from tests.small_cluster import D1, H1, H2, Desk, group, small, timestamp, wal, with_files, with_snapshot
 from tests.small_zookeeper import zookeeper_directory
 from tests.strategies.zookeeper import Queues
 
@@ -22,6 +23,9 @@ QUEUES: Queues = {
     (str(H2), "2"): {wal(H2, 2): b"bad", wal(H2, 600): b""},
     (str(H2), "9"): {wal(H1, 1): b""},
 }
+
+
+OTHER: Queues = {("else.example.org,16020,1789000000000", "1"): {"x.1": b""}}
 
 
 def directory(root: Path, cluster: str, first: Queues, second: Queues, after: int = 7) -> Path:
@@ -40,6 +44,10 @@ def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     directory(fleet, "rests", QUEUES, QUEUES)
     directory(fleet, "moves", QUEUES, QUEUES, after=8)
     directory(fleet, "wrong", {(str(H1), "9"): {}}, {})
+    directory(fleet, "other-files", OTHER, OTHER)
+    hyphen = {(owner, queue.replace("2", "1-x", 1)): wals for (owner, queue), wals in QUEUES.items()}
+    two = (Peer("1", "ENABLED"), Peer("1-x", "ENABLED"))
+    zookeeper_directory(fleet / "hyphen", with_snapshot(small("hyphen"), peers=two), hyphen, hyphen)
     write_snapshot(small("table"), fleet / "table")
     assert desk.reconcile(fleet=fleet).exit_code == 5
     return desk
@@ -66,6 +74,21 @@ def test_what_is_in_no_queue_may_go(desk: Desk) -> None:
     (run,) = [row for row in desk.run_rows("rests") if row["status"] == "DONE"]
     lines = desk.lines("rests", run["run_id"])
     assert sorted(line.rpartition("/")[2] for line in lines) == sorted(n for n, one in found.items() if one == free)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "words"),
+    [
+        ("other-files", "the listing has files below WALs/h1.example.org"),
+        ("hyphen", "peer id '1-x' has a '-', which HBase forbids"),
+    ],
+)
+def test_a_snapshot_of_two_clusters_or_of_an_impossible_peer_is_refused(desk: Desk, cluster: str, words: str) -> None:
+    """The snapshot says nothing of servers, as another program's need not."""
+    assert {one[:2] for one in verdicts(desk, cluster).values()} == {("HELD", "SNAPSHOT_UNTRUSTED")}
+    (run,) = [row for row in desk.run_rows(cluster) if row["status"] == "REFUSED"]
+    assert words in run["reason"]
+    assert desk.list_files(cluster) == {}
 
 
 def test_holders_have_the_files_own_name_and_position(desk: Desk) -> None:

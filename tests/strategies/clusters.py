@@ -83,6 +83,8 @@ def memberships(draw: st.DrawFn, servers: Sequence[ServerName]) -> tuple[Members
             entries = draw(st.sampled_from((0, 0, 3)))
             age = draw(st.sampled_from((0, DAY_MS - 1, DAY_MS, DAY_MS + 1, 9 * DAY_MS)))
             directories.append(WalDirectory(server, entries, NOW - age))
+    if online and not any(one.server in online for one in directories) and draw(st.integers(0, 15)) < 15:
+        directories.append(WalDirectory(min(online), 1, NOW))  # else it looks like two clusters
     first = Membership(MASTER, frozenset(online), frozenset(crashing), tuple(directories))
     for server in servers:
         if draw(st.integers(0, 31)) == 31:

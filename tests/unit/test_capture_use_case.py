@@ -409,6 +409,14 @@ def test_an_image_of_the_file_system_goes_with_an_export() -> None:
         World(stamps={**BY_EDGE9, "files": later}).capture()
 
 
+def test_a_peer_whose_queues_would_be_read_as_another_s_is_refused() -> None:
+    world = World(peer=Peer("1-x", "ENABLED"))
+    with pytest.raises(RefusedError, match="peer id '1-x' has a '-', which HBase forbids"):
+        world.capture()
+    assert world.finished is None
+    assert "queues-1" not in world.asked
+
+
 def test_secrets_of_peers_do_not_reach_the_snapshot() -> None:
     world = World()
     world.capture()

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.domain.capture_clocks import FILE_SYSTEM, Stamp
 from pipelines.domain.cluster_view import ClusterView, cluster_view, zookeeper_view
-from pipelines.domain.errors import WalsafeError
+from pipelines.domain.errors import RefusedError, WalsafeError
 from pipelines.domain.replication_queues import Cell, parse_queue_cells
 from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import Settings
@@ -210,6 +210,7 @@ class ZooKeeper:
 
     queues: Mapping[tuple[str, str], Mapping[str, bytes]]
     alive: frozenset[ServerName]
+    peer: Peer = field(default_factory=lambda: Peer("1", "ENABLED"))
 
     def stamp(self, _step: str) -> None:
         """Read now."""
@@ -228,7 +229,7 @@ class ZooKeeper:
         return ClusterSettings(None, "2.6.4", kept.retention, kept.log_cleaner_plugins, kept.backup)
 
     def peers(self) -> tuple[Peer, ...]:
-        return (Peer("1", "ENABLED"),)
+        return (self.peer,)
 
     def backups(self) -> None:
         """There are none."""
@@ -266,6 +267,12 @@ def captured_beside(zookeeper: ZooKeeper, listing: Image | LsFiles) -> set[str]:
 
 OWN = {(str(H1), "1"): {wal(H1, 4): b""}}
 OTHER = {("else.example.org,16020,1789000000000", "1"): {"x.1": b""}}
+
+
+def test_a_peer_with_a_hyphen_beside_zookeeper_is_refused(tmp_path: Path) -> None:
+    zookeeper = ZooKeeper(OWN, frozenset({H1}), Peer("1-x", "ENABLED"))
+    with pytest.raises(RefusedError, match="peer id '1-x' has a '-', which HBase forbids"):
+        captured_beside(zookeeper, own_listing(tmp_path, text_of(Exported(MADE).parts["files"])))
 
 
 @pytest.mark.parametrize("alive", [frozenset({H1, H2}), frozenset[ServerName]()], ids=["running", "stopped"])

@@ -12,8 +12,9 @@ from pipelines.domain.cluster_view import ClusterView, zookeeper_view
 from pipelines.domain.decision_table import DecisionTable
 from pipelines.domain.errors import MalformedError
 from pipelines.domain.holdings import pinned, queue_offsets
+from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import DAY_MS, Release, Settings
-from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, Step
+from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, Step, WalDirectory
 from pipelines.domain.totals import BucketTotal
 from pipelines.domain.verdict import ArchivedFile, Decision, Reason, Verdict, decide
 from pipelines.domain.zookeeper.name_table import name_table
@@ -266,6 +267,15 @@ def test_the_example_is_trusted() -> None:
         ({"flags": SAFE_FLAGS}, "hbase:replication exists"),
         ({"flags": Flags(False, False, True, True)}, "migration"),
         ({"hbase_version": "3.0.0"}, "HBase 3.0.0"),
+        ({"peers": (Peer("2-x", "ENABLED"),)}, "peer id '2-x' has a '-', which HBase forbids"),
+        (
+            {"membership": Membership(None, frozenset({ServerName("else", 1, 1)}), frozenset())},
+            "belongs to a server that is online or has a directory below WALs/ (else,1,1",
+        ),
+        (
+            {"membership": Membership(None, frozenset(), frozenset(), (WalDirectory(ServerName("else", 1, 1), 1, 1),))},
+            "belongs to a server that is online or has a directory below WALs/ (else,1,1",
+        ),
         (
             {"hbase_version": None, "peers": (Peer("2", "ENABLED", sync_replication_state="NONE"),)},
             "peer '2' has a state of synchronous replication: HBase 3 has taken it over",

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from pipelines.domain.capture_order import ZOOKEEPER_CAPTURE_ORDER
+from pipelines.domain.server_names import ServerName
 from pipelines.domain.settings import Release
 from pipelines.domain.snapshot import Snapshot
-from pipelines.domain.trust import unknown_extra, wrong_order
+from pipelines.domain.trust import ambiguous_peer, unknown_extra, wrong_order
 from pipelines.domain.zookeeper.tree import ReplicationTree
 
 _FIRST_WITH_TABLE = 3
@@ -22,9 +23,11 @@ def distrust_zookeeper(snapshot: Snapshot, trees: Sequence[ReplicationTree], rel
     return (
         unknown_extra(snapshot)
         or wrong_order(snapshot, ZOOKEEPER_CAPTURE_ORDER)
+        or ambiguous_peer(snapshot.peers)
         or other_storage(snapshot)
         or _changed_master(snapshot)
         or _queues(snapshot, trees, release)
+        or _strangers(snapshot, trees)
     )
 
 
@@ -78,3 +81,22 @@ def _queues(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Relea
             "were removed, say so with release.orphan_queues: true"
         )
     return None
+
+
+def _strangers(snapshot: Snapshot, trees: Sequence[ReplicationTree]) -> str | None:
+    """Servers that are online, and queues, of two clusters; the directories below `WALs/` where the snapshot has them.
+
+    Every region server has a queue for every peer. A snapshot need not say who is online; `other_listing` asks the
+    listing then.
+    """
+    known = set[ServerName]()
+    for membership in (snapshot.membership, snapshot.membership_2):
+        if membership is not None:
+            known |= membership.online | {directory.server for directory in membership.wal_directories}
+    owners = {queue.owner for tree in trees for queue in tree.queues}
+    if not snapshot.peers or not owners or not known or owners & known:
+        return None
+    return (
+        f"no queue (such as that of {min(owners)}) belongs to a server that is online or has a directory below WALs/ "
+        f"({min(known)} …): queues are read from another cluster. Capture again, everything from one cluster"
+    )

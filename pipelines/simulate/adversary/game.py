@@ -187,8 +187,9 @@ class Game:
 
     def seen(self, state: State) -> Seen:
         """What was read; what a mutant does not read is what it would fall back to."""
-        directories = self._one(state, "wal_directories", 0)
         servers = self._one(state, "online", capture.ServerLook())
+        # an online server has a directory; without any the snapshot would look like one of two clusters
+        directories = self._one(state, "wal_directories", servers.online)
         crashing = self._one(state, "crashing", capture.CrashLook())
         flags = self._one(state, "flags", capture.Flags(False, False, False))
         queues = {name: self._pass(state, name) for name in QUEUES}
