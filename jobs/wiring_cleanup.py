@@ -21,6 +21,7 @@ from pipelines.hadoop_jvm import HadoopJvm
 from pipelines.sinks.archive import HadoopArchive
 from pipelines.sinks.cleanup_audit import LakeAudit
 from pipelines.sinks.hadoop_wal_store import HadoopWalStore
+from pipelines.sinks.observer_reads import refuse_observer_reads
 from pipelines.sinks.scratch import SECOND_LOOKS_FOLDER, ScratchDirectory
 from pipelines.sinks.snapshot_target import snapshot_target
 from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
@@ -45,7 +46,8 @@ def cleanup(
         lists: folder of the delete-safe lists, where the job reads one.
 
     Raises:
-        UsageError: the configuration is not that cluster's, or lacks what a clean-up needs.
+        UsageError: the configuration is not that cluster's, or lacks what a clean-up needs, or reads of the cluster's
+            files or of the lake may be answered by an observer name node.
     """
     config = load_config(config_file, context)
     section, wal_root, quarantine = checked(config, config_file, cluster)
@@ -63,6 +65,7 @@ def cleanup(
     )
     spark = context.spark
     hadoop = HadoopJvm.of(spark)
+    refuse_observer_reads(hadoop, hadoop.conf, lake, "--lake", "Spark property spark.hadoop.{0}")
     with ExitStack() as stack:
         store = _store(hadoop, section, wal_root, quarantine, cluster)
         stack.callback(store.close)

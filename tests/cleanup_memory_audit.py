@@ -8,7 +8,6 @@ from pipelines.domain.run_summary import RunKey
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending, Intent
 from tests.cleanup_memory import Disk, Process
 
-
 _LEFT_THE_QUARANTINE = (FileOutcome.RESTORED, FileOutcome.PURGED, FileOutcome.ARCHIVED)
 
 

@@ -139,7 +139,7 @@ LAGS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 1000)
 
 @pytest.mark.parametrize("kind", JOBS)
 @pytest.mark.parametrize("back", [False, True], ids=["catching up", "two observers in turn"])
-def test_a_client_that_reads_behind_concludes_nothing_wrong(kind: str, back: bool) -> None:  # noqa: FBT001
+def test_a_client_that_reads_behind_concludes_nothing_wrong(kind: str, back: bool) -> None:
     """Whatever the lag, and whenever it begins: what a job writes down is true, and the next one ends its work."""
     undisturbed = world_before(kind)
     JOBS[kind](undisturbed, Process())

@@ -40,15 +40,15 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "Report", *, execute
     ]
     if tally.gone_files:
         lines.append(
-            f"{tally.gone_files:,} are gone already: not below oldWALs any more. Who removed them is not known; HBase's "
-            "own cleaner does."
+            f"{tally.gone_files:,} are gone already: not below oldWALs any more. Who removed them is not known; "
+            "HBase's own cleaner does."
             if executed
             else f"{tally.gone_files:,} are not in the listing of the second look, so there would be nothing to move."
         )
     if report.unsettled:
         lines.append(
-            f"{report.unsettled:,} that an earlier job began have no outcome yet; --resume looks them up first, and the "
-            "numbers here may change."
+            f"{report.unsettled:,} that an earlier job began have no outcome yet; --resume looks them up first, and "
+            "the numbers here may change."
         )
     if report.settled:
         lines.append(f"{report.settled:,} that an earlier job began and did not end were looked up and written down.")
