@@ -21,6 +21,7 @@ from pipelines.hadoop_jvm import HadoopJvm
 from pipelines.sinks.archive import HadoopArchive
 from pipelines.sinks.cleanup_audit import LakeAudit
 from pipelines.sinks.hadoop_wal_store import HadoopWalStore
+from pipelines.sinks.observer_reads import refuse_observer_reads
 from pipelines.sinks.scratch import SECOND_LOOKS_FOLDER, ScratchDirectory
 from pipelines.sinks.snapshot_target import snapshot_target
 from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
@@ -56,7 +57,8 @@ def cleanup(
         out_of_quarantine: the job only takes files out of the quarantine, which it may wherever that lies.
 
     Raises:
-        UsageError: the configuration is not that cluster's, or lacks what a clean-up needs.
+        UsageError: the configuration is not that cluster's, or lacks what a clean-up needs, or reads of the cluster's
+            files or of the lake may be answered by an observer name node.
     """
     config = config or load_config(config_file, context)
     section, wal_root, quarantine = checked(config, config_file, cluster)
@@ -77,6 +79,7 @@ def cleanup(
     hadoop = HadoopJvm.of(spark)
     if not out_of_quarantine:
         check_hbase_root(quarantine.quarantine, quarantine.archive, _root(hadoop, section, wal_root, config_file))
+    refuse_observer_reads(hadoop, hadoop.conf, lake, "--lake", "Spark property spark.hadoop.{0}")
     with ExitStack() as stack:
         store = _store(hadoop, section, wal_root, quarantine, cluster)
         stack.callback(store.close)

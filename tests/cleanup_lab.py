@@ -86,6 +86,18 @@ class Lab:
         self.made = made
         write_answers(made, self.live)
 
+    def pass_on(self, ms: int) -> None:
+        """Time goes by."""
+        self.clock.instant += ms
+
+    def after(self, ms: int, job: Callable[[], Outcome]) -> Outcome:
+        """What a job says at a later time, which does not come for the other jobs."""
+        self.pass_on(ms)
+        try:
+            return job()
+        finally:
+            self.pass_on(-ms)
+
     def night(self, run_id: str = RUN) -> Outcome:
         """Capture and reconcile."""
         context = JobContext("test", self.clock, self.spark)
@@ -126,6 +138,11 @@ class Lab:
             return purge(PurgeRequest(None, before_grace, execute=execute), place, ports)
 
     # what is where
+
+    def tree(self) -> dict[str, bytes | None]:
+        """All files and directories of the cluster, its quarantine, lists and lake; None = a directory."""
+        found = (file for file in self.root.rglob("*") if file != self.config)
+        return {str(file.relative_to(self.root)): file.read_bytes() if file.is_file() else None for file in found}
 
     def home(self) -> set[str]:
         """Files below oldWALs."""

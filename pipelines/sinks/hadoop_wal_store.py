@@ -18,6 +18,7 @@ from pipelines.sinks.hadoop_small_files import HadoopSmallFiles
 from pipelines.sinks.java_file_calls import hadoop_calls, local_calls
 from pipelines.sinks.java_file_loop import JavaFileLoop
 from pipelines.sinks.java_handles import JavaHandles
+from pipelines.sinks.observer_reads import refuse_observer_reads
 from pipelines.sinks.wal_guard import WalGuard
 from pipelines.sinks.wal_walk import Listed, directories_without_files, walk_files
 
@@ -37,7 +38,7 @@ class HadoopWalStore:
         threads: calls to the file system at the same time.
 
     Raises:
-        UsageError: no file system for that URI, or `within` is not on it.
+        UsageError: no file system for that URI, `within` is not on it, or reads may be answered by an observer.
         UnavailableError: it cannot be reached.
     """
 
@@ -56,6 +57,10 @@ class HadoopWalStore:
             conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)
             for name, value in (properties or {}).items():
                 conf.set(name, value)
+        refuse_observer_reads(
+            hadoop, conf, root, "wal_root", "key {0} of capture.files.properties, or Spark property spark.hadoop.{0}"
+        )
+        with java_errors(root):
             uri = hadoop.path(root).toUri()
             self._files = fs.FileSystem.newInstance(uri, conf)
             self._files.setWriteChecksum(False)  # no files beside ours on the local disk; HDFS has its own checksums

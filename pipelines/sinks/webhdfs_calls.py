@@ -44,6 +44,8 @@ class WebHdfsError(Exception):
 class WebHdfsCalls:
     """Requests about absolute paths; each raises WebHdfsError.
 
+    Changes go to whichever name node takes them. Once one has, reads go to that one alone.
+
     Args:
         urls: `http://host:port` of every name node.
         user: `user.name`; None = the user of this process.
@@ -56,17 +58,19 @@ class WebHdfsCalls:
         for scheme in ("http://", "https://"):
             session.mount(scheme, HTTPAdapter(pool_connections=2 * len(urls), pool_maxsize=threads))
         self._session = session
-        self._client = _Client(";".join(urls), user=user, timeout=timeout_ms / 1000, session=session)
+        self._user, self._timeout = user, timeout_ms / 1000
+        self._client = self._made(";".join(urls))
+        self._reader = self._client
         self._threads = threads
 
     def status(self, path: str) -> Listed:
         """What is there."""
-        return self._ask(self._client.file_status, path, lambda answer: _listed(answer["FileStatus"]))
+        return self._ask(self._reader.file_status, path, lambda answer: _listed(answer["FileStatus"]))
 
     def elements(self, path: str) -> list[Listed]:
         """The elements of a directory, which come whole; a file has one without a name."""
         return self._ask(
-            self._client.listing,
+            self._reader.listing,
             path,
             lambda answer: [_listed(status) for status in answer["FileStatuses"]["FileStatus"]],
         )
@@ -87,16 +91,19 @@ class WebHdfsCalls:
 
     def make_directory(self, path: str) -> bool:
         """Makes a directory with its parents."""
-        return self._ask(self._client.making, path, lambda answer: bool(answer["boolean"]))
+        made = self._ask(self._client.making, path, lambda answer: bool(answer["boolean"]))
+        self._read_from_writer()
+        return made
 
     def write_new(self, path: str, text: str) -> None:
         """Creates a file, parents included, if it is not there yet."""
         with _translated():
             self._client.write(path, data=text.encode("utf-8"), overwrite=False)
+        self._read_from_writer()
 
     def read(self, path: str) -> str:
         """A whole file."""
-        with _translated(), self._client.read(path, chunk_size=_BLOCK) as blocks:
+        with _translated(), self._reader.read(path, chunk_size=_BLOCK) as blocks:
             return b"".join(blocks).decode("utf-8", "replace")
 
     def each(self, call: Callable[[_T], _R], elements: Iterable[_T]) -> list[_R | Failure]:
@@ -125,7 +132,18 @@ class WebHdfsCalls:
 
     def _send(self, operation: Callable[..., Any], path: str, **parameters: str) -> Any:  # noqa: ANN401 - a response
         with _translated():
-            return operation(path, **parameters)
+            response = operation(path, **parameters)
+        self._read_from_writer()
+        return response
+
+    def _made(self, urls: str) -> _Client:
+        return _Client(urls, user=self._user, timeout=self._timeout, session=self._session)
+
+    def _read_from_writer(self) -> None:
+        """Ask from now on the name node that has just taken a change: the other ones may be behind it."""
+        url = self._client._urls[0]  # noqa: SLF001 - the library has no other word for the one that answered
+        if self._reader is self._client or self._reader.url != url:
+            self._reader = self._made(url)
 
     def _ask(self, operation: Callable[..., Any], path: str, parse: Callable[[Any], _R]) -> _R:
         with _translated():

@@ -3,8 +3,9 @@
 import hashlib
 import json
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from pipelines.domain.settings import DAY_MS
 from pipelines.domain.snapshot import Peer
 from pipelines.use_cases.cleanup.ports import CleanupPorts
 from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
-from tests.small_cluster import D1, H1, H2, archived, group, row, wal, with_cells, with_snapshot
+from tests.small_cluster import D1, H1, H2, archived, group, row, small, wal, with_cells, with_snapshot
 
 DELETABLE = {archived(H1, 1, 1).path, archived(H2, 1, 16).path, archived(D1, 1, 64).path}
 
@@ -31,7 +32,7 @@ def test_there_and_back_and_gone(lab: Lab) -> None:
     assert (rehearsal.exit_code, rehearsal.result["status"], rehearsal.result["done_files"]) == (0, "REHEARSAL", 4)
     assert "Nothing was touched" in rehearsal.text
     assert lab.home() == before
-    assert lab.rows("deletions") == []
+    assert not (lab.root / "lake" / "deletions").exists()
 
     done = lab.clean(execute=True)
     assert (done.exit_code, done.result["status"], done.result["done_files"], done.result["done_bytes"]) == (
@@ -70,6 +71,31 @@ def test_there_and_back_and_gone(lab: Lab) -> None:
     assert sorted(lab.outcomes().values()) == ["PURGED"] * 3 + ["RESTORED"]
     assert lab.home() == before - moved | {back}
     assert "Nothing of prod is in quarantine" in lab.purge().text
+
+
+def test_a_rehearsal_leaves_no_table_no_directory_and_no_lease(lab: Lab) -> None:
+    """Before the first clean-up there is no audit at all; after it an attempt may have been cut short."""
+    before = lab.tree()
+    assert lab.clean().result["status"] == "REHEARSAL"
+    assert lab.purge().result["runs"] == []
+    with pytest.raises(RefusedError, match="the list is valid until"):
+        lab.after(DAY_MS + 1, lab.clean)
+    assert lab.tree() == before
+
+    assert lab.clean(execute=True, max_files=3).exit_code == 0
+    (lab.quarantine / RUN).rename(lab.quarantine / f".at-work-0000000001-{RUN}")  # its job died
+    before = lab.tree()
+    waiting: Any = lab.purge().result["runs"]
+    assert [one["status"] for one in waiting] == ["WAITING"]
+    rehearsal: Any = lab.purge(before_grace="disk full").result["runs"]
+    assert [(one["status"], one["done_files"]) for one in rehearsal] == [("REHEARSAL", 3)]
+    flags = lab.made.snapshot.flags
+    assert flags is not None
+    lab.changes(with_snapshot(lab.made, flags=replace(flags, add_peer_running=True)))
+    with pytest.raises(RefusedError, match="a peer is being added"):
+        lab.purge(before_grace="disk full")
+    lab.changes(small(CLUSTER))
+    assert lab.tree() == before
 
 
 # what stops a clean
@@ -178,6 +204,52 @@ def test_a_limit_stops_and_resume_goes_on(lab: Lab) -> None:
     rest = lab.clean(resume=True)
     assert (rest.result["status"], rest.result["done_files"]) == ("DONE", 3)
     assert len(lab.resting()) == 4
+
+
+def test_what_was_not_begun_before_the_list_ended_stays(lab: Lab) -> None:
+    """The list ends while the first of two batches is moved, or while the lake takes the second one's intents."""
+    before = lab.home()
+    lab.changed = lambda ports: replace(ports, stop=lambda: bool(lab.pass_on(DAY_MS + 1)))
+    done = lab.clean(execute=True)
+    assert (done.exit_code, done.result["status"], done.result["done_files"]) == (3, "STOPPED", 2)
+    assert "the list was valid until" in str(done.result["reason"])
+    assert "2 files were moved, the others stay. Capture and reconcile again" in str(done.result["error"])
+    assert "Moved 2 of 4 listed files" in done.text
+    assert "What was not moved stays. Capture and reconcile again" in done.text
+    assert len(before - lab.home()) == 2
+    assert [(one["exit_code"], one["done_files"]) for one in lab.rows("cleanups", "status = 'STOPPED'")] == [(3, 2)]
+    assert len(lab.rows("deletions", "phase = 'INTENT'")) == 2
+
+    lab.changed = lambda ports: ports
+    with pytest.raises(RefusedError, match="the list is valid until"):
+        lab.clean(resume=True)
+    assert len(lab.resting()) == 2
+    assert lab.restore().result["done_files"] == 2
+    assert lab.home() == before
+
+
+def test_a_list_that_ends_while_intents_are_written_moves_nothing(lab: Lab) -> None:
+    before = lab.home()
+    lab.changed = lambda ports: replace(ports, audit=SlowAudit(ports.audit, lab))  # type: ignore[arg-type]
+    done = lab.clean(execute=True)
+    assert (done.exit_code, done.result["done_files"], done.result["left_files"]) == (3, 0, 2)
+    assert lab.home() == before
+    assert set(lab.outcomes().values()) == {"REFUSED"}
+
+
+@dataclass
+class SlowAudit:
+    """A lake that takes a day to write intents down."""
+
+    inner: Any
+    lab: Lab
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the audit has
+        return getattr(self.inner, name)
+
+    def intend(self, *args: Any) -> None:  # noqa: ANN401 - whatever the audit takes
+        self.inner.intend(*args)
+        self.lab.pass_on(DAY_MS + 1)
 
 
 def test_nobody_else_while_one_is_at_work(lab: Lab) -> None:

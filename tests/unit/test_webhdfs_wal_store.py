@@ -11,6 +11,7 @@ import pytest
 
 from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
 from pipelines.ports_cleanup import Move
+from pipelines.sinks.webhdfs_calls import WebHdfsCalls
 from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
 
 ROOT = "hdfs://ns1/hbase"
@@ -20,8 +21,8 @@ Answer = Callable[[str, str], tuple[int, object]]
 
 
 @contextmanager
-def serving(answer: Answer) -> Iterator[tuple[WebHdfsWalStore, list[tuple[str, str]]]]:
-    """A store on a server that answers by operation and path, and all it was asked."""
+def served(answer: Answer) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The URL of a server that answers by operation and path, and all it was asked."""
     asked: list[tuple[str, str]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -41,13 +42,22 @@ def serving(answer: Answer) -> Iterator[tuple[WebHdfsWalStore, list[tuple[str, s
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    store = WebHdfsWalStore([f"http://127.0.0.1:{server.server_port}"], ROOT, [OLD, QUARANTINE], "me", 5_000)
     try:
-        yield store, asked
+        yield f"http://127.0.0.1:{server.server_port}", asked
     finally:
-        store.close()
         server.shutdown()
         server.server_close()
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[tuple[WebHdfsWalStore, list[tuple[str, str]]]]:
+    """A store on a server that answers by operation and path, and all it was asked."""
+    with served(answer) as (url, asked):
+        store = WebHdfsWalStore([url], ROOT, [OLD, QUARANTINE], "me", 5_000)
+        try:
+            yield store, asked
+        finally:
+            store.close()
 
 
 def status(kind: str) -> dict[str, object]:
@@ -121,3 +131,27 @@ def test_nothing_more_is_tried_once_the_server_is_gone() -> None:
     with serving(broken) as (store, asked), pytest.raises(UnavailableError, match="SafeModeException of the server"):
         store.delete(uris)
     assert sum(path.endswith("/a") for _, path in asked) < 50
+
+
+def test_reads_go_to_the_name_node_that_took_the_last_change() -> None:
+    """An observer, or a standby with dfs.ha.allow.stale.reads, answers reads, and refuses changes."""
+    asked: dict[str, list[str]] = {"observer": [], "active": []}
+
+    def named(name: str) -> Answer:
+        def answer(operation: str, _path: str) -> tuple[int, object]:
+            asked[name].append(operation)
+            if operation == "GETFILESTATUS":
+                return 200, status("FILE" if name == "active" else "DIRECTORY")
+            return error("StandbyException") if name == "observer" else (200, {"boolean": True})
+
+        return answer
+
+    with served(named("observer")) as (observer, _), served(named("active")) as (active, _):
+        calls = WebHdfsCalls([observer, active], "me", 5_000, 2)
+        assert calls.make_directory("/quarantine")
+        asked["observer"].clear()
+        assert calls.status("/a").is_file
+        calls._client._urls.rotate(-1)  # another change has found that name node out of reach for a moment
+        assert calls.status("/a").is_file
+        assert asked["observer"] == []
+        calls.close()

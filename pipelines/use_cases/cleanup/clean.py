@@ -16,6 +16,7 @@ from pipelines.domain.instants import format_instant
 from pipelines.domain.run_summary import DONE, FAILED, REFUSED
 from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending
 from pipelines.use_cases.cleanup.holder import LeaseHolder
+from pipelines.use_cases.cleanup.list_checks import check_age, check_manifest, check_once
 from pipelines.use_cases.cleanup.moving import Batch, Way, move, same
 from pipelines.use_cases.cleanup.paused import find_pause, refuse_while_paused, say_pause_first
 from pipelines.use_cases.cleanup.ports import (
@@ -110,11 +111,11 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     """
     decided = decided_run(ports, place, request.run_id)
     manifest = ports.lists.manifest(place.cluster, request.run_id)
-    _check_manifest(manifest, decided, place)
+    check_manifest(manifest, decided, place)
     report = Report(manifest, place.quarantine.at_rest(request.run_id))
     if not (request.execute or request.resume):
-        _check_once(request, ports.audit.actions(decided.run), decided)
-        _check_age(manifest, ports)
+        check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
+        check_age(manifest, ports)
         report.unsettled = len(ports.audit.unsettled(decided.run))
         try:
             for subject, known in _plan(decided, manifest, report, ports):
@@ -128,7 +129,9 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
         return say_pause_first(outcome, find_pause(place, ports))
     ports.audit.ensure()
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
-        _check_once(request, ports.audit.actions(decided.run), decided)  # nobody else begins anything now
+        check_once(
+            ports.audit.actions(decided.run), request.run_id, anew=request.execute
+        )  # nobody else begins anything now
         attempt = Attempt(decided.run, Action.CLEAN, place.identity, holder.number, request.resume)
         ports.audit.started(attempt, manifest.files, manifest.bytes)
         ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
@@ -159,7 +162,7 @@ def _execute(
         raise RefusedError(f"{place.quarantine.home} cannot hold run {request.run_id}")
     report.settled = settle(attempt, directory, place, ports, holder)
     refuse_while_paused(place, ports)
-    _check_age(report.manifest, ports)
+    check_age(report.manifest, ports)
     plan = _plan(decided, report.manifest, report, ports)
     progress = Progress("moved", report.manifest.files, ports)
     way = Way(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
@@ -253,54 +256,3 @@ def _plan(
     for planned in looked.files:
         done = None if planned.outcome is None else Result(planned.subject, planned.outcome, why=planned.why)
         yield planned.subject, done
-
-
-def _check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace) -> None:
-    if (manifest.cluster, manifest.run_id) != (decided.run.cluster, decided.run.run_id):
-        raise RefusedError(
-            f"the manifest is that of run {manifest.run_id} of cluster {manifest.cluster}, not of {decided.run.run_id} "
-            f"of {place.cluster}: somebody copied it. Use the list where reconcile wrote it"
-        )
-    if manifest.snapshot_sha256 != decided.snapshot_sha256:
-        raise RefusedError(
-            f"the list of run {manifest.run_id} was decided on another snapshot than the lake says: --lists and --lake "
-            "do not belong together"
-        )
-    if manifest.cluster_id is None:
-        raise RefusedError(
-            "the list does not say which cluster (hbase.id) it was decided for, so nothing proves that it is this one; "
-            "capture with a source that knows the cluster's id, and reconcile again"
-        )
-    if decided.peer_ids is None:
-        raise RefusedError(
-            f"run {manifest.run_id} was decided by a walsafe that did not write its peers down, so a new one would not "
-            "be seen; capture and reconcile again, or reconcile under another --run-id"
-        )
-    if decided.cluster_id != manifest.cluster_id:
-        raise RefusedError(
-            f"run {manifest.run_id} was decided for the cluster with id {manifest.cluster_id} by the list, and with "
-            f"{decided.cluster_id or 'none'} by the lake: an older walsafe decided it, or somebody changed one of the "
-            "two. Capture and reconcile again, or reconcile under another --run-id"
-        )
-
-
-def _check_age(manifest: Manifest, ports: CleanupPorts) -> None:
-    now = ports.clock.now_ms()
-    if now > manifest.not_after:
-        raise RefusedError(
-            f"the list is valid until {format_instant(manifest.not_after)}, and it is {format_instant(now)}: capture "
-            "and reconcile again, and clean that list"
-        )
-
-
-def _check_once(request: CleanRequest, actions: frozenset[Action], decided: DecidedRun) -> None:
-    run_id = decided.run.run_id
-    if actions & {Action.RESTORE, Action.PURGE}:
-        raise RefusedError(
-            f"files of run {run_id} were restored or purged already: a list is cleaned once. Reconcile a new capture"
-        )
-    if request.execute and Action.CLEAN in actions:
-        raise RefusedError(
-            f"run {run_id} was cleaned before, and a list is cleaned once. If that attempt stopped or died, go on with "
-            "--resume"
-        )

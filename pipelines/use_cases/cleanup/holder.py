@@ -6,7 +6,7 @@ from types import TracebackType
 
 from pipelines.domain.cleanup.lease import Lease, may_take, numbers, parse_lease
 from pipelines.domain.cleanup.quarantine import Quarantine, lease_in, runs_in
-from pipelines.domain.errors import UnavailableError, WalsafeError
+from pipelines.domain.errors import RefusedError, UnavailableError, WalsafeError
 from pipelines.ports_cleanup import Seen, WalStore
 from pipelines.use_cases.cleanup.looking import FreshLooks
 
@@ -56,13 +56,16 @@ class LeaseHolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Put the runs to rest and release; what fails here is left to the next holder."""
+        """Put the runs to rest and release; what fails here is left to the next holder.
+
+        An empty run disappears, but not where files may have no outcome yet: the next job settles where there is a run.
+        """
         if error is not None and not isinstance(error, Exception):
             return  # killed: nothing that a dead job could not do either
         try:
             self.check()
             for run_id in self._at_work:
-                self._rest(run_id)
+                self._rest(run_id, remove=error is None or isinstance(error, RefusedError))
             self._release()
         except WalsafeError as problem:
             _LOG.warning("lease %d was not released: %s", self.number, problem)
@@ -117,17 +120,31 @@ class LeaseHolder:
             self._store.make_directories([target])
         else:
             return None
+        self._prove(run_id, made=name is None)
         self._at_work.append(run_id)
-        if runs_in(self._looks.names(home)).get(run_id) != target.rpartition("/")[2]:
-            raise UnavailableError(
-                f"the file system does not show {target} as the directory of run {run_id}, as this job had just named "
-                "it: its answers are of an earlier time, or another job is at work. Try again"
-            )
         return target
 
-    def _rest(self, run_id: str) -> None:
+    def _prove(self, run_id: str, *, made: bool) -> None:
+        """See that a run's directory has the name that this holder gave it, and if it is new, that it is the only one.
+
+        Raises:
+            UnavailableError: the looks before were of an earlier time, or another job is at work.
+        """
+        target = self._quarantine.at_work(run_id, self.number)
+        found = [name for name in self._looks.names(self._quarantine.home) if run_id in runs_in([name])]
+        own = target.rpartition("/")[2]
+        if own in found and not (made and len(found) > 1):
+            return
+        if made:
+            self._store.remove_empty(target)  # of two the next holder would take the one with the highest lease
+        raise UnavailableError(
+            f"the file system shows {', '.join(found) or 'nothing'} for run {run_id}, and this job has just made "
+            f"{own} of it: what it showed before was of an earlier time, or another job is at work. Try again"
+        )
+
+    def _rest(self, run_id: str, *, remove: bool) -> None:
         directory = self._quarantine.at_work(run_id, self.number)
-        if not self._store.remove_empty(directory):
+        if not (remove and self._store.remove_empty(directory)):
             self._store.rename_directory(directory, self._quarantine.at_rest(run_id))
 
     def _release(self) -> None:

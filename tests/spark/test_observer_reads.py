@@ -1,0 +1,108 @@
+"""A clean-up does not start where its reads may be answered by an observer name node."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.context import JobContext
+from jobs.entry import main
+from pipelines.domain.errors import UsageError
+from pipelines.hadoop_jvm import HadoopJvm, JavaObject
+from pipelines.sinks.hadoop_wal_store import HadoopWalStore
+from pipelines.sinks.observer_reads import refuse_observer_reads
+
+HA = "org.apache.hadoop.hdfs.server.namenode.ha"
+KEY = "dfs.client.failover.proxy.provider.ns1"
+ROOT = "hdfs://ns1/hbase"
+QUIET = """
+package walsafe.test;
+public class QuietProvider extends org.apache.hadoop.hdfs.server.namenode.ha.ObserverReadProxyProvider {
+    public QuietProvider() { super(null, null, null, null); }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("uri", "key", "provider", "refused"),
+    [
+        (ROOT, KEY, f"{HA}.ObserverReadProxyProvider", True),
+        (ROOT, KEY, f"{HA}.ObserverReadProxyProviderWithIPFailover", True),
+        (ROOT, KEY, f"{HA}.RouterObserverReadProxyProvider", True),
+        (ROOT, KEY, "com.site.OurObserverReadProxyProvider", True),
+        (ROOT, "dfs.client.failover.proxy.provider", f"{HA}.ObserverReadProxyProvider", True),
+        ("viewfs://fleet/hbase", KEY, f"{HA}.ObserverReadProxyProvider", True),
+        (ROOT, KEY, f"{HA}.ConfiguredFailoverProxyProvider", False),
+        (ROOT, KEY, "com.site.NotThere", False),
+        (ROOT, "dfs.client.failover.proxy.provider.ns2", f"{HA}.ObserverReadProxyProvider", False),
+        ("file:/data", KEY, f"{HA}.ObserverReadProxyProvider", False),
+    ],
+)
+def test_a_provider_that_reads_from_observers_is_refused(
+    spark: SparkSession, uri: str, key: str, provider: str, *, refused: bool
+) -> None:
+    hadoop = HadoopJvm.of(spark)
+    conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)
+    conf.set(key, f" {provider} ")
+    if not refused:
+        refuse_observer_reads(hadoop, conf, uri, "wal_root", "set {}")
+        return
+    with pytest.raises(UsageError, match=rf"property {key} is {provider}, which .* set {key}") as error:
+        refuse_observer_reads(hadoop, conf, uri, "wal_root", "set {}")
+    assert f"{HA}.ConfiguredFailoverProxyProvider" in str(error.value)
+
+
+def test_so_is_a_class_that_extends_one_under_another_name(spark: SparkSession) -> None:
+    hadoop = HadoopJvm.of(spark)
+    conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)
+    compiler = hadoop.view.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(conf.getClassLoader())
+    compiler.cook(QUIET)
+    conf.setClassLoader(compiler.getClassLoader())
+    conf.set(KEY, "walsafe.test.QuietProvider")
+    with pytest.raises(UsageError, match=r"is walsafe\.test\.QuietProvider, which reads from observer"):
+        refuse_observer_reads(hadoop, conf, ROOT, "wal_root", "set {}")
+
+
+def test_the_store_of_a_clean_up_looks_at_the_properties_of_its_own_configuration(spark: SparkSession) -> None:
+    properties = {KEY: f"{HA}.ObserverReadProxyProvider"}
+    with pytest.raises(UsageError, match=rf"wal_root {ROOT}.*property {KEY}.*key {KEY} of capture.files.properties"):
+        HadoopWalStore(HadoopJvm.of(spark), ROOT, [f"{ROOT}/oldWALs"], properties)
+
+
+@contextmanager
+def everywhere(conf: JavaObject, name: str, value: str) -> Iterator[None]:
+    """A property of Spark's own configuration."""
+    conf.set(name, value)
+    try:
+        yield
+    finally:
+        conf.unset(name)
+
+
+@pytest.mark.parametrize("job", ["clean", "restore", "purge"])
+@pytest.mark.parametrize(
+    ("lake", "said"), [("file:{}", f"wal_root {ROOT}"), ("hdfs://ns1/lake", "--lake hdfs://ns1/l")]
+)
+def test_no_job_starts_with_it(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], job: str, lake: str, said: str
+) -> None:
+    config = tmp_path / "prod.yaml"
+    capture = {
+        "files": {"source": "hadoop"},
+        "queues": {"source": "thrift", "host": "thrift1"},
+        "state": {"source": "hbase"},
+    }
+    clean = {"quarantine": "hdfs://ns1/walsafe/quarantine"}
+    config.write_text(json.dumps({"cluster": "prod", "wal_root": ROOT, "capture": capture, "clean": clean}))
+    run = {"clean": ["--run-id", "night", "--lists", "file:/lists"], "restore": ["--run-id", "night"], "purge": []}[job]
+    words = [job, "--cluster", "prod", "--config", str(config), "--lake", lake.format(tmp_path), *run]
+    with everywhere(HadoopJvm.of(spark).conf, KEY, f"{HA}.ObserverReadProxyProvider"):
+        assert main(words, context=JobContext(job, spark=spark)) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert f"the Hadoop property {KEY} is {HA}.ObserverReadProxyProvider" in error
+    assert list(tmp_path.iterdir()) == [config]
