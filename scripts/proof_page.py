@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipelines.simulate.adversary import cleaner, master, peers, servers, text
+from pipelines.simulate.adversary import cleaner, disk, master, peers, servers, text
 from pipelines.simulate.adversary.game import Game, Plan
 from pipelines.simulate.adversary.histories import WRITTEN
 from pipelines.simulate.adversary.mutants import MUTANTS
@@ -45,7 +45,13 @@ def render(results: Found) -> str:
 def actions_table() -> str:
     """Every action of the cluster with what it stands for, from the docstrings."""
     rows = []
-    for module, who in ((servers, "server"), (master, "master"), (peers, "peers"), (cleaner, "cleaner")):
+    for module, who in (
+        (servers, "server"),
+        (master, "master"),
+        (peers, "peers"),
+        (cleaner, "cleaner"),
+        (disk, "disk"),
+    ):
         functions = {**vars(module), **vars(getattr(module, "Cleaner", object))}
         for name, function in functions.items():
             if callable(function) and getattr(function, "__module__", "") == module.__name__ and name in text.TOLD:

@@ -1,21 +1,18 @@
 """`hbase:replication` from saved scans: the export script's, or lines of a snapshot's own form."""
 
 import base64
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
 
 from pipelines.domain.capture_clocks import Stamp
+from pipelines.domain.closed_scans import closed_scan
 from pipelines.domain.errors import SnapshotError, UsageError
 from pipelines.domain.json_form import Form, read_json
 from pipelines.domain.replication_queues import Cell, Version
 from pipelines.sources.export_parts import ExportDirectory
 from pipelines.sources.saved_text import SavedFiles, lines_of
 
-ScannedT = TypeVar("ScannedT", Cell, Version)
 _FIELDS = ("row", "family", "qualifier", "value")
-_CLOSING = re.compile(r"([0-9]+) row\(s\)")
 _EXPORT_AGAIN = "export again"
 _SCAN_AGAIN = "scan again, and let the program that scans count the rows and write `N row(s)` as its last line"
 
@@ -57,7 +54,7 @@ class SavedCells:
         """See `QueueSource.cells`."""
         uri, _ = self._passes[step]
         lines = ((number, line) for number, line in lines_of(self._files.local(uri), uri) if line)
-        return _scanned(lines, uri, parse_cell, _SCAN_AGAIN)
+        return closed_scan(lines, uri, parse_cell, _SCAN_AGAIN)
 
 
 def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]:
@@ -67,7 +64,7 @@ def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]
         SnapshotError: the closing line is missing or counts other rows: the scan is not whole.
         UsageError: a line that is no cell.
     """
-    return _scanned(lines, name, parse_cell, _EXPORT_AGAIN)
+    return closed_scan(lines, name, parse_cell, _EXPORT_AGAIN)
 
 
 def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Version]:
@@ -76,30 +73,7 @@ def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Ve
     Raises:
         SnapshotError, UsageError: as `scanned_cells`.
     """
-    return _scanned(lines, name, parse_version, _EXPORT_AGAIN)
-
-
-def _scanned(
-    lines: Iterable[tuple[int, str]], name: str, parse: Callable[[str, str], ScannedT], way_out: str
-) -> Iterator[ScannedT]:
-    rows = 0
-    last: bytes | None = None
-    closed = False
-    for number, line in lines:
-        if closed:
-            raise SnapshotError(f"{name}, line {number}: something follows the closing `N row(s)`; {way_out}")
-        closing = _CLOSING.fullmatch(line)
-        if closing is not None:
-            if (closing.group(1).lstrip("0") or "0") != str(rows):  # thousands of digits are no number to Python
-                raise SnapshotError(f"{name}: {rows} rows, but its closing line says {closing.group(1)}; {way_out}")
-            closed = True
-            continue
-        found = parse(line, f"{name}, line {number}")
-        rows += found.row != last
-        last = found.row
-        yield found
-    if not closed:
-        raise SnapshotError(f"{name}: the closing `N row(s)` is missing, the scan is not whole; {way_out}")
+    return closed_scan(lines, name, parse_version, _EXPORT_AGAIN)
 
 
 def parse_cell(line: str, where: str) -> Cell:

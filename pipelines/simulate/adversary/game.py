@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pipelines.simulate.adversary import capture
 from pipelines.simulate.adversary.cleaner import Cleaner
+from pipelines.simulate.adversary.disk import disk_actions
 from pipelines.simulate.adversary.judge import NOTHING_TAKEN, Judge, Seen, Weakening
 from pipelines.simulate.adversary.master import actions_of_crash, actions_of_master, master_actions
 from pipelines.simulate.adversary.names import Names
@@ -79,8 +80,11 @@ class Game:
         self.judge = Judge(Names(plan.scope), plan.weakening)
         self._cleaner = Cleaner(plan.scope)
         owners = range(len(plan.scope.servers))
+        # where steps are taken late they are stamped as if they were not
+        late = plan.scope.late
+        order = (*(name for name in plan.order if name not in late), *(name for name in plan.order if name in late))
         self.reads: tuple[tuple[str, int], ...] = tuple(
-            (name, owner) for name in plan.order for owner in (owners if name in QUEUES else (0,))
+            (name, owner) for name in order for owner in (owners if name in QUEUES else (0,))
         )
         names = [name for name, _ in self.reads]
         self._files = names.index("files")
@@ -103,6 +107,10 @@ class Game:
         yield from server_actions(world, scope, listed)
         yield from master_actions(world, scope, listed, shorten=self.shorten)
         yield from peer_actions(world)
+        if (
+            len(state.read) <= self._place["queues-1"]
+        ):  # both scans are cut alike: else the passes differ, which is seen
+            yield from disk_actions(world, scope)
         if scope.cleaner:
             yield from self._cleaner.actions(world)
 
@@ -207,6 +215,7 @@ class Game:
             self._one(state, "crashing-2", crashing),
             self._one(state, "flags-2", flags),
             self._one(state, "proof-2", self._one(state, "proof", 0)),
+            state.world.room,
         )
 
     def _one(self, state: State, name: str, default: AnswerT) -> AnswerT:

@@ -4,8 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from pipelines.domain.capture_clocks import Stamp, clock_fault
 from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
+from pipelines.domain.closed_scans import closed_scan
 from pipelines.domain.cluster_view import ClusterView, cluster_view
+from pipelines.domain.errors import SnapshotError
 from pipelines.domain.known_servers import Servers
 from pipelines.domain.replication_queues import QueueCell
 from pipelines.domain.server_names import ServerName
@@ -15,7 +18,7 @@ from pipelines.domain.trust import distrust
 from pipelines.domain.verdict import ArchivedFile, Reason
 from pipelines.simulate.adversary import capture
 from pipelines.simulate.adversary.ruling import LISTED_AT, Ruling
-from pipelines.simulate.adversary.world import Row
+from pipelines.simulate.adversary.world import UNLIMITED, Row
 from pipelines.simulate.snapshots import quiet_snapshot, steps_at
 
 _STEPS = steps_at(LISTED_AT, 10)
@@ -24,7 +27,10 @@ Passes = tuple[tuple[QueueCell, ...], tuple[QueueCell, ...]]
 
 
 class Seen(NamedTuple):
-    """Everything a capture has read but the listing, in the model's own numbers."""
+    """Everything a capture has read but the listing, in the model's own numbers.
+
+    `room` is the number of rows that saved scans have kept.
+    """
 
     directories: int
     servers: capture.ServerLook
@@ -38,6 +44,7 @@ class Seen(NamedTuple):
     crashing_2: capture.CrashLook
     flags_2: capture.Flags
     master_2: int | None
+    room: int = UNLIMITED
 
 
 def _both(passes: Passes) -> Passes:
@@ -62,6 +69,8 @@ class Weakening:
         restless: says why the capture was not quiet, in the place of `restlessness`.
         view: of the view that the rule decides on.
         hbase: HBase's own cleaner decides.
+        counts: saved scans must end with their count of rows.
+        clocks: one host's clock must have stamped every step.
     """
 
     seen: Callable[[Seen], Seen] = _seen
@@ -69,6 +78,8 @@ class Weakening:
     restless: Callable[[Snapshot, Passes], str | None] | None = None
     view: Callable[[ClusterView], ClusterView] = _whole
     hbase: bool = False
+    counts: bool = True
+    clocks: bool = True
 
 
 NOTHING_TAKEN = Weakening()
@@ -88,7 +99,7 @@ class Judge(Ruling[Seen, Weakening]):
         """`distrust` and `cluster_view` of what was read."""
         snapshot, passes = self.snapshot(seen)
         settings = Settings()
-        untrusted = distrust(snapshot, passes, settings.release)
+        untrusted = self._refused(seen) or distrust(snapshot, passes, settings.release)
         view = cluster_view(snapshot, passes, settings, untrusted, unparsable=False)
         if self.weakening.restless is not None:
             view = replace(view, restless=self.weakening.restless(snapshot, passes))
@@ -122,8 +133,40 @@ class Judge(Ruling[Seen, Weakening]):
             flags_2=_flags(seen.flags_2),
             retention=Retention(self.ttl_ms, 0, 0),
         )
-        passes = (self._cells(seen.queues_1), self._cells(seen.queues_2))
+        passes = (self._cells(self._kept(seen.queues_1, seen)), self._cells(self._kept(seen.queues_2, seen)))
         return snapshot, self.weakening.passes(passes)
+
+    def _refused(self, seen: Seen) -> str | None:
+        """Why capture makes no snapshot of saved inputs: a scan is not whole, or two clocks have stamped the steps."""
+        late = self.names.scope.late
+        if late and self.weakening.clocks:
+            stamps = [Stamp(step, "edge2" if step.step in late else "edge1") for step in _STEPS]
+            fault = clock_fault(stamps)
+            if fault is not None:
+                return fault
+        if seen.room == UNLIMITED or not self.weakening.counts:
+            return None
+        try:
+            for rows in (seen.queues_1, seen.queues_2):
+                self._read_saved(rows, seen)
+        except SnapshotError as error:
+            return str(error)
+        return None
+
+    def _kept(self, rows: tuple[Row, ...], seen: Seen) -> tuple[Row, ...]:
+        """What a saved scan has kept of these rows."""
+        if seen.room == UNLIMITED:
+            return rows
+        return tuple(sorted(rows, key=lambda row: str(self.names.queue(row))))[: seen.room]
+
+    def _read_saved(self, rows: tuple[Row, ...], seen: Seen) -> None:
+        """Read a saved scan as capture does."""
+        cells = [cell for row in self._kept(rows, seen) for cell in self.names.written(row)]
+        text = [str(number) for number in range(len(cells))]
+        if seen.room >= len(rows):
+            text.append(f"{len(rows)} row(s)")
+        for _ in closed_scan(enumerate(text, 1), "scan", lambda line, _: cells[int(line)], "scan again"):
+            pass
 
     def _servers(self, look: capture.ServerLook) -> Servers:
         return Servers(self.names.servers_of(look.online), self.names.servers_of(look.dead))

@@ -197,6 +197,16 @@ MUTANTS: tuple[Mutant, ...] = (
         weakening=Weakening(passes=lambda passes: (passes[0], passes[0])),
     ),
     Mutant(
+        "count-ignored",
+        "a saved scan needs no closing count of its rows",
+        weakening=Weakening(counts=False),
+    ),
+    Mutant(
+        "clocks-not-compared",
+        "another host's clock may have stamped a step",
+        weakening=Weakening(clocks=False),
+    ),
+    Mutant(
         "hbase-cleaner",
         "HBase's own ReplicationLogCleaner decides, on what walsafe read",
         weakening=Weakening(hbase=True),

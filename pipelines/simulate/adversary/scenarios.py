@@ -91,6 +91,8 @@ SCOPES: dict[str, Scope] = {
         ),
         Scope("no-gap", (_BEHIND, _LIVE), rolls=False, gap=False),
         Scope("restart", (_BEHIND, ServerPlan(1, startcode=12, waits=True)), rolls=False, crashes=0),
+        Scope("cut-scans", _CLAIMED, crashes=0, rolls=False, ships=False, cuts=True),
+        Scope("two-hosts", (ServerPlan(1, row=0),), peers=(True, False), crashes=0, adds=1, late=("files",)),
         Scope("zombie", (ServerPlan(1), ServerPlan(2, wals=2, archived=1, row=0)), rolls=False, zombies=True),
     )
 }
@@ -119,6 +121,8 @@ GROUNDS: dict[str, tuple[str, ...]] = {
     "prefix-match": ("restart",),
     "groups-merged": ("groups",),
     "own-queues-only": ("crash", "claimed"),
+    "count-ignored": ("cut-scans",),
+    "clocks-not-compared": ("two-hosts",),
 }
 """Where a mutant is looked for, in this order; the others in `crash`."""
 

@@ -60,6 +60,9 @@ class Scope:
         unasked: the capture is another program's, which does not ask for dead servers and does not count new ones.
         gap: a server that crashes is off the online list before its crash procedure is submitted.
         sync_up: ReplicationSyncUp may run while no server is online and no master is loaded.
+        cuts: the queues come from saved scans, which may be cut behind any row.
+        late: steps that another host takes behind all others, and stamps as if they had been taken in order: its clock
+            is behind.
     """
 
     name: str
@@ -84,3 +87,5 @@ class Scope:
     sync_up: bool = False
     unasked: bool = False
     gap: bool = True
+    cuts: bool = False
+    late: tuple[str, ...] = ()

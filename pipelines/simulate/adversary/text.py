@@ -47,6 +47,7 @@ TOLD: dict[str, Callable[[Names, _Arguments], str]] = {
     "start_cleaner": lambda _, _a: "HMaster's cleaner starts",
     "cleaner_reads": lambda _, _a: "HMaster's cleaner reads on",
     "cleaner_deletes": lambda _, _a: "HMaster's cleaner deletes",
+    "fill_up": lambda _, a: f"the disk is full: of a saved scan the first {a[0]} rows stay",
     "proof": lambda _, _a: "the master proves that it is initialized",
     "proof-2": lambda _, _a: "the master proves it again",
 }

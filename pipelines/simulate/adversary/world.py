@@ -21,6 +21,8 @@ NO_MIGRATION, ZK_ONLY, MIGRATING, COPIED = range(4)
 """Queues in ZooKeeper: none; there and no procedure says so; procedure running; rows copied and znodes gone."""
 OWN = -1
 """Source of a normal queue: its owner."""
+UNLIMITED = -1
+"""Rows that a saved scan keeps: all."""
 NOTHING = 1 << 30
 """First WAL needed of a group of which nothing is needed."""
 
@@ -113,6 +115,7 @@ class World(NamedTuple):
         gone: WALs (server, group, number) that HMaster's cleaner has deleted.
         cleaner: its run, or None; the barrier is RUNNING meanwhile.
         budget: what may still happen.
+        room: rows that a saved scan keeps from now on.
     """
 
     lives: tuple[Life, ...]
@@ -127,6 +130,7 @@ class World(NamedTuple):
     gone: tuple[tuple[int, int, int], ...]
     cleaner: CleanerRun | None
     budget: Budget
+    room: int = UNLIMITED
 
 
 def first_world(scope: Scope) -> World:
