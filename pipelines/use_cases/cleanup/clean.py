@@ -129,9 +129,8 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
         return say_pause_first(outcome, find_pause(place, ports))
     ports.audit.ensure()
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
-        check_once(
-            ports.audit.actions(decided.run), request.run_id, anew=request.execute
-        )  # nobody else begins anything now
+        # once more, now that nobody else begins anything
+        check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
         attempt = Attempt(decided.run, Action.CLEAN, place.identity, holder.number, request.resume)
         ports.audit.started(attempt, manifest.files, manifest.bytes)
         ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
@@ -178,8 +177,7 @@ def _execute(
             moved = _untouched(wanted, late) if late else move(ports.store, wanted, way, holder)
         results = [*moved.results, *_looked_at([known for _, known in batch if known is not None], place, holder)]
         holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
-        if results:
-            ports.audit.record(attempt, number, results)
+        ports.audit.record(attempt, number, results)
         report.add(results)
         progress.more(report.tally)
         moved.check("moving", "clean --resume")

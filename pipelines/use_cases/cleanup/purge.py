@@ -198,8 +198,7 @@ def _execute(
         deleted = delete(batch, attempt.run.run_id, directory, place, ports, holder)
         results = deleted.results
         holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
-        if results:
-            ports.audit.record(attempt, number, results)
+        ports.audit.record(attempt, number, results)
         report.left += [one for one in results if one.outcome in (FileOutcome.FAILED, FileOutcome.CHANGED)]
         report.tally = report.tally.plus(results)
         progress.more(report.tally)

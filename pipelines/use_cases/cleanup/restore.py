@@ -69,8 +69,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 moved = move(ports.store, batch, way, holder)
                 done = moved.results
                 holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
-                if done:
-                    ports.audit.record(attempt, number, done)
+                ports.audit.record(attempt, number, done)
                 results += [one for one in done if one.outcome is not FileOutcome.RESTORED]
                 tally = tally.plus(done)
                 progress.more(tally)
