@@ -122,7 +122,7 @@ def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
 
 def _differs(name: str, other: str = "now") -> Column:
     """Whether it is not known to be the same: NULL on one side differs."""
-    return F.col(name) != F.col(f"{other}_{name}")
+    return ~F.col(name).eqNullSafe(F.col(f"{other}_{name}"))
 
 
 def in_pieces(plan: DataFrame, files: int) -> DataFrame:
