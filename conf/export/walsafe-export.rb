@@ -8,7 +8,8 @@ require 'json'
 require 'java'
 
 DIRECTORY = ENV.fetch('WALSAFE_EXPORT_DIR')
-HOST = java.net.InetAddress.getLocalHost.getHostName
+# the name that the shell's half stamps: one host, in two spellings, would count as two
+HOST = ENV.fetch('WALSAFE_EXPORT_HOST') { java.net.InetAddress.getLocalHost.getHostName }
 TELLING_NAME = /passw|secret|token|credential|api[._-]?key|access[._-]?key|private[._-]?key|jaas|keytab/i
 
 Hbase = org.apache.hadoop.hbase

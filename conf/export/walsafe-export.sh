@@ -30,6 +30,7 @@ export TZ=UTC LC_ALL=C.UTF-8
 export HADOOP_CLIENT_OPTS="${HADOOP_CLIENT_OPTS:-} -Duser.timezone=UTC -Dfile.encoding=UTF-8 -Dsun.stdout.encoding=UTF-8"
 export HBASE_SHELL_OPTS="${HBASE_SHELL_OPTS:-} -Duser.timezone=UTC"
 
+host=$(hostname)
 now() { date -u +%Y-%m-%dT%H:%M:%S.%3NZ; }
 
 # part STEP COMMAND...: the output between two stamps; any failure ends the export
@@ -37,7 +38,7 @@ part() {
   local step=$1
   shift
   {
-    echo "# walsafe-export 1 $step started $(now) host $(hostname) zone UTC"
+    echo "# walsafe-export 1 $step started $(now) host $host zone UTC"
     "$@"
     echo "# walsafe-export end $step finished $(now) status 0"
   } > "$making/$step.txt"
@@ -55,7 +56,7 @@ list() {
 
 part files list WALs remoteWALs oldWALs
 part wal_directories list WALs
-WALSAFE_EXPORT_DIR="$making" "$hbase" shell -n "$here/walsafe-export.rb" < /dev/null >&2
+WALSAFE_EXPORT_DIR="$making" WALSAFE_EXPORT_HOST="$host" "$hbase" shell -n "$here/walsafe-export.rb" < /dev/null >&2
 test -f "$making/crashing-2.txt" || { echo "$0: the hbase shell ended early" >&2; exit 1; }
 mv "$making" "$out"
 echo "saved: $out" >&2

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from pipelines.domain.capture_clocks import FILE_SYSTEM, Stamp
 from pipelines.domain.errors import UsageError, WalsafeError
 from pipelines.domain.server_names import MAX_LONG
 from pipelines.domain.snapshot import Step
@@ -65,7 +66,19 @@ def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: P
         ("WALs/h1,16020,5/h1%2C16020%2C5.8", 7, TIME + 59_999),
         ('oldWALs/a "quoted", name', 7, TIME + 59_999),
     ]
-    assert image.stamp("files") == Step("files", TIME, TIME)
+    assert image.stamp("files") == Stamp(Step("files", TIME, TIME), FILE_SYSTEM)
+
+
+def test_a_text_that_was_cut_shows_fewer_files_and_no_other(spark: SparkSession, tmp_path: Path) -> None:
+    """It has no closing mark; what a shorter listing can free is nothing (tests/unit/test_cut_inputs.py)."""
+    names = ("oldWALs/h1%2C16020%2C5.7", "WALs/h1,16020,5/h1%2C16020%2C5.8", "oldWALs/h1%2C16020%2C5.6")
+    lines = [HEADER, *(row(f"/hbase/{name}") for name in names)]
+    whole = outcome(source(spark, tmp_path, *lines))
+    assert isinstance(whole, list)
+    assert len(whole) == 3
+    for kept in range(1, len(lines)):
+        assert outcome(source(spark, tmp_path, *lines[:kept])) == whole[: kept - 1]
+    assert isinstance(outcome(source(spark, tmp_path, "")), str), "without its first line it is refused"
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst", ""])
