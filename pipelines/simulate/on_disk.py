@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+from itertools import groupby
 from pathlib import Path
 
 from pipelines.domain.replication_queues import Cell
@@ -39,7 +40,9 @@ def write_answers(made: GeneratedCapture, directory: Path) -> None:
     """Write what HBase would answer alone: the cluster went on, its files stayed."""
     document = snapshot_document(made.snapshot) | {"wal_root": (directory / ROOT).resolve().as_uri()}
     _replace(directory / "state.json", json.dumps(document, indent=1) + "\n")
-    _replace(directory / "queues.jsonl", "".join(f"{json.dumps(_cell(cell))}\n" for cell in made.pass_2))
+    rows = sum(1 for _ in groupby(made.pass_2, key=lambda cell: cell.row))
+    lines = [*(json.dumps(_cell(cell)) for cell in made.pass_2), f"{rows} row(s)"]
+    _replace(directory / "queues.jsonl", "".join(f"{line}\n" for line in lines))
 
 
 def _cell(cell: Cell) -> dict[str, str]:

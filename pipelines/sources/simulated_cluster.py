@@ -2,7 +2,7 @@
 
     <directory>/hbase/oldWALs/…    files with their names, lengths and times
     <directory>/state.json         a snapshot.json: peers, membership, flags, configuration; its steps are not looked at
-    <directory>/queues.jsonl       cells of hbase:replication, as in a snapshot's queues-1.jsonl
+    <directory>/queues.jsonl       cells of hbase:replication, as in a snapshot's queues-1.jsonl, then `N row(s)`
 
 For the demo, for trying a whole night with its clean-up on a laptop, and for tests. It is read anew at each step, so a
 cluster can change while it is captured; the clock stamps the steps as it does those of a real one.
@@ -11,6 +11,7 @@ cluster can change while it is captured; the clock stamps the steps as it does t
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipelines.domain.closed_scans import closed_scan
 from pipelines.domain.errors import SnapshotError, UnavailableError
 from pipelines.domain.json_form import read_json
 from pipelines.domain.known_servers import Servers
@@ -36,8 +37,8 @@ class SimulatedQueues:
 
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""
-        for number, line in enumerate(_text(self._file).splitlines(), start=1):
-            yield parse_cell(line, f"{self._file}, line {number}")
+        lines = enumerate(_text(self._file).splitlines(), start=1)
+        return closed_scan(lines, str(self._file), parse_cell, "write all rows, and their count as the last line")
 
 
 class SimulatedState:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from jobs.context import JobContext
 from jobs.entry import main
 from pipelines.domain.instants import format_instant
+from pipelines.simulate.on_disk import lay_out
 from tests.exported_cluster import EDGE, Exported, cell_lines, closed, text_of
 from tests.small_cluster import D1, DECIDED_AFTER_MS, H2, NOW, ROOT, At, group, row, small, wal, with_cells
 
@@ -28,10 +29,10 @@ class Night:
     spark: SparkSession
     root: Path
 
-    def run(self, capture: Mapping[str, Any], name: str = "night") -> int:
+    def run(self, capture: Mapping[str, Any], name: str = "night", wal_root: str = ROOT) -> int:
         """Capture alone; its exit code."""
         config = self.root / f"{name}.yaml"
-        config.write_text(json.dumps({"cluster": "prod", "wal_root": ROOT, "capture": {"pause": "1s", **capture}}))
+        config.write_text(json.dumps({"cluster": "prod", "wal_root": wal_root, "capture": {"pause": "1s", **capture}}))
         return self._main("capture", "--config", str(config), "--out", f"file:{self.out(name)}")
 
     def out(self, name: str = "night") -> Path:
@@ -95,6 +96,21 @@ def test_a_scan_that_was_cut_between_two_lines_is_refused(night: Night, capsys: 
     told = capsys.readouterr().err
     assert "queues-1.jsonl" in told
     assert "N row(s)" in told
+
+
+def test_queues_of_a_simulated_cluster_that_were_cut_are_refused(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(MADE, night.root / "live")
+    played = {"source": "simulated", "path": str(night.root / "live")}
+    section = {"files": {"source": "hadoop"}, "queues": played, "state": played}
+    root = f"file:{night.root}/live/hbase"
+    assert night.run(section, "whole", root) == 0
+    queues = night.root / "live" / "queues.jsonl"
+    queues.write_text(text_of(queues.read_text().splitlines()[:-2]))
+    assert night.run(section, "cut", root) == 3
+    assert not night.out("cut").exists()
+    assert "queues.jsonl: the closing `N row(s)` is missing" in capsys.readouterr().err
 
 
 STEPS = tuple(Exported(MADE).times)
