@@ -37,7 +37,7 @@ def delete(
         if seen is None:
             batch.results.append(Result(subject, FileOutcome.ALREADY_GONE, why="it is not in the quarantine"))
         elif not same(subject, seen):
-            batch.results.append(Result(subject, FileOutcome.CHANGED, why="it changed since the second look"))
+            batch.results.append(Result(subject, FileOutcome.CHANGED, why="it is not the file that was looked at"))
         else:
             ready.append(subject)
     places: dict[str, str] = {}
