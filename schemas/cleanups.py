@@ -23,7 +23,7 @@ CLEANUPS = Table(
             column("done_files", LongType(), "Files moved, restored, purged or archived by this attempt."),
             column("done_bytes", LongType(), "Their bytes."),
             column("left_files", LongType(), "Files left where they were: changed, refused or failed."),
-            column("gone_files", LongType(), "Files that HBase's own cleaner took first."),
+            column("gone_files", LongType(), "Files that were gone already; who removed them is not known."),
             column("exit_code", IntegerType(), "NULL while STARTED."),
             column("walsafe_version", StringType(), "Version that ran."),
             column("done_by", StringType(), "User who ran it."),

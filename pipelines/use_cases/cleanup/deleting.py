@@ -69,7 +69,7 @@ def _unchanged(subjects: Sequence[Subject], directory: str, holder: LeaseHolder,
         if seen is None:
             batch.results.append(Result(subject, FileOutcome.ALREADY_GONE, why="it is not in the quarantine"))
         elif not same(subject, seen):
-            batch.results.append(Result(subject, FileOutcome.CHANGED, why="it changed since the second look"))
+            batch.results.append(Result(subject, FileOutcome.CHANGED, why="it is not the file that was looked at"))
         else:
             ready.append(subject)
     return ready

@@ -115,7 +115,7 @@ class LeaseHolder:
             if lease_in(name) > self.number:  # it took over since the check; the run is its own
                 raise UnavailableError(f"{home}/{name} belongs to the next holder: another job is at work; try again")
             if f"{home}/{name}" != target and not self._store.rename_directory(f"{home}/{name}", target):
-                raise UnavailableError(f"{home}/{name} vanished: another job is at work on this cluster; try again")
+                raise UnavailableError(f"{home}/{name} vanished: another job may be at work on this cluster; try again")
         elif make:
             self._store.make_directories([target])
         else:

@@ -163,7 +163,7 @@ def _take_back(store: WalStore, subjects: Sequence[Subject], way: Way, holder: L
 def _changed(seen: Seen) -> str:
     if not seen.is_file:
         return "it is no file any more"
-    return f"it changed since the second look: {seen.length} bytes, modified at {seen.modification_time} ms"
+    return f"it is another file than was meant: {seen.length} bytes, modified at {seen.modification_time} ms"
 
 
 def batches(subjects: Iterable[Subject], size: int) -> Iterator[list[Subject]]:

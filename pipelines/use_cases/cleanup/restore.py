@@ -48,8 +48,8 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         directory = holder.take_run(request.run_id)
         if directory is None:
             raise UsageError(
-                f"run {request.run_id} of {place.cluster} has nothing in {place.quarantine.root}: it was purged, "
-                "restored or never cleaned; the table deletions says which"
+                f"run {request.run_id} of {place.cluster} has nothing in {place.quarantine.root}: the table "
+                "deletions says what became of its files"
             )
         attempt = Attempt(decided.run, Action.RESTORE, place.identity, holder.number)
         settled = settle(attempt, directory, place, ports, holder)  # nothing below may keep it from that
