@@ -10,7 +10,7 @@ from pipelines.domain.cleanup.deletions import Action, FileOutcome
 from pipelines.domain.cleanup.lease import Lease
 from pipelines.domain.cleanup.quarantine import runs_in
 from pipelines.domain.cleanup.store_failures import parse_failure
-from pipelines.domain.errors import RefusedError, UnavailableError, WalsafeError
+from pipelines.domain.errors import EXIT_UNAVAILABLE, RefusedError, UnavailableError, WalsafeError
 from pipelines.domain.settings import DAY_MS
 from pipelines.ports_cleanup import Move, Seen
 from pipelines.use_cases.cleanup.clean import CleanRequest, clean
@@ -377,13 +377,14 @@ def test_a_rehearsal_of_a_run_that_another_job_takes_says_so() -> None:
         return found
 
     ports.second_look.at_quarantine = taken  # type: ignore[method-assign]
-    with pytest.raises(UnavailableError, match="another job is at work on run n1"):
-        purge(PurgeRequest(before_grace="full"), place, ports)
+    told = purge(PurgeRequest(before_grace="full"), place, ports)
+    assert told.exit_code == EXIT_UNAVAILABLE
+    assert "another job is at work on run n1" in told.text
 
 
 def test_the_end_of_a_list_is_looked_at_before_every_batch_and_after_its_intents() -> None:
-    """The fourth look at the clock comes after the second batch's intents: they get an outcome, and no file moves."""
-    for looks, moved, refused in ((1, 0, 0), (2, 0, 2), (3, 2, 0), (4, 2, 1)):
+    """The first look is for a pause, the fifth comes after the second batch's intents, whose files do not move."""
+    for looks, moved, refused in ((2, 0, 0), (3, 0, 2), (4, 2, 0), (5, 2, 1)):
         world = night()
         place, ports = world.edges(Process())
         clock = Clock(world, looks)
@@ -398,7 +399,7 @@ def test_the_end_of_a_list_is_looked_at_before_every_batch_and_after_its_intents
             cleaning(RUN)(world, Process())
     world = night()
     place, ports = world.edges(Process())
-    assert clean(CleanRequest(RUN, execute=True), place, replace(ports, clock=Clock(world, 5))).exit_code == 0
+    assert clean(CleanRequest(RUN, execute=True), place, replace(ports, clock=Clock(world, 6))).exit_code == 0
 
 
 def test_past_its_end_a_list_is_settled_before_it_is_refused() -> None:
