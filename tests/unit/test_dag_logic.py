@@ -21,7 +21,7 @@ from jobs.reconcile import DESCRIPTION as RECONCILE
 from pipelines.domain import errors
 from pipelines.domain.pause import unknown_pause
 from pipelines.sinks import snapshot_target
-from pipelines.use_cases.cleanup import clean as clean_module
+from pipelines.use_cases.cleanup import list_checks
 from pipelines.use_cases.cleanup.paused import say_pause_first
 from pipelines.use_cases.outcome import Outcome
 
@@ -184,7 +184,7 @@ def test_a_snapshot_that_stands_is_no_failure_and_any_other_wrong_usage_is() -> 
 
 
 def test_only_a_list_that_was_begun_is_resumed() -> None:
-    source = Path(clean_module.__file__).read_text(encoding="utf-8")
+    source = Path(list_checks.__file__).read_text(encoding="utf-8")
     assert f"{{run_id}} {logic.CLEANED_BEFORE}, and a list is cleaned once" in source
     assert logic.cleaned_before(3, failed("run x was cleaned before, and a list is cleaned once."))
     assert not logic.cleaned_before(3, failed("files of run x were restored or purged already"))
