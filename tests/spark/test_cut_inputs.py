@@ -104,7 +104,7 @@ def test_queues_of_a_simulated_cluster_that_were_cut_are_refused(
     lay_out(MADE, night.root / "live")
     played = {"source": "simulated", "path": str(night.root / "live")}
     section = {"files": {"source": "hadoop"}, "queues": played, "state": played}
-    root = f"file:{night.root}/live/hbase"
+    root = f"file://{night.root}/live/hbase"
     assert night.run(section, "whole", root) == 0
     queues = night.root / "live" / "queues.jsonl"
     queues.write_text(text_of(queues.read_text().splitlines()[:-2]))
