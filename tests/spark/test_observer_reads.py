@@ -95,6 +95,7 @@ def test_no_job_starts_with_it(
         "files": {"source": "hadoop"},
         "queues": {"source": "thrift", "host": "thrift1"},
         "state": {"source": "hbase"},
+        "hbase": {"properties": {"hbase.rootdir": ROOT}},
     }
     clean = {"quarantine": "hdfs://ns1/walsafe/quarantine"}
     config.write_text(json.dumps({"cluster": "prod", "wal_root": ROOT, "capture": capture, "clean": clean}))
