@@ -17,7 +17,7 @@ from pipelines.domain.decision_table import DecisionTable, decision_table
 from pipelines.domain.replication_queues import Cell
 from pipelines.domain.server_names import MAX_LONG, ServerName
 from pipelines.domain.settings import DAY_MS, Settings
-from pipelines.domain.snapshot import Backup, Membership
+from pipelines.domain.snapshot import Backup, Membership, WalDirectory
 from pipelines.domain.verdict import ArchivedFile, Reason, decide
 from pipelines.domain.wal_names import parse_wal_name
 from pipelines.domain.zookeeper.name_table import name_table
@@ -188,10 +188,11 @@ def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(either: Spar
 @pytest.mark.parametrize("clusters", [1, 2])
 def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession, clusters: int) -> None:
     """Also those of servers that it does not know: backups are asked for before peers are."""
-    alive = Membership(MASTER, frozenset({ServerName.parse("h1,16020,5")}), frozenset())
+    server = ServerName.parse("h1,16020,5")
+    alive = Membership(MASTER, frozenset({server}), frozenset(), (WalDirectory(server, 1, NOW),))
     files = tuple(
-        ArchivedFile(f"oldWALs/{server}%2C16020%2C5.{name}", 1, NOW - 30 * DAY_MS)
-        for server in ("h1", "h2")
+        ArchivedFile(f"oldWALs/{host}%2C16020%2C5.{name}", 1, NOW - 30 * DAY_MS)
+        for host in ("h1", "h2")
         for name in ("6", "7", "6.meta", "7.meta", "g.6", "g.7")
     )
     for others in (None, 6):
