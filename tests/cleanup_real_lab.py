@@ -27,15 +27,13 @@ from tests.cluster.hdfs import HdfsCluster
 CLEANER = "walsafe"
 HOME = "/cleanup"
 RUN = "night"
-# else TOO_YOUNG would hide every other answer
-NO_TTL = dict.fromkeys(
-    (
-        "hbase.master.logcleaner.ttl",
-        "hbase.master.procedurewalcleaner.ttl",
-        "hbase.master.local.store.walcleaner.ttl",
-    ),
-    "0",
+TTLS = (
+    "hbase.master.logcleaner.ttl",
+    "hbase.master.procedurewalcleaner.ttl",
+    "hbase.master.local.store.walcleaner.ttl",
 )
+NO_TTL = {**dict.fromkeys(TTLS, "0"), "hbase.backup.enable": "false"}
+"""What `hbase-site.xml` says: TOO_YOUNG would hide every other answer, and other tests may have made backup:system."""
 Entry = tuple[int, int]
 """Length and modification time: the same file, wherever it lies."""
 

@@ -40,7 +40,8 @@ pytestmark = pytest.mark.realhbase
 
 TABLE = "story"
 ONE, TWO = "one", "two"
-NO_TTL = {"hbase.master.logcleaner.ttl": "0"}
+# other tests may have made backup:system in this cluster, so the file must say that backup is off
+NO_TTL_NO_BACKUP = {"hbase.master.logcleaner.ttl": "0", "hbase.backup.enable": "false"}
 OTHER_CLEANERS = {"TOO_YOUNG", "FUTURE_TIMESTAMP", "INVALID_NAME", "BACKUP", "FOREIGN_CLEANER"}
 STAGES = ("rolled", "disabled", "claimed", "claimed-again", "quiet")
 
@@ -67,7 +68,7 @@ class Story:
 
     def document(self, name: str, **changes: object) -> dict[str, object]:
         """A configuration; `changes` are those of `capture.queues`."""
-        site = self.cluster.write_conf(self.work / "conf", NO_TTL) / "hbase-site.xml"
+        site = self.cluster.write_conf(self.work / "conf", NO_TTL_NO_BACKUP) / "hbase-site.xml"
         queues = {
             "source": "zookeeper",
             "quorum": self.cluster.zookeeper_quorum,
