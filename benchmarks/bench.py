@@ -19,9 +19,9 @@ from jobs.config import Config
 from jobs.context import JobContext
 from jobs.session import local_session
 from jobs.wiring import Places, run_reconcile
-from pipelines.domain.capture_order import CAPTURE_ORDER
-from pipelines.domain.settings import DAY_MS
+from pipelines.common.instants import DAY_MS
 from pipelines.simulate.large import STEP_MS, Shape
+from pipelines.snapshot.capture_order import CAPTURE_ORDER
 
 P = ParamSpec("P")
 T = TypeVar("T")

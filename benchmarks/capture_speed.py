@@ -39,11 +39,11 @@ from benchmarks.records import RESULTS, add, begin, folder
 from jobs.capture import capture_cluster
 from jobs.config import load_config
 from jobs.context import JobContext
-from pipelines.domain.snapshot import parse_snapshot
-from pipelines.ports import FileBatch
+from pipelines.files.file_batch import FileBatch
 from pipelines.simulate.large import file_batches, queue_cells, snapshot
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.on_disk import write_answers
+from pipelines.snapshot.model import parse_snapshot
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.jvm import OPTIMIZED
 

@@ -36,12 +36,12 @@ from jobs.context import JobContext
 from jobs.session import local_session
 from jobs.wiring import Places, run_reconcile
 from jobs.wiring_cleanup import cleanup
-from pipelines.domain.snapshot import Retention
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.common.outcome import Outcome
 from pipelines.simulate.on_disk import write_answers
-from pipelines.use_cases.cleanup.clean import CleanRequest, clean
-from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
-from pipelines.use_cases.cleanup.purge import PurgeRequest, purge
-from pipelines.use_cases.outcome import Outcome
+from pipelines.snapshot.model import Retention
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.jvm import OPTIMIZED
 from tests.small_cluster import H1, H2, group, small, with_snapshot

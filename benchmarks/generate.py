@@ -19,10 +19,10 @@ from typing import TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines.ports import FileBatch
+from pipelines.files.file_batch import FileBatch
 from pipelines.simulate.large import Shape, file_batches, fleet, queue_cells, snapshot
-from pipelines.sinks.snapshot_target import LocalTarget
-from pipelines.sinks.snapshot_writer import SnapshotWriter
+from pipelines.snapshot.target import LocalTarget
+from pipelines.snapshot.writer import SnapshotWriter
 
 
 def write(shape: Shape, out: Path, names: TextIO | None) -> None:

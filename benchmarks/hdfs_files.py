@@ -5,8 +5,8 @@ from itertools import islice
 
 from pyspark.sql import SparkSession
 
-from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.sinks.java_handles import JavaHandles, JavaLoop
+from pipelines.cleanup.stores.java_handles import JavaHandles, JavaLoop
+from pipelines.files.hadoop_jvm import HadoopJvm
 
 CHUNK = 10_000
 THREADS = 8

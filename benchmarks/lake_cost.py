@@ -29,9 +29,9 @@ from jobs.config import Config
 from jobs.context import JobContext
 from jobs.session import local_session
 from jobs.wiring_maintain import retention_policy, run_maintain
-from pipelines.domain.human import human_bytes
-from pipelines.domain.settings import DAY_MS
-from pipelines.sinks.lake_maintenance import LakeMaintenance
+from pipelines.common.human import human_bytes
+from pipelines.common.instants import DAY_MS
+from pipelines.lake.maintenance import LakeMaintenance
 from schemas.registry import DECISION_TABLES
 from schemas.wal_verdicts import WAL_VERDICTS
 

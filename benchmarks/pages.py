@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.records import RESULTS, Run, newest, newest_of_each, recorded
 from benchmarks.speed_report import GIB, MIB, JobSpeed, markdown, memory, speed_of, table
 from benchmarks.split_pages import split_speeds
-from pipelines.domain.human import human_bytes
+from pipelines.common.human import human_bytes
 
 Point = Mapping[str, Any]
 HEAD = """\

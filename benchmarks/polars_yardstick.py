@@ -6,7 +6,7 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-from pipelines.transforms.lookup import DecisionFrames, start_column
+from pipelines.decide.spark.lookup import DecisionFrames, start_column
 
 LEAST_PLAIN = 1_000_000_000_000
 """The smallest timestamp of thirteen digits."""

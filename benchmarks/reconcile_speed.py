@@ -40,16 +40,16 @@ from benchmarks.records import RESULTS, Run, add, begin, folder
 from benchmarks.speed_report import CleanerSpeed, DecisionSpeed, Speed, table
 from benchmarks.yardsticks import DuckDbDecision, rows_of, warm_seconds
 from jobs.config import Config
-from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.decision_table import DecisionTable
-from pipelines.domain.settings import HOUR_MS
-from pipelines.domain.snapshot import parse_snapshot
-from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.transforms.decision_frames import decision_frames
-from pipelines.transforms.lookup import DecisionFrames
-from pipelines.transforms.summary import answer_key, with_numbers
-from pipelines.transforms.verdicts import looked_up, with_answers
-from pipelines.use_cases.reconcile_cases import Case, cases
+from pipelines.common.instants import HOUR_MS
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.decision_table import DecisionTable
+from pipelines.decide.spark.decision_frames import decision_frames
+from pipelines.decide.spark.lookup import DecisionFrames
+from pipelines.decide.spark.summary import answer_key, with_numbers
+from pipelines.decide.spark.verdicts import looked_up, with_answers
+from pipelines.reconcile.cases import Case, cases
+from pipelines.snapshot.model import parse_snapshot
+from pipelines.snapshot.reader import SnapshotDirectories
 from tests.cluster.hbase import Cell, HBaseCluster, start_hbase_jvm
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.jvm import OPTIMIZED

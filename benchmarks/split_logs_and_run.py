@@ -25,14 +25,14 @@ import rocksdict
 
 from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.split_pages import DecodeSpeed, SplitPoint, SplitSpeed, as_point, split_tables
-from pipelines.partition_split.domain.keys import encode_key, key_hash
-from pipelines.partition_split.domain.offline.plan import Counts, Rules, Source
-from pipelines.partition_split.domain.private_log.reader import LogReader
-from pipelines.partition_split.sinks.part_files import PartitionFiles, sst_writer
-from pipelines.partition_split.sources.replica_db import opened_db
-from pipelines.partition_split.transforms.log_checksum import crc32c
-from pipelines.partition_split.transforms.log_rows import Opener, log_batches
-from pipelines.partition_split.use_cases.offline_partition import PartitionTools, split_partition
+from pipelines.pegasus.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.offline.plan import Counts, Rules, Source
+from pipelines.pegasus.domain.private_log.reader import LogReader
+from pipelines.pegasus.sinks.part_files import PartitionFiles, sst_writer
+from pipelines.pegasus.sources.replica_db import opened_db
+from pipelines.pegasus.transforms.log_checksum import crc32c
+from pipelines.pegasus.transforms.log_rows import Opener, log_batches
+from pipelines.pegasus.use_cases.offline_partition import PartitionTools, split_partition
 from tests import private_logs as made
 from tests.pegasus_replicas import META, stored, write_db
 from tests.private_logs import Entry, LogWriter

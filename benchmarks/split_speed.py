@@ -31,12 +31,12 @@ from pyspark.sql import functions as F
 from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.split_pages import HashSpeed, SplitPoint, VerifySpeed, as_point, split_tables
 from jobs.session import local_session
-from pipelines.partition_split.domain.crc64 import TABLE
-from pipelines.partition_split.domain.rows import Placement
-from pipelines.partition_split.domain.verify.compare import compare
-from pipelines.partition_split.sources.row_files import ParquetRows
-from pipelines.partition_split.transforms.examined_rows import Question
-from pipelines.partition_split.transforms.key_columns import binary_column, key_hashes, partition_indexes
+from pipelines.pegasus.domain.crc64 import TABLE
+from pipelines.pegasus.domain.rows import Placement
+from pipelines.pegasus.domain.verify.compare import compare
+from pipelines.pegasus.sources.row_files import ParquetRows
+from pipelines.pegasus.transforms.examined_rows import Question
+from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
 
 RUNS = 3
 OLD, NEW = 8, 16

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines.domain.wal_contents.tally import WalContents, tally
+from pipelines.queues.wals.tally import WalContents, tally
 from tests.cluster.hbase import start_hbase_jvm
 from tests.cluster.jvm import OPTIMIZED
 

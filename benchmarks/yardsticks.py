@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import duckdb
 
-from pipelines.transforms.lookup import DecisionFrames, start_column
+from pipelines.decide.spark.lookup import DecisionFrames, start_column
 
 LOOKED_UP = """
 WITH named AS (

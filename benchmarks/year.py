@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from benchmarks.pages import where
 from benchmarks.records import Run
 from benchmarks.speed_report import markdown
-from pipelines.domain.human import human_bytes
+from pipelines.common.human import human_bytes
 
 YEAR, LARGE = 365, 10_000_000
 HEAD = [

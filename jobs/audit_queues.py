@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "what state every replication queue is in, who claimed it when, and how orphans can be claimed"
 NEEDS_SPARK = True
@@ -47,7 +47,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.config import load_config  # noqa: PLC0415 - `--help` must not import Spark
     from jobs.wiring_audit import run_audit_queues  # noqa: PLC0415
-    from pipelines.use_cases.audit_queues import AuditRequest  # noqa: PLC0415
+    from pipelines.queues.audit.audit_queues import AuditRequest  # noqa: PLC0415
 
     request = AuditRequest(tuple(args.snapshot), load_config(args.config, context).settings())
     return run_audit_queues(context, request, args.lake, args.plan)

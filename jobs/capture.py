@@ -7,10 +7,10 @@ from argparse import ArgumentParser, Namespace
 from jobs.capture_config import CaptureSection
 from jobs.config import load_config
 from jobs.context import JobContext
-from pipelines.domain.errors import EXIT_DONE, UsageError
-from pipelines.domain.syncup.facts import EXTRA as SYNC_UP
-from pipelines.domain.trust import migrating
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import EXIT_DONE, UsageError
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.trust import migrating
+from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
 
 HELP = "take a snapshot of a live cluster"
 DESCRIPTION = """\
@@ -66,11 +66,11 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     """
     # pyspark and pyarrow take a while to import: not before the arguments are known to be right
     from jobs.wiring_capture import capture_sources  # noqa: PLC0415
-    from pipelines.hadoop_jvm import HadoopJvm  # noqa: PLC0415
-    from pipelines.sinks.snapshot_target import snapshot_target  # noqa: PLC0415
-    from pipelines.sinks.snapshot_writer import SnapshotWriter  # noqa: PLC0415
-    from pipelines.use_cases.capture import Patience, Subject  # noqa: PLC0415
-    from pipelines.use_cases.capture_zookeeper import capture_either  # noqa: PLC0415
+    from pipelines.capture.capture import Patience, Subject  # noqa: PLC0415
+    from pipelines.capture.capture_zookeeper import capture_either  # noqa: PLC0415
+    from pipelines.files.hadoop_jvm import HadoopJvm  # noqa: PLC0415
+    from pipelines.snapshot.target import snapshot_target  # noqa: PLC0415
+    from pipelines.snapshot.writer import SnapshotWriter  # noqa: PLC0415
 
     subject = Subject(cluster, wal_root, socket.gethostname())
     patience = Patience(section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000))

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, model_validator
 
 from jobs.config_types import DurationMs, Section
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.instants import parse_instant
-from pipelines.domain.snapshot import NAME
+from pipelines.common.errors import MalformedError
+from pipelines.common.instants import parse_instant
+from pipelines.common.names import NAME
 
 
 def _instant(value: object) -> int:

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from jobs.context import JobContext
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "move the files of a delete-safe list to a quarantine, after deciding on each again"
 NEEDS_SPARK = True
@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_cleanup import cleanup  # noqa: PLC0415 - `--help` must not import Spark
-    from pipelines.use_cases.cleanup.clean import CleanRequest, clean  # noqa: PLC0415
+    from pipelines.cleanup.clean import CleanRequest, clean  # noqa: PLC0415
 
     request = CleanRequest(args.run_id, args.max_files, args.max_bytes, execute=args.execute, resume=args.resume)
     with cleanup(context, args.config, args.cluster, args.lake, args.lists) as (place, ports):

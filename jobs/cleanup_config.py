@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 
 from jobs.capture_config import WalRoot
 from jobs.config_types import DurationMs, Section
-from pipelines.domain.settings import DAY_MS
+from pipelines.common.instants import DAY_MS
 
 ArchiveUri = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*:/[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f]$")]
 

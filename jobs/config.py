@@ -24,9 +24,11 @@ from jobs.context import JobContext
 from jobs.maintain_config import MaintainSection
 from jobs.simulated_config import simulated_fault
 from jobs.yaml_lines import Document, KeyPath, parse_yaml
-from pipelines.domain.errors import UsageError
-from pipelines.domain.replication_queues import RowLayout
-from pipelines.domain.settings import DAY_MS, LONGEST_VALID_MS, Acknowledgement, Release, Settings
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.errors import UsageError
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.settings import LONGEST_VALID_MS, Release, Settings
+from pipelines.hbase.replication_queues import RowLayout
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from pipelines.domain.server_names import MAX_LONG
+from pipelines.hbase.server_names import MAX_LONG
 
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)", re.ASCII)
 _MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

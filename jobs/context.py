@@ -6,12 +6,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.domain.errors import UsageError
+from pipelines.common.errors import UsageError
 
 if TYPE_CHECKING:  # --help must work before any package is installed
     from pyspark.sql import SparkSession
 
-    from pipelines.ports import Clock
+    from pipelines.common.clock import Clock
 
 
 class SystemClock:

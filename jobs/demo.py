@@ -16,16 +16,16 @@ from jobs.demo_migration import MIGRATION_TITLE, migration_lines, write_zookeepe
 from jobs.demo_queues import AUDIT_TITLE, audit_lines
 from jobs.demo_text import Command, Place, demo_text
 from jobs.generated_snapshot import write_snapshot
-from pipelines.domain.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
-from pipelines.domain.run_summary import DELETABLE, DONE, HELD, RunSummary
-from pipelines.domain.settings import DAY_MS
-from pipelines.domain.verdict import Reason
+from pipelines.common.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
+from pipelines.common.instants import DAY_MS
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.verdict import Reason
+from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunSummary
 from pipelines.simulate.capture import capture_at
 from pipelines.simulate.on_disk import ROOT, lay_out
 from pipelines.simulate.parts import DISABLED_PEER
 from pipelines.simulate.plans import demo_plan
 from pipelines.simulate.zookeeper import before_upgrade
-from pipelines.use_cases.outcome import Outcome
 
 HELP = "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration"
 DESCRIPTION = """\

@@ -1,12 +1,12 @@
 """A taste of dump-queues for the demo: one queue of the last night, without Spark."""
 
-from pipelines.domain.cluster_view import QueueRow, merge_passes
-from pipelines.domain.queue_dump.table_queues import table_dump
-from pipelines.domain.replication_queues import parse_queue_cells
-from pipelines.domain.wal_contents.rows import InspectedFile
-from pipelines.domain.wal_names import parse_wal_name
+from pipelines.decide.rule.cluster_view import QueueRow, merge_passes
+from pipelines.hbase.replication_queues import parse_queue_cells
+from pipelines.hbase.wal_names import parse_wal_name
+from pipelines.queues.dump.table_queues import table_dump
+from pipelines.queues.dump.text import distributed_text
+from pipelines.queues.wals.rows import InspectedFile
 from pipelines.simulate.model import GeneratedCapture
-from pipelines.use_cases.dump_queues_text import distributed_text
 
 DUMP_TITLE = "A queue of the disabled peer, in the words of HBase's DumpReplicationQueues (its WALs left out)"
 _POSITION = " Replication position for "

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.domain.findings.evidence import ERROR
-from pipelines.domain.findings.migration import plan_findings
-from pipelines.domain.migration.plan import MigrationPeers, migration_rows, offset_of
-from pipelines.domain.migration.rows import Action, Family
-from pipelines.domain.migration.sides import After, Before, states_of
-from pipelines.domain.migration.verify import verify
-from pipelines.domain.replication_queues import GroupOffset, QueueId, parse_queue_id
-from pipelines.domain.zookeeper.queued import unsettled
-from pipelines.domain.zookeeper.tree import parse_tree
-from pipelines.ports import FileBatch
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.replication_queues import GroupOffset, QueueId, parse_queue_id
+from pipelines.hbase.zookeeper.queued import unsettled
+from pipelines.hbase.zookeeper.tree import parse_tree
+from pipelines.queues.migration.findings import plan_findings
+from pipelines.queues.migration.plan import MigrationPeers, migration_rows, offset_of
+from pipelines.queues.migration.rows import Action, Family
+from pipelines.queues.migration.sides import After, Before, states_of
+from pipelines.queues.migration.verify import verify
+from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.simulate.zookeeper import ZooKeeperCapture
 
@@ -57,8 +57,8 @@ def _differences(before: Before, after: After) -> Iterator[str]:
 
 def write_zookeeper_snapshot(made: ZooKeeperCapture, out: Path) -> None:
     """Writes the generated capture by the sink that a real capture uses."""
-    from pipelines.sinks.snapshot_target import LocalTarget  # noqa: PLC0415 - `--help` must not import pyarrow
-    from pipelines.sinks.snapshot_writer import SnapshotWriter  # noqa: PLC0415
+    from pipelines.snapshot.target import LocalTarget  # noqa: PLC0415 - `--help` must not import pyarrow
+    from pipelines.snapshot.writer import SnapshotWriter  # noqa: PLC0415
 
     files = made.files
     batch = FileBatch(

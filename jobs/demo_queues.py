@@ -19,7 +19,7 @@ def audit_lines(context: JobContext, snapshots: Sequence[Path], plan: Path, conf
     """
     from jobs.config import load_config  # noqa: PLC0415 - `--help` must not import Spark
     from jobs.wiring_audit import run_audit_queues  # noqa: PLC0415
-    from pipelines.use_cases.audit_queues import AuditRequest  # noqa: PLC0415
+    from pipelines.queues.audit.audit_queues import AuditRequest  # noqa: PLC0415
 
     request = AuditRequest(tuple(f"file:{one}" for one in snapshots), load_config(str(config), context).settings())
     return in_short(run_audit_queues(context, request, None, f"file:{plan}").text)

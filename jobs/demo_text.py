@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from pipelines.domain.human import human_bytes
-from pipelines.domain.run_summary import DELETABLE, HELD, FindingRow, PinnedRow, RunSummary, VerdictTotal
-from pipelines.domain.settings import DAY_MS, HOUR_MS
+from pipelines.common.human import human_bytes
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.lake.run_summary import DELETABLE, HELD, FindingRow, PinnedRow, RunSummary, VerdictTotal
 
 _WIDTH = 118
 _TOP = 6

@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
-from pipelines.domain.errors import UsageError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import UsageError
+from pipelines.common.outcome import Outcome
 
 HELP = "replication queues as HBase's DumpReplicationQueues prints them, the cluster up or down"
 NEEDS_SPARK = True
@@ -42,7 +42,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.config import load_config  # noqa: PLC0415 - `--help` must not import Spark
     from jobs.wiring_dump import run_dump_queues  # noqa: PLC0415
-    from pipelines.use_cases.dump_queues import DumpRequest  # noqa: PLC0415
+    from pipelines.queues.dump.dump_queues import DumpRequest  # noqa: PLC0415
 
     if args.hdfs and not args.distributed:
         raise UsageError("--hdfs is about the queues that --distributed prints: give both")

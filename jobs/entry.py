@@ -19,9 +19,9 @@ from jobs import failures, log
 from jobs.context import JobContext
 from jobs.registry import JOBS, Job
 from jobs.result_file import write_result
-from pipelines.domain.errors import EXIT_DONE, EXIT_USAGE
-from pipelines.use_cases.outcome import Outcome
-from pipelines.version import VERSION
+from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
+from pipelines.common.outcome import Outcome
+from pipelines.common.version import VERSION
 
 __all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "main", "parse"]
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from pipelines.domain.errors import EXIT_UNAVAILABLE, EXIT_USAGE, WalsafeError
+from pipelines.common.errors import EXIT_UNAVAILABLE, EXIT_USAGE, WalsafeError
 
 EXIT_BUG = 1
 EXIT_INTERRUPTED = 130

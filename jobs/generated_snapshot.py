@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipelines.ports import FileBatch
+from pipelines.files.file_batch import FileBatch
 from pipelines.simulate.model import GeneratedCapture
 
 
@@ -12,8 +12,8 @@ def write_snapshot(made: GeneratedCapture, out: Path) -> None:
     Raises:
         UsageError: it exists.
     """
-    from pipelines.sinks.snapshot_target import LocalTarget  # noqa: PLC0415 - `--help` must not import pyarrow
-    from pipelines.sinks.snapshot_writer import SnapshotWriter  # noqa: PLC0415
+    from pipelines.snapshot.target import LocalTarget  # noqa: PLC0415 - `--help` must not import pyarrow
+    from pipelines.snapshot.writer import SnapshotWriter  # noqa: PLC0415
 
     with SnapshotWriter(LocalTarget(out)) as writer:
         writer.files([_batch(made)])

@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
-from pipelines.domain.errors import UsageError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import UsageError
+from pipelines.common.outcome import Outcome
 
 HELP = "look into the WALs that queues still have to read: whose edits, and what peers want of them"
 NEEDS_SPARK = True
@@ -51,7 +51,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.config import load_config  # noqa: PLC0415 - `--help` must not import Spark
     from jobs.wiring_inspect import run_inspect_wals  # noqa: PLC0415
-    from pipelines.use_cases.inspect_wals import InspectRequest  # noqa: PLC0415
+    from pipelines.queues.wals.inspect_wals import InspectRequest  # noqa: PLC0415
 
     if args.path and (args.server or args.group or args.queue):
         raise UsageError("--path names files; --server, --group and --queue restrict all others: give one or the other")

@@ -32,7 +32,7 @@ from jobs.submit import (
     result_location,
     submit_command,
 )
-from pipelines.domain.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UnavailableError, UsageError, WalsafeError
+from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UnavailableError, UsageError, WalsafeError
 
 PROJECT = Path(__file__).resolve().parent.parent
 

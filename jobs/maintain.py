@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "retention, compaction and vacuum of the tables, expiry of lists and snapshots"
 NEEDS_SPARK = True

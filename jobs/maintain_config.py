@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import Field, StringConstraints, field_validator
 
 from jobs.config_types import DurationMs, Section
-from pipelines.domain.retention import MAX_GRACE_MS, MIN_GRACE_MS
-from pipelines.domain.settings import DAY_MS
+from pipelines.common.instants import DAY_MS
+from pipelines.lake.retention import MAX_GRACE_MS, MIN_GRACE_MS
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "before an upgrade to HBase 3: what the migration of the queues would write, drop and stumble over"
 NEEDS_SPARK = True

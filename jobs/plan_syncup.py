@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "what ReplicationSyncUp (HBase 3) would ship with the source cluster down, and what it would lose"
 NEEDS_SPARK = True
@@ -46,7 +46,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.config import load_config  # noqa: PLC0415 - `--help` must not import Spark
     from jobs.wiring_syncup import run_plan_syncup  # noqa: PLC0415
-    from pipelines.use_cases.plan_syncup import PlanRequest  # noqa: PLC0415
+    from pipelines.queues.syncup.plan_syncup import PlanRequest  # noqa: PLC0415
 
     request = PlanRequest(args.snapshot, load_config(args.config, context).settings())
     return run_plan_syncup(context, request, args.lake)

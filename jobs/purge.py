@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "delete quarantined runs for good once their grace is over, or archive them"
 NEEDS_SPARK = True
@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_cleanup import cleanup  # noqa: PLC0415 - `--help` must not import Spark
-    from pipelines.use_cases.cleanup.purge import PurgeRequest, purge  # noqa: PLC0415
+    from pipelines.cleanup.purge import PurgeRequest, purge  # noqa: PLC0415
 
     with cleanup(context, args.config, args.cluster, args.lake) as (place, ports):
         return purge(PurgeRequest(args.run_id, args.before_grace, execute=args.execute), place, ports)

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from jobs.context import JobContext
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "decide which oldWALs are delete-safe; write the list, tables, report"
 NEEDS_SPARK = True
@@ -50,8 +50,8 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.config import load_config  # noqa: PLC0415 - `--help` must not import Spark
     from jobs.wiring import Places, run_reconcile  # noqa: PLC0415
-    from pipelines.domain.errors import UsageError  # noqa: PLC0415
-    from pipelines.domain.settings import Acceptances  # noqa: PLC0415
+    from pipelines.common.errors import UsageError  # noqa: PLC0415
+    from pipelines.decide.rule.settings import Acceptances  # noqa: PLC0415
 
     reasons = dict(args.accept)
     if len(reasons) < len(args.accept):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from jobs.context import JobContext
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 
 class Job(Protocol):

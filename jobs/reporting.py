@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from pipelines.domain.run_summary import DONE, RunSummary
-from pipelines.ports import Clock
-from pipelines.sinks.metrics import MetricsFile
-from pipelines.sinks.report import DETAILED, HtmlReports, by_urgency
-from pipelines.sources.lake import Lake
+from pipelines.common.clock import Clock
+from pipelines.lake.reader import Lake
+from pipelines.lake.run_summary import DONE, RunSummary
+from pipelines.reconcile.metrics import MetricsFile
+from pipelines.reconcile.report import DETAILED, HtmlReports, by_urgency
 
 NIGHTS = 30
 """How many earlier nights the curves show."""

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "put quarantined files back where they were"
 NEEDS_SPARK = True
@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_cleanup import cleanup  # noqa: PLC0415 - `--help` must not import Spark
-    from pipelines.use_cases.cleanup.restore import RestoreRequest, restore  # noqa: PLC0415
+    from pipelines.cleanup.restore import RestoreRequest, restore  # noqa: PLC0415
 
     with cleanup(context, args.config, args.cluster, args.lake, out_of_quarantine=True) as (place, ports):
         return restore(RestoreRequest(args.run_id, tuple(args.paths)), place, ports)

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from jobs.context import JobContext
-from pipelines.domain.errors import UnavailableError
+from pipelines.common.errors import UnavailableError
 
 
 def local_path(uri: str) -> Path | None:
@@ -31,7 +31,7 @@ def write_result(uri: str, text: str, context: JobContext) -> None:
     """
     path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
     if path is None:
-        from pipelines.sinks.hadoop_text import write_text  # noqa: PLC0415 - imports pyspark
+        from pipelines.files.hadoop_text import write_text  # noqa: PLC0415 - imports pyspark
 
         write_text(context.spark, uri, text)
         return

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from jobs import class_archive
 from jobs.submit import QUICK_START, long_run, read_properties
-from pipelines.domain.errors import UnavailableError, UsageError
+from pipelines.common.errors import UnavailableError, UsageError
 
 _ASKED_OFTEN = ("org.apache.spark.sql.functions", "functions", "PythonUtils")
 PROJECT = Path(__file__).resolve().parent.parent

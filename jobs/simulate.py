@@ -4,8 +4,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from jobs.context import JobContext
-from pipelines.domain.errors import EXIT_DONE, EXIT_REFUSED, UsageError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, UsageError
+from pipelines.common.outcome import Outcome
 
 HELP = "try to make the rule lose data: random histories of a model cluster, by seed"
 NEEDS_SPARK = True

@@ -4,8 +4,8 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
 from jobs.split_options import acknowledged, add_run_options
-from pipelines.domain.errors import UsageError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import UsageError
+from pipelines.common.outcome import Outcome
 
 HELP = "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas"
 NEEDS_SPARK = True
@@ -40,9 +40,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_split import read_states, split_ports  # noqa: PLC0415 - `--help` must not import Spark
-    from pipelines.partition_split.domain.audit_config import Timing  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.audit_config import run_audit_config  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.frame import SplitRun  # noqa: PLC0415
+    from pipelines.pegasus.domain.audit_config import Timing  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.audit_config import run_audit_config  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.frame import SplitRun  # noqa: PLC0415
 
     if args.stuck_after <= 0 or args.reject_limit <= 0:
         raise UsageError("--stuck-after and --reject-limit must be above 0")

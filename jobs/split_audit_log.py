@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
 from jobs.split_options import acknowledged, add_run_options
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "Pegasus's private logs: parent against child by decree, late writes, and which logs are delete-safe"
 NEEDS_SPARK = True
@@ -38,8 +38,8 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_split import split_ports  # noqa: PLC0415
     from jobs.wiring_split_logs import log_inputs  # noqa: PLC0415 - `--help` must not import Spark
-    from pipelines.partition_split.use_cases.audit_log import newest_ms, run_audit_log  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.frame import SplitRun  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.audit_log import newest_ms, run_audit_log  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.frame import SplitRun  # noqa: PLC0415
 
     inputs = log_inputs(context, args.logs, args.facts, args.journal)
     at = newest_ms(inputs) or context.clock.now_ms()

@@ -9,20 +9,20 @@ from jobs.split_emission import write_table
 from jobs.wiring_split import read_states, split_ports
 from jobs.wiring_split_logs import log_inputs, log_reader
 from jobs.wiring_split_rows import run_split_stale, run_split_verify
-from pipelines.domain.errors import EXIT_DONE, EXIT_REFUSED, UsageError
-from pipelines.partition_split.domain.audit_config import Timing
-from pipelines.partition_split.domain.rows import Placement
-from pipelines.partition_split.domain.stale import FilterSettings
-from pipelines.partition_split.simulate.cases import CONFIG, LOG, ROUTE, STALE, VERIFY, tables
-from pipelines.partition_split.simulate.emission import Emitted
-from pipelines.partition_split.use_cases.audit_config import run_audit_config
-from pipelines.partition_split.use_cases.audit_log import run_audit_log
-from pipelines.partition_split.use_cases.audit_matrix import Seen, matrix_lines, seen
-from pipelines.partition_split.use_cases.frame import SplitRun
-from pipelines.partition_split.use_cases.route import RouteQuestion, run_route
-from pipelines.partition_split.use_cases.split_stale import StaleRequest
-from pipelines.partition_split.use_cases.split_verify import Copy, VerifyRequest
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, UsageError
+from pipelines.common.outcome import Outcome
+from pipelines.pegasus.domain.audit_config import Timing
+from pipelines.pegasus.domain.rows import Placement
+from pipelines.pegasus.domain.stale import FilterSettings
+from pipelines.pegasus.simulate.cases import CONFIG, LOG, ROUTE, STALE, VERIFY, tables
+from pipelines.pegasus.simulate.emission import Emitted
+from pipelines.pegasus.use_cases.audit_config import run_audit_config
+from pipelines.pegasus.use_cases.audit_log import run_audit_log
+from pipelines.pegasus.use_cases.audit_matrix import Seen, matrix_lines, seen
+from pipelines.pegasus.use_cases.frame import SplitRun
+from pipelines.pegasus.use_cases.route import RouteQuestion, run_route
+from pipelines.pegasus.use_cases.split_stale import StaleRequest
+from pipelines.pegasus.use_cases.split_verify import Copy, VerifyRequest
 
 _AT_MS = 1_790_100_000_000
 """After all simulated splits."""

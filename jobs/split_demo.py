@@ -5,8 +5,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.context import JobContext
-from pipelines.domain.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
+from pipelines.common.outcome import Outcome
 
 HELP = "a split of a simulated Pegasus table with one row lost, found by split-verify"
 NEEDS_SPARK = True
@@ -32,11 +32,11 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     """
     from jobs.split_emission import whole_histories, write_rows, write_table  # noqa: PLC0415
     from jobs.wiring_split_rows import run_split_verify  # noqa: PLC0415
-    from pipelines.partition_split.domain.keys import escaped, key_hash  # noqa: PLC0415
-    from pipelines.partition_split.domain.partitions import partition_index  # noqa: PLC0415
-    from pipelines.partition_split.domain.rows import Placement  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.frame import SplitRun  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.split_verify import Copy, VerifyRequest  # noqa: PLC0415
+    from pipelines.pegasus.domain.keys import escaped, key_hash  # noqa: PLC0415
+    from pipelines.pegasus.domain.partitions import partition_index  # noqa: PLC0415
+    from pipelines.pegasus.domain.rows import Placement  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.frame import SplitRun  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.split_verify import Copy, VerifyRequest  # noqa: PLC0415
 
     now = context.clock.now_ms()
     out = Path(args.out or f"walsafe-out/split-demo-{datetime.fromtimestamp(now // 1000, timezone.utc):%Y%m%dT%H%M%SZ}")

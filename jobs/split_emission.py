@@ -7,16 +7,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.domain.errors import EXIT_DONE, UsageError
-from pipelines.partition_split.simulate.batch import design_of
-from pipelines.partition_split.simulate.cases import CANCELLED
-from pipelines.partition_split.simulate.emission import Emitted, EmittedRow, emit
-from pipelines.partition_split.simulate.faults import FAULTS
-from pipelines.partition_split.simulate.injections import BY_ROW, HOMES
-from pipelines.partition_split.simulate.walk import History, scope_of, walk
-from pipelines.partition_split.simulate.witness import broken_history, struck_history
-from pipelines.partition_split.transforms.log_checksum import crc32c
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import EXIT_DONE, UsageError
+from pipelines.common.outcome import Outcome
+from pipelines.pegasus.simulate.batch import design_of
+from pipelines.pegasus.simulate.cases import CANCELLED
+from pipelines.pegasus.simulate.emission import Emitted, EmittedRow, emit
+from pipelines.pegasus.simulate.faults import FAULTS
+from pipelines.pegasus.simulate.injections import BY_ROW, HOMES
+from pipelines.pegasus.simulate.walk import History, scope_of, walk
+from pipelines.pegasus.simulate.witness import broken_history, struck_history
+from pipelines.pegasus.transforms.log_checksum import crc32c
 
 _SCHEMA = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
 _UNFINISHED = frozenset({"pause", "cancel", "restart_split"})

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
-from pipelines.domain.settings import Acknowledgement
+from pipelines.common.acknowledgement import Acknowledgement
 
 
 def add_run_options(parser: ArgumentParser) -> None:

@@ -4,8 +4,8 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
 from jobs.split_options import acknowledged, add_run_options
-from pipelines.domain.errors import UsageError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import UsageError
+from pipelines.common.outcome import Outcome
 
 HELP = "what a split of a Pegasus table would yield: sizes, skew, hash keys too hot for any split, doublings needed"
 NEEDS_SPARK = True
@@ -36,10 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_split import read_rows, split_ports  # noqa: PLC0415 - `--help` must not import Spark
-    from pipelines.partition_split.domain.partitions import is_power_of_two  # noqa: PLC0415
-    from pipelines.partition_split.sources.row_files import parquet_errors  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.frame import SplitRun  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.plan import PlanQuestion, run_plan  # noqa: PLC0415
+    from pipelines.pegasus.domain.partitions import is_power_of_two  # noqa: PLC0415
+    from pipelines.pegasus.sources.row_files import parquet_errors  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.frame import SplitRun  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.plan import PlanQuestion, run_plan  # noqa: PLC0415
 
     if not is_power_of_two(args.partitions) or args.partitions > 1 << 16:
         raise UsageError(f"--partitions {args.partitions}: a power of two up to 65536; for others see split-preflight")

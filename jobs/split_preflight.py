@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
 from jobs.split_options import acknowledged, add_run_options
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "may these Pegasus tables be split now? blockers and warnings"
 NEEDS_SPARK = True
@@ -34,8 +34,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_split import read_states, split_ports  # noqa: PLC0415 - `--help` must not import Spark
-    from pipelines.partition_split.use_cases.frame import SplitRun  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.preflight import run_preflight  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.frame import SplitRun  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.preflight import run_preflight  # noqa: PLC0415
 
     state = read_states(context, args.state)[-1]
     known = acknowledged(args, context)

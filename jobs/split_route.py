@@ -4,8 +4,8 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
 from jobs.split_options import acknowledged, add_run_options
-from pipelines.domain.errors import UsageError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import UsageError
+from pipelines.common.outcome import Outcome
 
 HELP = "what clients of a Pegasus table were told during a split, or would be told: rejected, misused, accepted"
 NEEDS_SPARK = True
@@ -41,9 +41,9 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_split import split_ports  # noqa: PLC0415 - `--help` must not import Spark
     from jobs.wiring_split_logs import log_reader  # noqa: PLC0415
-    from pipelines.partition_split.domain.partitions import is_power_of_two  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.frame import SplitRun  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.route import RouteQuestion, checked_journal, run_route  # noqa: PLC0415
+    from pipelines.pegasus.domain.partitions import is_power_of_two  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.frame import SplitRun  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.route import RouteQuestion, checked_journal, run_route  # noqa: PLC0415
 
     if args.old is not None and not (is_power_of_two(args.old) and args.old < 1 << 20):
         raise UsageError(f"--from {args.old}: a power of two, for others see split-preflight")

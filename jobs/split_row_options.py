@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from datetime import datetime
 
-from pipelines.domain.errors import UsageError
+from pipelines.common.errors import UsageError
 
 
 def add_identity(parser: ArgumentParser) -> None:

@@ -4,8 +4,8 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
 from jobs.split_options import acknowledged, add_run_options
-from pipelines.domain.errors import UsageError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import UsageError
+from pipelines.common.outcome import Outcome
 
 HELP = "split a Pegasus table offline, by any power of two, into files for a bulk load"
 NEEDS_SPARK = True
@@ -53,10 +53,10 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_split import split_ports  # noqa: PLC0415 - `--help` must not import Spark
     from jobs.wiring_split_run import Request, split_offline  # noqa: PLC0415
-    from pipelines.domain.snapshot import NAME  # noqa: PLC0415
-    from pipelines.partition_split.domain.offline.plan import Counts, Rules  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.frame import SplitRun  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.run_split import tell_split  # noqa: PLC0415
+    from pipelines.common.names import NAME  # noqa: PLC0415
+    from pipelines.pegasus.domain.offline.plan import Counts, Rules  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.frame import SplitRun  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.run_split import tell_split  # noqa: PLC0415
 
     if not NAME.fullmatch(args.app) or args.file_size < 1 or not 0 <= args.cluster_id < 128:
         raise UsageError("--app is a plain name, --file-size at least 1, --cluster-id 0 to 127")

@@ -4,8 +4,8 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
 from jobs.split_options import acknowledged, add_run_options
-from pipelines.domain.errors import UsageError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import UsageError
+from pipelines.common.outcome import Outcome
 
 HELP = "make a model of Pegasus's partition split break: every failure, every order of events"
 NEEDS_SPARK = True
@@ -61,9 +61,9 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     from jobs.split_audits import audit_cases  # noqa: PLC0415 - `--help` must not import Spark
     from jobs.split_emission import emit_table, histories_of  # noqa: PLC0415
     from jobs.wiring_split_rows import run_split_simulate  # noqa: PLC0415
-    from pipelines.partition_split.simulate.injections import BY_ROW  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.frame import SplitRun  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.split_simulate import subjects_of  # noqa: PLC0415
+    from pipelines.pegasus.simulate.injections import BY_ROW  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.frame import SplitRun  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.split_simulate import subjects_of  # noqa: PLC0415
 
     wanted = [bool(args.emit), bool(args.audits), bool(args.seeds or (args.rows and not args.emit))]
     if sum(wanted) != 1:

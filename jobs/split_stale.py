@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from jobs.context import JobContext
 from jobs.split_options import acknowledged, add_run_options
 from jobs.split_row_options import add_identity, add_instant, instant_ms, versions
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "what Pegasus's compaction filter would drop after a partition split, and why"
 NEEDS_SPARK = True
@@ -58,10 +58,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_split_rows import run_split_stale  # noqa: PLC0415 - `--help` must not import Spark
-    from pipelines.partition_split.domain.rows import Placement  # noqa: PLC0415
-    from pipelines.partition_split.domain.stale import FilterSettings  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.frame import SplitRun  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.split_stale import StaleRequest  # noqa: PLC0415
+    from pipelines.pegasus.domain.rows import Placement  # noqa: PLC0415
+    from pipelines.pegasus.domain.stale import FilterSettings  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.frame import SplitRun  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.split_stale import StaleRequest  # noqa: PLC0415
 
     placement = Placement(args.partitions, args.created_with, args.data_version)
     settings = FilterSettings(placement, args.validate_env == "true", args.default_ttl, versions(args.version))

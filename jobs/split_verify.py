@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from jobs.context import JobContext
 from jobs.split_options import acknowledged, add_run_options
 from jobs.split_row_options import add_identity, add_instant, instant_ms
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "prove that two copies of a Pegasus table hold the same rows: before and after a split, or two clusters"
 NEEDS_SPARK = True
@@ -60,9 +60,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
     from jobs.wiring_split_rows import run_split_verify  # noqa: PLC0415 - `--help` must not import Spark
-    from pipelines.partition_split.domain.rows import Placement  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.frame import SplitRun  # noqa: PLC0415
-    from pipelines.partition_split.use_cases.split_verify import Copy, VerifyRequest  # noqa: PLC0415
+    from pipelines.pegasus.domain.rows import Placement  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.frame import SplitRun  # noqa: PLC0415
+    from pipelines.pegasus.use_cases.split_verify import Copy, VerifyRequest  # noqa: PLC0415
 
     old, new = args.before_partitions, args.after_partitions
     split_from = args.after_created_with or (old if 0 < old <= new and new % old == 0 else new)

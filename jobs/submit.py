@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from pipelines.domain.errors import UsageError
+from pipelines.common.errors import UsageError
 
 SUBMIT_ARGS_ENV = "SPARK_SUBMIT_ARGS"
 SPARK_VERSION = "4.2"

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
 
 HELP = "after an upgrade to HBase 3: whether hbase:replication has what ZooKeeper had, row by row"
 NEEDS_SPARK = True

@@ -7,18 +7,18 @@ from getpass import getuser
 from jobs.config import Config
 from jobs.context import JobContext
 from jobs.reporting import Reports
-from pipelines.domain.gate_metrics import ClusterMetrics, ExpectationResult
-from pipelines.domain.settings import Acceptances
-from pipelines.ports_reconcile import Reporter
-from pipelines.quality import gate
-from pipelines.sinks.delete_list import DeleteLists
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sources.past_nights import PastNights
-from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.use_cases.outcome import Outcome
-from pipelines.use_cases.reconcile import reconcile
-from pipelines.use_cases.reconcile_request import ReconcilePorts, ReconcileRequest
-from pipelines.version import VERSION
+from pipelines.common.outcome import Outcome
+from pipelines.common.version import VERSION
+from pipelines.decide.gate import gate
+from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
+from pipelines.decide.rule.settings import Acceptances
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.reconcile.list_writer import DeleteLists
+from pipelines.reconcile.past_nights import PastNights
+from pipelines.reconcile.ports import Reporter
+from pipelines.reconcile.reconcile import reconcile
+from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
+from pipelines.snapshot.reader import SnapshotDirectories
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class GreatExpectationsGate:
     """The gate as a port."""
 
     def check_acceptances(self, accepted: Acceptances, max_deletable_share: float) -> None:
-        """See `pipelines.quality.gate`."""
+        """See `pipelines.decide.gate.gate`."""
         gate.check_acceptances(accepted, max_deletable_share)
 
     def check(
         self, metrics: Sequence[ClusterMetrics], accepted: Acceptances, max_deletable_share: float
     ) -> Sequence[ExpectationResult]:
-        """See `pipelines.quality.gate`."""
+        """See `pipelines.decide.gate.gate`."""
         return gate.check(metrics, accepted, max_deletable_share)
 
 

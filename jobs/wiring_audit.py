@@ -1,14 +1,14 @@
 """Wires audit-queues: snapshots in, the lake as memory, a folder for the claim plan."""
 
 from jobs.context import JobContext
-from pipelines.domain.queue_audit.rows import AUDIT_SUFFIX
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sinks.plan_files import PlanFiles
-from pipelines.sources.past_audits import LakeAudits
-from pipelines.sources.past_inspections import LakeInspections
-from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.use_cases.audit_queues import AuditPorts, AuditRequest, audit_queues
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
+from pipelines.queues.audit.past_audits import LakeAudits
+from pipelines.queues.audit.plan_files import PlanFiles
+from pipelines.queues.audit.rows import AUDIT_SUFFIX
+from pipelines.queues.wals.past_inspections import LakeInspections
+from pipelines.snapshot.reader import SnapshotDirectories
 
 
 def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | None, plan: str | None) -> Outcome:

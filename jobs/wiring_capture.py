@@ -24,30 +24,30 @@ from jobs.capture_config import (
     ZooKeeperQueuesSection,
     ZooKeeperStateSection,
 )
-from pipelines.domain.capture_clocks import Stamp
-from pipelines.domain.errors import UsageError
-from pipelines.domain.snapshot import Step
-from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.ports import FileSource, PeerSource, QueueSource, StateSource, WalDirectorySource
-from pipelines.sources.export_parts import ExportDirectory, ExportPart
-from pipelines.sources.exported_cells import ExportedQueues, SavedCells
-from pipelines.sources.exported_state import ExportedState
-from pipelines.sources.fsimage_files import FsimageFiles
-from pipelines.sources.hadoop_files import HadoopLister
-from pipelines.sources.hbase_admin import HBaseAdmin
-from pipelines.sources.hbase_client import HBaseClient
-from pipelines.sources.hbase_client_queues import HBaseClientQueues
-from pipelines.sources.ls_text_files import LsFiles, LsText
-from pipelines.sources.replication_znodes import ReplicationZnodes
-from pipelines.sources.saved_text import SavedFiles, lines_of
-from pipelines.sources.simulated_cluster import SimulatedQueues, SimulatedState
-from pipelines.sources.thrift_queues import ThriftQueues
-from pipelines.sources.wal_tree import WalTree
-from pipelines.sources.watched_listing import WatchedListing
-from pipelines.sources.webhdfs_files import WebHdfsLister
-from pipelines.use_cases.capture import Sources
-from pipelines.use_cases.capture_offline import OfflineSources
-from pipelines.use_cases.capture_zookeeper import ZooKeeperSources
+from pipelines.capture.capture import Sources
+from pipelines.capture.capture_offline import OfflineSources
+from pipelines.capture.capture_zookeeper import ZooKeeperSources
+from pipelines.capture.ports import FileSource, PeerSource, QueueSource, StateSource, WalDirectorySource
+from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
+from pipelines.capture.sources.exported_cells import ExportedQueues, SavedCells
+from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.capture.sources.fsimage_files import FsimageFiles
+from pipelines.capture.sources.hadoop_files import HadoopLister
+from pipelines.capture.sources.hbase_admin import HBaseAdmin
+from pipelines.capture.sources.hbase_client import HBaseClient
+from pipelines.capture.sources.hbase_client_queues import HBaseClientQueues
+from pipelines.capture.sources.ls_text_files import LsFiles, LsText
+from pipelines.capture.sources.replication_znodes import ReplicationZnodes
+from pipelines.capture.sources.simulated_cluster import SimulatedQueues, SimulatedState
+from pipelines.capture.sources.thrift_queues import ThriftQueues
+from pipelines.capture.sources.wal_tree import WalTree
+from pipelines.capture.sources.watched_listing import WatchedListing
+from pipelines.capture.sources.webhdfs_files import WebHdfsLister
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.files.saved_text import SavedFiles, lines_of
+from pipelines.snapshot.capture_clocks import Stamp
+from pipelines.snapshot.model import Step
 
 ThingT = TypeVar("ThingT", HadoopLister, HBaseClient, SavedFiles)
 
@@ -157,9 +157,9 @@ class CaptureWiring:
         return ExportedQueues(self._export)
 
     def _zookeeper(self, section: ZooKeeperQueuesSection) -> ZooKeeperSources:
-        from pipelines.sources.zookeeper_client import ZooKeeperClient  # noqa: PLC0415 - kazoo, for these clusters alone
-        from pipelines.sources.zookeeper_queues import ZooKeeperQueues  # noqa: PLC0415
-        from pipelines.sources.zookeeper_state import ZooKeeperState  # noqa: PLC0415
+        from pipelines.capture.sources.zookeeper_client import ZooKeeperClient  # noqa: PLC0415 - kazoo, for these clusters alone
+        from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues  # noqa: PLC0415
+        from pipelines.capture.sources.zookeeper_state import ZooKeeperState  # noqa: PLC0415
 
         digest = section.digest.get_secret_value() if section.digest else None
         client = ZooKeeperClient(section.quorum, section.timeout, digest)
@@ -176,12 +176,12 @@ class CaptureWiring:
         return ZooKeeperSources(watched, watched, queues, state)
 
     def _offline(self, section: OfflineStateSection) -> OfflineSources:
-        from pipelines.sources.hbase_library import HBaseLibrary  # noqa: PLC0415 - for clusters that are down alone
-        from pipelines.sources.hfile_table import HFileTable  # noqa: PLC0415
-        from pipelines.sources.offline_state import OfflineCluster  # noqa: PLC0415
-        from pipelines.sources.zookeeper_client import ZooKeeperClient  # noqa: PLC0415
-        from pipelines.sources.zookeeper_queues import ZooKeeperQueues  # noqa: PLC0415
-        from pipelines.sources.zookeeper_state import ZooKeeperState  # noqa: PLC0415
+        from pipelines.capture.sources.hbase_library import HBaseLibrary  # noqa: PLC0415 - for clusters that are down alone
+        from pipelines.capture.sources.hfile_table import HFileTable  # noqa: PLC0415
+        from pipelines.capture.sources.offline_state import OfflineCluster  # noqa: PLC0415
+        from pipelines.capture.sources.zookeeper_client import ZooKeeperClient  # noqa: PLC0415
+        from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues  # noqa: PLC0415
+        from pipelines.capture.sources.zookeeper_state import ZooKeeperState  # noqa: PLC0415
 
         client = ZooKeeperClient(
             section.quorum, section.timeout, section.digest.get_secret_value() if section.digest else None

@@ -12,24 +12,24 @@ from jobs.capture_config import CaptureSection, SimulatedSection, WebHdfsFilesSe
 from jobs.cleanup_config import CleanSection
 from jobs.config import Config, load_config
 from jobs.context import JobContext
-from jobs.second_look import CaptureAgain, CaptureParts
 from jobs.stop_file import stop_asked
 from jobs.wiring_capture import CaptureWiring, revealed
-from pipelines.domain.cleanup.quarantine import Quarantine, check_hbase_root, check_quarantine
-from pipelines.domain.errors import UsageError
-from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.sinks.archive import HadoopArchive
-from pipelines.sinks.cleanup_audit import LakeAudit
-from pipelines.sinks.hadoop_wal_store import HadoopWalStore
-from pipelines.sinks.observer_reads import refuse_observer_reads
-from pipelines.sinks.scratch import SECOND_LOOKS_FOLDER, ScratchDirectory
-from pipelines.sinks.snapshot_target import snapshot_target
-from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
-from pipelines.sources.delete_lists import ListReader
-from pipelines.sources.hbase_root import hbase_root
-from pipelines.sources.lake import Lake
-from pipelines.use_cases.capture import Patience, Subject
-from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
+from pipelines.capture.capture import Patience, Subject
+from pipelines.capture.sources.hbase_root import hbase_root
+from pipelines.cleanup.archive import HadoopArchive
+from pipelines.cleanup.audit import LakeAudit
+from pipelines.cleanup.quarantine import Quarantine, check_hbase_root, check_quarantine
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.cleanup.second_look import CaptureAgain, CaptureParts
+from pipelines.cleanup.stores.hadoop_wal_store import HadoopWalStore
+from pipelines.cleanup.stores.webhdfs_wal_store import WebHdfsWalStore
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.files.observer_reads import refuse_observer_reads
+from pipelines.files.scratch import SECOND_LOOKS_FOLDER, ScratchDirectory
+from pipelines.lake.reader import Lake
+from pipelines.reconcile.list_reader import ListReader
+from pipelines.snapshot.target import snapshot_target
 
 _LOG = logging.getLogger(__name__)
 

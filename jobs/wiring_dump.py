@@ -1,10 +1,10 @@
 """Wires dump-queues."""
 
 from jobs.context import JobContext
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.use_cases.dump_queues import DumpPorts, DumpRequest, dump_queues
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.queues.dump.dump_queues import DumpPorts, DumpRequest, dump_queues
+from pipelines.snapshot.reader import SnapshotDirectories
 
 
 def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None) -> Outcome:

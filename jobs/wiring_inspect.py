@@ -1,13 +1,13 @@
 """Wires inspect-wals: Spark's executors as readers, the lake as memory."""
 
 from jobs.context import JobContext
-from pipelines.domain.wal_contents.rows import INSPECTION_SUFFIX
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sources.past_inspections import LakeInspections
-from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.sources.wal_contents import SparkWalContents
-from pipelines.use_cases.inspect_wals import InspectPorts, InspectRequest, inspect_wals
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.queues.wals.executors import SparkWalContents
+from pipelines.queues.wals.inspect_wals import InspectPorts, InspectRequest, inspect_wals
+from pipelines.queues.wals.past_inspections import LakeInspections
+from pipelines.queues.wals.rows import INSPECTION_SUFFIX
+from pipelines.snapshot.reader import SnapshotDirectories
 
 
 def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> Outcome:

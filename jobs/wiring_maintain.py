@@ -5,16 +5,16 @@ from functools import partial
 
 from jobs.config import Config
 from jobs.context import JobContext
-from pipelines.domain.errors import UsageError
-from pipelines.domain.human import human_duration
-from pipelines.domain.retention import LIST, SNAPSHOT, RetentionPolicy
-from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.sinks.expiry import SECOND_LOOKS, HadoopDirectories
-from pipelines.sinks.lake_maintenance import LakeMaintenance
-from pipelines.sinks.scratch import SECOND_LOOKS_FOLDER
-from pipelines.sources.kept_runs import KeptRuns
-from pipelines.use_cases.maintain import MaintainPorts, MaintainRequest, maintain
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import UsageError
+from pipelines.common.human import human_duration
+from pipelines.common.outcome import Outcome
+from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.files.scratch import SECOND_LOOKS_FOLDER
+from pipelines.lake.maintenance import LakeMaintenance
+from pipelines.lake.retention import LIST, SNAPSHOT, RetentionPolicy
+from pipelines.maintain.expiry import SECOND_LOOKS, HadoopDirectories
+from pipelines.maintain.kept_runs import KeptRuns
+from pipelines.maintain.maintain import MaintainPorts, MaintainRequest, maintain
 from schemas.registry import TABLES
 from schemas.wal_verdicts import WAL_VERDICTS
 

@@ -1,14 +1,14 @@
 """Wires plan-migration and verify-migration."""
 
 from jobs.context import JobContext
-from pipelines.domain.migration.rows import PLAN_SUFFIX, VERIFY_SUFFIX
-from pipelines.domain.settings import Settings
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sources.past_inspections import LakeInspections
-from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.use_cases.outcome import Outcome
-from pipelines.use_cases.plan_migration import MigrationPorts, plan_migration
-from pipelines.use_cases.verify_migration import verify_migration
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.settings import Settings
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.queues.migration.plan_migration import MigrationPorts, plan_migration
+from pipelines.queues.migration.rows import PLAN_SUFFIX, VERIFY_SUFFIX
+from pipelines.queues.migration.verify_migration import verify_migration
+from pipelines.queues.wals.past_inspections import LakeInspections
+from pipelines.snapshot.reader import SnapshotDirectories
 
 
 def run_plan_migration(context: JobContext, snapshot: str, settings: Settings, lake: str | None) -> Outcome:

@@ -10,16 +10,16 @@ from pyspark.sql import functions as F
 
 from jobs.context import JobContext
 from jobs.generated_snapshot import write_snapshot
-from pipelines.domain.errors import UsageError
-from pipelines.lake_errors import lake_errors
-from pipelines.ports import Clock
+from pipelines.common.clock import Clock
+from pipelines.common.errors import UsageError
+from pipelines.common.version import VERSION
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.lake_errors import lake_errors
 from pipelines.simulate.adversary.batch import Played, code_sha256, play_range
 from pipelines.simulate.adversary.captured import captured
 from pipelines.simulate.adversary.players import player
 from pipelines.simulate.adversary.text import ending
 from pipelines.simulate.adversary.walk import DESIGN_ITSELF, walk
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.version import VERSION
 from schemas.simulations import SIMULATIONS, VIOLATION
 
 RANGE = 1_000

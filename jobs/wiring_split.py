@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from jobs.context import JobContext
-from pipelines.partition_split.domain.state.model import ClusterState
-from pipelines.partition_split.sources.row_files import CHECKED, parquet_errors
-from pipelines.partition_split.sources.state_files import StateFiles
-from pipelines.partition_split.use_cases.frame import SplitPorts
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sources.past_inspections import LakeInspections
-from pipelines.sources.storage import storage_for
+from pipelines.files.storage import storage_for
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.pegasus.domain.state.model import ClusterState
+from pipelines.pegasus.sources.row_files import CHECKED, parquet_errors
+from pipelines.pegasus.sources.state_files import StateFiles
+from pipelines.pegasus.use_cases.frame import SplitPorts
+from pipelines.queues.wals.past_inspections import LakeInspections
 
 
 def split_ports(context: JobContext, lake: str | None) -> SplitPorts:

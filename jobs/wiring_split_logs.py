@@ -3,12 +3,12 @@
 from functools import partial
 
 from jobs.context import JobContext
-from pipelines.hadoop_jvm import HadoopJvm, hadoop_configuration
-from pipelines.partition_split.domain.audit_log.facts import parse_facts
-from pipelines.partition_split.sources.private_logs import PrivateLogs
-from pipelines.partition_split.use_cases.audit_log import LogInputs
-from pipelines.sources.storage import storage_for
-from pipelines.sources.wal_streams import opened
+from pipelines.files.executor_streams import opened
+from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
+from pipelines.files.storage import storage_for
+from pipelines.pegasus.domain.audit_log.facts import parse_facts
+from pipelines.pegasus.sources.private_logs import PrivateLogs
+from pipelines.pegasus.use_cases.audit_log import LogInputs
 
 
 def log_reader(context: JobContext, uri: str) -> PrivateLogs:

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
-from pipelines.partition_split.simulate.batch import Simulated, play
-from pipelines.partition_split.sources.row_files import ParquetRows
-from pipelines.partition_split.use_cases.frame import SplitPorts, SplitRun
-from pipelines.partition_split.use_cases.split_simulate import split_simulate
-from pipelines.partition_split.use_cases.split_stale import StaleRequest, split_stale
-from pipelines.partition_split.use_cases.split_verify import VerifyRequest, split_verify
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sources.past_inspections import LakeInspections
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.outcome import Outcome
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.pegasus.simulate.batch import Simulated, play
+from pipelines.pegasus.sources.row_files import ParquetRows
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun
+from pipelines.pegasus.use_cases.split_simulate import split_simulate
+from pipelines.pegasus.use_cases.split_stale import StaleRequest, split_stale
+from pipelines.pegasus.use_cases.split_verify import VerifyRequest, split_verify
+from pipelines.queues.wals.past_inspections import LakeInspections
 
 
 def run_split_verify(context: JobContext, request: VerifyRequest, run: SplitRun, lake: str | None) -> Outcome:

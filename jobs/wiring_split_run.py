@@ -8,23 +8,23 @@ from functools import partial
 from pathlib import Path
 
 from jobs.context import JobContext
-from pipelines.domain.errors import RefusedError, UnavailableError, WalsafeError
-from pipelines.partition_split.domain.encryption import MAGIC, refuse_encrypted
-from pipelines.partition_split.domain.offline.doubts import doubts_of
-from pipelines.partition_split.domain.offline.plan import Counts, Done, Rules, Source
-from pipelines.partition_split.domain.private_log.blocks import Ending
-from pipelines.partition_split.domain.private_log.mutations import Mutation
-from pipelines.partition_split.domain.private_log.names import LogName, parse_log_name
-from pipelines.partition_split.domain.private_log.reader import LogReader
-from pipelines.partition_split.sinks.part_files import PartitionFiles
-from pipelines.partition_split.sinks.split_output import SplitOutput
-from pipelines.partition_split.sources.parquet_rows import check_rows, opened_rows
-from pipelines.partition_split.sources.replica_db import opened_db
-from pipelines.partition_split.sources.replica_tree import backup_of, replicas_of
-from pipelines.partition_split.transforms.log_checksum import crc32c
-from pipelines.partition_split.use_cases.offline_partition import PartitionTools, split_partition
-from pipelines.partition_split.use_cases.run_split import Split
-from pipelines.version import VERSION
+from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
+from pipelines.common.version import VERSION
+from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
+from pipelines.pegasus.domain.offline.doubts import doubts_of
+from pipelines.pegasus.domain.offline.plan import Counts, Done, Rules, Source
+from pipelines.pegasus.domain.private_log.blocks import Ending
+from pipelines.pegasus.domain.private_log.mutations import Mutation
+from pipelines.pegasus.domain.private_log.names import LogName, parse_log_name
+from pipelines.pegasus.domain.private_log.reader import LogReader
+from pipelines.pegasus.sinks.part_files import PartitionFiles
+from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
+from pipelines.pegasus.sources.replica_db import opened_db
+from pipelines.pegasus.sources.replica_tree import backup_of, replicas_of
+from pipelines.pegasus.transforms.log_checksum import crc32c
+from pipelines.pegasus.use_cases.offline_partition import PartitionTools, split_partition
+from pipelines.pegasus.use_cases.run_split import Split
 
 
 @dataclass(frozen=True, slots=True)

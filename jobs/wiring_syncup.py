@@ -1,12 +1,12 @@
 """Wires plan-syncup: a snapshot with its extra, the lake as memory."""
 
 from jobs.context import JobContext
-from pipelines.domain.syncup.rows import PLAN_SUFFIX
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sources.past_inspections import LakeInspections
-from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.use_cases.outcome import Outcome
-from pipelines.use_cases.plan_syncup import PlanPorts, PlanRequest, plan
+from pipelines.common.outcome import Outcome
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.queues.syncup.plan_syncup import PlanPorts, PlanRequest, plan
+from pipelines.queues.syncup.rows import PLAN_SUFFIX
+from pipelines.queues.wals.past_inspections import LakeInspections
+from pipelines.snapshot.reader import SnapshotDirectories
 
 
 def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None) -> Outcome:

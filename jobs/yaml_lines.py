@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from pipelines.domain.errors import UsageError
+from pipelines.common.errors import UsageError
 
 KeyPath = tuple[str | int, ...]
 # what PyYAML's constructors let through for a value that is not of its tag, such as `!!timestamp abc` or `!!int ""`

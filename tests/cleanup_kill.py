@@ -14,9 +14,9 @@ from typing import Any
 from jobs.context import JobContext
 from jobs.session import local_session
 from jobs.wiring_cleanup import cleanup
-from pipelines.use_cases.cleanup.clean import CleanRequest, clean
-from pipelines.use_cases.cleanup.ports import CleanupPorts
-from pipelines.use_cases.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.request import CleanupPorts
 from tests.cleanup_memory import Killed
 from tests.small_cluster import NOW, At
 

@@ -15,13 +15,13 @@ from jobs.config import load_config
 from jobs.context import JobContext
 from jobs.wiring import Places, run_reconcile
 from jobs.wiring_cleanup import cleanup
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.cleanup.restore import RestoreRequest, restore
+from pipelines.common.outcome import Outcome
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.on_disk import ROOT, lay_out, write_answers
-from pipelines.use_cases.cleanup.clean import CleanRequest, clean
-from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
-from pipelines.use_cases.cleanup.purge import PurgeRequest, purge
-from pipelines.use_cases.cleanup.restore import RestoreRequest, restore
-from pipelines.use_cases.outcome import Outcome
 from tests.small_cluster import NOW, At, small
 
 RUN = "night"

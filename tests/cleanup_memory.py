@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from pipelines.domain.cleanup.quarantine import runs_in
-from pipelines.domain.errors import UnavailableError
-from pipelines.ports import FileBatch
-from pipelines.ports_cleanup import Move, Seen
+from pipelines.cleanup.ports import Move, Seen
+from pipelines.cleanup.quarantine import runs_in
+from pipelines.common.errors import UnavailableError
+from pipelines.files.file_batch import FileBatch
 
 T = TypeVar("T")
 

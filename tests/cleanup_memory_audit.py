@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.domain.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
-from pipelines.domain.run_summary import RunKey
-from pipelines.ports_cleanup_audit import Attempt, DecidedRun, Ending, Intent
+from pipelines.cleanup.audit_ports import Attempt, DecidedRun, Ending, Intent
+from pipelines.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
+from pipelines.lake.run_summary import RunKey
 from tests.cleanup_memory import Disk, Process
 
 _LEFT_THE_QUARANTINE = (FileOutcome.RESTORED, FileOutcome.PURGED, FileOutcome.ARCHIVED)

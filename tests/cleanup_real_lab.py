@@ -14,13 +14,13 @@ from jobs.config import load_config
 from jobs.context import JobContext, SystemClock
 from jobs.wiring import Places, run_reconcile
 from jobs.wiring_cleanup import cleanup
-from pipelines.domain.errors import WalsafeError
-from pipelines.ports import Clock
-from pipelines.use_cases.cleanup.clean import CleanRequest, clean
-from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
-from pipelines.use_cases.cleanup.purge import PurgeRequest, purge
-from pipelines.use_cases.cleanup.restore import RestoreRequest, restore
-from pipelines.use_cases.outcome import Outcome
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.cleanup.restore import RestoreRequest, restore
+from pipelines.common.clock import Clock
+from pipelines.common.errors import WalsafeError
+from pipelines.common.outcome import Outcome
 from tests.cluster.hbase import HBaseCluster
 from tests.cluster.hdfs import HdfsCluster
 

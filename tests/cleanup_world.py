@@ -3,18 +3,19 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.domain.cleanup.deletions import Action, FileOutcome, Subject
-from pipelines.domain.cleanup.quarantine import Quarantine, runs_in
-from pipelines.domain.delete_list import Manifest
-from pipelines.domain.lake_records import RunRecord
-from pipelines.domain.run_summary import DONE, FindingRow, RunKey
-from pipelines.domain.settings import DAY_MS, Acknowledgement
-from pipelines.ports_cleanup_audit import DecidedRun, Looked, Planned
-from pipelines.use_cases.cleanup.clean import CleanRequest, clean
-from pipelines.use_cases.cleanup.ports import CleanupPlace, CleanupPorts
-from pipelines.use_cases.cleanup.purge import PurgeRequest, purge
-from pipelines.use_cases.cleanup.restore import RestoreRequest, restore
-from pipelines.use_cases.outcome import Outcome
+from pipelines.cleanup.audit_ports import DecidedRun, Looked, Planned
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.deletions import Action, FileOutcome, Subject
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.quarantine import Quarantine, runs_in
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.cleanup.restore import RestoreRequest, restore
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.instants import DAY_MS
+from pipelines.common.outcome import Outcome
+from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.run_summary import DONE, FindingRow, RunKey
+from pipelines.reconcile.delete_list import Manifest
 from tests.cleanup_memory import Disk, Entry, Killed, MemoryStore, Process
 from tests.cleanup_memory_audit import Lake, MemoryAudit
 
@@ -210,7 +211,7 @@ class MemoryLists:
 
 @dataclass
 class MemoryLook:
-    """`SecondLook`: the plans of `pipelines.transforms.clean_plan` over what is needed now."""
+    """`SecondLook`: the plans of `pipelines.cleanup.clean_plan` over what is needed now."""
 
     world: World
     store: MemoryStore

@@ -8,11 +8,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from pipelines.domain.instants import format_instant
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.snapshot import Flags, Membership
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.common.instants import format_instant
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.replication_queues import Cell
 from pipelines.simulate.model import GeneratedCapture
+from pipelines.snapshot.model import Flags, Membership
 
 EDGE = "edge1"
 """The host that ran the script."""

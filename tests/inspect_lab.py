@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.domain.peer_rules import PeerRule
-from pipelines.domain.snapshot import Peer
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.peer_rules import PeerRule
+from pipelines.hbase.peers import Peer
 from pipelines.simulate.model import GeneratedCapture
 from tests.small_cluster import D1, H1, H2, Desk, group, row, small, wal, with_cells
 from tests.wal_files import Cell, Edit, ends, entry, header

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.partition_split.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.keys import encode_key, key_hash
 from tests import private_logs as made
 from tests.private_logs import Entry, LogWriter
 

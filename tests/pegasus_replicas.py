@@ -8,8 +8,8 @@ from pathlib import Path
 
 import rocksdict
 
-from pipelines.partition_split.domain.keys import encode_key, key_hash
-from pipelines.partition_split.domain.values import EPOCH_S, Timetag, Value, encode_value
+from pipelines.pegasus.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.values import EPOCH_S, Timetag, Value, encode_value
 from tests.private_logs import Entry, LogWriter
 
 META = "pegasus_meta_cf"

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.partition_split.domain.private_log import writer
-from pipelines.partition_split.domain.private_log.mutations import FileHeader, Mutation, Update
-from pipelines.partition_split.domain.private_log.names import Gpid
-from pipelines.partition_split.domain.private_log.writer import blob
-from pipelines.partition_split.domain.private_log.writer import blob_field as field_blob
-from pipelines.partition_split.domain.private_log.writer import call as argument
-from pipelines.partition_split.domain.private_log.writer import i32_field as field_i32
-from pipelines.partition_split.transforms.log_checksum import crc32c
+from pipelines.pegasus.domain.private_log import writer
+from pipelines.pegasus.domain.private_log.mutations import FileHeader, Mutation, Update
+from pipelines.pegasus.domain.private_log.names import Gpid
+from pipelines.pegasus.domain.private_log.writer import blob
+from pipelines.pegasus.domain.private_log.writer import blob_field as field_blob
+from pipelines.pegasus.domain.private_log.writer import call as argument
+from pipelines.pegasus.domain.private_log.writer import i32_field as field_i32
+from pipelines.pegasus.transforms.log_checksum import crc32c
 
 EMPTY = writer.EMPTY.code
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.domain.queue_audit.classify import audit_rows
-from pipelines.domain.queue_audit.observed import Backlog, ObservedCluster, ObservedQueue, Servers
-from pipelines.domain.queue_audit.rows import AuditRow
-from pipelines.domain.replication_queues import QueueId
-from pipelines.domain.run_summary import RunKey
-from pipelines.domain.server_names import ServerName
+from pipelines.hbase.replication_queues import QueueId
+from pipelines.hbase.server_names import ServerName
+from pipelines.lake.run_summary import RunKey
+from pipelines.queues.audit.classify import audit_rows
+from pipelines.queues.audit.observed import Backlog, ObservedCluster, ObservedQueue, Servers
+from pipelines.queues.audit.rows import AuditRow
 
 AT = 1_790_000_000_000
 MINUTE, HOUR = 60_000, 3_600_000

@@ -26,15 +26,17 @@ from jobs.config import Config, parse_config
 from jobs.context import JobContext
 from jobs.generated_snapshot import write_snapshot
 from jobs.wiring import Places, run_reconcile
-from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import DAY_MS, HOUR_MS, Acceptances
-from pipelines.domain.snapshot import Membership, Peer, WalDirectory
-from pipelines.domain.verdict import ArchivedFile
-from pipelines.domain.wal_names import encode_prefix
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.settings import Acceptances
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import encode_prefix
 from pipelines.simulate.model import MINUTE_MS, SECOND_MS, GeneratedCapture
 from pipelines.simulate.snapshots import quiet_snapshot, steps_at
-from pipelines.use_cases.outcome import Outcome
+from pipelines.snapshot.model import Membership, WalDirectory
 
 NOW = 1_790_000_000_000
 """Start of step `files` of the first night; the other steps take a second each."""

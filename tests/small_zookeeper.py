@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.ports import FileBatch
+from pipelines.files.file_batch import FileBatch
 from pipelines.simulate.model import GeneratedCapture
-from pipelines.sinks.snapshot_target import LocalTarget
-from pipelines.sinks.snapshot_writer import SnapshotWriter
+from pipelines.snapshot.target import LocalTarget
+from pipelines.snapshot.writer import SnapshotWriter
 from tests.strategies.zookeeper import Queues, znodes, zookeeper_snapshot
 
 

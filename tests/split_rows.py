@@ -7,9 +7,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.partition_split.domain.keys import encode_key, key_hash
-from pipelines.partition_split.domain.partitions import partition_index
-from pipelines.partition_split.domain.values import EPOCH_S, Timetag, Value, encode_value
+from pipelines.pegasus.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.partitions import partition_index
+from pipelines.pegasus.domain.values import EPOCH_S, Timetag, Value, encode_value
 
 AT_S = 1_790_000_000
 AT = "2026-09-21T14:13:20Z"

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.partition_split.domain.keys import key_hash
+from pipelines.pegasus.domain.keys import key_hash
 from tests import private_logs as made
 from tests.pegasus_replicas import EXPIRED, FLUSHED, NOW_S, footer_version, keys, rows_of, stored, write_db, write_log
 from tests.private_logs import Entry

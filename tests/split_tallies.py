@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from pipelines.partition_split.domain.rows import Tallies
-from pipelines.partition_split.transforms.examined_rows import Question, examine
-from pipelines.partition_split.transforms.row_tally import add_batch
-from pipelines.partition_split.transforms.value_columns import HEAD_BYTES
+from pipelines.pegasus.domain.rows import Tallies
+from pipelines.pegasus.transforms.examined_rows import Question, examine
+from pipelines.pegasus.transforms.row_tally import add_batch
+from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
 from tests.split_rows import Row
 
 

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from pipelines.domain.snapshot import Membership, WalDirectory
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.simulate.model import SECOND_MS, ClusterPlan, GeneratedCapture, ServerLife
 from pipelines.simulate.queues import cells_at
 from pipelines.simulate.snapshots import quiet_snapshot, steps_at
 from pipelines.simulate.wals import files_at
+from pipelines.snapshot.model import Membership, WalDirectory
 
 
 def capture_at(plan: ClusterPlan, at: int) -> GeneratedCapture:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from pipelines.domain.settings import DAY_MS, HOUR_MS
-from pipelines.domain.snapshot import Peer
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.hbase.peers import Peer
 from pipelines.simulate.model import (
     MIB,
     MINUTE_MS,

@@ -14,16 +14,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.domain.replication_queues import Cell, QueueId
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import DAY_MS, HOUR_MS
-from pipelines.domain.snapshot import Membership, Peer, Snapshot, WalDirectory
-from pipelines.domain.wal_names import encode_prefix
-from pipelines.ports import FileBatch
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell, QueueId
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import encode_prefix
 from pipelines.simulate.oddities import INVALID_FORMS, VALID_FORMS
 from pipelines.simulate.parts import wal_groups
 from pipelines.simulate.queues import cells_of
 from pipelines.simulate.snapshots import quiet_snapshot, steps_at
+from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
 
 Numbers = npt.NDArray[np.int64]
 STEP_MS = 60_000

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Peer, Retention, Snapshot
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.server_names import ServerName
 from pipelines.simulate.snapshots import RETENTION
+from pipelines.snapshot.model import Retention, Snapshot
 
 NEVER = 1 << 62
 """An instant that does not come."""

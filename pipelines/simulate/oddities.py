@@ -3,9 +3,9 @@
 The one list of these for the demo, the benchmarks and the property tests; a trap that is found goes in here.
 """
 
-from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell
-from pipelines.domain.server_names import MAX_LONG, ServerName
-from pipelines.domain.wal_names import encode_prefix
+from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell
+from pipelines.hbase.server_names import MAX_LONG, ServerName
+from pipelines.hbase.wal_names import encode_prefix
 
 VALID_FORMS = ("{group}.{ts}.copy", "{group}.0{ts}", "{group}.{short}", "{group}.{ts}.syncrep", "{group}.{ts}.7")
 """Valid names outside the form <group>.<13 digits>; `short` is a timestamp in seconds."""

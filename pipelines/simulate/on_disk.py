@@ -6,9 +6,9 @@ import os
 from itertools import groupby
 from pathlib import Path
 
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.snapshot import snapshot_document
+from pipelines.hbase.replication_queues import Cell
 from pipelines.simulate.model import GeneratedCapture
+from pipelines.snapshot.model import snapshot_document
 
 ROOT = "hbase"
 

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import DAY_MS, HOUR_MS
-from pipelines.domain.snapshot import Peer
-from pipelines.domain.wal_names import encode_prefix
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import encode_prefix
 from pipelines.simulate.model import MIB, MINUTE_MS, NEVER, Claim, ServerLife, WalStream
 
 DISABLED_PEER = "dr_west"

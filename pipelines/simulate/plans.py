@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import DAY_MS, HOUR_MS
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.hbase.server_names import ServerName
 from pipelines.simulate.model import (
     MIB,
     MINUTE_MS,

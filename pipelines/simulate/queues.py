@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipelines.domain.replication_queues import QUEUE_FAMILY, Cell, QueueId
+from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, QueueId
 from pipelines.simulate.model import NEVER, ClusterPlan, PeerPlan, Rows, ServerLife, Wal
 from pipelines.simulate.wals import progress_of, wals_of
 

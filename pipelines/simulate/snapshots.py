@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pipelines.domain.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER
-from pipelines.domain.settings import DAY_MS
-from pipelines.domain.snapshot import (
+from pipelines.common.instants import DAY_MS
+from pipelines.hbase.peers import Peer
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER
+from pipelines.snapshot.model import (
     QUEUE_STORAGE_TABLE,
     QUEUE_STORAGE_ZOOKEEPER,
     Backup,
     Flags,
     Membership,
-    Peer,
     Retention,
     Snapshot,
     Step,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.verdict import ArchivedFile
-from pipelines.domain.wal_names import encode_prefix
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import encode_prefix
 from pipelines.simulate.model import (
     MIB,
     MINUTE_MS,

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.domain.replication_queues import parse_queue_id
-from pipelines.domain.snapshot import Snapshot
-from pipelines.domain.verdict import ArchivedFile
-from pipelines.domain.zookeeper.tree import QUEUES, REGIONS, Znode
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.replication_queues import parse_queue_id
+from pipelines.hbase.zookeeper.tree import QUEUES, REGIONS, Znode
 from pipelines.simulate.model import NEVER, ClusterPlan, GeneratedCapture, PeerPlan, ServerLife, Wal
 from pipelines.simulate.snapshots import queues_in_zookeeper
 from pipelines.simulate.wals import progress_of, wals_of
+from pipelines.snapshot.model import Snapshot
 
 BASE = "/hbase/replication"
 _REGION = "d41d8cd98f00b204e9800998ecf8427e"

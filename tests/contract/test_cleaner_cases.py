@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pipelines.domain.cleaner_rule import hbase_verdict
-from pipelines.domain.cluster_view import ClusterView, merge_passes
-from pipelines.domain.replication_queues import Cell, parse_queue_cells
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Retention
-from pipelines.domain.verdict import ArchivedFile, decide
+from pipelines.decide.rule.cleaner_rule import hbase_verdict
+from pipelines.decide.rule.cluster_view import ClusterView, merge_passes
+from pipelines.decide.rule.verdict import ArchivedFile, decide
+from pipelines.hbase.replication_queues import Cell, parse_queue_cells
+from pipelines.hbase.server_names import ServerName
+from pipelines.snapshot.model import Retention
 
 S = "h1.example.org,16020,1664092120094"
 E = "h1.example.org%2C16020%2C1664092120094"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.neighbours.backup import BackupSession, sessions_of, smallest
-from pipelines.domain.replication_queues import Cell
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.replication_queues import Cell
+from pipelines.snapshot.backup import BackupSession, sessions_of, smallest
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "hbase" / "backup.tsv"
 ROWS = [line.split("\t") for line in GOLDEN.read_text(encoding="utf-8").splitlines()]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.migration.convert import first_offsets
-from pipelines.domain.wal_names import wal_timestamp
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.wal_names import wal_timestamp
+from pipelines.queues.migration.convert import first_offsets
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "hbase" / "migrate-convert.tsv"
 CASES = [line.split("\t=> ") for line in GOLDEN.read_text(encoding="utf-8").splitlines()]

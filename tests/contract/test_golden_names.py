@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.replication_queues import parse_offset, parse_queue_id
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.wal_names import encode_prefix, parse_wal_name, wal_timestamp
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.replication_queues import parse_offset, parse_queue_id
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import encode_prefix, parse_wal_name, wal_timestamp
 
 NAMES = Path(__file__).parent.parent / "golden" / "hbase" / "names.tsv"
 

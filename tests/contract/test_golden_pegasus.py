@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.domain.errors import MalformedError
-from pipelines.partition_split.domain.crc64 import TABLE, crc64
-from pipelines.partition_split.domain.keys import SplitKey, decode_key, encode_key, key_hash
-from pipelines.partition_split.domain.partitions import answer, is_owner, partition_index, target
-from pipelines.partition_split.domain.values import EPOCH_S, Timetag, Value, decode_value, encode_value, is_expired
-from pipelines.partition_split.transforms.key_columns import binary_column, key_hashes, partition_indexes
+from pipelines.common.errors import MalformedError
+from pipelines.pegasus.domain.crc64 import TABLE, crc64
+from pipelines.pegasus.domain.keys import SplitKey, decode_key, encode_key, key_hash
+from pipelines.pegasus.domain.partitions import answer, is_owner, partition_index, target
+from pipelines.pegasus.domain.values import EPOCH_S, Timetag, Value, decode_value, encode_value, is_expired
+from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden/pegasus/vectors.json").read_text())
 KEYS: list[dict[str, Any]] = VECTORS["keys"]

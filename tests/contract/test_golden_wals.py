@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from pipelines.domain.wal_format.reader import Ending, Entry, WalReader
-from pipelines.domain.wal_format.wal_key import WalKey
+from pipelines.hbase.wal_format.reader import Ending, Entry, WalReader
+from pipelines.hbase.wal_format.wal_key import WalKey
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "hbase"
 SMALL = ("plain.1", "comp.1", "comp-notag.1", "compval.1")

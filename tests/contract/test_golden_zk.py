@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.peer_rules import PeerRule
-from pipelines.domain.snapshot import Peer
-from pipelines.domain.zookeeper.queue_ids import parse_zk_queue_id
-from pipelines.domain.zookeeper.values import (
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.peer_rules import PeerRule
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.zookeeper.queue_ids import parse_zk_queue_id
+from pipelines.hbase.zookeeper.values import (
     parse_peer,
     parse_peer_state,
     parse_position,

@@ -9,21 +9,21 @@ from pathlib import Path
 import awscrt.checksums
 import pytest
 
-from pipelines.domain.errors import MalformedError
-from pipelines.partition_split.domain.keys import encode_key, key_hash
-from pipelines.partition_split.domain.private_log import writer as writing
-from pipelines.partition_split.domain.private_log.blocks import Ending, blocks
-from pipelines.partition_split.domain.private_log.mutations import (
+from pipelines.common.errors import MalformedError
+from pipelines.pegasus.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.private_log import writer as writing
+from pipelines.pegasus.domain.private_log.blocks import Ending, blocks
+from pipelines.pegasus.domain.private_log.mutations import (
     FileHeader,
     Mutation,
     Update,
     parse_file_header,
     parse_mutation,
 )
-from pipelines.partition_split.domain.private_log.names import Gpid, LogName, parse_log_name, parse_replica_name
-from pipelines.partition_split.domain.private_log.reader import LogReader
-from pipelines.partition_split.domain.private_log.requests import Replay, Request, decode
-from pipelines.partition_split.transforms.log_checksum import crc32c
+from pipelines.pegasus.domain.private_log.names import Gpid, LogName, parse_log_name, parse_replica_name
+from pipelines.pegasus.domain.private_log.reader import LogReader
+from pipelines.pegasus.domain.private_log.requests import Replay, Request, decode
+from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests import private_logs as made
 from tests.private_logs import Entry, LogWriter
 

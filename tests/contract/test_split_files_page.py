@@ -4,14 +4,14 @@ import io
 import re
 from pathlib import Path
 
-from pipelines.partition_split.domain.keys import encode_key
-from pipelines.partition_split.domain.private_log.blocks import Ending
-from pipelines.partition_split.domain.private_log.names import Gpid
-from pipelines.partition_split.domain.private_log.reader import LogReader
-from pipelines.partition_split.domain.private_log.requests import Replay, decode
-from pipelines.partition_split.domain.state.app_info import AppInfo, parse_app_info
-from pipelines.partition_split.sources.replica_tree import backup_of, replicas_of
-from pipelines.partition_split.transforms.log_checksum import crc32c
+from pipelines.pegasus.domain.keys import encode_key
+from pipelines.pegasus.domain.private_log.blocks import Ending
+from pipelines.pegasus.domain.private_log.names import Gpid
+from pipelines.pegasus.domain.private_log.reader import LogReader
+from pipelines.pegasus.domain.private_log.requests import Replay, decode
+from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info
+from pipelines.pegasus.sources.replica_tree import backup_of, replicas_of
+from pipelines.pegasus.transforms.log_checksum import crc32c
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "split-files.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(?:text|json)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

@@ -5,8 +5,8 @@ import time
 from argparse import ArgumentParser, Namespace
 
 from jobs.context import JobContext, project_file
-from pipelines.domain.errors import RefusedError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import RefusedError
+from pipelines.common.outcome import Outcome
 
 HELP = "a job of the tests"
 DESCRIPTION = "Does what it is told."

@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from benchmarks.generate import write
-from pipelines.domain.settings import DAY_MS
+from pipelines.common.instants import DAY_MS
 from pipelines.simulate.large import Shape, fleet
 from tests.e2e.submitter import Submitter, clean_environment
 

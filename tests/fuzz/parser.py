@@ -9,7 +9,7 @@ class Parser:
     """One parser.
 
     Attributes:
-        read: raises only errors of `pipelines.domain.errors`.
+        read: raises only errors of `pipelines.common.errors`.
         samples: what it reads, or nearly.
         is_json: each sample is one JSON document.
     """

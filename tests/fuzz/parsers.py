@@ -1,6 +1,6 @@
 """Every parser of what comes from outside, as one function of bytes, with samples of what it reads.
 
-Each answers with a value or with an error of `pipelines.domain.errors`; anything else is a defect.
+Each answers with a value or with an error of `pipelines.common.errors`; anything else is a defect.
 """
 
 import base64
@@ -15,29 +15,26 @@ from zoneinfo import ZoneInfo
 from requests import Response
 
 from jobs.config import parse_config
-from pipelines.domain.cleanup.lease import parse_lease
-from pipelines.domain.delete_list import Manifest, Part, manifest_json, parse_manifest
-from pipelines.domain.errors import MalformedError, WalsafeError
-from pipelines.domain.json_form import Form
-from pipelines.domain.neighbours.backup import (
-    BackupSession,
-    backup_of,
-    counting,
-    parse_session,
-    session_document,
-    sessions_of,
-)
-from pipelines.domain.neighbours.barriers import barriers_document, parse_barriers, region_barriers, serial_gaps
-from pipelines.domain.peer_rules import RULE_KEY
-from pipelines.domain.replication_queues import Cell, Version, parse_offset, parse_queue_cell, parse_queue_id
-from pipelines.domain.server_names import MAX_LONG, ServerName, java_long
-from pipelines.domain.snapshot import Membership, WalDirectory, parse_snapshot, snapshot_document
-from pipelines.domain.wal_format.reader import Ending, WalReader
-from pipelines.domain.wal_names import file_kind, parse_wal_name, server_of, wal_timestamp
-from pipelines.domain.zookeeper.queue_ids import parse_zk_queue_id
-from pipelines.domain.zookeeper.queued import first_wals, queued_wals, unsettled
-from pipelines.domain.zookeeper.tree import Znode, parse_tree
-from pipelines.domain.zookeeper.values import (
+from pipelines.capture.sources.export_parts import ExportDirectory
+from pipelines.capture.sources.exported_cells import ExportedQueues, parse_cell, parse_version, scanned_cells
+from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.capture.sources.hbase_neighbours import barriers_of
+from pipelines.capture.sources.ls_text_files import LsText
+from pipelines.capture.sources.webhdfs_files import WebHdfsLister
+from pipelines.cleanup.lease import parse_lease
+from pipelines.common.errors import MalformedError, WalsafeError
+from pipelines.common.json_form import Form
+from pipelines.files.saved_text import SavedFiles, lines_of
+from pipelines.hbase.peer_rules import RULE_KEY
+from pipelines.hbase.procedures import ADD_PEER, crashing, is_running, parse_procedures
+from pipelines.hbase.replication_queues import Cell, Version, parse_offset, parse_queue_cell, parse_queue_id
+from pipelines.hbase.server_names import MAX_LONG, ServerName, java_long
+from pipelines.hbase.wal_format.reader import Ending, WalReader
+from pipelines.hbase.wal_names import file_kind, parse_wal_name, server_of, wal_timestamp
+from pipelines.hbase.zookeeper.queue_ids import parse_zk_queue_id
+from pipelines.hbase.zookeeper.queued import first_wals, queued_wals, unsettled
+from pipelines.hbase.zookeeper.tree import Znode, parse_tree
+from pipelines.hbase.zookeeper.values import (
     parse_lock_owner,
     parse_peer,
     parse_peer_state,
@@ -45,6 +42,7 @@ from pipelines.domain.zookeeper.values import (
     parse_sync_state,
     parse_sync_states,
 )
+from pipelines.reconcile.delete_list import Manifest, Part, manifest_json, parse_manifest
 from pipelines.simulate.oddities import (
     MALFORMED_CELLS,
     ODD_NAMES,
@@ -53,16 +51,18 @@ from pipelines.simulate.oddities import (
     encodings,
     groups_of,
 )
-from pipelines.sinks.snapshot_writer import znode_document
-from pipelines.sources.export_parts import ExportDirectory
-from pipelines.sources.exported_cells import ExportedQueues, parse_cell, parse_version, scanned_cells
-from pipelines.sources.exported_state import ExportedState
-from pipelines.sources.hbase_neighbours import barriers_of
-from pipelines.sources.ls_text_files import LsText
-from pipelines.sources.procedures import ADD_PEER, crashing, is_running, parse_procedures
-from pipelines.sources.saved_text import SavedFiles, lines_of
-from pipelines.sources.snapshot_dir import _cell, _json, _znode
-from pipelines.sources.webhdfs_files import WebHdfsLister
+from pipelines.snapshot.backup import (
+    BackupSession,
+    backup_of,
+    counting,
+    parse_session,
+    session_document,
+    sessions_of,
+)
+from pipelines.snapshot.barriers import barriers_document, parse_barriers, region_barriers, serial_gaps
+from pipelines.snapshot.model import Membership, WalDirectory, parse_snapshot, snapshot_document
+from pipelines.snapshot.reader import _cell, _json, _znode
+from pipelines.snapshot.writer import znode_document
 from tests.fuzz.parser import Parser, of_text
 from tests.fuzz.split_parsers import SPLIT_PARSERS
 from tests.strategies.clusters import MASTER, NOW, snapshot_of

@@ -5,17 +5,17 @@ import json
 import re
 from pathlib import Path
 
-from pipelines.partition_split.domain.audit_log.facts import parse_facts
-from pipelines.partition_split.domain.journal import parse_request
-from pipelines.partition_split.domain.keys import decode_key, encode_key, escaped, unescaped
-from pipelines.partition_split.domain.private_log.mutations import Update
-from pipelines.partition_split.domain.private_log.names import parse_log_name, parse_replica_name
-from pipelines.partition_split.domain.private_log.reader import LogReader
-from pipelines.partition_split.domain.private_log.requests import decode
-from pipelines.partition_split.domain.state.app_info import parse_app_info, parse_app_metadata
-from pipelines.partition_split.domain.state.reading import parse_state
-from pipelines.partition_split.domain.values import decode_value
-from pipelines.partition_split.transforms.log_checksum import crc32c
+from pipelines.pegasus.domain.audit_log.facts import parse_facts
+from pipelines.pegasus.domain.journal import parse_request
+from pipelines.pegasus.domain.keys import decode_key, encode_key, escaped, unescaped
+from pipelines.pegasus.domain.private_log.mutations import Update
+from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_replica_name
+from pipelines.pegasus.domain.private_log.reader import LogReader
+from pipelines.pegasus.domain.private_log.requests import decode
+from pipelines.pegasus.domain.state.app_info import parse_app_info, parse_app_metadata
+from pipelines.pegasus.domain.state.reading import parse_state
+from pipelines.pegasus.domain.values import decode_value
+from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests import private_logs as made
 from tests.fuzz.parser import Parser, of_text
 from tests.pegasus_replicas import app_info, stored

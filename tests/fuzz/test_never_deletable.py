@@ -7,12 +7,12 @@ from urllib.parse import unquote_plus
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pipelines.domain.errors import MalformedError, SnapshotError
-from pipelines.domain.replication_queues import parse_queue_cell
-from pipelines.domain.settings import Settings
-from pipelines.domain.snapshot import parse_snapshot, snapshot_document
-from pipelines.domain.verdict import ArchivedFile, Reason, Verdict, decide
+from pipelines.common.errors import MalformedError, SnapshotError
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide
+from pipelines.hbase.replication_queues import parse_queue_cell
 from pipelines.simulate.oddities import ODD_NAMES
+from pipelines.snapshot.model import parse_snapshot, snapshot_document
 from tests.strategies import ClusterCase, cluster_cases, view_of
 from tests.strategies.clusters import DAY_MS, NOW
 from tests.strategies.garbage import ANYTHING, edited, edited_bytes, places, without

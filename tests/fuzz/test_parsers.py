@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.domain.errors import MalformedError, WalsafeError
+from pipelines.common.errors import MalformedError, WalsafeError
 from tests.fuzz.parsers import PARSERS, Parser
 from tests.strategies.garbage import ANYTHING, SHARP, edited, edited_bytes, edited_json
 

@@ -18,7 +18,7 @@ from jobs.capture import capture_cluster
 from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.domain.wal_names import encode_prefix
+from pipelines.hbase.wal_names import encode_prefix
 from tests.cluster.hbase import HBaseCluster
 
 pytestmark = pytest.mark.realhbase

@@ -16,8 +16,8 @@ from jobs.capture import capture_cluster
 from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.wiring import Places, run_reconcile
-from pipelines.domain.snapshot import Backup, Snapshot, parse_snapshot
-from pipelines.domain.wal_names import parse_wal_name
+from pipelines.hbase.wal_names import parse_wal_name
+from pipelines.snapshot.model import Backup, Snapshot, parse_snapshot
 from tests.cluster.hbase import HBaseCluster, WalFile
 from tests.cluster.oracle import BackupOracle, BackupSession
 

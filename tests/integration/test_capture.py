@@ -19,17 +19,17 @@ from pyspark.sql import SparkSession
 from jobs.capture import capture_cluster
 from jobs.config import parse_config
 from jobs.context import JobContext
-from pipelines.domain.capture_order import order_fault
-from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
-from pipelines.domain.json_form import Form
-from pipelines.domain.neighbours.barriers import parse_barriers, serial_gaps
-from pipelines.domain.neighbours.beside_queues import CellsBeside
-from pipelines.domain.snapshot import Backup, Snapshot, parse_snapshot
-from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.sources.exported_cells import parse_cell
-from pipelines.sources.hadoop_files import HadoopLister
-from pipelines.sources.replication_znodes import ReplicationZnodes
-from pipelines.sources.wal_tree import WalTree
+from pipelines.capture.sources.exported_cells import parse_cell
+from pipelines.capture.sources.hadoop_files import HadoopLister
+from pipelines.capture.sources.replication_znodes import ReplicationZnodes
+from pipelines.capture.sources.wal_tree import WalTree
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.common.json_form import Form
+from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.snapshot.barriers import parse_barriers, serial_gaps
+from pipelines.snapshot.beside_queues import CellsBeside
+from pipelines.snapshot.capture_order import order_fault
+from pipelines.snapshot.model import Backup, Snapshot, parse_snapshot
 from tests.cluster.classpath import HBASE_CLIENT, HDFS, PROJECT, PYSPARK_JARS, Artifact, Classpath, resolve
 from tests.cluster.hbase import HBaseCluster
 from tests.cluster.hdfs import HdfsCluster

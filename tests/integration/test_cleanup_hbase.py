@@ -15,7 +15,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from pipelines.domain.settings import DAY_MS
+from pipelines.common.instants import DAY_MS
 from tests.cleanup_real_lab import CLEANER, HOME, Entry, Later, RealLab
 from tests.cluster.classpath import PROJECT
 from tests.cluster.hbase import HBaseCluster, wait_until

@@ -12,9 +12,9 @@ import pytest
 from kazoo.client import KazooClient
 from pyspark.sql import SparkSession
 
-from pipelines.domain.zookeeper.tree import parse_tree
-from pipelines.sources.zookeeper_client import ZooKeeperClient
-from pipelines.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.hbase.zookeeper.tree import parse_tree
 from tests.cleanup_real_lab import HOME, RealLab
 from tests.cluster.hbase import HBaseCluster, wait_until
 from tests.cluster.hdfs import HdfsCluster

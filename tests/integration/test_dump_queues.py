@@ -19,7 +19,7 @@ from jobs.capture import capture_cluster
 from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.entry import OUTPUT_FILE_ENV, main
-from pipelines.domain.wal_names import encode_prefix
+from pipelines.hbase.wal_names import encode_prefix
 from tests.cluster.dump import Dump, blocks
 from tests.cluster.hbase import Cell, HBaseCluster, wait_until
 

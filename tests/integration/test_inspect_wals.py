@@ -20,10 +20,11 @@ from jobs.capture import capture_cluster
 from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.domain.snapshot import Peer, parse_snapshot
-from pipelines.domain.wal_contents.pending import is_wanted
-from pipelines.domain.wal_contents.tally import Share, tally
-from pipelines.domain.wal_format.reader import Ending, Entry, WalReader
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.wal_format.reader import Ending, Entry, WalReader
+from pipelines.queues.wals.pending import is_wanted
+from pipelines.queues.wals.tally import Share, tally
+from pipelines.snapshot.model import parse_snapshot
 from tests.cluster.hbase import HBaseCluster
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.jvm import Jvm

@@ -20,11 +20,11 @@ from tests.cluster.hbase import HBaseCluster
 from tests.cluster.hdfs import HdfsCluster
 
 AUDITOR = "auditor"
-ENTRIES = ("pipelines.use_cases.reconcile", "jobs.wiring", "pipelines.use_cases.capture", "jobs.wiring_capture")
+ENTRIES = ("pipelines.reconcile.reconcile", "jobs.wiring", "pipelines.capture.capture", "jobs.wiring_capture")
 REMOVING = {"delete", "deleteOnExit", "rmtree", "unlink", "remove", "rmdir", "moveToTrash", "truncate"}
 RENAMING = {"rename", "move", "moveFromLocalFile"}
 # where files are given their names: below the lake, the lists, or the snapshot in the making
-RENAMERS = {"pipelines.sinks.delete_list", "pipelines.sinks.hadoop_text"}
+RENAMERS = {"pipelines.reconcile.list_writer", "pipelines.files.hadoop_text"}
 
 
 def reachable(entry: str) -> set[str]:
@@ -62,9 +62,11 @@ def test_only_named_sinks_rename(entry: str) -> None:
 
 
 def test_the_check_sees_a_module_that_removes() -> None:
-    assert ("shutil", "rmtree") in set(calls("pipelines.sinks.snapshot_target"))
-    assert "pipelines.sinks.delta_tables" in reachable("jobs.wiring")
-    assert {"pipelines.sources.hadoop_files", "pipelines.sources.hbase_admin"} <= reachable("jobs.wiring_capture")
+    assert ("shutil", "rmtree") in set(calls("pipelines.snapshot.target"))
+    assert "pipelines.lake.delta_tables" in reachable("jobs.wiring")
+    assert {"pipelines.capture.sources.hadoop_files", "pipelines.capture.sources.hbase_admin"} <= reachable(
+        "jobs.wiring_capture"
+    )
 
 
 @pytest.fixture

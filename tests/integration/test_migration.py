@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.domain.settings import Settings
-from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.use_cases.reconcile_cases import cases
+from pipelines.decide.rule.settings import Settings
+from pipelines.reconcile.cases import cases
+from pipelines.snapshot.reader import SnapshotDirectories
 from tests.cluster.hbase import HBaseCluster, wait_until
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.jvm import Jvm

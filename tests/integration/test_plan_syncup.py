@@ -17,11 +17,11 @@ from jobs.capture import capture_cluster
 from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.domain.errors import RefusedError
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.syncup.facts import SyncUpFacts, parse_facts
-from pipelines.domain.syncup.offline_table import as_it_is
-from pipelines.sources.snapshot_dir import SnapshotDirectories
+from pipelines.common.errors import RefusedError
+from pipelines.hbase.offline_table import as_it_is
+from pipelines.hbase.replication_queues import Cell
+from pipelines.snapshot.reader import SnapshotDirectories
+from pipelines.snapshot.syncup_facts import SyncUpFacts, parse_facts
 from tests.cluster.classpath import HBASE, resolve
 from tests.cluster.hbase import ROOT_IN_HDFS, SENDS_BULK_LOADS, HBaseCluster, start_hbase_jvm, wait_until
 from tests.cluster.hbase_data import ROWS

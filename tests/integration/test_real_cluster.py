@@ -22,14 +22,14 @@ from jobs.config import Config, parse_config
 from jobs.context import JobContext
 from jobs.wiring import Places, run_reconcile
 from jobs.wiring_capture import capture_sources
-from pipelines.domain.errors import RefusedError, UnavailableError
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.snapshot import Snapshot, parse_snapshot
-from pipelines.ports import QueueSource
-from pipelines.sinks.snapshot_target import LocalTarget
-from pipelines.sinks.snapshot_writer import SnapshotWriter
-from pipelines.use_cases.capture import Patience, Sources, Subject, capture
-from pipelines.use_cases.outcome import Outcome
+from pipelines.capture.capture import Patience, Sources, Subject, capture
+from pipelines.capture.ports import QueueSource
+from pipelines.common.errors import RefusedError, UnavailableError
+from pipelines.common.outcome import Outcome
+from pipelines.hbase.replication_queues import Cell
+from pipelines.snapshot.model import Snapshot, parse_snapshot
+from pipelines.snapshot.target import LocalTarget
+from pipelines.snapshot.writer import SnapshotWriter
 from tests.cluster.hbase import CrashStage, HBaseCluster, WalFile
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.oracle import Oracle

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from jobs.config import Config
 from jobs.context import JobContext
 from jobs.wiring import Places, run_reconcile
-from pipelines.domain.errors import UnavailableError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import UnavailableError
+from pipelines.common.outcome import Outcome
 from tests.cluster.hdfs import HdfsCluster
 from tests.small_cluster import DECIDED_AFTER_MS, NOW, At, Desk, small
 

@@ -16,12 +16,11 @@ from jobs.capture import capture_cluster
 from jobs.config import parse_config
 from jobs.context import JobContext, SystemClock
 from jobs.wiring import Places, run_reconcile
-from pipelines.domain.instants import format_instant, parse_instant
-from pipelines.domain.json_form import Form
-from pipelines.domain.neighbours.barriers import RegionBarriers, parse_barriers, serial_gaps
-from pipelines.domain.neighbours.beside_queues import CellsBeside
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.settings import DAY_MS
+from pipelines.common.instants import DAY_MS, format_instant, parse_instant
+from pipelines.common.json_form import Form
+from pipelines.hbase.replication_queues import Cell
+from pipelines.snapshot.barriers import RegionBarriers, parse_barriers, serial_gaps
+from pipelines.snapshot.beside_queues import CellsBeside
 from tests.cluster.hbase import HBaseCluster, wait_until
 from tests.cluster.hbase_data import ROWS
 from tests.cluster.jvm import Jvm

@@ -17,7 +17,7 @@ from jobs.capture import capture_cluster
 from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.wiring import Places, run_reconcile
-from pipelines.domain.snapshot import Snapshot, parse_snapshot
+from pipelines.snapshot.model import Snapshot, parse_snapshot
 from tests.cluster.hbase import HBaseCluster, wait_until
 from tests.cluster.oracle import Oracle
 

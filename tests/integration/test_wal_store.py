@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
-from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.ports_cleanup import Move, WalStore
-from pipelines.sinks.hadoop_wal_store import HadoopWalStore
-from pipelines.sinks.java_handles import JavaHandles, JavaLoop
-from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
+from pipelines.cleanup.ports import Move, WalStore
+from pipelines.cleanup.stores.hadoop_wal_store import HadoopWalStore
+from pipelines.cleanup.stores.java_handles import JavaHandles, JavaLoop
+from pipelines.cleanup.stores.webhdfs_wal_store import WebHdfsWalStore
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm
 from tests.cluster.hdfs import HdfsCluster
 
 pytestmark = pytest.mark.realhbase

@@ -23,14 +23,14 @@ from jobs.config import Config, parse_config
 from jobs.context import JobContext
 from jobs.entry import main
 from jobs.wiring import Places, run_reconcile
-from pipelines.domain.cluster_view import DEFAULT_CLEANERS
-from pipelines.domain.errors import UnavailableError, UsageError
-from pipelines.domain.snapshot import Snapshot, parse_snapshot
-from pipelines.domain.zookeeper.tree import ReplicationTree, ZkQueue, parse_tree
-from pipelines.sources.snapshot_dir import _znode
-from pipelines.sources.zookeeper_client import ZooKeeperClient
-from pipelines.sources.zookeeper_queues import ZooKeeperQueues
-from pipelines.use_cases.outcome import Outcome
+from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.cluster_view import DEFAULT_CLEANERS
+from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue, parse_tree
+from pipelines.snapshot.model import Snapshot, parse_snapshot
+from pipelines.snapshot.reader import _znode
 from tests.cluster.hbase import HBaseCluster, wait_until
 from tests.cluster.hdfs import HdfsCluster
 from tests.cluster.oracle import Oracle, wait_shipped

@@ -8,22 +8,24 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
 
-from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
-from pipelines.domain.peer_rules import PeerRule
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import Release
-from pipelines.domain.snapshot import Backup, Peer, Retention
-from pipelines.domain.zookeeper.tree import ABSENT, Znode, parse_tree
-from pipelines.domain.zookeeper.trust import distrust_zookeeper
-from pipelines.ports import ClusterSettings, FileBatch
-from pipelines.sinks.snapshot_target import LocalTarget
-from pipelines.sinks.snapshot_writer import SnapshotWriter
-from pipelines.sources.snapshot_dir import _znode
-from pipelines.sources.watched_listing import WatchedListing
-from pipelines.sources.zookeeper_client import ZooKeeperClient
-from pipelines.sources.zookeeper_queues import ZooKeeperQueues
-from pipelines.use_cases.capture import Captured, Patience, Subject
-from pipelines.use_cases.capture_zookeeper import ZooKeeperSources, capture_zookeeper
+from pipelines.capture.capture import Captured, Patience, Subject
+from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_zookeeper
+from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.sources.watched_listing import WatchedListing
+from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.decide.rule.settings import Release
+from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.peer_rules import PeerRule
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.tree import ABSENT, Znode, parse_tree
+from pipelines.snapshot.model import Backup, Retention
+from pipelines.snapshot.reader import _znode
+from pipelines.snapshot.target import LocalTarget
+from pipelines.snapshot.writer import SnapshotWriter
 from tests.cluster.hbase_data import wait_until
 from tests.cluster.zookeeper import ZooKeeper
 

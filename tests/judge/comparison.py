@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import unquote_plus
 
-from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
-from pipelines.domain.cluster_view import ClusterView, QueueRow
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.replication_queues import (
+from pipelines.common.errors import MalformedError
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
+from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide
+from pipelines.hbase.replication_queues import (
     QUEUE_FAMILY,
     Cell,
     GroupOffset,
@@ -23,9 +24,8 @@ from pipelines.domain.replication_queues import (
     parse_queue_cell,
     parse_queue_cells,
 )
-from pipelines.domain.server_names import ServerName, java_long
-from pipelines.domain.verdict import ArchivedFile, Decision, Reason, Verdict, decide
-from pipelines.domain.wal_names import parse_wal_name
+from pipelines.hbase.server_names import ServerName, java_long
+from pipelines.hbase.wal_names import parse_wal_name
 from tests.judge.states import JudgedState
 
 Answer = Literal["DELETE", "KEEP", "THROWS", "BLOCKED"]

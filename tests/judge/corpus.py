@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.domain.cleaner_rule import hbase_verdict
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.decide.rule.cleaner_rule import hbase_verdict
+from pipelines.decide.rule.verdict import ArchivedFile
 from tests.judge.comparison import Answer, mismatches
 from tests.judge.mutants import MUTANTS, caught_on
 from tests.judge.record import TABLE

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain import cleaner_rule
-from pipelines.domain.cleaner_rule import HBaseVerdict, for_every_file, for_tracked_wal
-from pipelines.domain.cluster_view import ClusterView, QueueRow
-from pipelines.domain.replication_queues import GroupOffset
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.verdict import ArchivedFile, Decision, decide
-from pipelines.domain.wal_names import WalName
+from pipelines.decide.rule import cleaner_rule
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict, for_every_file, for_tracked_wal
+from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.decide.rule.verdict import ArchivedFile, Decision, decide
+from pipelines.hbase.replication_queues import GroupOffset
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import WalName
 from tests.judge import comparison
 from tests.judge.comparison import Answer, mismatches
 from tests.judge.states import JudgedState

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import Release, Settings
-from pipelines.domain.snapshot import Membership, WalDirectory
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.server_names import ServerName
 from pipelines.simulate.snapshots import SAFE_FLAGS
+from pipelines.snapshot.model import Membership, WalDirectory
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.strategies.garbage import edited_bytes

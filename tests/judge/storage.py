@@ -14,8 +14,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
-from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.verdict import ArchivedFile, decide
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.verdict import ArchivedFile, decide
 from tests.judge.comparison import Answer, Mismatch
 from tests.judge.record import Place
 from tests.judge.states import one_line_each

@@ -6,11 +6,11 @@
 
 from collections.abc import Sequence
 
-from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_2_verdict
-from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.verdict import ArchivedFile, Reason, Verdict, decide
+from pipelines.common.errors import MalformedError
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide
+from pipelines.hbase.server_names import ServerName
 from tests.judge.comparison import BEFORE_THE_QUEUES, Answer, Mismatch
 from tests.judge.zookeeper_states import RS, ZkJudgedState
 

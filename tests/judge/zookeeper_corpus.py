@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.domain.cleaner_rule import hbase_2_verdict
-from pipelines.domain.verdict import ArchivedFile
-from pipelines.domain.zookeeper.tree import Znode
+from pipelines.decide.rule.cleaner_rule import hbase_2_verdict
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.zookeeper.tree import Znode
 from tests.judge.comparison import Answer
 from tests.judge.record import ZOOKEEPER
 from tests.judge.storage import Storage

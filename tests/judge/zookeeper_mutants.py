@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_2_verdict
-from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.verdict import ArchivedFile, Decision, Reason, decide, deletable
-from pipelines.domain.wal_names import parse_wal_name
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, decide, deletable
+from pipelines.hbase.wal_names import parse_wal_name
 from tests.judge import zookeeper_comparison
 from tests.judge.comparison import Answer
 from tests.judge.zookeeper_comparison import zk_mismatches

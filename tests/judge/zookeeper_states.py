@@ -7,12 +7,13 @@ from functools import cached_property
 
 from hypothesis import strategies as st
 
-from pipelines.domain.cluster_view import ClusterView, zookeeper_view
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.settings import Release, Settings
-from pipelines.domain.snapshot import Backup, Peer
-from pipelines.domain.verdict import ArchivedFile
-from pipelines.domain.zookeeper.tree import Znode
+from pipelines.common.errors import MalformedError
+from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
+from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.zookeeper.tree import Znode
+from pipelines.snapshot.model import Backup
 from tests.judge.states import JsonValue
 from tests.strategies.clusters import NOW
 from tests.strategies.zookeeper import BASE, ZooKeeperCase, view_of_zookeeper, zookeeper_cases, zookeeper_snapshot

@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.domain.capture_order import CAPTURE_ORDER
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import DAY_MS
-from pipelines.domain.snapshot import Membership, Step, WalDirectory
-from pipelines.domain.zookeeper.tree import Znode
+from pipelines.common.instants import DAY_MS
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.simulate.model import GeneratedCapture
+from pipelines.snapshot.capture_order import CAPTURE_ORDER
+from pipelines.snapshot.model import Membership, Step, WalDirectory
 from schemas.registry import AUDIT_TABLES
 from tests.small_cluster import (
     D1,

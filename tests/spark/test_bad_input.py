@@ -14,13 +14,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.config import parse_config
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import HOUR_MS
-from pipelines.domain.snapshot import Flags, Peer, WalDirectory
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.common.instants import HOUR_MS
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.server_names import ServerName
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.oddities import MALFORMED_CELLS
-from pipelines.use_cases.outcome import Outcome
+from pipelines.snapshot.model import Flags, WalDirectory
 from tests.small_cluster import (
     D1,
     H1,

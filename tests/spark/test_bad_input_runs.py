@@ -13,10 +13,10 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
-from pipelines.domain.settings import DAY_MS
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.common.instants import DAY_MS
+from pipelines.common.outcome import Outcome
+from pipelines.lake.delta_tables import DeltaTables
 from schemas.runs import RUNS
 from tests.small_cluster import DECIDED_AFTER_MS, NOW, Desk, clusters_of, small, with_snapshot
 
@@ -216,9 +216,9 @@ VICTIM = """
 import os, signal, sys
 from pathlib import Path
 from jobs.session import local_session
-from pipelines.sinks import delete_list
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.use_cases import reconcile_night
+from pipelines.reconcile import list_writer
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.reconcile import night
 from tests.small_cluster import Desk
 
 point, root = sys.argv[1], Path(sys.argv[2])
@@ -231,7 +231,7 @@ def die_half_way(self, writes, runs, **more):
     whole(self, dict(list(writes.items())[:3]), runs, **more)
     die()
 
-rename = delete_list.DeleteLists._rename
+rename = list_writer.DeleteLists._rename
 
 def die_before_the_manifest(self, source, target):
     if target.endswith("manifest.json"):
@@ -239,11 +239,11 @@ def die_before_the_manifest(self, source, target):
     rename(self, source, target)
 
 if point == "after-started":
-    reconcile_night._decide_and_write = die
+    night._decide_and_write = die
 elif point == "between-tables":
     DeltaTables.replace = die_half_way
 elif point == "before-manifest":
-    delete_list.DeleteLists._rename = die_before_the_manifest
+    list_writer.DeleteLists._rename = die_before_the_manifest
 spark = local_session(root / f"spark-{point}", memory="700m")
 Desk(spark, root).reconcile(root / "snapshots" / point, run_id="night")
 """

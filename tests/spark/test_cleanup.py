@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
-from pipelines.domain.settings import DAY_MS
-from pipelines.domain.snapshot import Peer
-from pipelines.use_cases.cleanup.ports import CleanupPorts
+from pipelines.cleanup.request import CleanupPorts
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.common.instants import DAY_MS
+from pipelines.hbase.peers import Peer
 from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
 from tests.small_cluster import D1, H1, H2, archived, group, row, small, wal, with_cells, with_snapshot
 

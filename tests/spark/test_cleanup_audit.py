@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject
-from pipelines.domain.run_summary import RunKey
-from pipelines.ports_cleanup_audit import Attempt
-from pipelines.sinks.cleanup_audit import LakeAudit
+from pipelines.cleanup.audit import LakeAudit
+from pipelines.cleanup.audit_ports import Attempt
+from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject
+from pipelines.lake.run_summary import RunKey
 from tests.small_cluster import NOW, At
 
 RUN = RunKey.of("prod", "night", NOW)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.sinks.cleanup_audit import LakeAudit
+from pipelines.cleanup.audit import LakeAudit
 from tests.cleanup_kill import WORDS, cut, raise_killed
 from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
 from tests.cleanup_memory import Killed

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.domain.cleanup.deletions import Action, FileOutcome, Result, Subject
-from pipelines.ports_cleanup_audit import Attempt
-from pipelines.transforms.clean_plan import purge_plan
+from pipelines.cleanup.audit_ports import Attempt
+from pipelines.cleanup.clean_plan import purge_plan
+from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject
 from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
 from tests.small_cluster import D1, H1, H2, archived
 

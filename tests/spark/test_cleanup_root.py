@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext, SystemClock
 from jobs.entry import main
-from pipelines.domain.errors import UsageError
-from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.sources.hbase_root import hbase_root
+from pipelines.capture.sources.hbase_root import hbase_root
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm
 from tests.cleanup_lab import Lab, NightOver
 
 

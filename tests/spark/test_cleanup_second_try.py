@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.cleanup.quarantine import Quarantine
-from pipelines.domain.errors import UnavailableError
-from pipelines.use_cases.cleanup.holder import LeaseHolder
-from pipelines.use_cases.cleanup.ports import CleanupPorts
+from pipelines.cleanup.holder import LeaseHolder
+from pipelines.cleanup.quarantine import Quarantine
+from pipelines.cleanup.request import CleanupPorts
+from pipelines.common.errors import UnavailableError
 from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
 from tests.small_cluster import D1, H1, archived, group, row, wal, with_cells
 

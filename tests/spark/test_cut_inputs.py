@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.domain.instants import format_instant
+from pipelines.common.instants import format_instant
 from pipelines.simulate.on_disk import lay_out
 from tests.exported_cluster import EDGE, Exported, cell_lines, closed, text_of
 from tests.small_cluster import D1, DECIDED_AFTER_MS, H2, NOW, ROOT, At, group, row, small, wal, with_cells

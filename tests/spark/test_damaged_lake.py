@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.domain.errors import UsageError
-from pipelines.domain.run_summary import RunKey
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sources.lake import Lake
+from pipelines.common.errors import UsageError
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.reader import Lake
+from pipelines.lake.run_summary import RunKey
 from schemas.runs import RUNS
 
 KEY = RunKey("prod-a", "night-1", date(2026, 11, 21))

@@ -8,9 +8,9 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from pipelines.delta_kernel import may_hold_days, newest_version
-from pipelines.domain.run_summary import RunKey, VerdictTotal, table_row
-from pipelines.sinks.delta_tables import DeltaTables
+from pipelines.lake.delta_kernel import may_hold_days, newest_version
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.run_summary import RunKey, VerdictTotal, table_row
 from schemas.verdict_totals import VERDICT_TOTALS
 
 FIRST, LAST = date(2026, 11, 3), date(2026, 11, 5)

@@ -14,10 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructType
 
-from pipelines.domain.errors import UnavailableError, UsageError
-from pipelines.domain.run_summary import RunKey, VerdictTotal, table_row
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.transforms.local_frames import local_frame
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.common.spark.local_frames import local_frame
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.run_summary import RunKey, VerdictTotal, table_row
 from schemas.registry import TABLES
 from schemas.runs import RUNS
 from schemas.table import Table, column

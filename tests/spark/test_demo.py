@@ -19,13 +19,13 @@ from jobs.demo_queues import AUDIT_TITLE
 from jobs.entry import main
 from jobs.generated_snapshot import write_snapshot
 from jobs.wiring import Places, run_reconcile
-from pipelines.domain.errors import UsageError
-from pipelines.domain.settings import DAY_MS
+from pipelines.common.errors import UsageError
+from pipelines.common.instants import DAY_MS
+from pipelines.common.outcome import Outcome
+from pipelines.queues.dump.text import human_size
 from pipelines.simulate.capture import capture_at
 from pipelines.simulate.parts import DISABLED_PEER
 from pipelines.simulate.plans import healthy_plan
-from pipelines.use_cases.dump_queues_text import human_size
-from pipelines.use_cases.outcome import Outcome
 
 NOW = 1_790_000_000_000
 

@@ -11,10 +11,11 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.domain.peer_rules import PeerRule
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.snapshot import Flags, Peer
+from pipelines.hbase.peer_rules import PeerRule
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell
 from pipelines.simulate.snapshots import SAFE_FLAGS
+from pipelines.snapshot.model import Flags
 from schemas.registry import DUMP_TABLES
 from tests.small_cluster import (
     D1,

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from pipelines.domain.capture_clocks import FILE_SYSTEM, Stamp
-from pipelines.domain.errors import UsageError, WalsafeError
-from pipelines.domain.server_names import MAX_LONG
-from pipelines.domain.snapshot import Step
-from pipelines.sources import fsimage_files
-from pipelines.sources.fsimage_files import FsimageFiles
+from pipelines.capture.sources import fsimage_files
+from pipelines.capture.sources.fsimage_files import FsimageFiles
+from pipelines.common.errors import UsageError, WalsafeError
+from pipelines.hbase.server_names import MAX_LONG
+from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
+from pipelines.snapshot.model import Step
 from tests.strategies.garbage import edited
 
 HEADER = "\t".join(

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
-from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.ports_cleanup import Move, Seen, WalStore
-from pipelines.sinks.hadoop_wal_store import HadoopWalStore
+from pipelines.cleanup.ports import Move, Seen, WalStore
+from pipelines.cleanup.stores.hadoop_wal_store import HadoopWalStore
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm
 
 NAMES = (
     "h1%2C16020%2C5.7",

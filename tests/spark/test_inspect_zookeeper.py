@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.server_names import ServerName
 from tests.inspect_lab import EDITS, MIDDLE, Inspected
 from tests.small_cluster import D1, H1, H2, edited, group, wal, with_files
 from tests.small_zookeeper import zookeeper_directory

@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 from jobs.context import JobContext
 from jobs.entry import main
 from jobs.reporting import Reports
-from pipelines.domain.errors import UsageError
-from pipelines.domain.run_summary import PinnedRow, QueueRow, RunKey, RunSummary, VerdictTotal, table_row
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sources.lake import Lake
-from pipelines.use_cases.explain import ExplainRequest, explain
+from pipelines.common.errors import UsageError
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.reader import Lake
+from pipelines.lake.run_summary import PinnedRow, QueueRow, RunKey, RunSummary, VerdictTotal, table_row
+from pipelines.reconcile.explain.explain import ExplainRequest, explain
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.registry import TABLES

@@ -3,8 +3,8 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.local_rows import local_rows
-from pipelines.transforms import clean_plan
+from pipelines.cleanup import clean_plan
+from pipelines.common.spark.local_rows import local_rows
 
 
 def queries_with_jobs(spark: SparkSession) -> int:

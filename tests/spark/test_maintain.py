@@ -19,14 +19,14 @@ from jobs.context import JobContext
 from jobs.entry import main
 from jobs.generated_snapshot import write_snapshot
 from jobs.wiring_maintain import run_maintain
-from pipelines.domain.delete_list import Manifest, manifest_json
-from pipelines.domain.run_summary import RunKey
-from pipelines.domain.settings import DAY_MS
-from pipelines.hadoop_jvm import HadoopJvm
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.sinks.expiry import HadoopDirectories
-from pipelines.sinks.lake_maintenance import LakeMaintenance
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.instants import DAY_MS
+from pipelines.common.outcome import Outcome
+from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.maintenance import LakeMaintenance
+from pipelines.lake.run_summary import RunKey
+from pipelines.maintain.expiry import HadoopDirectories
+from pipelines.reconcile.delete_list import Manifest, manifest_json
 from schemas.deletions import DELETIONS
 from schemas.runs import RUNS
 from schemas.table import Table

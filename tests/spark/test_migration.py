@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from jobs.context import JobContext
 from jobs.entry import main
 from jobs.generated_snapshot import write_snapshot
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.replication_queues import Cell
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.snapshots import SAFE_FLAGS
 from schemas.registry import MIGRATION_TABLES

@@ -12,17 +12,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.config import parse_config
-from pipelines.domain.neighbours.backup import COMPLETE, BackupSession, backup_of, session_document
-from pipelines.domain.neighbours.barriers import barriers_document, region_barriers
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.settings import DAY_MS, HOUR_MS
-from pipelines.domain.snapshot import Backup, Peer
-from pipelines.domain.verdict import ArchivedFile
-from pipelines.ports import FileBatch
-from pipelines.sinks.snapshot_target import LocalTarget
-from pipelines.sinks.snapshot_writer import SnapshotWriter
-from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell
+from pipelines.snapshot.backup import COMPLETE, BackupSession, backup_of, session_document
+from pipelines.snapshot.barriers import barriers_document, region_barriers
+from pipelines.snapshot.model import Backup
+from pipelines.snapshot.reader import SnapshotDirectories
+from pipelines.snapshot.target import LocalTarget
+from pipelines.snapshot.writer import SnapshotWriter
 from tests.small_cluster import (
     D1,
     DECIDED_AFTER_MS,

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.domain.errors import UsageError
-from pipelines.hadoop_jvm import HadoopJvm, JavaObject
-from pipelines.sinks.hadoop_wal_store import HadoopWalStore
-from pipelines.sinks.observer_reads import refuse_observer_reads
+from pipelines.cleanup.stores.hadoop_wal_store import HadoopWalStore
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
+from pipelines.files.observer_reads import refuse_observer_reads
 
 HA = "org.apache.hadoop.hdfs.server.namenode.ha"
 KEY = "dfs.client.failover.proxy.provider.ns1"

@@ -12,12 +12,11 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.domain.instants import format_instant
-from pipelines.domain.run_summary import RunKey
-from pipelines.domain.settings import DAY_MS
+from pipelines.common.instants import DAY_MS, format_instant
+from pipelines.common.outcome import Outcome
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.run_summary import RunKey
 from pipelines.simulate.model import MINUTE_MS
-from pipelines.sinks.delta_tables import DeltaTables
-from pipelines.use_cases.outcome import Outcome
 from schemas.runs import RUNS
 from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
 from tests.small_cluster import H1, NOW, archived, clusters_of, group, row, wal, with_cells, with_snapshot

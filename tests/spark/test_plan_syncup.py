@@ -11,15 +11,16 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.settings import HOUR_MS
-from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, WalDirectory
-from pipelines.domain.syncup.facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents
-from pipelines.domain.syncup.offline_table import Unflushed
-from pipelines.domain.verdict import ArchivedFile
-from pipelines.ports import FileBatch
-from pipelines.sinks.snapshot_target import LocalTarget
-from pipelines.sinks.snapshot_writer import SnapshotWriter
+from pipelines.common.instants import HOUR_MS
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.offline_table import Unflushed
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell
+from pipelines.snapshot.model import Flags, Membership, Snapshot, WalDirectory
+from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents
+from pipelines.snapshot.target import LocalTarget
+from pipelines.snapshot.writer import SnapshotWriter
 from schemas.registry import SYNCUP_TABLES
 from tests.small_cluster import D1, H1, H2, NOW, ROOT, Desk, group, replaced_content, row, small, timestamp, wal
 

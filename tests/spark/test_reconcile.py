@@ -10,16 +10,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.config import parse_config
-from pipelines.domain import decision_table
-from pipelines.domain.cleaner_rule import HBaseVerdict
-from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import DAY_MS, HOUR_MS
-from pipelines.domain.snapshot import Retention, WalDirectory
-from pipelines.domain.verdict import ArchivedFile, Decision, Reason, deletable
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule import decision_table
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, deletable
+from pipelines.hbase.server_names import ServerName
+from pipelines.reconcile import list_parts
 from pipelines.simulate.model import GeneratedCapture
-from pipelines.transforms import list_parts
-from pipelines.use_cases.outcome import Outcome
+from pipelines.snapshot.model import Retention, WalDirectory
 from schemas.registry import DECISION_TABLES
 from schemas.table import Table
 from tests.small_cluster import (
@@ -345,7 +345,7 @@ def test_parts_are_the_same_bytes_however_the_listing_was_cut(
     reversed_ = replace(made, files=made.files[::-1])
     desks = [Desk(spark, tmp_path / name) for name in ("one", "other")]
     for desk, capture, partitions in zip(desks, (made, reversed_), ("2", "7"), strict=True):
-        monkeypatch.setattr("pipelines.sinks.snapshot_writer.GROUPS_PER_PART", 1)
+        monkeypatch.setattr("pipelines.snapshot.writer.GROUPS_PER_PART", 1)
         spark.conf.set("spark.sql.shuffle.partitions", partitions)
         try:
             assert desk.reconcile(desk.snapshot(capture), run_id="r").exit_code == 0

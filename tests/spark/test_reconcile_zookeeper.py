@@ -7,9 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.generated_snapshot import write_snapshot
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Peer
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.server_names import ServerName
 from tests.small_cluster import D1, H1, H2, Desk, group, small, timestamp, wal, with_files, with_snapshot
 from tests.small_zookeeper import zookeeper_directory
 from tests.strategies.zookeeper import Queues

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.domain.cleanup.paths import refuse_outside
-from pipelines.domain.cleanup.quarantine import check_quarantine
-from pipelines.domain.errors import RefusedError, UsageError
-from pipelines.domain.settings import DAY_MS
-from pipelines.sinks.delta_tables import DeltaTables
+from pipelines.cleanup.paths import refuse_outside
+from pipelines.cleanup.quarantine import check_quarantine
+from pipelines.common.errors import RefusedError, UsageError
+from pipelines.common.instants import DAY_MS
+from pipelines.lake.delta_tables import DeltaTables
 from schemas.deletions import DELETIONS
 from tests.cleanup_lab import RUN, Lab, NightOver
 from tests.small_cluster import NOW

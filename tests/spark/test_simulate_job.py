@@ -13,12 +13,12 @@ from jobs import wiring_simulate
 from jobs.context import JobContext
 from jobs.entry import main
 from jobs.wiring_simulate import Request, play_seeds, replay, write_history
-from pipelines.domain.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UsageError
-from pipelines.domain.snapshot import parse_snapshot
-from pipelines.domain.verdict import decide
+from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UsageError
+from pipelines.decide.rule.verdict import decide
 from pipelines.simulate.adversary.batch import code_sha256, play_range
 from pipelines.simulate.adversary.captured import captured
 from pipelines.simulate.adversary.walk import walk
+from pipelines.snapshot.model import parse_snapshot
 from tests.small_cluster import NOW, Desk
 from tests.strategies import view_of
 from tests.strategies.generated import case_of

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.partition_split.domain.audit_log.facts import Facts, Group
-from pipelines.partition_split.domain.audit_log.files import LogFile, decided
-from pipelines.partition_split.domain.keys import key_hash
+from pipelines.pegasus.domain.audit_log.facts import Facts, Group
+from pipelines.pegasus.domain.audit_log.files import LogFile, decided
+from pipelines.pegasus.domain.keys import key_hash
 from tests import private_logs as made
 from tests.pegasus_logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts
 from tests.pegasus_replicas import encrypted

@@ -13,8 +13,8 @@ from jobs.context import JobContext
 from jobs.entry import main
 from jobs.split_audits import audited
 from jobs.split_emission import write_table
-from pipelines.partition_split.simulate.cases import tables
-from pipelines.partition_split.use_cases.audit_matrix import matrix_lines, seen
+from pipelines.pegasus.simulate.cases import tables
+from pipelines.pegasus.use_cases.audit_matrix import matrix_lines, seen
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.partition_split.domain.audit_log.facts import parse_facts
-from pipelines.partition_split.domain.journal import parse_request
-from pipelines.partition_split.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.audit_log.facts import parse_facts
+from pipelines.pegasus.domain.journal import parse_request
+from pipelines.pegasus.domain.keys import encode_key, key_hash
 from tests.pegasus_states import ENV, series, written
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 from jobs.context import JobContext
 from jobs.entry import main
 from jobs.wiring_split_run import logged_mutations
-from pipelines.domain.errors import UnavailableError, UsageError
-from pipelines.partition_split.domain.keys import key_hash
-from pipelines.partition_split.domain.offline.merge import merged
-from pipelines.partition_split.sinks.part_files import PartitionFiles, SstWriter
-from pipelines.partition_split.sources.parquet_rows import check_rows, opened_rows
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.pegasus.domain.keys import key_hash
+from pipelines.pegasus.domain.offline.merge import merged
+from pipelines.pegasus.sinks.part_files import PartitionFiles, SstWriter
+from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from tests import private_logs as made
 from tests.pegasus_replicas import EXPIRED, FLUSHED, keys, stored, write_log
 from tests.private_logs import Entry

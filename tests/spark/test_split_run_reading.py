@@ -9,10 +9,10 @@ import pytest
 import rocksdict
 from pyspark.sql import SparkSession
 
-from pipelines.domain.errors import MalformedError, RefusedError, UsageError
-from pipelines.partition_split.domain.state.app_info import AppInfo, parse_app_info, parse_app_metadata
-from pipelines.partition_split.sources.replica_db import opened_db
-from pipelines.partition_split.sources.replica_tree import backup_of
+from pipelines.common.errors import MalformedError, RefusedError, UsageError
+from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info, parse_app_metadata
+from pipelines.pegasus.sources.replica_db import opened_db
+from pipelines.pegasus.sources.replica_tree import backup_of
 from tests.pegasus_replicas import META, app_info, encrypted, keys, stored, write_db
 from tests.split_tables import APP, OLD, Table, reopened
 

@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from pipelines.partition_split.domain.keys import key_hash
-from pipelines.partition_split.domain.partitions import partition_index
-from pipelines.partition_split.domain.rows import Placement
-from pipelines.partition_split.sources.row_files import ParquetRows
-from pipelines.partition_split.transforms.examined_rows import Question
-from pipelines.partition_split.transforms.row_frames import heads
-from pipelines.partition_split.transforms.row_tally import TALLY_SCHEMA, tally_of
+from pipelines.pegasus.domain.keys import key_hash
+from pipelines.pegasus.domain.partitions import partition_index
+from pipelines.pegasus.domain.rows import Placement
+from pipelines.pegasus.sources.row_files import ParquetRows
+from pipelines.pegasus.transforms.examined_rows import Question
+from pipelines.pegasus.transforms.row_frames import heads
+from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, tally_of
 from tests.split_rows import AT, AT_S, Row, row_of, split, table_of, value_of, written
 
 TABLE = table_of(4)

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipelines.transforms.tables import offset_wals
+from pipelines.decide.spark.tables import offset_wals
 
 LONG = "rs1.example.org%2C16020%2C1787404400000.1787404400000"
 FILES = [

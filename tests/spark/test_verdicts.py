@@ -11,21 +11,22 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from pipelines.domain.cleaner_rule import hbase_2_verdict, hbase_verdict
-from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.decision_table import DecisionTable, decision_table
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.server_names import MAX_LONG, ServerName
-from pipelines.domain.settings import DAY_MS, Settings
-from pipelines.domain.snapshot import Backup, Membership, WalDirectory
-from pipelines.domain.verdict import ArchivedFile, Reason, decide
-from pipelines.domain.wal_names import parse_wal_name
-from pipelines.domain.zookeeper.name_table import name_table
-from pipelines.few_rows import for_few_rows
-from pipelines.transforms.decision_frames import decision_frames
-from pipelines.transforms.local_frames import local_frame
-from pipelines.transforms.lookup import DecisionFrames
-from pipelines.transforms.verdicts import looked_up, with_answers
+from pipelines.common.instants import DAY_MS
+from pipelines.common.spark.few_rows import for_few_rows
+from pipelines.common.spark.local_frames import local_frame
+from pipelines.decide.rule.cleaner_rule import hbase_2_verdict, hbase_verdict
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.decision_table import DecisionTable, decision_table
+from pipelines.decide.rule.name_table import name_table
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
+from pipelines.decide.spark.decision_frames import decision_frames
+from pipelines.decide.spark.lookup import DecisionFrames
+from pipelines.decide.spark.verdicts import looked_up, with_answers
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.server_names import MAX_LONG, ServerName
+from pipelines.hbase.wal_names import parse_wal_name
+from pipelines.snapshot.model import Backup, Membership, WalDirectory
 from tests.deep_seeds import SEED, Say
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of

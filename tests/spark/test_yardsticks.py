@@ -11,12 +11,12 @@ from benchmarks.generate import write
 from benchmarks.polars_yardstick import PolarsDecision
 from benchmarks.yardsticks import DuckDbDecision, rows_of, warm_seconds
 from jobs.config import Config
+from pipelines.decide.spark import tables
+from pipelines.decide.spark.decision_frames import decision_frames
+from pipelines.decide.spark.verdicts import looked_up, with_answers
+from pipelines.reconcile.cases import cases
 from pipelines.simulate.large import Shape
-from pipelines.sources.snapshot_dir import SnapshotDirectories
-from pipelines.transforms import tables
-from pipelines.transforms.decision_frames import decision_frames
-from pipelines.transforms.verdicts import looked_up, with_answers
-from pipelines.use_cases.reconcile_cases import cases
+from pipelines.snapshot.reader import SnapshotDirectories
 
 FILES = 12_000
 

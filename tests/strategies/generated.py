@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from pipelines.domain.settings import Settings
+from pipelines.decide.rule.settings import Settings
 from pipelines.simulate.adversary.captured import captured
 from pipelines.simulate.adversary.walk import walk
 from pipelines.simulate.capture import capture_at

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from pipelines.domain.server_names import MAX_LONG, ServerName
+from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.simulate.oddities import (
     CONTROL_CHARACTER_NAMES,
     GOOD_SUFFIXES,

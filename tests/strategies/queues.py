@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from pipelines.domain.server_names import ServerName
+from pipelines.hbase.server_names import ServerName
 from pipelines.simulate.oddities import OFFSETS, TIMESTAMPS
 from tests.strategies.names import group_names
 

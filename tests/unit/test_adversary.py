@@ -16,17 +16,18 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pipelines.domain.capture_order import CAPTURE_ORDER, order_fault
-from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
-from pipelines.domain.decision_table import decision_table
-from pipelines.domain.known_servers import Servers
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import DAY_MS
-from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
-from pipelines.domain.verdict import Verdict, decide_replication
-from pipelines.domain.wal_names import parse_wal_name
-from pipelines.ports import ClusterSettings, FileBatch
+from pipelines.capture.capture import Patience, Sources, Subject, capture
+from pipelines.capture.ports import ClusterSettings
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
+from pipelines.decide.rule.decision_table import decision_table
+from pipelines.decide.rule.verdict import Verdict, decide_replication
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.simulate.adversary.batch import play_range
 from pipelines.simulate.adversary.capture import list_files
 from pipelines.simulate.adversary.game import DESIGN, Game, Plan, State
@@ -38,7 +39,8 @@ from pipelines.simulate.adversary.search import explore
 from pipelines.simulate.adversary.servers import may_start
 from pipelines.simulate.adversary.walk import DESIGN_ITSELF, Walk, mutant, random_scope, walk
 from pipelines.simulate.adversary.world import NO_DIRECTORY, ONLINE, World, first_needed
-from pipelines.use_cases.capture import Patience, Sources, Subject, capture
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault
+from pipelines.snapshot.model import Backup, Flags, Retention, Snapshot, Step, WalDirectory
 from tests.deep_seeds import SEED, Say
 
 QUICK = ("late-server", "add-peer", "loading", "migration", "standby", "restart", "hbck", "two-peers", "claimed")

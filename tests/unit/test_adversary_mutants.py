@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.verdict import Verdict
+from pipelines.decide.rule.verdict import Verdict
 from pipelines.simulate.adversary.agreement import AgreementGame
 from pipelines.simulate.adversary.game import DESIGN, Game, Plan
 from pipelines.simulate.adversary.histories import HISTORIES, SECOND_FORM, STILL_LOST, WRITTEN

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.settings import DAY_MS
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.common.instants import DAY_MS
 from pipelines.simulate.adversary.search import explore_game
 from pipelines.simulate.adversary.shrink import loss_of, run, shrink
 from pipelines.simulate.adversary.turns import Move
@@ -28,7 +29,6 @@ from pipelines.simulate.adversary.zookeeper.scenarios import ZK_KEPT, ZK_SCOPES
 from pipelines.simulate.adversary.zookeeper.text import ZK_TOLD, zk_story
 from pipelines.simulate.adversary.zookeeper.walk import HISTORIES_OF_ONE, ZkWalk, random_zk_scope, zk_play, zk_walk
 from pipelines.simulate.adversary.zookeeper.world import ONLINE, WAITING, first_world, is_needed, is_queued
-from pipelines.sources.zookeeper_queues import ZooKeeperQueues
 from tests.deep_seeds import Say
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus" / "adversary.json"

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.errors import UsageError
-from pipelines.domain.snapshot import Backup
-from pipelines.sources.export_parts import ExportDirectory
-from pipelines.sources.exported_state import ExportedState
-from pipelines.sources.hbase_admin import HBaseAdmin
-from pipelines.sources.saved_text import SavedFiles
-from pipelines.sources.zookeeper_queues import ZooKeeperQueues
-from pipelines.sources.zookeeper_state import ZooKeeperState
+from pipelines.capture.sources.export_parts import ExportDirectory
+from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.capture.sources.hbase_admin import HBaseAdmin
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.capture.sources.zookeeper_state import ZooKeeperState
+from pipelines.common.errors import UsageError
+from pipelines.files.saved_text import SavedFiles
+from pipelines.snapshot.model import Backup
 
 ENABLE, TABLE_NAME = "hbase.backup.enable", "hbase.backup.system.table.name"
 STATED: tuple[tuple[dict[str, str], Backup | None], ...] = (

@@ -11,7 +11,7 @@ from jobs.capture_config import (
     ZooKeeperQueuesSection,
 )
 from jobs.config import Config, parse_config
-from pipelines.domain.errors import UsageError
+from pipelines.common.errors import UsageError
 
 GOOD = """\
 cluster: prod-a

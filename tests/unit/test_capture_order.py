@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from pipelines.domain.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER, order_fault, restlessness
-from pipelines.domain.replication_queues import QueueId, parse_queue_id
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Membership, Snapshot, Step
+from pipelines.hbase.replication_queues import QueueId, parse_queue_id
+from pipelines.hbase.server_names import ServerName
 from pipelines.simulate.snapshots import steps_at
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER, order_fault, restlessness
+from pipelines.snapshot.model import Membership, Snapshot, Step
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 
 H1, H2 = ServerName.parse("h1,16020,5"), ServerName.parse("h2,16020,5")

@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.errors import RefusedError
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Backup, Peer, Retention, Snapshot, WalDirectory
-from pipelines.domain.zookeeper.tree import Znode
-from pipelines.ports import ClusterSettings, FileBatch
-from pipelines.use_cases.capture import Captured, Patience, Subject
-from pipelines.use_cases.capture_offline import OfflineSources
-from pipelines.use_cases.capture_zookeeper import ZooKeeperSources, capture_either
+from pipelines.capture.capture import Captured, Patience, Subject
+from pipelines.capture.capture_offline import OfflineSources
+from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_either
+from pipelines.capture.ports import ClusterSettings
+from pipelines.common.errors import RefusedError
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.tree import Znode
+from pipelines.snapshot.model import Backup, Retention, Snapshot, WalDirectory
 
 H1 = ServerName("h1", 16020, 5)
 RS = "/hbase/replication/rs"

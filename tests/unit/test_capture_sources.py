@@ -11,20 +11,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.domain.errors import MalformedError, SnapshotError, UnavailableError, UsageError, WalsafeError
-from pipelines.domain.known_servers import Servers
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.server_names import ServerName
-from pipelines.ports import FileBatch
-from pipelines.sources.export_parts import ExportDirectory, ExportPart
-from pipelines.sources.exported_cells import parse_cell, scanned_cells
-from pipelines.sources.exported_state import ExportedState
-from pipelines.sources.hadoop_files import parse_statuses
-from pipelines.sources.ls_text_files import LsText
-from pipelines.sources.minutes import end_of_minute
-from pipelines.sources.procedures import ADD_PEER, MIGRATION, crashing, is_running, parse_procedures
-from pipelines.sources.saved_text import SavedFiles, lines_of
-from pipelines.sources.wal_tree import Entry, NoSuchDirectoryError, WalTree
+from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
+from pipelines.capture.sources.exported_cells import parse_cell, scanned_cells
+from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.capture.sources.hadoop_files import parse_statuses
+from pipelines.capture.sources.ls_text_files import LsText
+from pipelines.capture.sources.minutes import end_of_minute
+from pipelines.capture.sources.wal_tree import Entry, NoSuchDirectoryError, WalTree
+from pipelines.common.errors import MalformedError, SnapshotError, UnavailableError, UsageError, WalsafeError
+from pipelines.files.file_batch import FileBatch
+from pipelines.files.saved_text import SavedFiles, lines_of
+from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.procedures import ADD_PEER, MIGRATION, crashing, is_running, parse_procedures
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.server_names import ServerName
 
 ROOT = "hdfs://ns1/hbase"
 UTC = ZoneInfo("UTC")

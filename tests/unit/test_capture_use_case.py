@@ -6,20 +6,22 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from pipelines.domain.capture_clocks import FILE_SYSTEM, Stamp
-from pipelines.domain.capture_order import CAPTURE_ORDER
-from pipelines.domain.cluster_view import cluster_view
-from pipelines.domain.errors import RefusedError, UnavailableError
-from pipelines.domain.known_servers import Servers
-from pipelines.domain.neighbours.backup import BackupSession
-from pipelines.domain.neighbours.barriers import RegionBarriers, region_barriers
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import Settings
-from pipelines.domain.snapshot import Backup, Flags, Peer, Retention, Snapshot, Step, WalDirectory
-from pipelines.ports import ClusterSettings, FileBatch
-from pipelines.use_cases.capture import Captured, Patience, Sources, Subject, capture
-from pipelines.use_cases.capture_secrets import HIDDEN, without_secrets
+from pipelines.capture.capture import Captured, Patience, Sources, Subject, capture
+from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.secrets import HIDDEN, without_secrets
+from pipelines.common.errors import RefusedError, UnavailableError
+from pipelines.decide.rule.cluster_view import cluster_view
+from pipelines.decide.rule.settings import Settings
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.server_names import ServerName
+from pipelines.snapshot.backup import BackupSession
+from pipelines.snapshot.barriers import RegionBarriers, region_barriers
+from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
+from pipelines.snapshot.capture_order import CAPTURE_ORDER
+from pipelines.snapshot.model import Backup, Flags, Retention, Snapshot, Step, WalDirectory
 
 H1, H2 = ServerName("h1", 16020, 5), ServerName("h2", 16020, 6)
 H3 = ServerName.parse("h3,16020,5")

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from pipelines.domain.snapshot import parse_snapshot, snapshot_document
-from pipelines.domain.verdict import Decision, Reason, decide
+from pipelines.decide.rule.verdict import Decision, Reason, decide
 from pipelines.simulate.adversary.captured import captured
 from pipelines.simulate.adversary.game import Game, Plan
 from pipelines.simulate.adversary.walk import Walk, walk
 from pipelines.simulate.model import GeneratedCapture
+from pipelines.snapshot.model import parse_snapshot, snapshot_document
 from tests.strategies import view_of
 from tests.strategies.clusters import NOW
 from tests.strategies.generated import case_of

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.domain.queue_audit.classify import audit_rows
-from pipelines.domain.queue_audit.plan import claim_plan, restarts
-from pipelines.domain.queue_audit.plan_text import plan_file, servers_file
+from pipelines.queues.audit.classify import audit_rows
+from pipelines.queues.audit.plan import claim_plan, restarts
+from pipelines.queues.audit.plan_text import plan_file, servers_file
 from tests.queue_pictures import KEY, A, B, C, D, E, cluster, queue, servers
 
 

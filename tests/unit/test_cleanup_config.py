@@ -6,7 +6,7 @@ import pytest
 
 from jobs.config import parse_config
 from jobs.wiring_cleanup import checked
-from pipelines.domain.errors import UsageError
+from pipelines.common.errors import UsageError
 
 HBASE = {"source": "hbase"}
 ZOOKEEPER = {"source": "zookeeper", "quorum": "zk1:2181"}

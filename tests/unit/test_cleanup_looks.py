@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.cleanup.deletions import Action, FileOutcome
-from pipelines.domain.cleanup.lease import Lease
-from pipelines.domain.cleanup.quarantine import runs_in
-from pipelines.domain.cleanup.store_failures import parse_failure
-from pipelines.domain.errors import EXIT_UNAVAILABLE, RefusedError, UnavailableError, WalsafeError
-from pipelines.domain.settings import DAY_MS
-from pipelines.ports_cleanup import Move, Seen
-from pipelines.use_cases.cleanup.clean import CleanRequest, clean
-from pipelines.use_cases.cleanup.holder import LeaseHolder
-from pipelines.use_cases.cleanup.ports import CleanupPorts
-from pipelines.use_cases.cleanup.purge import PurgeRequest, purge
-from pipelines.use_cases.cleanup.restore import RestoreRequest, restore
-from pipelines.use_cases.outcome import Outcome
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.deletions import Action, FileOutcome
+from pipelines.cleanup.holder import LeaseHolder
+from pipelines.cleanup.lease import Lease
+from pipelines.cleanup.ports import Move, Seen
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.quarantine import runs_in
+from pipelines.cleanup.request import CleanupPorts
+from pipelines.cleanup.restore import RestoreRequest, restore
+from pipelines.cleanup.stores.store_failures import parse_failure
+from pipelines.common.errors import EXIT_UNAVAILABLE, RefusedError, UnavailableError, WalsafeError
+from pipelines.common.instants import DAY_MS
+from pipelines.common.outcome import Outcome
 from tests.cleanup_memory import Behind, Process
 from tests.cleanup_world import LEASE_MS, PLACE, ROOT, World, cleaning, purging, restoring
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pipelines.domain.errors import RefusedError, UnavailableError, UsageError, WalsafeError
-from pipelines.domain.settings import DAY_MS
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
+from pipelines.common.instants import DAY_MS
 from tests.cleanup_memory import Behind, Kill, Killed, Process
 from tests.cleanup_world import LEASE_MS, Job, World, cleaning, killed, purging, restoring, settling
 

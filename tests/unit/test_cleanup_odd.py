@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.errors import RefusedError, UnavailableError
-from pipelines.use_cases.cleanup.purge import PurgeRequest, purge
-from pipelines.use_cases.outcome import Outcome
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.common.errors import RefusedError, UnavailableError
+from pipelines.common.outcome import Outcome
 from tests.cleanup_memory import Disk, Entry, Kill, MemoryStore, Process
 from tests.cleanup_world import LEASE_MS, PLACE, World, cleaning, killed, purging, restoring
 

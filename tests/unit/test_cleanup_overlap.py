@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.domain.cleanup.overlap import overlap
-from pipelines.domain.cleanup.quarantine import check_hbase_root, check_quarantine
-from pipelines.domain.errors import UsageError
+from pipelines.cleanup.overlap import overlap
+from pipelines.cleanup.quarantine import check_hbase_root, check_quarantine
+from pipelines.common.errors import UsageError
 
 WALS, ROOT = "hdfs://ns1/wals", "hdfs://ns1/hbase"
 QUARANTINE = "hdfs://ns1/walsafe/quarantine"

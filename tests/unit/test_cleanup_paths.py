@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.domain.cleanup.paths import check_within, folders_above, parse_uri, refuse_outside
-from pipelines.domain.cleanup.store_failures import NOT_TRIED, Failure, outcomes, parse_failure
-from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
-from pipelines.sinks.wal_guard import WalGuard
+from pipelines.cleanup.paths import check_within, folders_above, parse_uri, refuse_outside
+from pipelines.cleanup.stores.store_failures import NOT_TRIED, Failure, outcomes, parse_failure
+from pipelines.cleanup.stores.wal_guard import WalGuard
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 
 OLD, QUARANTINE = "hdfs://ns1/hbase/oldWALs", "hdfs://ns1/walsafe/quarantine"
 WITHIN = (OLD, QUARANTINE)

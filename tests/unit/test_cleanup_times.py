@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipelines.domain.cleanup.deletions import Action, FileOutcome, Subject
-from pipelines.domain.cleanup.lease import Lease, may_take
-from pipelines.domain.cleanup.settling import Places, settled
-from pipelines.domain.errors import UnavailableError
-from pipelines.domain.settings import DAY_MS
+from pipelines.cleanup.deletions import Action, FileOutcome, Subject
+from pipelines.cleanup.lease import Lease, may_take
+from pipelines.cleanup.settling import Places, settled
+from pipelines.common.errors import UnavailableError
+from pipelines.common.instants import DAY_MS
 from tests.cleanup_memory import Process
 from tests.cleanup_world import LEASE_MS, START, World, cleaning, purging, restoring
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from jobs.config import Config, load_config, parse_config
 from jobs.context import JobContext
-from pipelines.domain.errors import UsageError
-from pipelines.domain.settings import Acknowledgement, Release, Settings
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.errors import UsageError
+from pipelines.decide.rule.settings import Release, Settings
 
 
 def test_an_empty_file_is_all_defaults_and_so_are_empty_sections() -> None:

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from jobs.config import parse_config
-from pipelines.domain.settings import Settings
+from pipelines.decide.rule.settings import Settings
 
 PROJECT = Path(__file__).resolve().parents[2]
 EXAMPLE = PROJECT / "conf" / "production.example.yaml"

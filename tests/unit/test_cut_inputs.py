@@ -9,26 +9,28 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipelines.domain.capture_clocks import FILE_SYSTEM, Stamp
-from pipelines.domain.cluster_view import ClusterView, cluster_view, zookeeper_view
-from pipelines.domain.errors import RefusedError, WalsafeError
-from pipelines.domain.replication_queues import Cell, parse_queue_cells
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import Settings
-from pipelines.domain.snapshot import Peer, Snapshot, Step
-from pipelines.domain.trust import distrust
-from pipelines.domain.verdict import ArchivedFile, Verdict, decide
-from pipelines.domain.zookeeper.tree import Znode, parse_tree
-from pipelines.domain.zookeeper.trust import distrust_zookeeper
-from pipelines.ports import ClusterSettings, FileBatch
-from pipelines.sources.export_parts import ExportDirectory
-from pipelines.sources.exported_cells import ExportedQueues, SavedCells
-from pipelines.sources.exported_state import ExportedState
-from pipelines.sources.ls_text_files import LsFiles, LsText
-from pipelines.sources.saved_text import SavedFiles, lines_of
-from pipelines.sources.watched_listing import WatchedListing
-from pipelines.use_cases.capture import Patience, Sources, Subject, capture
-from pipelines.use_cases.capture_zookeeper import ZooKeeperSources, capture_zookeeper
+from pipelines.capture.capture import Patience, Sources, Subject, capture
+from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_zookeeper
+from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.sources.export_parts import ExportDirectory
+from pipelines.capture.sources.exported_cells import ExportedQueues, SavedCells
+from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.capture.sources.ls_text_files import LsFiles, LsText
+from pipelines.capture.sources.watched_listing import WatchedListing
+from pipelines.common.errors import RefusedError, WalsafeError
+from pipelines.decide.rule.cluster_view import ClusterView, cluster_view, zookeeper_view
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.verdict import ArchivedFile, Verdict, decide
+from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.files.file_batch import FileBatch
+from pipelines.files.saved_text import SavedFiles, lines_of
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell, parse_queue_cells
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.tree import Znode, parse_tree
+from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
+from pipelines.snapshot.model import Snapshot, Step
 from tests.exported_cluster import EDGE, Exported, closed, text_of
 from tests.small_cluster import D1, H1, H2, NOW, ROOT, At, group, row, small, wal, with_cells
 from tests.strategies.zookeeper import znodes

@@ -18,12 +18,12 @@ from jobs.dags.walsafe_nightly_logic import Decision
 from jobs.dags.walsafe_nightly_process import read_result, run_job
 from jobs.entry import parse
 from jobs.reconcile import DESCRIPTION as RECONCILE
-from pipelines.domain import errors
-from pipelines.domain.pause import unknown_pause
-from pipelines.sinks import snapshot_target
-from pipelines.use_cases.cleanup import list_checks
-from pipelines.use_cases.cleanup.paused import say_pause_first
-from pipelines.use_cases.outcome import Outcome
+from pipelines.cleanup import list_checks
+from pipelines.cleanup.paused import say_pause_first
+from pipelines.common import errors
+from pipelines.common.outcome import Outcome
+from pipelines.reconcile.pause import unknown_pause
+from pipelines.snapshot import target
 
 PROJECT = Path(__file__).resolve().parents[2]
 DAGS = PROJECT / "jobs" / "dags"
@@ -176,7 +176,7 @@ def failed(message: str) -> dict[str, Any]:
 
 def test_a_snapshot_that_stands_is_no_failure_and_any_other_wrong_usage_is() -> None:
     with pytest.raises(errors.UsageError) as refused:
-        raise snapshot_target._exists("/w/snapshots/prod-a/x")
+        raise target._exists("/w/snapshots/prod-a/x")
     assert logic.already_captured(2, failed(str(refused.value)))
     assert not logic.already_captured(4, failed(str(refused.value)))
     assert not logic.already_captured(2, failed("a.yaml: key 'wal_root' is missing"))

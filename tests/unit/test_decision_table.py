@@ -2,10 +2,10 @@
 
 from hypothesis import given, settings
 
-from pipelines.domain.cleaner_rule import for_every_file, for_tracked_wal, hbase_verdict
-from pipelines.domain.decision_table import decision_table
-from pipelines.domain.verdict import Decision, Reason, Verdict, decide, decide_replication
-from pipelines.domain.wal_names import parse_wal_name
+from pipelines.decide.rule.cleaner_rule import for_every_file, for_tracked_wal, hbase_verdict
+from pipelines.decide.rule.decision_table import decision_table
+from pipelines.decide.rule.verdict import Decision, Reason, Verdict, decide, decide_replication
+from pipelines.hbase.wal_names import parse_wal_name
 from tests.strategies import ClusterCase, any_cases, view_of
 
 

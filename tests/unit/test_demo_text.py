@@ -1,9 +1,9 @@
 """What the demo prints."""
 
 from jobs.demo_text import MEANING, Command, Place, demo_text, human_age
-from pipelines.domain.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
-from pipelines.domain.settings import DAY_MS, HOUR_MS
-from pipelines.domain.verdict import Reason
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.decide.rule.verdict import Reason
+from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
 
 GIB = 1 << 30
 RS1, RS2 = "rs01.example.org,16020,1", "rs02.example.org,16020,2"

@@ -15,17 +15,18 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from jobs.config import parse_config
 from jobs.entry import parse
 from jobs.registry import JOBS
-from pipelines.domain import findings, verdict
-from pipelines.domain.delete_list import parse_manifest
-from pipelines.domain.findings import evidence
-from pipelines.domain.findings.clean_up import CLEAN_UP
-from pipelines.domain.peer_remedy import remove_peer
-from pipelines.domain.replication_queues import Cell, parse_queue_cell
-from pipelines.domain.settings import Release
-from pipelines.domain.snapshot import parse_snapshot, snapshot_document
-from pipelines.domain.trust import distrust
-from pipelines.domain.verdict import Reason
-from pipelines.quality.expectations import ACCEPTABLE, expectations
+from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
+from pipelines.decide.rule import verdict
+from pipelines.decide.rule.settings import Release
+from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.verdict import Reason
+from pipelines.hbase.replication_queues import Cell, parse_queue_cell
+from pipelines.reconcile import findings
+from pipelines.reconcile.delete_list import parse_manifest
+from pipelines.reconcile.findings import evidence
+from pipelines.reconcile.findings.clean_up import CLEAN_UP
+from pipelines.reconcile.peer_remedy import remove_peer
+from pipelines.snapshot.model import parse_snapshot, snapshot_document
 from schemas.registry import TABLES
 from schemas.verdict_totals import VERDICT_TOTALS
 
@@ -158,7 +159,7 @@ RAISING = {"finding", "_of_peer", "_of_queue"}
 
 
 def raised_findings() -> dict[str, str | None]:
-    """Codes of pipelines/domain/findings with their severity, where the call names it."""
+    """Codes of pipelines/reconcile/findings with their severity, where the call names it."""
     found: dict[str, str | None] = {}
     paths = sorted(Path(findings.__file__).parent.glob("*.py"))
     modules = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]

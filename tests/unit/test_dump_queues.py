@@ -7,10 +7,16 @@ import pytest
 from pyspark.sql.types import StructType
 
 from jobs.demo_dump import queue_lines
-from pipelines.domain.cluster_view import merge_passes
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.peer_rules import PeerRule
-from pipelines.domain.queue_dump.rows import (
+from pipelines.common.errors import MalformedError
+from pipelines.decide.rule.cluster_view import merge_passes
+from pipelines.hbase.peer_rules import PeerRule
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell, parse_queue_cells
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import parse_wal_name
+from pipelines.hbase.zookeeper.tree import Znode, parse_tree
+from pipelines.lake.run_summary import RunKey
+from pipelines.queues.dump.rows import (
     DumpedQueue,
     DumpedWal,
     QueueDump,
@@ -19,16 +25,10 @@ from pipelines.domain.queue_dump.rows import (
     queue_rows,
     wal_rows,
 )
-from pipelines.domain.queue_dump.table_queues import table_dump
-from pipelines.domain.queue_dump.zookeeper_queues import zookeeper_dump
-from pipelines.domain.replication_queues import Cell, parse_queue_cells
-from pipelines.domain.run_summary import RunKey
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Peer
-from pipelines.domain.wal_contents.rows import InspectedFile
-from pipelines.domain.wal_names import parse_wal_name
-from pipelines.domain.zookeeper.tree import Znode, parse_tree
-from pipelines.use_cases.dump_queues_text import distributed_text, human_size, peers_text, table_text, znodes_text
+from pipelines.queues.dump.table_queues import table_dump
+from pipelines.queues.dump.text import distributed_text, human_size, peers_text, table_text, znodes_text
+from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
+from pipelines.queues.wals.rows import InspectedFile
 from schemas.dumped_hfile_refs import DUMPED_HFILE_REFS
 from schemas.dumped_peers import DUMPED_PEERS
 from schemas.dumped_queues import DUMPED_QUEUES

@@ -12,8 +12,8 @@ import pytest
 from jobs import entry
 from jobs.context import JobContext, project_file
 from jobs.registry import JOBS, Entry
-from pipelines.domain.errors import RefusedError, SnapshotError, UnavailableError, UsageError
-from pipelines.use_cases.outcome import Outcome
+from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
+from pipelines.common.outcome import Outcome
 
 Run = Callable[[Namespace, JobContext], Outcome]
 Install = Callable[[Run], None]

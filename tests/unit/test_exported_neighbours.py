@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import SnapshotError, UsageError
-from pipelines.domain.neighbours.barriers import Barrier, RegionBarriers
-from pipelines.sources.export_parts import ExportDirectory
-from pipelines.sources.exported_state import ExportedState
-from pipelines.sources.saved_text import SavedFiles
+from pipelines.capture.sources.export_parts import ExportDirectory
+from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.common.errors import SnapshotError, UsageError
+from pipelines.files.saved_text import SavedFiles
+from pipelines.snapshot.barriers import Barrier, RegionBarriers
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "hbase" / "backup.tsv"
 SESSIONS = [line.split("\t") for line in GOLDEN.read_text(encoding="utf-8").splitlines()]

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.errors import UsageError
-from pipelines.domain.gate_metrics import ClusterMetrics
-from pipelines.domain.settings import Acceptances
-from pipelines.quality.expectations import ACCEPTABLE, SHARE, expectations
-from pipelines.quality.gate import check, check_acceptances, preload
+from pipelines.common.errors import UsageError
+from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, expectations
+from pipelines.decide.gate.gate import check, check_acceptances, preload
+from pipelines.decide.gate.gate_metrics import ClusterMetrics
+from pipelines.decide.rule.settings import Acceptances
 
 SOUND = ClusterMetrics(
     cluster="prod-a",

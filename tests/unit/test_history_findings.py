@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.cluster_view import cluster_view
-from pipelines.domain.decision_table import decision_table
-from pipelines.domain.findings import Evidence, findings
-from pipelines.domain.past import PastFinding, PastNight, PastOffset
-from pipelines.domain.run_summary import FindingRow, QueueRow
-from pipelines.domain.settings import DAY_MS, Settings
-from pipelines.domain.zookeeper.queued import QueuedWals
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.cluster_view import cluster_view
+from pipelines.decide.rule.decision_table import decision_table
+from pipelines.decide.rule.settings import Settings
+from pipelines.hbase.zookeeper.queued import QueuedWals
+from pipelines.lake.run_summary import FindingRow, QueueRow
+from pipelines.reconcile.findings import Evidence, findings
+from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
 from tests.small_cluster import D1, H1, NOW, group, small, timestamp, wal
 
 KEY = ("1", str(H1), group(H1))

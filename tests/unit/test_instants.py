@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.human import human_instant
-from pipelines.domain.instants import format_instant, is_instant, parse_instant
+from pipelines.common.errors import MalformedError
+from pipelines.common.human import human_instant
+from pipelines.common.instants import format_instant, is_instant, parse_instant
 
 LAST = 32_503_679_999_999  # 2999-12-31T23:59:59.999Z
 

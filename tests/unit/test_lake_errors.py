@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.domain.errors import UnavailableError, UsageError, WalsafeError
-from pipelines.lake_errors import is_conflict, lake_error, lake_errors
+from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
+from pipelines.lake.lake_errors import is_conflict, lake_error, lake_errors
 
 CONFLICT = "[DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT] Transaction conflict detected. a concurrent WRITE added data"
 JAVA = "An error occurred while calling o1.save.\n: {}\n\tat org.apache.spark.sql.delta.X.x(X.scala:1)"

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from pipelines.domain.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
-from pipelines.sinks.metrics import metrics_text
+from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
+from pipelines.reconcile.metrics import metrics_text
 
 FINDING = FindingRow("K", "K", "error", "s", None, None, 'a "quoted" message', "{}", "do", 1, 2)
 DONE = RunSummary(

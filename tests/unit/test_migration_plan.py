@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from pipelines.domain.findings.migration import plan_findings
-from pipelines.domain.migration.plan import MigrationPeers, migration_rows
-from pipelines.domain.migration.rows import LEGACY_ENDPOINT, LEGACY_PEER, MigrationRow
-from pipelines.domain.snapshot import Peer
-from pipelines.domain.zookeeper.tree import Znode, parse_tree
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.zookeeper.tree import Znode, parse_tree
+from pipelines.queues.migration.findings import plan_findings
+from pipelines.queues.migration.plan import MigrationPeers, migration_rows
+from pipelines.queues.migration.rows import LEGACY_ENDPOINT, LEGACY_PEER, MigrationRow
 from tests.small_cluster import D1, H1, H2, group, wal
 from tests.strategies.zookeeper import BASE, Queues, znodes
 

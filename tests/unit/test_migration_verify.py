@@ -5,16 +5,17 @@ from dataclasses import fields, replace
 
 import pytest
 
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.findings.migration import verify_findings
-from pipelines.domain.migration.plan import MigrationPeers, migration_rows
-from pipelines.domain.migration.rows import MigrationCheck, MigrationRow, Rule
-from pipelines.domain.migration.sides import After, Before, hfile_refs_of, rows_of, sequence_ids_of, states_of
-from pipelines.domain.migration.verify import verify
-from pipelines.domain.replication_queues import Cell, GroupOffset, QueueId, parse_queue_cells, parse_queue_id
-from pipelines.domain.snapshot import Flags, Peer
-from pipelines.domain.zookeeper.tree import Znode, parse_tree
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell, GroupOffset, QueueId, parse_queue_cells, parse_queue_id
+from pipelines.hbase.zookeeper.tree import Znode, parse_tree
+from pipelines.queues.migration.findings import verify_findings
+from pipelines.queues.migration.plan import MigrationPeers, migration_rows
+from pipelines.queues.migration.rows import MigrationCheck, MigrationRow, Rule
+from pipelines.queues.migration.sides import After, Before, hfile_refs_of, rows_of, sequence_ids_of, states_of
+from pipelines.queues.migration.verify import verify
 from pipelines.simulate.snapshots import SAFE_FLAGS
+from pipelines.snapshot.model import Flags
 from schemas.migration_checks import MIGRATION_CHECKS
 from schemas.migration_rows import MIGRATION_ROWS
 from schemas.table import Table, identity

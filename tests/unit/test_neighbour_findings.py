@@ -5,21 +5,23 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.cluster_view import cluster_view
-from pipelines.domain.decision_table import decision_table
-from pipelines.domain.findings import Evidence, findings
-from pipelines.domain.neighbours.backup import COMPLETE, RUNNING, BackupSession, backup_of
-from pipelines.domain.neighbours.barriers import region_barriers
-from pipelines.domain.neighbours.beside_queues import BesideQueues
-from pipelines.domain.neighbours.extras import Extras
-from pipelines.domain.past import PastNight
-from pipelines.domain.peer_rules import PeerRule
-from pipelines.domain.run_summary import FindingRow, QueueRow
-from pipelines.domain.settings import DAY_MS, HOUR_MS, Settings
-from pipelines.domain.snapshot import Backup, Peer
-from pipelines.domain.sync_replication.remote_wals import RemoteDirectory, RemoteKind
-from pipelines.domain.sync_replication.states import PastSyncState, sync_peers
-from pipelines.domain.totals import BucketTotal
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.decide.rule.cluster_view import cluster_view
+from pipelines.decide.rule.decision_table import decision_table
+from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.totals import BucketTotal
+from pipelines.hbase.peer_rules import PeerRule
+from pipelines.hbase.peers import Peer
+from pipelines.lake.run_summary import FindingRow, QueueRow
+from pipelines.reconcile.findings import Evidence, findings
+from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.sync_states import PastSyncState, sync_peers
+from pipelines.snapshot.backup import COMPLETE, RUNNING, BackupSession, backup_of
+from pipelines.snapshot.barriers import region_barriers
+from pipelines.snapshot.beside_queues import BesideQueues
+from pipelines.snapshot.extras import Extras
+from pipelines.snapshot.model import Backup
 from tests.small_cluster import NOW, small
 
 OLD, YOUNG = NOW - 30 * HOUR_MS, NOW - HOUR_MS

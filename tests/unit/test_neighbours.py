@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.domain.errors import SnapshotError
-from pipelines.domain.json_form import Form
-from pipelines.domain.neighbours.backup import (
+from pipelines.capture.sources.hbase_neighbours import barriers_of
+from pipelines.common.errors import SnapshotError
+from pipelines.common.json_form import Form
+from pipelines.decide.rule.settings import Release
+from pipelines.decide.rule.trust import distrust, unknown_extra
+from pipelines.decide.rule.verdict import Reason, decide
+from pipelines.hbase.replication_queues import Cell, Version
+from pipelines.hbase.server_names import MAX_LONG
+from pipelines.hbase.zookeeper.tree import ReplicationTree
+from pipelines.snapshot.backup import (
     BUFFER_MS,
     COMPLETE,
     RUNNING,
@@ -19,7 +26,7 @@ from pipelines.domain.neighbours.backup import (
     parse_session,
     session_document,
 )
-from pipelines.domain.neighbours.barriers import (
+from pipelines.snapshot.barriers import (
     Barrier,
     RegionBarriers,
     barriers_document,
@@ -27,16 +34,9 @@ from pipelines.domain.neighbours.barriers import (
     region_barriers,
     serial_gaps,
 )
-from pipelines.domain.neighbours.beside_queues import CellsBeside, beside_rows, beside_znodes
-from pipelines.domain.neighbours.extras import BACKUP, BARRIERS, Extras, parse_extras
-from pipelines.domain.replication_queues import Cell, Version
-from pipelines.domain.server_names import MAX_LONG
-from pipelines.domain.settings import Release
-from pipelines.domain.snapshot import Backup, Content, Snapshot
-from pipelines.domain.trust import distrust, unknown_extra
-from pipelines.domain.verdict import Reason, decide
-from pipelines.domain.zookeeper.tree import ReplicationTree
-from pipelines.sources.hbase_neighbours import barriers_of
+from pipelines.snapshot.beside_queues import CellsBeside, beside_rows, beside_znodes
+from pipelines.snapshot.extras import BACKUP, BARRIERS, Extras, parse_extras
+from pipelines.snapshot.model import Backup, Content, Snapshot
 from tests.small_cluster import small
 from tests.strategies.clusters import ClusterCase, cluster_cases, view_of
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.pause import unknown_pause
-from pipelines.use_cases.cleanup.paused import say_pause_first
-from pipelines.use_cases.outcome import Outcome
+from pipelines.cleanup.paused import say_pause_first
+from pipelines.common.outcome import Outcome
+from pipelines.reconcile.pause import unknown_pause
 
 PROJECT = Path(__file__).resolve().parents[2]
 NIGHTLY = PROJECT / "conf" / "nightly"

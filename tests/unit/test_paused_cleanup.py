@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.cleanup.deletions import FileOutcome
-from pipelines.domain.errors import EXIT_REFUSED, RefusedError
-from pipelines.domain.findings.clean_up import pauses
-from pipelines.domain.pause import pause_of
-from pipelines.domain.run_summary import FindingRow
-from pipelines.domain.settings import DAY_MS, Acknowledgement
-from pipelines.use_cases.cleanup.clean import CleanRequest, clean
-from pipelines.use_cases.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.deletions import FileOutcome
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.errors import EXIT_REFUSED, RefusedError
+from pipelines.common.instants import DAY_MS
+from pipelines.lake.run_summary import FindingRow
+from pipelines.reconcile.findings.clean_up import pauses
+from pipelines.reconcile.pause import pause_of
 from tests.cleanup_memory import Kill, Process
 from tests.cleanup_world import LEASE_MS, START, Job, MemoryFindings, World, cleaning, killed, purging, restoring
 

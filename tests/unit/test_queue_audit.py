@@ -4,15 +4,15 @@ from dataclasses import fields, replace
 
 import pytest
 
-from pipelines.domain.findings.queue_audit import OVERDUE_MS, audit_findings
-from pipelines.domain.queue_audit.classes import OwnerState, QueueClass
-from pipelines.domain.queue_audit.classify import audit_rows
-from pipelines.domain.queue_audit.observe import expected_wals
-from pipelines.domain.queue_audit.observed import FAILOVER_GRACE_MS, Servers
-from pipelines.domain.queue_audit.rows import AuditRow, ClaimRow, PlanRow
-from pipelines.domain.queue_audit.timeline import timeline
-from pipelines.domain.run_summary import QueueRow
-from pipelines.domain.settings import Settings
+from pipelines.decide.rule.settings import Settings
+from pipelines.lake.run_summary import QueueRow
+from pipelines.queues.audit.classes import OwnerState, QueueClass
+from pipelines.queues.audit.classify import audit_rows
+from pipelines.queues.audit.findings import OVERDUE_MS, audit_findings
+from pipelines.queues.audit.observe import expected_wals
+from pipelines.queues.audit.observed import FAILOVER_GRACE_MS, Servers
+from pipelines.queues.audit.rows import AuditRow, ClaimRow, PlanRow
+from pipelines.queues.audit.timeline import timeline
 from schemas.claim_plans import CLAIM_PLANS
 from schemas.queue_audits import QUEUE_AUDITS
 from schemas.queue_claims import QUEUE_CLAIMS

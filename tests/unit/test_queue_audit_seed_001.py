@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.queue_audit.classify import audit_rows
-from pipelines.domain.queue_audit.observe import ListedEvidence, observed
-from pipelines.domain.queue_audit.observed import ObservedCluster, Servers
-from pipelines.domain.queue_audit.plan import claim_plan, restarts
-from pipelines.domain.queue_audit.plan_text import plan_file, servers_file
-from pipelines.domain.queue_audit.timeline import sighting, timeline
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import Settings
-from pipelines.domain.zookeeper.tree import parse_tree
+from pipelines.decide.rule.settings import Settings
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.tree import parse_tree
+from pipelines.queues.audit.classify import audit_rows
+from pipelines.queues.audit.observe import ListedEvidence, observed
+from pipelines.queues.audit.observed import ObservedCluster, Servers
+from pipelines.queues.audit.plan import claim_plan, restarts
+from pipelines.queues.audit.plan_text import plan_file, servers_file
+from pipelines.queues.audit.timeline import sighting, timeline
 from tests.queue_pictures import AT, HOUR, KEY, MINUTE, classes
 from tests.seed_001 import CLAIMED, CLAIMED_AGAIN, START, A, B, C
 from tests.strategies.zookeeper import (

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.replication_queues import QueueId, RowLayout, parse_queue_id
-from pipelines.domain.server_names import ServerName
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.replication_queues import QueueId, RowLayout, parse_queue_id
+from pipelines.hbase.server_names import ServerName
 
 HOSTS = st.from_regex(r"[a-z][a-z0-9.\-]{0,12}[a-z0-9]", fullmatch=True)
 SERVERS = st.builds(

@@ -1,8 +1,8 @@
 """Who claimed which queue when, and how long it waited, from successive snapshots of queues in the table."""
 
-from pipelines.domain.queue_audit.classify import audit_rows
-from pipelines.domain.queue_audit.observed import ObservedCluster, ObservedQueue
-from pipelines.domain.queue_audit.timeline import Sighting, sighting, timeline
+from pipelines.queues.audit.classify import audit_rows
+from pipelines.queues.audit.observed import ObservedCluster, ObservedQueue
+from pipelines.queues.audit.timeline import Sighting, sighting, timeline
 from tests.queue_pictures import AT, HOUR, A, B, C, cluster, queue, servers
 
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import DAY_MS, Settings
-from pipelines.domain.snapshot import Backup, Membership
-from pipelines.domain.verdict import ArchivedFile, Reason, Verdict, decide
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide
+from pipelines.hbase.server_names import ServerName
+from pipelines.snapshot.model import Backup, Membership
 from tests.strategies import ClusterCase, view_of
 from tests.strategies.clusters import MASTER, NOW, STEP_MS, snapshot_of
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from pipelines.domain.run_summary import FindingRow, RunSummary, VerdictTotal
-from pipelines.use_cases.reconcile_text import reconcile_result, reconcile_text
+from pipelines.lake.run_summary import FindingRow, RunSummary, VerdictTotal
+from pipelines.reconcile.text import reconcile_result, reconcile_text
 
 NOW = 1_795_224_000_000
 REWOUND = FindingRow(

@@ -7,7 +7,7 @@ import pytest
 
 from jobs.config import parse_config
 from jobs.entry import main
-from pipelines.domain.errors import UsageError
+from pipelines.common.errors import UsageError
 
 CLEANUP = ["--cluster", "c", "--lake", "file:/none"]
 COMMANDS = {

@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pipelines.domain.run_summary import FindingRow, History, NightTotal, PinnedRow, RunSummary, VerdictTotal
-from pipelines.sinks.charts import OTHERS, SERIES, Curves
-from pipelines.sinks.report import DETAILED, by_urgency, report_html
+from pipelines.lake.run_summary import FindingRow, History, NightTotal, PinnedRow, RunSummary, VerdictTotal
+from pipelines.reconcile.charts import OTHERS, SERIES, Curves
+from pipelines.reconcile.report import DETAILED, by_urgency, report_html
 
 DAY = 86_400_000
 NOW = 1_795_224_000_000

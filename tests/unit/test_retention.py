@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from jobs.config import Config, parse_config
 from jobs.wiring_maintain import retention_policy
-from pipelines.domain.errors import UsageError
-from pipelines.domain.retention import (
+from pipelines.common.errors import UsageError
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.lake.retention import (
     COMPACTED_FILE_BYTES,
     LEFTOVER,
     LEFTOVER_MS,
@@ -31,7 +32,6 @@ from pipelines.domain.retention import (
     to_compact,
     why_stays,
 )
-from pipelines.domain.settings import DAY_MS, HOUR_MS
 from schemas.registry import TABLES
 
 NOW = 1_790_000_000_000

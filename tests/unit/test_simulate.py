@@ -9,14 +9,14 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
-from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
-from pipelines.domain.cluster_view import ClusterView, cluster_view
-from pipelines.domain.replication_queues import parse_queue_cells
-from pipelines.domain.settings import DAY_MS, Release, Settings
-from pipelines.domain.snapshot import Backup, Flags, Snapshot, parse_snapshot, snapshot_document
-from pipelines.domain.trust import distrust
-from pipelines.domain.verdict import ArchivedFile, Decision, Reason, Verdict, decide
-from pipelines.domain.wal_names import parse_wal_name
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
+from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
+from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide
+from pipelines.hbase.replication_queues import parse_queue_cells
+from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.simulate.capture import capture_at
 from pipelines.simulate.drawn import drawn_plan
 from pipelines.simulate.model import ClusterPlan, GeneratedCapture
@@ -24,6 +24,7 @@ from pipelines.simulate.parts import DISABLED_PEER, REMOVED_PEER, STALLED_PEER
 from pipelines.simulate.plans import demo_plan, healthy_plan
 from pipelines.simulate.queues import rows_at
 from pipelines.simulate.wals import needed_wals
+from pipelines.snapshot.model import Backup, Flags, Snapshot, parse_snapshot, snapshot_document
 from tests.deep_seeds import SEED, Say
 from tests.strategies import plans
 

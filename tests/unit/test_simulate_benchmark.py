@@ -11,13 +11,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
-from pipelines.domain.cluster_view import ClusterView, cluster_view
-from pipelines.domain.replication_queues import parse_queue_cells
-from pipelines.domain.settings import Settings
-from pipelines.domain.trust import distrust
-from pipelines.domain.verdict import ArchivedFile, Reason, decide
-from pipelines.domain.wal_names import FileKind, file_kind, parse_wal_name
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
+from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
+from pipelines.hbase.replication_queues import parse_queue_cells
+from pipelines.hbase.wal_names import FileKind, file_kind, parse_wal_name
 from pipelines.simulate.large import Shape, file_batches, fleet, queue_cells, snapshot
 
 FILES = 30_000

@@ -5,14 +5,15 @@ from random import Random
 
 from hypothesis import HealthCheck, given, settings
 
-from pipelines.domain.migration.plan import MigrationPeers, migration_rows, offset_of
-from pipelines.domain.replication_queues import NEEDS_ALL, parse_queue_cells
-from pipelines.domain.settings import DAY_MS, Release, Settings
-from pipelines.domain.verdict import Verdict, decide
-from pipelines.domain.wal_names import wal_timestamp
-from pipelines.domain.zookeeper.queued import unsettled
-from pipelines.domain.zookeeper.tree import Znode, parse_tree
-from pipelines.domain.zookeeper.trust import distrust_zookeeper
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.verdict import Verdict, decide
+from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.hbase.replication_queues import NEEDS_ALL, parse_queue_cells
+from pipelines.hbase.wal_names import wal_timestamp
+from pipelines.hbase.zookeeper.queued import unsettled
+from pipelines.hbase.zookeeper.tree import Znode, parse_tree
+from pipelines.queues.migration.plan import MigrationPeers, migration_rows, offset_of
 from pipelines.simulate.capture import capture_at
 from pipelines.simulate.drawn import drawn_plan
 from pipelines.simulate.model import ClusterPlan

@@ -12,14 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.domain.capture_order import CAPTURE_ORDER
-from pipelines.domain.errors import UnavailableError, UsageError
-from pipelines.domain.replication_queues import Cell
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Content, Flags, Membership, Peer, Retention, Snapshot, Step, parse_snapshot
-from pipelines.ports import FileBatch
-from pipelines.sinks.snapshot_target import LocalTarget
-from pipelines.sinks.snapshot_writer import SnapshotWriter
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.server_names import ServerName
+from pipelines.snapshot.capture_order import CAPTURE_ORDER
+from pipelines.snapshot.model import Content, Flags, Membership, Retention, Snapshot, Step, parse_snapshot
+from pipelines.snapshot.target import LocalTarget
+from pipelines.snapshot.writer import SnapshotWriter
 
 SERVER = ServerName("h1", 16020, 5)
 SNAPSHOT = Snapshot(

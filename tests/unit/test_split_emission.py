@@ -8,29 +8,29 @@ from functools import cache
 import pytest
 
 from jobs.split_emission import histories_of, whole_histories
-from pipelines.domain.errors import UsageError
-from pipelines.partition_split.domain.audit_config import Timing, audit_config
-from pipelines.partition_split.domain.audit_log.facts import Facts, parse_facts
-from pipelines.partition_split.domain.audit_log.files import LogFile, check_files, decided
-from pipelines.partition_split.domain.journal import parse_request
-from pipelines.partition_split.domain.partitions import REJECTING, answer
-from pipelines.partition_split.domain.preflight import checks, preflight
-from pipelines.partition_split.domain.private_log.blocks import Ending
-from pipelines.partition_split.domain.private_log.names import parse_log_name, parse_replica_name
-from pipelines.partition_split.domain.private_log.reader import LogReader
-from pipelines.partition_split.domain.private_log.requests import Replay, decode
-from pipelines.partition_split.domain.rows import Placement
-from pipelines.partition_split.domain.stale import FilterSettings, fates, stale_findings
-from pipelines.partition_split.domain.state.reading import parse_state
-from pipelines.partition_split.domain.verify.compare import compare
-from pipelines.partition_split.simulate.batch import DESIGNS, play
-from pipelines.partition_split.simulate.cases import ALONE, CANCELLED, CONFIG, SEEN_BY, VERIFY, Case, tables
-from pipelines.partition_split.simulate.emission import Emitted, emit
-from pipelines.partition_split.simulate.injections import INJECTIONS, MUTANTS
-from pipelines.partition_split.simulate.walk import walk
-from pipelines.partition_split.transforms.examined_rows import Question
-from pipelines.partition_split.transforms.log_checksum import crc32c
-from pipelines.partition_split.transforms.log_rows import log_batches
+from pipelines.common.errors import UsageError
+from pipelines.pegasus.domain.audit_config import Timing, audit_config
+from pipelines.pegasus.domain.audit_log.facts import Facts, parse_facts
+from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, decided
+from pipelines.pegasus.domain.journal import parse_request
+from pipelines.pegasus.domain.partitions import REJECTING, answer
+from pipelines.pegasus.domain.preflight import checks, preflight
+from pipelines.pegasus.domain.private_log.blocks import Ending
+from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_replica_name
+from pipelines.pegasus.domain.private_log.reader import LogReader
+from pipelines.pegasus.domain.private_log.requests import Replay, decode
+from pipelines.pegasus.domain.rows import Placement
+from pipelines.pegasus.domain.stale import FilterSettings, fates, stale_findings
+from pipelines.pegasus.domain.state.reading import parse_state
+from pipelines.pegasus.domain.verify.compare import compare
+from pipelines.pegasus.simulate.batch import DESIGNS, play
+from pipelines.pegasus.simulate.cases import ALONE, CANCELLED, CONFIG, SEEN_BY, VERIFY, Case, tables
+from pipelines.pegasus.simulate.emission import Emitted, emit
+from pipelines.pegasus.simulate.injections import INJECTIONS, MUTANTS
+from pipelines.pegasus.simulate.walk import walk
+from pipelines.pegasus.transforms.examined_rows import Question
+from pipelines.pegasus.transforms.log_checksum import crc32c
+from pipelines.pegasus.transforms.log_rows import log_batches
 from tests.split_rows import AT_S, Row
 from tests.split_tallies import tallied
 

@@ -7,9 +7,9 @@ from awscrt.checksums import crc64nvme
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.domain.errors import MalformedError
-from pipelines.partition_split.domain.crc64 import crc64
-from pipelines.partition_split.domain.keys import (
+from pipelines.common.errors import MalformedError
+from pipelines.pegasus.domain.crc64 import crc64
+from pipelines.pegasus.domain.keys import (
     MAX_HASH_KEY,
     SplitKey,
     decode_key,
@@ -18,10 +18,10 @@ from pipelines.partition_split.domain.keys import (
     key_hash,
     unescaped,
 )
-from pipelines.partition_split.domain.partitions import is_power_of_two, partition_index
-from pipelines.partition_split.transforms import key_columns
-from pipelines.partition_split.transforms.crc64_columns import LINEAR_BYTES
-from pipelines.partition_split.transforms.key_columns import binary_column, key_hashes, partition_indexes
+from pipelines.pegasus.domain.partitions import is_power_of_two, partition_index
+from pipelines.pegasus.transforms import key_columns
+from pipelines.pegasus.transforms.crc64_columns import LINEAR_BYTES
+from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
 
 ANYCRC = anycrc.Model("CRC64-NVME")
 RAW_KEYS = st.one_of(

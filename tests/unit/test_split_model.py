@@ -2,12 +2,12 @@
 
 import pytest
 
-from pipelines.partition_split.simulate.clients import BALLOT, COUNT, DOUBLE, FORGOTTEN, LOST, MISSCANNED, STUCK
-from pipelines.partition_split.simulate.faults import FAULTS, fault_steps, start_error
-from pipelines.partition_split.simulate.injections import BY_ROW, HOMES, INJECTIONS, MUTANTS, SHIPPED, Injection
-from pipelines.partition_split.simulate.search import explore, steps
-from pipelines.partition_split.simulate.walk import walk
-from pipelines.partition_split.simulate.world import CHILD_HALF, PARENT_HALF, Design, Scope, first_world
+from pipelines.pegasus.simulate.clients import BALLOT, COUNT, DOUBLE, FORGOTTEN, LOST, MISSCANNED, STUCK
+from pipelines.pegasus.simulate.faults import FAULTS, fault_steps, start_error
+from pipelines.pegasus.simulate.injections import BY_ROW, HOMES, INJECTIONS, MUTANTS, SHIPPED, Injection
+from pipelines.pegasus.simulate.search import explore, steps
+from pipelines.pegasus.simulate.walk import walk
+from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Scope, first_world
 
 BOTH = (CHILD_HALF, PARENT_HALF)
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipelines.partition_split.simulate.batch import Simulated, play
-from pipelines.partition_split.simulate.injections import BY_ROW, MUTANTS
-from pipelines.partition_split.use_cases.frame import SplitPorts, SplitRun
-from pipelines.partition_split.use_cases.split_simulate import split_simulate
+from pipelines.pegasus.simulate.batch import Simulated, play
+from pipelines.pegasus.simulate.injections import BY_ROW, MUTANTS
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun
+from pipelines.pegasus.use_cases.split_simulate import split_simulate
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "split-simulate.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import UsageError
-from pipelines.partition_split.domain.journal import parse_request
-from pipelines.partition_split.domain.partitions import Answer
-from pipelines.partition_split.domain.split_plan import Size, doublings_for, levels, one_split
-from pipelines.partition_split.domain.what_if import CLIENTS, STAGES, told, what_if
+from pipelines.common.errors import UsageError
+from pipelines.pegasus.domain.journal import parse_request
+from pipelines.pegasus.domain.partitions import Answer
+from pipelines.pegasus.domain.split_plan import Size, doublings_for, levels, one_split
+from pipelines.pegasus.domain.what_if import CLIENTS, STAGES, told, what_if
 
 VECTORS = json.loads((Path(__file__).resolve().parents[1] / "golden" / "pegasus" / "vectors.json").read_text())
 STAGE = {stage.name: stage for stage in STAGES}

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.domain.errors import MalformedError, UsageError
-from pipelines.partition_split.domain.keys import encode_key, key_hash
-from pipelines.partition_split.domain.partitions import partition_index
-from pipelines.partition_split.domain.report import ERROR
-from pipelines.partition_split.domain.rows import Kind, Placement, kind_of
-from pipelines.partition_split.domain.stale import Fate, FilterSettings, fate_of, fates, stale_findings
-from pipelines.partition_split.domain.values import EPOCH_S, decode_value, is_expired
-from pipelines.partition_split.domain.verify.compare import compare
-from pipelines.partition_split.domain.verify.judge import Copy, KeyFacts, Reason, judge
-from pipelines.partition_split.transforms.examined_rows import Question
+from pipelines.common.errors import MalformedError, UsageError
+from pipelines.pegasus.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.partitions import partition_index
+from pipelines.pegasus.domain.report import ERROR
+from pipelines.pegasus.domain.rows import Kind, Placement, kind_of
+from pipelines.pegasus.domain.stale import Fate, FilterSettings, fate_of, fates, stale_findings
+from pipelines.pegasus.domain.values import EPOCH_S, decode_value, is_expired
+from pipelines.pegasus.domain.verify.compare import compare
+from pipelines.pegasus.domain.verify.judge import Copy, KeyFacts, Reason, judge
+from pipelines.pegasus.transforms.examined_rows import Question
 from tests.split_rows import AT_S, Row, row_of, split, table_of, value_of
 from tests.split_tallies import tallied
 

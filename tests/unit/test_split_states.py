@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.errors import UsageError
-from pipelines.partition_split.domain import preflight as preflight_rules
-from pipelines.partition_split.domain.audit_config import Timing, audit_config
-from pipelines.partition_split.domain.keys import encode_key, key_hash
-from pipelines.partition_split.domain.partitions import is_owner
-from pipelines.partition_split.domain.preflight import checks, preflight
-from pipelines.partition_split.domain.report import in_order, is_proven
-from pipelines.partition_split.domain.state.ownership import deleted_share
-from pipelines.partition_split.domain.state.reading import parse_state
-from pipelines.partition_split.sources.state_files import StateFiles
-from pipelines.sources.storage import LocalStorage
+from pipelines.common.errors import UsageError
+from pipelines.files.storage import LocalStorage
+from pipelines.pegasus.domain import preflight as preflight_rules
+from pipelines.pegasus.domain.audit_config import Timing, audit_config
+from pipelines.pegasus.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.partitions import is_owner
+from pipelines.pegasus.domain.preflight import checks, preflight
+from pipelines.pegasus.domain.report import in_order, is_proven
+from pipelines.pegasus.domain.state.ownership import deleted_share
+from pipelines.pegasus.domain.state.reading import parse_state
+from pipelines.pegasus.sources.state_files import StateFiles
 from tests.pegasus_states import ENV, NODES, SHELL, series, state, written
 
 States = list[dict[str, Any]]

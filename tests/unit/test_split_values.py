@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.domain.errors import MalformedError
-from pipelines.partition_split.domain.values import Timetag, Value, decode_value, encode_value, value_version
+from pipelines.common.errors import MalformedError
+from pipelines.pegasus.domain.values import Timetag, Value, decode_value, encode_value, value_version
 
 TIMETAGS = st.builds(Timetag, st.integers(0, (1 << 56) - 1), st.integers(0, 127), st.booleans())
 VALUES = st.one_of(

@@ -18,7 +18,7 @@ from jobs.submit import (
     result_location,
     submit_command,
 )
-from pipelines.domain.errors import UsageError
+from pipelines.common.errors import UsageError
 
 PROJECT = Path(__file__).resolve().parents[2]
 DEFAULTS = PROJECT / "conf" / "spark-defaults.conf"

@@ -6,15 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.cluster_view import QueueRow
-from pipelines.domain.errors import SnapshotError
-from pipelines.domain.findings.syncup import syncup_findings
-from pipelines.domain.json_form import Form
-from pipelines.domain.replication_queues import Cell, GroupOffset, parse_queue_id
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Membership, Peer, Snapshot, WalDirectory
-from pipelines.domain.syncup.facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents, parse_facts
-from pipelines.domain.syncup.offline_table import (
+from pipelines.common.errors import SnapshotError
+from pipelines.common.json_form import Form
+from pipelines.decide.rule.cluster_view import QueueRow
+from pipelines.hbase.offline_table import (
     DELETE_FAMILY,
     PUT,
     Region,
@@ -24,10 +19,16 @@ from pipelines.domain.syncup.offline_table import (
     regions_to_read,
     unflushed,
 )
-from pipelines.domain.syncup.plan import Cluster, Gap, SyncUpPlan, plan_syncup
-from pipelines.domain.syncup.rows import Action, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
-from pipelines.domain.syncup.tables import peer_rows, queue_row, wal_rows
-from pipelines.domain.syncup.wals import FilesOfServers, ListedFile
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell, GroupOffset, parse_queue_id
+from pipelines.hbase.server_names import ServerName
+from pipelines.queues.syncup.findings import syncup_findings
+from pipelines.queues.syncup.plan import Cluster, Gap, SyncUpPlan, plan_syncup
+from pipelines.queues.syncup.rows import Action, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
+from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
+from pipelines.queues.syncup.wals import FilesOfServers, ListedFile
+from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
+from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents, parse_facts
 from schemas.syncup_peers import SYNCUP_PEERS
 from schemas.syncup_queues import SYNCUP_QUEUES
 from schemas.syncup_wals import SYNCUP_WALS

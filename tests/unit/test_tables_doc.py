@@ -5,14 +5,14 @@ from dataclasses import fields
 import pytest
 
 from docs.generate import TARGET, tables_page
-from pipelines.domain.gate_metrics import ExpectationResult
-from pipelines.domain.lake_records import Blocker, FileVerdict
-from pipelines.domain.reason_words import REASON_WORDS
-from pipelines.domain.run_summary import FindingRow, PinnedRow, QueueRow, RunKey, VerdictTotal
-from pipelines.domain.verdict import Reason
-from pipelines.partition_split.domain.stale import StaleRow
-from pipelines.partition_split.domain.verify.compare import DiffRow, PartitionRow
-from pipelines.partition_split.simulate.batch import Simulated
+from pipelines.decide.gate.gate_metrics import ExpectationResult
+from pipelines.decide.reason_words import REASON_WORDS
+from pipelines.decide.rule.verdict import Reason
+from pipelines.lake.lake_records import Blocker, FileVerdict
+from pipelines.lake.run_summary import FindingRow, PinnedRow, QueueRow, RunKey, VerdictTotal
+from pipelines.pegasus.domain.stale import StaleRow
+from pipelines.pegasus.domain.verify.compare import DiffRow, PartitionRow
+from pipelines.pegasus.simulate.batch import Simulated
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS

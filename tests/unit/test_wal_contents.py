@@ -10,18 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.domain.cluster_view import QueueRow
-from pipelines.domain.errors import SnapshotError
-from pipelines.domain.findings.wal_contents import UNWANTED_FROM, dated, wal_findings
-from pipelines.domain.json_form import Form
-from pipelines.domain.peer_rules import PeerRule, parse_rule, rule_document, wants
-from pipelines.domain.replication_queues import GroupOffset, QueueId
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import Acknowledgement
-from pipelines.domain.snapshot import Peer
-from pipelines.domain.wal_contents.offsets import OffsetStatus, offset_status
-from pipelines.domain.wal_contents.pending import by_group, cuts_of, needs, queue_edits
-from pipelines.domain.wal_contents.rows import (
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.errors import SnapshotError
+from pipelines.common.json_form import Form
+from pipelines.decide.rule.cluster_view import QueueRow
+from pipelines.hbase.peer_rules import PeerRule, parse_rule, rule_document, wants
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import GroupOffset, QueueId
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_format.reader import Ending, WalReader
+from pipelines.hbase.wal_names import encode_prefix, parse_wal_name
+from pipelines.queues.wals.findings import UNWANTED_FROM, dated, wal_findings
+from pipelines.queues.wals.offsets import OffsetStatus, offset_status
+from pipelines.queues.wals.pending import by_group, cuts_of, needs, queue_edits
+from pipelines.queues.wals.rows import (
     GONE,
     UNREADABLE,
     InspectedFile,
@@ -31,9 +33,7 @@ from pipelines.domain.wal_contents.rows import (
     file_row,
     table_rows,
 )
-from pipelines.domain.wal_contents.tally import WalContents, tally
-from pipelines.domain.wal_format.reader import Ending, WalReader
-from pipelines.domain.wal_names import encode_prefix, parse_wal_name
+from pipelines.queues.wals.tally import WalContents, tally
 from schemas.queue_edits import QUEUE_EDITS
 from schemas.table import Table
 from schemas.wal_files import WAL_FILES

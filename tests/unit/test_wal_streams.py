@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.wal_contents.rows import GONE, UNREADABLE
-from pipelines.domain.wal_format.reader import Ending
-from pipelines.sources.wal_streams import WalAnswer, WalTask, inspect
+from pipelines.hbase.wal_format.reader import Ending
+from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect
+from pipelines.queues.wals.rows import GONE, UNREADABLE
 from tests.wal_files import Edit, ends, wal
 
 EDITS = (Edit("t"), Edit("ns:u"))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from pipelines.domain.capture_clocks import Stamp
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Step, WalDirectory
-from pipelines.ports import FileBatch
-from pipelines.sources.watched_listing import WatchedListing
+from pipelines.capture.sources.watched_listing import WatchedListing
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.server_names import ServerName
+from pipelines.snapshot.capture_clocks import Stamp
+from pipelines.snapshot.model import Step, WalDirectory
 
 H1, H2 = "h1,16020,1", "h2,16020,2"
 

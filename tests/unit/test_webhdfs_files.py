@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from pipelines.domain.errors import UnavailableError, UsageError
-from pipelines.sources.wal_tree import Entry, NoSuchDirectoryError
-from pipelines.sources.webhdfs_files import WebHdfsLister
+from pipelines.capture.sources.wal_tree import Entry, NoSuchDirectoryError
+from pipelines.capture.sources.webhdfs_files import WebHdfsLister
+from pipelines.common.errors import UnavailableError, UsageError
 
 Answer = Callable[[dict[str, list[str]]], tuple[int, object]]
 

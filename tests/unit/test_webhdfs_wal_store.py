@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from pipelines.domain.errors import RefusedError, UnavailableError, UsageError
-from pipelines.ports_cleanup import Move
-from pipelines.sinks.webhdfs_calls import WebHdfsCalls
-from pipelines.sinks.webhdfs_wal_store import WebHdfsWalStore
+from pipelines.cleanup.ports import Move
+from pipelines.cleanup.stores.webhdfs_calls import WebHdfsCalls
+from pipelines.cleanup.stores.webhdfs_wal_store import WebHdfsWalStore
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 
 ROOT = "hdfs://ns1/hbase"
 OLD, QUARANTINE = f"{ROOT}/oldWALs", "hdfs://ns1/quarantine"

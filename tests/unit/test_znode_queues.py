@@ -1,9 +1,9 @@
 """What queues in ZooKeeper still have to read, of both readings."""
 
-from pipelines.domain.replication_queues import GroupOffset
-from pipelines.domain.wal_contents.pending import cuts_of, groups_of
-from pipelines.domain.wal_contents.znode_queues import znode_rows
-from pipelines.domain.zookeeper.tree import parse_tree
+from pipelines.hbase.replication_queues import GroupOffset
+from pipelines.hbase.zookeeper.tree import parse_tree
+from pipelines.queues.wals.pending import cuts_of, groups_of
+from pipelines.queues.wals.znode_queues import znode_rows
 from tests.small_cluster import D1, H1, H2, group, wal
 from tests.strategies.zookeeper import Queues, znodes
 

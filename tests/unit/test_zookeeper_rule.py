@@ -7,21 +7,23 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 
-from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_2_verdict
-from pipelines.domain.cluster_view import ClusterView, zookeeper_view
-from pipelines.domain.decision_table import DecisionTable
-from pipelines.domain.errors import MalformedError
-from pipelines.domain.holdings import pinned, queue_offsets
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import DAY_MS, Release, Settings
-from pipelines.domain.snapshot import Flags, Membership, Peer, Snapshot, Step, WalDirectory
-from pipelines.domain.totals import BucketTotal
-from pipelines.domain.verdict import ArchivedFile, Decision, Reason, Verdict, decide
-from pipelines.domain.zookeeper.name_table import name_table
-from pipelines.domain.zookeeper.queued import queued_wals
-from pipelines.domain.zookeeper.tree import ABSENT, Znode, parse_tree
-from pipelines.domain.zookeeper.trust import distrust_zookeeper
+from pipelines.common.errors import MalformedError
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
+from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
+from pipelines.decide.rule.decision_table import DecisionTable
+from pipelines.decide.rule.name_table import name_table
+from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.totals import BucketTotal
+from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide
+from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.queued import queued_wals
+from pipelines.hbase.zookeeper.tree import ABSENT, Znode, parse_tree
+from pipelines.reconcile.holdings import pinned, queue_offsets
 from pipelines.simulate.snapshots import SAFE_FLAGS
+from pipelines.snapshot.model import Flags, Membership, Snapshot, Step, WalDirectory
 from tests.seed_001 import CLAIMED, CLAIMED_AGAIN, START, A, B, C, P, wals
 from tests.strategies.clusters import MASTER, NOW
 from tests.strategies.zookeeper import (

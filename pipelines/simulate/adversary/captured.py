@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.domain.settings import DAY_MS
-from pipelines.domain.snapshot import Step
-from pipelines.domain.verdict import ArchivedFile
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.simulate.adversary.capture import list_files
 from pipelines.simulate.adversary.game import Game, Plan, State
 from pipelines.simulate.adversary.ruling import LISTED_AT
@@ -16,6 +15,7 @@ from pipelines.simulate.adversary.walk import Walk
 from pipelines.simulate.model import MIB, GeneratedCapture
 from pipelines.simulate.queues import in_scan_order
 from pipelines.simulate.snapshots import RETENTION
+from pipelines.snapshot.model import Step
 
 _AGE_MS = 30 * DAY_MS
 """Of every listed WAL: older than any time to live."""

@@ -1,6 +1,6 @@
 """HMaster's own ReplicationLogCleaner: it reads in HBase's order, and deletes what it may.
 
-Its answer is the transcription of `pipelines.domain.cleaner_rule`. It takes the barrier, which AddPeer and the
+Its answer is the transcription of `pipelines.decide.rule.cleaner_rule`. It takes the barrier, which AddPeer and the
 migration disable, so that they wait for it and it for them; and it has HBase's own gap (docs/safety.md).
 """
 

@@ -32,7 +32,7 @@ DESIGN = (
     "flags-2",
     "proof-2",
 )
-"""The atomic reads of `pipelines.use_cases.capture`, in its order; a queue pass is one for each owner."""
+"""The atomic reads of `pipelines.capture.capture`, in its order; a queue pass is one for each owner."""
 _READS: dict[str, Callable[[World], Any]] = {
     "files": capture.list_files,
     "wal_directories": capture.wal_directories,

@@ -4,22 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from pipelines.domain.capture_clocks import Stamp, clock_fault
-from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_verdict
-from pipelines.domain.closed_scans import closed_scan
-from pipelines.domain.cluster_view import ClusterView, cluster_view
-from pipelines.domain.errors import SnapshotError
-from pipelines.domain.known_servers import Servers
-from pipelines.domain.replication_queues import QueueCell
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.settings import Settings
-from pipelines.domain.snapshot import Flags, Membership, Retention, Snapshot, WalDirectory
-from pipelines.domain.trust import distrust
-from pipelines.domain.verdict import ArchivedFile, Reason
+from pipelines.capture.sources.closed_scans import closed_scan
+from pipelines.common.errors import SnapshotError
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
+from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.verdict import ArchivedFile, Reason
+from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.replication_queues import QueueCell
+from pipelines.hbase.server_names import ServerName
 from pipelines.simulate.adversary import capture
 from pipelines.simulate.adversary.ruling import LISTED_AT, Ruling
 from pipelines.simulate.adversary.world import UNLIMITED, Row
 from pipelines.simulate.snapshots import quiet_snapshot, steps_at
+from pipelines.snapshot.capture_clocks import Stamp, clock_fault
+from pipelines.snapshot.model import Flags, Membership, Retention, Snapshot, WalDirectory
 
 _STEPS = steps_at(LISTED_AT, 10)
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
-from pipelines.domain.decision_table import decision_table
-from pipelines.domain.findings.evidence import Evidence
-from pipelines.domain.findings.files import leftover_directories
-from pipelines.domain.settings import Settings
-from pipelines.domain.trust import distrust
-from pipelines.domain.verdict import Reason
+from pipelines.decide.rule.decision_table import decision_table
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.verdict import Reason
+from pipelines.reconcile.findings.evidence import Evidence
+from pipelines.reconcile.findings.files import leftover_directories
 from pipelines.simulate.adversary.game import Game, State
 from pipelines.simulate.adversary.judge import Judge, Seen
 from pipelines.simulate.adversary.peers import drain_sources

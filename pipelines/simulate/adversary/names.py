@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from pipelines.domain.replication_queues import Cell, QueueCell, QueueId, parse_queue_cell
-from pipelines.domain.server_names import ServerName
+from pipelines.hbase.replication_queues import Cell, QueueCell, QueueId, parse_queue_cell
+from pipelines.hbase.server_names import ServerName
 from pipelines.simulate.adversary.scope import NO_OFFSET, Scope
 from pipelines.simulate.adversary.world import OWN, Row
 from pipelines.simulate.parts import region_server, wal_groups

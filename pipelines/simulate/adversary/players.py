@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic
 
-from pipelines.domain.errors import UsageError
+from pipelines.common.errors import UsageError
 from pipelines.simulate.adversary.game import Game, Plan, State
 from pipelines.simulate.adversary.mutants import Mutant
 from pipelines.simulate.adversary.names import Names

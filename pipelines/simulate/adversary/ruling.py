@@ -5,10 +5,10 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from pipelines.domain.cleaner_rule import HBaseVerdict
-from pipelines.domain.cluster_view import ClusterView
-from pipelines.domain.snapshot import Peer
-from pipelines.domain.verdict import ArchivedFile, Decision, Reason, Verdict, decide, deletable, held
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide, deletable, held
+from pipelines.hbase.peers import Peer
 from pipelines.simulate.adversary.names import Names
 from pipelines.simulate.adversary.turns import Wal
 

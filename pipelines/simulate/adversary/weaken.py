@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.domain.capture_order import restlessness
-from pipelines.domain.cluster_view import ClusterView, QueueRow
-from pipelines.domain.replication_queues import NEEDS_ALL, GroupOffset, QueueCell
-from pipelines.domain.server_names import ServerName
-from pipelines.domain.snapshot import Snapshot
-from pipelines.domain.wal_names import wal_timestamp
+from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.hbase.replication_queues import NEEDS_ALL, GroupOffset, QueueCell
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import wal_timestamp
 from pipelines.simulate.adversary.judge import Passes, Seen, Weakening
+from pipelines.snapshot.capture_order import restlessness
+from pipelines.snapshot.model import Snapshot
 
 
 def asks_again(

@@ -11,7 +11,7 @@ from pipelines.simulate.adversary.zookeeper.servers import Listing
 from pipelines.simulate.adversary.zookeeper.world import ABSENT, Hops, World, find_queue
 
 DESIGN = ("files", "peers", "queues-1", "queues-2")
-"""The steps of `pipelines.use_cases.capture_zookeeper`, in its order."""
+"""The steps of `pipelines.capture.capture_zookeeper`, in its order."""
 LAST = 2
 """The reading behind whose queues the servers are looked at once more."""
 READING = ("session", "sync", "open", "list", "close", "session-again")

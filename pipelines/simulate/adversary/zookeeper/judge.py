@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipelines.domain.cleaner_rule import HBaseVerdict, hbase_2_verdict
-from pipelines.domain.cluster_view import ClusterView, zookeeper_view
-from pipelines.domain.settings import Settings
-from pipelines.domain.snapshot import Membership, Retention, Snapshot
-from pipelines.domain.verdict import ArchivedFile, Reason
-from pipelines.domain.zookeeper.queued import QueuedWals, queued_wals, unsettled
-from pipelines.domain.zookeeper.tree import ReplicationTree, Znode, parse_tree
-from pipelines.domain.zookeeper.trust import distrust_zookeeper
+from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
+from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.verdict import ArchivedFile, Reason
+from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.hbase.zookeeper.queued import QueuedWals, queued_wals, unsettled
+from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.simulate.adversary.ruling import LISTED_AT, Ruling
 from pipelines.simulate.adversary.zookeeper.capture import Reading
 from pipelines.simulate.adversary.zookeeper.world import Hops, Wal
 from pipelines.simulate.snapshots import queues_in_zookeeper, quiet_snapshot, steps_at
+from pipelines.snapshot.model import Membership, Retention, Snapshot
 
 _EACH_MS = 10
 _STEPS = steps_at(LISTED_AT, _EACH_MS)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.domain.decision_table import decision_table
-from pipelines.domain.findings.evidence import Evidence
-from pipelines.domain.findings.queues import orphan_queues
-from pipelines.domain.settings import Settings
-from pipelines.domain.zookeeper.name_table import name_table
-from pipelines.domain.zookeeper.trust import distrust_zookeeper
+from pipelines.decide.rule.decision_table import decision_table
+from pipelines.decide.rule.name_table import name_table
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.reconcile.findings.evidence import Evidence
+from pipelines.reconcile.findings.queues import orphan_queues
 from pipelines.simulate.adversary.liveness import come_to_rest, read_all
 from pipelines.simulate.adversary.zookeeper.game import ZkGame, ZkState
 from pipelines.simulate.adversary.zookeeper.judge import Seen

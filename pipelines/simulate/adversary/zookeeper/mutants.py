@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from pipelines.domain.zookeeper.queued import QueuedWals, queued_wals
-from pipelines.domain.zookeeper.tree import ReplicationTree, ZkQueue
+from pipelines.hbase.zookeeper.queued import QueuedWals, queued_wals
+from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue
 from pipelines.simulate.adversary.zookeeper.capture import DESIGN
 from pipelines.simulate.adversary.zookeeper.game import ZkPlan
 from pipelines.simulate.adversary.zookeeper.judge import NOTHING_TAKEN, Trees, ZkWeakening

@@ -1,0 +1,352 @@
+"""Takes a snapshot of a live cluster.
+
+The order of reading IS the safety argument (design section 1, docs/safety.md).
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours
+from pipelines.capture.ports import (
+    CaptureSource,
+    ClusterSettings,
+    FileSource,
+    OfflineState,
+    PeerSource,
+    QueueSource,
+    SnapshotSink,
+    StateSource,
+    WalDirectorySource,
+)
+from pipelines.capture.secrets import without_secrets
+from pipelines.common.clock import Clock
+from pipelines.common.errors import MalformedError, RefusedError, UnavailableError
+from pipelines.hbase.peers import Peer, ambiguous_peer
+from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, read_passes, readable_queues
+from pipelines.hbase.server_names import ServerName
+from pipelines.snapshot.capture_clocks import Stamp, clock_fault
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault, restlessness, stranger
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Flags, Membership, Snapshot, Step, WalDirectory
+
+logger = logging.getLogger(__name__)
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is captured.
+
+    Attributes:
+        cluster: its name in tables and lists.
+        wal_root: full URI of `hbase.wal.dir`, without a slash at the end.
+        clock_host: the host whose clock stamps the steps.
+    """
+
+    cluster: str
+    wal_root: str
+    clock_host: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where each part of a snapshot is read; all of them may be different technologies."""
+
+    files: FileSource
+    directories: WalDirectorySource
+    queues: QueueSource
+    state: StateSource
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often something is tried again, and how long to wait before.
+
+    Attributes:
+        step_attempts: of each step that does not answer.
+        quiet_attempts: of everything after the listing, while servers or queues move.
+        pause_ms: before another attempt.
+        sleep_ms: how to wait.
+    """
+
+    step_attempts: int
+    quiet_attempts: int
+    pause_ms: int
+    sleep_ms: Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What came of it.
+
+    Attributes:
+        uri: the snapshot.
+        snapshot: its snapshot.json, `contents` left empty.
+        files: files listed.
+        cells: cells of the second queue pass.
+        restless: why the capture was not quiet; None when it was.
+    """
+
+    uri: str
+    snapshot: Snapshot
+    files: int
+    cells: int
+    restless: str | None
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Stamps each step by one clock, and tries a step again that was not answered.
+
+    Attributes:
+        clock: of this host.
+        patience: with steps that are not answered.
+        host: whose clock it is.
+        stamps: of the steps taken so far.
+    """
+
+    clock: Clock
+    patience: Patience
+    host: str
+    stamps: list[Stamp] = field(default_factory=list)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """As they go into the snapshot."""
+        return tuple(stamp.step for stamp in self.stamps)
+
+    @property
+    def clock_host(self) -> str:
+        """The host whose clock stamped what follows the listing; `refuse_disorder` sees to it that there is one."""
+        return self.stamps[-1].host or self.host
+
+    def take(self, name: str, source: CaptureSource, read: Callable[[], ValueT]) -> ValueT:
+        """Run one step; its times are those of the attempt that succeeded, or those the source carries."""
+        saved = source.stamp(name)
+
+        def timed() -> tuple[ValueT, Stamp]:
+            started_at = self.clock.now_ms()
+            value = read()
+            return value, saved or Stamp(Step(name, started_at, self.clock.now_ms()), self.host, saved=False)
+
+        value, stamp = patiently(f"Step {name}", timed, self.patience)
+        self.stamps.append(stamp)
+        return value
+
+    def refuse_disorder(self, needed: Sequence[str], way_out: str) -> None:
+        """Refuse steps in another order than the one that loses nothing, and an order that several clocks tell.
+
+        Args:
+            needed: the steps that may not be missing.
+            way_out: what to do about it.
+
+        Raises:
+            RefusedError: naming the step.
+        """
+        disorder = order_fault(self.steps, needed) or clock_fault(self.stamps)
+        if disorder is not None:
+            raise RefusedError(f"not the capture order: {disorder}. {way_out}")
+
+
+def patiently(what: str, read: Callable[[], ValueT], patience: Patience) -> ValueT:
+    """Try again what is not answered.
+
+    Raises:
+        UnavailableError: the last attempt's.
+    """
+    logger.info("%s", what)
+    for attempt in range(1, patience.step_attempts):
+        try:
+            return read()
+        except UnavailableError as error:  # noqa: PERF203 - trying again is what the loop is for
+            logger.warning("%s, attempt %d of %d: %s", what, attempt, patience.step_attempts, error)
+            patience.sleep_ms(patience.pause_ms)
+    return read()
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Everything read after the listing."""
+
+    directories: tuple[WalDirectory, ...]
+    online: frozenset[ServerName]
+    master: str
+    crashing: frozenset[ServerName]
+    peers: tuple[Peer, ...]
+    flags: Flags
+    neighbours: Neighbours
+    queues_1: frozenset[bytes]
+    queues_2: frozenset[bytes]
+    cells: int
+    online_2: frozenset[ServerName]
+    crashing_2: frozenset[ServerName]
+    flags_2: Flags
+    master_2: str
+
+
+def read_files(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> int:
+    """The first step. Only files archived by now can ever be deletable."""
+    return timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
+
+
+def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, settings: ClusterSettings) -> Readings:
+    """The other eight steps, in the order of `CAPTURE_ORDER`; facts/capture-order: each swap loses data.
+
+    Directories come before online servers and crash procedures: a server that has left the list and has no procedure
+    yet still has its directory. The master proves that it is initialized before the first and after the last look at
+    its procedures, since while it loads it answers with none. A server that came or died in between counts as crashing
+    in the second look (`Servers.moved_since`): rows may have moved over it, behind both passes.
+    """
+    state, take = sources.state, timeline.take
+    directories = take("wal_directories", sources.directories, sources.directories.wal_directories)
+    servers = take("online", state, lambda: state.servers("online"))
+    master, crashing = take("crashing", state, lambda: (state.active_master("crashing"), state.crashing("crashing")))
+    peers, flags, neighbours = take("peers", state, lambda: _peers(state, settings))
+    _, rows_1 = take("queues-1", sources.queues, lambda: _queues(sources.queues, sink, "queues-1"))
+    cells, rows_2 = take("queues-2", sources.queues, lambda: _queues(sources.queues, sink, "queues-2"))
+    servers_2 = take("online-2", state, lambda: state.servers("online-2"))
+    crashing_2, flags_2, master_2 = take(
+        "crashing-2",
+        state,
+        lambda: (
+            state.crashing("crashing-2"),
+            state.flags("crashing-2"),
+            state.active_master("crashing-2"),
+        ),
+    )
+    return Readings(
+        directories=directories,
+        online=servers.online,
+        master=master,
+        crashing=crashing,
+        peers=tuple(map(without_secrets, peers)),
+        flags=flags,
+        neighbours=neighbours,
+        queues_1=rows_1,
+        queues_2=rows_2,
+        cells=cells,
+        online_2=servers_2.online,
+        # what was unfinished at the first look and is so no more must show as a difference
+        crashing_2=crashing_2 | (servers_2.moved_since(servers) - crashing),
+        flags_2=flags_2,
+        master_2=master_2,
+    )
+
+
+def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Clock, patience: Patience) -> Captured:
+    """Capture one cluster into a snapshot.
+
+    While servers, queues or masters move, everything after the listing is read again, `patience.quiet_attempts` times
+    at most: the listing stays the first thing read. The last attempt counts, quiet or not; a restless one only holds
+    more.
+
+    Raises:
+        RefusedError: the steps are out of order or stamped by several clocks (exported inputs), or the active master
+            changed.
+        UnavailableError: a source or the sink did not answer.
+        UsageError: a source is not what the configuration says.
+    """
+    timeline = Timeline(clock, patience, subject.clock_host)
+    # configuration, not a step; asked first, so that an HBase that does not answer costs no listing
+    settings = patiently("Settings", sources.state.settings, patience)
+    files = read_files(sources, sink, timeline)
+    listing = list(timeline.stamps)
+    for attempt in range(1, patience.quiet_attempts + 1):
+        timeline.stamps = list(listing)
+        readings = read_the_rest(sources, sink, timeline, settings)
+        snapshot = _snapshot(subject, timeline.clock_host, settings, readings, timeline.steps)
+        restless, fault = _restless(snapshot, readings), _fault(readings)
+        # a fault may pass, too: servers that have just come up are online before they have a directory below WALs/
+        again = restless or fault
+        if again is None or sources.state.stamp("crashing-2") or attempt == patience.quiet_attempts:
+            break
+        logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, again)
+        patience.sleep_ms(patience.pause_ms)
+    timeline.refuse_disorder(
+        CAPTURE_ORDER,
+        "Exported inputs must be read by one run of the export script, and the listing before everything else",
+    )
+    if fault is not None:
+        raise RefusedError(fault)
+    snapshot = with_neighbours(snapshot, readings.neighbours, sink)
+    return Captured(sink.finish(snapshot), snapshot, files, readings.cells, restless)
+
+
+def _fault(readings: Readings) -> str | None:
+    """Why these answers make no snapshot, or None."""
+    membership = Membership(None, readings.online, readings.crashing, readings.directories)
+    rows = readable_queues(readings.queues_1 | readings.queues_2)
+    strange = stranger(membership, readings.peers, rows, readings.online_2 | readings.crashing_2)
+    if strange is not None:
+        return f"{strange}. Check wal_root, capture.hbase.site and where queues are read"
+    if readings.master != readings.master_2:
+        return (
+            f"the active master changed from {readings.master} to {readings.master_2} while it was read; capture again"
+        )
+    return None
+
+
+def _peers(state: StateSource, settings: ClusterSettings) -> tuple[tuple[Peer, ...], Flags, Neighbours]:
+    peers = known_peers(state)
+    return peers, state.flags("peers"), read_neighbours(state, settings, peers)
+
+
+def known_peers(state: PeerSource | OfflineState) -> tuple[Peer, ...]:
+    """All peers.
+
+    Raises:
+        RefusedError: the queues of one would be read as another's.
+    """
+    peers = state.peers()
+    ambiguous = ambiguous_peer(peers)
+    if ambiguous is not None:
+        raise RefusedError(ambiguous)
+    return peers
+
+
+def _snapshot(
+    subject: Subject, clock_host: str, settings: ClusterSettings, readings: Readings, steps: tuple[Step, ...]
+) -> Snapshot:
+    return Snapshot(
+        cluster=subject.cluster,
+        cluster_id=settings.cluster_id,
+        hbase_version=settings.hbase_version,
+        queue_storage=QUEUE_STORAGE_TABLE,
+        wal_root=subject.wal_root,
+        clock_host=clock_host,
+        steps=steps,
+        contents={},
+        peers=readings.peers,
+        membership=Membership(readings.master, readings.online, readings.crashing, readings.directories),
+        membership_2=Membership(readings.master_2, readings.online_2, readings.crashing_2),
+        flags=readings.flags,
+        flags_2=readings.flags_2,
+        retention=settings.retention,
+        log_cleaner_plugins=settings.log_cleaner_plugins,
+        backup=settings.backup,
+        extras=(),
+    )
+
+
+def _queues(source: QueueSource, sink: SnapshotSink, step: str) -> tuple[int, frozenset[bytes]]:
+    """One pass, written as it comes; the row keys are kept to see whether the passes agree."""
+    rows: set[bytes] = set()
+
+    def watched() -> Iterator[Cell]:
+        for cell in source.cells(step):
+            if cell.family == QUEUE_FAMILY:
+                rows.add(cell.row)
+            yield cell
+
+    count = sink.cells(f"{step}.jsonl", watched())
+    return count, frozenset(rows)
+
+
+def _restless(snapshot: Snapshot, readings: Readings) -> str | None:
+    try:
+        pass_1, pass_2 = read_passes((readings.queues_1, readings.queues_2))
+    except MalformedError as error:
+        return f"{error}, so nobody knows whether that queue moved"  # reconcile names it too, and refuses
+    return restlessness(snapshot, pass_1, pass_2)

@@ -1,0 +1,173 @@
+"""Takes a snapshot of a cluster that is down: what ReplicationSyncUp would find (docs/syncup.md).
+
+Nothing moves while no master and no region server runs, so the order of reading proves nothing here, and reconcile
+believes no such snapshot: who is alive, and which crash is unfinished, only a master knows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pipelines.capture.capture import Captured, Patience, Subject, Timeline, known_peers, patiently
+from pipelines.capture.ports import (
+    ClusterSettings,
+    FileSource,
+    OfflineState,
+    QueueSource,
+    QueueTableFiles,
+    SnapshotSink,
+    WalDirectorySource,
+)
+from pipelines.capture.secrets import without_secrets
+from pipelines.common.clock import Clock
+from pipelines.common.errors import RefusedError
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.offline_table import unflushed
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, readable_queues
+from pipelines.hbase.wal_names import is_replication_table_group, parse_wal_name
+from pipelines.snapshot.capture_order import stranger
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Flags, Membership, Snapshot, WalDirectory
+from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, TableFacts, fact_documents
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineSources:
+    """Where each part of such a snapshot is read.
+
+    Attributes:
+        queues: the table's cells.
+        table: the same, when they come from its store files; None = they were exported before.
+    """
+
+    files: FileSource
+    directories: WalDirectorySource
+    queues: QueueSource
+    table: QueueTableFiles | None
+    state: OfflineState
+
+
+def capture_offline(
+    subject: Subject, sources: OfflineSources, sink: SnapshotSink, *, clock: Clock, patience: Patience
+) -> Captured:
+    """Capture a cluster that is down into a snapshot with the extra `syncup`.
+
+    Raises:
+        RefusedError: a master or a region server runs, or the parts are not of one cluster.
+        UnavailableError: a source or the sink did not answer.
+        UsageError: a source is not what the configuration says.
+    """
+    state, timeline = sources.state, Timeline(clock, patience, subject.clock_host)
+    _refuse_running(state, patience)
+    settings = patiently("Settings", state.settings, patience)
+    names: list[str] = []
+    files = timeline.take("files", sources.files, lambda: _listed(sources.files, sink, names))
+    directories = timeline.take("wal_directories", sources.directories, sources.directories.wal_directories)
+    timeline.take("online", state, lambda: _refuse_running(state, patience))
+    timeline.take("crashing", state, lambda: None)
+    peers, zk_queue_data = timeline.take("peers", state, lambda: (known_peers(state), state.zk_queue_data()))
+    cells = [
+        timeline.take(step, sources.queues, partial(_cells, sources.queues, sink, step))
+        for step in ("queues-1", "queues-2")
+    ]
+    facts = patiently("Extra syncup", lambda: _facts(sources, cells[0], names), patience)
+    sink.documents(f"extras/{EXTRA}.jsonl", fact_documents(facts))
+    timeline.take("online-2", state, lambda: _refuse_running(state, patience))
+    timeline.take("crashing-2", state, lambda: None)
+    exists = sources.table.exists() if sources.table is not None else any(cells)
+    # a master migrates when it finds queue data in ZooKeeper, and has nothing to migrate without
+    flags = Flags(
+        queue_table_exists=exists, add_peer_running=None, migration_pending=zk_queue_data, zk_queue_data=zk_queue_data
+    )
+    known = tuple(map(without_secrets, peers))
+    snapshot = _snapshot(subject, settings, known, directories, flags, timeline)
+    if sources.table is None:
+        _refuse_strangers(snapshot, cells)
+    return Captured(sink.finish(snapshot), snapshot, files, len(cells[-1]), None)
+
+
+def _refuse_running(state: OfflineState, patience: Patience) -> None:
+    running = patiently("ZooKeeper", state.running, patience)
+    if running is not None:
+        raise RefusedError(
+            f"{running}: HBase is running, and state.source offline is for a cluster that is down. Stop it, and wait "
+            "until its znodes have expired; or capture it with state.source hbase"
+        )
+
+
+def _listed(source: FileSource, sink: SnapshotSink, tables: list[str]) -> int:
+    """Write the listing; the WALs of `hbase:replication` below `WALs/` are kept in mind."""
+    tables.clear()
+
+    def watched(batch: FileBatch) -> FileBatch:
+        tables.extend(path for path in batch.paths if path.startswith("WALs/") and _is_of_queue_table(path))
+        return batch
+
+    return sink.files(map(watched, source.files()))
+
+
+def _is_of_queue_table(path: str) -> bool:
+    name = parse_wal_name(path.rpartition("/")[2])
+    return name is not None and name.server is not None and is_replication_table_group(name.group, name.server)
+
+
+def _cells(source: QueueSource, sink: SnapshotSink, step: str) -> tuple[Cell, ...]:
+    cells = tuple(source.cells(step))
+    sink.cells(f"{step}.jsonl", cells)
+    return cells
+
+
+def _facts(sources: OfflineSources, cells: Sequence[Cell], wals: Sequence[str]) -> SyncUpFacts:
+    state, table = sources.state, None
+    if sources.table is not None:
+        files = sources.table.store_files()
+        flushed: dict[tuple[str, str], int] = {}
+        for file in files:
+            key = (file.region, file.family)
+            flushed[key] = max(flushed.get(key, -1), file.sequence_id)
+        edits, problem = state.edits(wals)
+        regions = sources.table.region_names()
+        waiting = sources.table.recovered_edits()
+        if waiting:
+            problem = f"{len(waiting)} files of edits wait for a region to open, such as {waiting[0]}"
+        changes = unflushed(cells, (edit for edit in edits if edit.region in regions), flushed)
+        table = TableFacts(tuple(files), changes, problem)
+    return SyncUpFacts(state.root(), tuple(state.directories()), tuple(state.flags()), table)
+
+
+def _refuse_strangers(snapshot: Snapshot, cells: Sequence[Sequence[Cell]]) -> None:
+    """Exported cells may be another cluster's; a row that no layout reads is for plan-syncup to name."""
+    rows = readable_queues({cell.row for each in cells for cell in each if cell.family == QUEUE_FAMILY})
+    strange = None if snapshot.membership is None else stranger(snapshot.membership, snapshot.peers, rows)
+    if strange is not None:
+        raise RefusedError(f"{strange}. Check wal_root and where the cells were exported")
+
+
+def _snapshot(
+    subject: Subject,
+    settings: ClusterSettings,
+    peers: tuple[Peer, ...],
+    directories: tuple[WalDirectory, ...],
+    flags: Flags,
+    timeline: Timeline,
+) -> Snapshot:
+    nobody = Membership(None, frozenset(), frozenset())
+    return Snapshot(
+        cluster=subject.cluster,
+        cluster_id=settings.cluster_id,
+        hbase_version=settings.hbase_version,
+        queue_storage=QUEUE_STORAGE_TABLE,
+        wal_root=subject.wal_root,
+        clock_host=subject.clock_host,
+        steps=timeline.steps,
+        contents={},
+        peers=peers,
+        membership=Membership(None, frozenset(), frozenset(), directories),
+        membership_2=nobody,
+        flags=flags,
+        flags_2=flags,
+        retention=settings.retention,
+        log_cleaner_plugins=settings.log_cleaner_plugins,
+        backup=settings.backup,
+        extras=(EXTRA,),
+    )

@@ -1,0 +1,208 @@
+"""Takes a snapshot of a cluster whose replication queues are in ZooKeeper (HBase 1.x and 2.x).
+
+The listing comes first, then the queues, twice: a WAL stands in a queue from its creation until every peer has it, so
+one that was archived before and is in no queue is needed by nobody. Who is alive decides nothing about files; it is
+read for those who ask about queues (audit-queues), and to see that files and queues are those of one cluster.
+"""
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from pipelines.capture.capture import Captured, Patience, Sources, Subject, Timeline, capture, known_peers, patiently
+from pipelines.capture.capture_offline import OfflineSources, capture_offline
+from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours
+from pipelines.capture.ports import (
+    ClusterSettings,
+    FileSource,
+    PeerSource,
+    SnapshotSink,
+    WalDirectorySource,
+    ZnodeSource,
+)
+from pipelines.capture.secrets import without_secrets
+from pipelines.common.clock import Clock
+from pipelines.common.errors import MalformedError, RefusedError, UsageError
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import QueueId
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.queued import queue_key, unsettled
+from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
+from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER, stranger
+from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Membership, Snapshot, WalDirectory
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperSources:
+    """Where each part of such a snapshot is read."""
+
+    files: FileSource
+    directories: WalDirectorySource
+    znodes: ZnodeSource
+    state: PeerSource
+
+
+def capture_either(
+    subject: Subject,
+    sources: Sources | ZooKeeperSources | OfflineSources,
+    sink: SnapshotSink,
+    *,
+    clock: Clock,
+    patience: Patience,
+) -> Captured:
+    """Capture one cluster, wherever its queues are, and whether it runs or not.
+
+    Raises:
+        WalsafeError: as `capture`, `capture_zookeeper` and `capture_offline`.
+    """
+    if isinstance(sources, OfflineSources):
+        return capture_offline(subject, sources, sink, clock=clock, patience=patience)
+    if isinstance(sources, ZooKeeperSources):
+        return capture_zookeeper(subject, sources, sink, clock=clock, patience=patience)
+    return capture(subject, sources, sink, clock=clock, patience=patience)
+
+
+def capture_zookeeper(
+    subject: Subject, sources: ZooKeeperSources, sink: SnapshotSink, *, clock: Clock, patience: Patience
+) -> Captured:
+    """Capture one cluster into a snapshot, in the order of `ZOOKEEPER_CAPTURE_ORDER`.
+
+    While queues move, peers and queues are read again, `patience.quiet_attempts` times at most; the listing stays the
+    first thing read. The last attempt counts, quiet or not; a restless one only holds more.
+
+    Raises:
+        RefusedError: the steps are out of order (a clock that was set back), or files and queues are those of two
+            clusters.
+        UnavailableError: a source or the sink did not answer.
+        UsageError: a source is not what the configuration says.
+    """
+    timeline = Timeline(clock, patience, subject.clock_host)
+    settings = patiently("Settings", sources.state.settings, patience)
+    _same_cluster(settings, patiently("Cluster id", sources.znodes.cluster_id, patience))
+    files = timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
+    listing = list(timeline.stamps)
+    for attempt in range(1, patience.quiet_attempts + 1):
+        timeline.stamps = list(listing)
+        online, directories = timeline.take("online", sources.znodes, partial(_servers, sources))
+        peers, neighbours = timeline.take("peers", sources.state, lambda: _peers(sources.state, settings))
+        readings = [
+            timeline.take(step, sources.znodes, partial(_reading, sources.znodes, sink, step))
+            for step in ("queues-1", "queues-2")
+        ]
+        online_2 = timeline.take("online-2", sources.znodes, lambda: sources.znodes.online("online-2"))
+        restless = _restless(readings)
+        if restless is None or attempt == patience.quiet_attempts:
+            break
+        logger.warning("Not quiet, attempt %d of %d: %s", attempt, patience.quiet_attempts, restless)
+        patience.sleep_ms(patience.pause_ms)
+    timeline.refuse_disorder(ZOOKEEPER_CAPTURE_ORDER, "Was the clock set back? Capture again")
+    _one_cluster(online, directories, peers, readings, saved=sources.files.stamp("files") is not None)
+    peers = _marked(peers, patiently("Peers again", sources.state.peers, patience))
+    snapshot = _snapshot(subject, settings, tuple(map(without_secrets, peers)), timeline)
+    snapshot = replace(snapshot, membership=_membership(online), membership_2=_membership(online_2))
+    snapshot = with_neighbours(snapshot, neighbours, sink)
+    return Captured(sink.finish(snapshot), snapshot, files, len(readings[-1]), restless)
+
+
+def _same_cluster(settings: ClusterSettings, znodes: str | None) -> None:
+    """Peers of one cluster beside the queues of another would free what the first one still needs."""
+    if settings.cluster_id is not None and znodes is not None and settings.cluster_id != znodes:
+        raise UsageError(
+            f"the queues are those of cluster {znodes}, settings and peers those of cluster {settings.cluster_id}: "
+            "check capture.queues.quorum and capture.queues.parent (zookeeper.znode.parent)"
+        )
+
+
+def _servers(sources: ZooKeeperSources) -> tuple[frozenset[ServerName] | None, tuple[WalDirectory, ...]]:
+    return sources.znodes.online("online"), sources.directories.wal_directories()
+
+
+def _one_cluster(
+    online: frozenset[ServerName] | None,
+    directories: tuple[WalDirectory, ...],
+    peers: Sequence[Peer],
+    readings: Sequence[Sequence[Znode]],
+    *,
+    saved: bool,
+) -> None:
+    """Files of one cluster judged by the queues of another would all be in no queue. See `capture_order.stranger`.
+
+    Live servers and queues stand in one ZooKeeper, so the former are enough where there are any: after an upgrade to
+    HBase 3 no queue that is left is of one of them, and reconcile says why it refuses that. A saved listing may have
+    lost its files below `WALs/`, so where nothing can be compared it is not believed.
+    """
+    queues: set[QueueId] = set()
+    for reading in () if online else readings:
+        with suppress(MalformedError):  # reconcile names it
+            queues |= {queue_key(queue) for queue in parse_tree(reading).queues}
+    strange = stranger(Membership(None, online or frozenset(), frozenset(), directories), peers, frozenset(queues))
+    if strange is None and saved and peers and not online and not directories:
+        strange = (
+            "no server is online, and the saved listing has no file below WALs/ (cut off?): nothing tells whose files "
+            "these are"
+        )
+    if strange is not None:
+        raise RefusedError(
+            f"{strange}. Check wal_root, and quorum and parent of capture.queues; a saved listing (ls, fsimage) must "
+            "have WALs/ too, and be younger than the servers that run now"
+        )
+
+
+def _peers(state: PeerSource, settings: ClusterSettings) -> tuple[tuple[Peer, ...], Neighbours]:
+    peers = known_peers(state)
+    return peers, read_neighbours(state, settings, peers)
+
+
+def _marked(peers: Sequence[Peer], later: Sequence[Peer]) -> tuple[Peer, ...]:
+    """The peers with the mark of an HBase 3 that has taken them over since, and may have taken queues away."""
+    states = {peer.peer_id: peer.sync_replication_state for peer in later}
+    return tuple(
+        replace(peer, sync_replication_state=peer.sync_replication_state or states.get(peer.peer_id)) for peer in peers
+    )
+
+
+def _reading(source: ZnodeSource, sink: SnapshotSink, step: str) -> Sequence[Znode]:
+    """One reading, kept: it must be whole before it is known whether it was quiet."""
+    znodes = source.znodes(step)
+    sink.znodes(f"{step}.jsonl", znodes)
+    return znodes
+
+
+def _membership(online: frozenset[ServerName] | None) -> Membership | None:
+    """ZooKeeper tells who is online; of crash procedures it knows nothing, and their step is not among the steps."""
+    return None if online is None else Membership(None, online, frozenset())
+
+
+def _restless(readings: Sequence[Sequence[Znode]]) -> str | None:
+    trees: list[ReplicationTree] = []
+    try:
+        trees = [parse_tree(reading) for reading in readings]
+    except MalformedError as error:
+        return f"{error}, so nobody knows whether that queue moved"  # reconcile names it too, and refuses
+    return unsettled(trees)
+
+
+def _snapshot(subject: Subject, settings: ClusterSettings, peers: tuple[Peer, ...], timeline: Timeline) -> Snapshot:
+    return Snapshot(
+        cluster=subject.cluster,
+        cluster_id=settings.cluster_id,
+        hbase_version=settings.hbase_version,
+        queue_storage=QUEUE_STORAGE_ZOOKEEPER,
+        wal_root=subject.wal_root,
+        clock_host=timeline.clock_host,
+        steps=timeline.steps,
+        contents={},
+        peers=peers,
+        membership=None,
+        membership_2=None,
+        flags=None,
+        flags_2=None,
+        retention=settings.retention,
+        log_cleaner_plugins=settings.log_cleaner_plugins,
+        backup=settings.backup,
+        extras=(),
+    )

@@ -1,0 +1,43 @@
+"""Secrets of peers never reach a snapshot, and so neither tables, reports nor logs."""
+
+import re
+from dataclasses import replace
+
+from pipelines.hbase.peers import Peer
+
+HIDDEN = "(hidden)"
+_TELLING_NAME = (
+    r"pass|pwd|secret|token|credential|jaas|keytab|fs\.azure\.account|crypto"
+    r"|(?:api|access|private|account|encryption|shared)[._-]?key"
+)
+_SECRET_KEY = re.compile(_TELLING_NAME, re.IGNORECASE)
+_USER_INFO = re.compile(r"(?<=//)[^/?#@]*@")
+_PARAMETER = re.compile(rf"((?:^|[?&;,\s])[^=?&;,\s]*(?:{_TELLING_NAME})[^=?&;,\s]*=)[^&;,\s]*", re.IGNORECASE)
+
+
+def without_secrets(peer: Peer) -> Peer:
+    """The peer, with values hidden that look like secrets.
+
+    Hidden are: values of configuration keys that sound like a password, token, key or login; `user:password@` of any
+    URI; and `name=value` parts of a value or of the cluster key whose name sounds so.
+    """
+    config = None if peer.config is None else {key: _config_value(key, value) for key, value in peer.config.items()}
+    return replace(
+        peer,
+        cluster_key=None if peer.cluster_key is None else _inside(peer.cluster_key),
+        remote_wal_dir=None if peer.remote_wal_dir is None else _inside(peer.remote_wal_dir),
+        config=config,
+    )
+
+
+def without_user_info(uri: str) -> str:
+    """A URI with `user:password@` and telling parameters hidden."""
+    return _inside(uri)
+
+
+def _config_value(key: str, value: str) -> str:
+    return HIDDEN if _SECRET_KEY.search(key) else _inside(value)
+
+
+def _inside(value: str) -> str:
+    return _PARAMETER.sub(rf"\1{HIDDEN}", _USER_INFO.sub(f"{HIDDEN}@", value))

@@ -1,0 +1,1 @@
+"""The sources of a capture, one technology a module. They only read."""

@@ -1,0 +1,162 @@
+"""The directory that `conf/export/walsafe-export.sh` wrote: one stamped text for each step of a capture."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pipelines.common.errors import MalformedError, SnapshotError, UsageError
+from pipelines.common.instants import parse_instant
+from pipelines.common.json_form import Form, read_json
+from pipelines.files.saved_text import SavedFiles, lines_of
+from pipelines.snapshot.capture_clocks import Stamp
+from pipelines.snapshot.model import Step
+
+_BEGIN = re.compile(r"# walsafe-export 1 (\S+) started (\S+) host (\S+) zone (\S+)")
+_END = re.compile(r"# walsafe-export end (\S+) finished (\S+) status 0")
+_ANY = "# walsafe-export "
+
+
+@dataclass(frozen=True, slots=True)
+class PartStamp:
+    """What the first and the last line of a part say."""
+
+    step: Step
+    host: str
+    zone: ZoneInfo
+
+    @property
+    def taken(self) -> Stamp:
+        """When the part was taken, and by whose clock."""
+        return Stamp(self.step, self.host)
+
+
+class ExportPart:
+    """One part.
+
+    Args:
+        path: local copy.
+        step: the step it must be of.
+        name: for messages.
+
+    Attributes:
+        name: as given.
+    """
+
+    def __init__(self, path: Path, step: str, name: str) -> None:
+        self._path = path
+        self._step = step
+        self.name = name
+        self._stamp: PartStamp | None = None
+
+    def stamp(self) -> PartStamp:
+        """The stamps; reads the whole part once.
+
+        Raises:
+            SnapshotError: a stamp is missing, so the part is cut off, or not the export script's.
+        """
+        if self._stamp is None:
+            for _ in self.lines():
+                pass
+        if self._stamp is None:
+            raise AssertionError("lines() ends with a stamp or an error")
+        return self._stamp
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """What stands between the stamps, numbered.
+
+        Raises:
+            SnapshotError: as `stamp`.
+            UsageError: cut off in the middle of a line.
+        """
+        begin: re.Match[str] | None = None
+        end: re.Match[str] | None = None
+        for number, line in lines_of(self._path, self.name):
+            if begin is None:
+                begin = _BEGIN.fullmatch(line)
+                if begin is None or begin.group(1) != self._step:
+                    raise SnapshotError(f"{self.name}: not a part {self._step!r} of walsafe-export.sh: {line[:120]!r}")
+            elif end is not None:
+                raise SnapshotError(f"{self.name}, line {number}: something follows the closing line; export again")
+            elif line.startswith(_ANY):
+                end = _END.fullmatch(line)
+                if end is None or end.group(1) != self._step:
+                    raise SnapshotError(f"{self.name}, line {number}: the step did not end well: {line[:120]!r}")
+            else:
+                yield number, line
+        if begin is None or end is None:
+            raise SnapshotError(f"{self.name}: cut off, its closing line is missing; run walsafe-export.sh again")
+        self._stamp = self._stamped(begin, end)
+
+    def form(self) -> Form:
+        """The part as the one JSON object it holds.
+
+        Raises:
+            SnapshotError: it holds something else.
+        """
+        lines = [line for _, line in self.lines()]
+        try:
+            document = read_json(lines[0] if len(lines) == 1 else "", self.name)
+        except SnapshotError:
+            raise SnapshotError(f"{self.name}: expected one line of JSON between the stamps; export again") from None
+        return Form(document, self.name)
+
+    def _stamped(self, begin: re.Match[str], end: re.Match[str]) -> PartStamp:
+        try:
+            step = Step(self._step, parse_instant(begin.group(2)), parse_instant(end.group(2)))
+            return PartStamp(step, begin.group(3), ZoneInfo(begin.group(4)))
+        except (MalformedError, ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise SnapshotError(f"{self.name}: a stamp that the script does not write: {error}") from None
+
+
+class ExportDirectory:
+    """All parts of one export; every part that is read must be of one host, whose clock alone orders them.
+
+    Args:
+        uri: of the directory.
+        files: fetches them.
+    """
+
+    def __init__(self, uri: str, files: SavedFiles) -> None:
+        self._uri = uri.rstrip("/")
+        self._files = files
+        self._parts: dict[str, ExportPart] = {}
+
+    def part(self, step: str) -> ExportPart:
+        """The part of one step.
+
+        Raises:
+            UsageError: there is none.
+            SnapshotError: it is not whole, or another host than that of the parts before has stamped it.
+        """
+        if step not in self._parts:
+            name = f"{self._uri}/{step}.txt"
+            try:
+                path = self._files.local(name)
+            except UsageError as error:
+                raise UsageError(f"{error}; export.path must be a directory that walsafe-export.sh wrote") from None
+            self._opened(ExportPart(path, step, name), step)
+        return self._parts[step]
+
+    def _opened(self, part: ExportPart, step: str) -> None:
+        first = next(iter(self._parts.values()), part)
+        if part.stamp().host != first.stamp().host:
+            raise SnapshotError(
+                f"{part.name} was stamped by the clock of host {part.stamp().host}, {first.name} by that of "
+                f"{first.stamp().host}: the clocks of two hosts do not tell which was first. Export again: one run of "
+                "walsafe-export.sh writes all parts"
+            )
+        self._parts[step] = part
+
+    def optional_part(self, name: str) -> ExportPart | None:
+        """A part that not every export has; None = it has not.
+
+        Raises:
+            SnapshotError, UsageError: it is there, and not whole or of another host.
+        """
+        try:
+            self._files.local(f"{self._uri}/{name}.txt")
+        except UsageError:
+            return None
+        return self.part(name)

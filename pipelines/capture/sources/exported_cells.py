@@ -1,0 +1,116 @@
+"""`hbase:replication` from saved scans: the export script's, or lines of a snapshot's own form."""
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from pipelines.capture.sources.closed_scans import closed_scan
+from pipelines.capture.sources.export_parts import ExportDirectory
+from pipelines.common.errors import SnapshotError, UsageError
+from pipelines.common.json_form import Form, read_json
+from pipelines.files.saved_text import SavedFiles, lines_of
+from pipelines.hbase.replication_queues import Cell, Version
+from pipelines.snapshot.capture_clocks import Stamp
+
+_FIELDS = ("row", "family", "qualifier", "value")
+_EXPORT_AGAIN = "export again"
+_SCAN_AGAIN = "scan again, and let the program that scans count the rows and write `N row(s)` as its last line"
+
+
+class ExportedQueues:
+    """`QueueSource` over the export script's scans; each must end with its count of rows."""
+
+    def __init__(self, export: ExportDirectory) -> None:
+        self._export = export
+
+    def stamp(self, step: str) -> Stamp:
+        """See `CaptureSource.stamp`."""
+        return self._export.part(step).stamp().taken
+
+    def cells(self, step: str) -> Iterator[Cell]:
+        """See `QueueSource.cells`."""
+        return scanned_cells(self._export.part(step).lines(), f"{step}.txt")
+
+
+class SavedCells:
+    """`QueueSource` over two files: JSON lines like those of a snapshot's `queues-1.jsonl`, then the count of rows.
+
+    A file that was cut between two lines is a scan in which rows are missing, and both may be cut at the same one.
+
+    Args:
+        files: fetches them.
+        passes: URI and stamp of each, by the name of the step.
+    """
+
+    def __init__(self, files: SavedFiles, passes: Mapping[str, tuple[str, Stamp]]) -> None:
+        self._files = files
+        self._passes = passes
+
+    def stamp(self, step: str) -> Stamp:
+        """See `CaptureSource.stamp`."""
+        return self._passes[step][1]
+
+    def cells(self, step: str) -> Iterator[Cell]:
+        """See `QueueSource.cells`."""
+        uri, _ = self._passes[step]
+        lines = ((number, line) for number, line in lines_of(self._files.local(uri), uri) if line)
+        return closed_scan(lines, uri, parse_cell, _SCAN_AGAIN)
+
+
+def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]:
+    """Cells of a scan that ends with `N row(s)`.
+
+    Raises:
+        SnapshotError: the closing line is missing or counts other rows: the scan is not whole.
+        UsageError: a line that is no cell.
+    """
+    return closed_scan(lines, name, parse_cell, _EXPORT_AGAIN)
+
+
+def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Version]:
+    """The same of a scan of one column in all its versions.
+
+    Raises:
+        SnapshotError, UsageError: as `scanned_cells`.
+    """
+    return closed_scan(lines, name, parse_version, _EXPORT_AGAIN)
+
+
+def parse_cell(line: str, where: str) -> Cell:
+    """One line of JSON.
+
+    Raises:
+        UsageError: not a cell; the message names the place.
+    """
+    wrong = f'{where}: not a cell like {{"row":"<base64>","family":…,"qualifier":…,"value":…}}: {line[:120]!r}'
+    with _form_of(line, where, wrong) as form:
+        return Cell(*(base64.b64decode(form.any_text(field), validate=True) for field in _FIELDS))
+
+
+def parse_version(line: str, where: str) -> Version:
+    """One version of a cell as a line of JSON; times in ms since the epoch.
+
+    Raises:
+        UsageError: not one; the message names the place.
+    """
+    wrong = f'{where}: not a version like {{"row":"<base64>","timestamp":ms,"value":"<base64>"}}: {line[:120]!r}'
+    with _form_of(line, where, wrong) as form:
+        row, value = (base64.b64decode(form.any_text(field), validate=True) for field in ("row", "value"))
+        return Version(row, form.count("timestamp"), value)
+
+
+@contextmanager
+def _form_of(line: str, where: str, wrong: str) -> Iterator[Form]:
+    """The JSON object of a line, all of whose keys the block asks for."""
+    try:
+        document = read_json(line, where)
+    except SnapshotError:
+        raise UsageError(wrong) from None
+    try:
+        form = Form(document, where)
+        yield form
+        form.no_other_keys()
+    except SnapshotError as error:
+        raise UsageError(str(error)) from None
+    except ValueError:  # base64 of other letters than its own
+        raise UsageError(wrong) from None

@@ -1,0 +1,113 @@
+"""Listings out of an fsimage, from the text that `hdfs oiv -p Delimited` makes of it: no load on any name node."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from zoneinfo import ZoneInfo
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.capture.sources.minutes import end_of_minute
+from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, Progress
+from pipelines.common.errors import MalformedError, UsageError
+from pipelines.common.spark.local_rows import local_rows
+from pipelines.files.file_batch import FileBatch
+from pipelines.files.hadoop_jvm import java_cause
+from pipelines.hbase.server_names import java_long
+from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
+from pipelines.snapshot.model import Step
+
+_BATCH = 10_000
+_PIECE_BYTES = 16 << 20  # of text: what the driver holds of it at once is several times that
+# a text that Spark cannot begin to read in the middle is read twice, and shared out by path
+_ONE_PIECE, _PIECES_OF_ONE = (".gz", ".zst", ".deflate", ".lz4", ".snappy"), 200
+_COLUMNS = ("Path", "ModificationTime", "FileSize", "Permission")
+
+
+class FsimageFiles:
+    """`FileSource` over the text of an image; an image is one moment, so nothing in it is there twice.
+
+    The text prints times to the minute in the zone of the process that wrote it; the END of the minute counts.
+
+    Args:
+        spark: reads the text, which may be huge, a piece at a time; only paths below the WAL root leave it.
+        uri: of the text.
+        wal_root: full URI; its path is what counts.
+        delimiter: as given to `-delimiter`.
+        zone: of the process that wrote the text.
+        transaction_time: of the image's last transaction, ms since the epoch.
+    """
+
+    def __init__(
+        self, spark: SparkSession, uri: str, wal_root: str, *, delimiter: str, zone: ZoneInfo, transaction_time: int
+    ) -> None:
+        self._spark = spark
+        self._uri = uri
+        self._root = re.sub(r"^[^:/]+://[^/]*", "", wal_root)
+        self._delimiter = delimiter
+        self._zone = zone
+        self._time = transaction_time
+
+    def stamp(self, step: str) -> Stamp:
+        """See `CaptureSource.stamp`: an image shows one moment."""
+        return Stamp(Step(step, self._time, self._time), FILE_SYSTEM)
+
+    def files(self) -> Iterator[FileBatch]:
+        """See `FileSource.files`."""
+        progress = Progress()
+        try:
+            rows = local_rows(self._rows())
+            paths: list[str] = []
+            lengths: list[int] = []
+            times: list[int] = []
+            for path, length, minute in rows:
+                paths.append(path)
+                lengths.append(self._length(length, path))
+                times.append(self._modified(minute, path))
+                if len(paths) == _BATCH:
+                    progress.more(_BATCH)
+                    yield FileBatch(paths, lengths, times)
+                    paths, lengths, times = [], [], []
+        except (PySparkException, Py4JJavaError) as error:
+            raise UsageError(f"{self._uri} cannot be read: {java_cause(error)}; check files.path") from error
+        progress.more(len(paths))
+        if paths:
+            yield FileBatch(paths, lengths, times)
+        progress.end()
+
+    def _rows(self) -> DataFrame:
+        """Files only, relative paths; the writer quotes a field as CSV does when it holds a comma or a quote."""
+        spark = self._spark.newSession()
+        spark.conf.set("spark.sql.files.maxPartitionBytes", str(_PIECE_BYTES))
+        table = spark.read.csv(
+            self._uri, sep=self._delimiter, header=True, quote='"', escape='"', inferSchema=False, mode="PERMISSIVE"
+        )
+        missing = [name for name in _COLUMNS if name not in table.columns]
+        if missing:
+            raise UsageError(
+                f"{self._uri}: no column {missing[0]!r} in its first line ({', '.join(table.columns)[:200]}); make it "
+                "with `hdfs oiv -p Delimited` and check files.delimiter"
+            )
+        relative = F.expr(f"substring(Path, {len(self._root) + 2})")
+        inside = F.lit(False)
+        for top in (*LIVE_DIRECTORIES, ARCHIVE):
+            inside |= F.col("Path").startswith(f"{self._root}/{top}/")
+        # a row whose permission is missing was cut off; it stays, to be refused below
+        files = F.col("Permission").isNull() | ~F.col("Permission").startswith("d")
+        rows = table.where(inside & files).select(relative.alias("path"), "FileSize", "ModificationTime")
+        return rows.repartitionByRange(_PIECES_OF_ONE, "path") if self._uri.endswith(_ONE_PIECE) else rows
+
+    def _length(self, text: str | None, path: str) -> int:
+        if text is not None and text.isascii() and text.isdecimal():
+            with suppress(MalformedError):
+                return java_long(text)
+        raise UsageError(f"{self._uri}: {path}: FileSize {text!r} is no number; the text is cut off or another's")
+
+    def _modified(self, text: str | None, path: str) -> int:
+        try:
+            return end_of_minute(text or "", self._zone)
+        except MalformedError as error:
+            raise UsageError(f"{self._uri}: {path}: {error}") from None

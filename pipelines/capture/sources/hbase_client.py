@@ -1,0 +1,100 @@
+"""HBase's own client in Spark's JVM (`--jars hbase-shaded-client-….jar`), shared by the sources that need it."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+
+CLIENT_CLASS = "org.apache.hadoop.hbase.client.ConnectionFactory"
+# HBase's client goes on for many minutes by default; a capture tries steps again itself
+_BOUNDS = {
+    "hbase.client.retries.number": "5",
+    "hbase.client.pause": "200",
+    "zookeeper.recovery.retry": "2",
+    "hbase.client.start.log.errors.counter": "100",
+}
+
+
+class HBaseClient:
+    """A connection to one HBase cluster, opened on first use.
+
+    Args:
+        hadoop: the JVM, HBase's client on its class path.
+        site: path or URI of `hbase-site.xml`; None = the one on the class path.
+        properties: HBase properties on top of it.
+        timeout_ms: bound of each call, its retries included.
+        where: what to call the cluster in messages.
+
+    Raises:
+        UsageError: HBase's client is not on the class path, or there is no such file.
+    """
+
+    def __init__(
+        self, hadoop: HadoopJvm, site: str | None, properties: Mapping[str, str], timeout_ms: int, where: str
+    ) -> None:
+        self.hadoop = hadoop
+        self.where = where
+        self.java_class(CLIENT_CLASS)
+        # made by name: py4j takes an unknown class for a package
+        with java_errors(where):
+            self.conf: JavaObject = hadoop.view.org.apache.hadoop.hbase.HBaseConfiguration.create(hadoop.conf)
+            if site is not None:
+                self._add(site)
+            bounds = dict(_BOUNDS)
+            for name in ("hbase.rpc.timeout", "hbase.client.operation.timeout", "hbase.client.meta.operation.timeout"):
+                bounds[name] = str(timeout_ms)
+            bounds["hbase.client.scanner.timeout.period"] = str(timeout_ms)
+            for name, value in {**bounds, **properties}.items():
+                self.conf.set(name, value)
+
+    def _add(self, site: str) -> None:
+        path = self.hadoop.path(site if ":" in site else f"file:{site}")
+        if not path.getFileSystem(self.hadoop.conf).exists(path):
+            raise UsageError(f"no such file: {site} (hbase_site)")
+        self.conf.addResource(path)
+
+    @cached_property
+    def connection(self) -> JavaObject:
+        """`Connection`; thread-safe, closed by `close`."""
+        with java_errors(self.where):
+            return self.hadoop.view.org.apache.hadoop.hbase.client.ConnectionFactory.createConnection(self.conf)
+
+    @cached_property
+    def admin(self) -> JavaObject:
+        """`Admin`."""
+        with java_errors(self.where):
+            return self.connection.getAdmin()
+
+    def table_name(self, name: str) -> JavaObject:
+        """`TableName`."""
+        return self.hadoop.view.org.apache.hadoop.hbase.TableName.valueOf(name)
+
+    @property
+    def queue_table(self) -> str:
+        """Name of the table that holds the replication queues."""
+        return str(self.conf.get("hbase.replication.queue.table.name", "hbase:replication"))
+
+    def java_class(self, name: str) -> JavaObject:
+        """A `Class`, found as Spark finds the classes of `--jars`.
+
+        Raises:
+            UsageError: it is not on the class path.
+        """
+        lang = self.hadoop.view.java.lang
+        try:
+            with java_errors(self.where):
+                return lang.Class.forName(name, True, lang.Thread.currentThread().getContextClassLoader())
+        except Exception as error:
+            raise UsageError(
+                f"{self.where}: {name} is not on Spark's class path; add HBase's client, for example with "
+                "SPARK_SUBMIT_ARGS='--jars hbase-shaded-client-2.6.4.jar' (docs/capture.md names the jars)"
+            ) from error
+
+    def close(self) -> None:
+        """Close what was opened."""
+        for name in ("admin", "connection"):
+            opened = self.__dict__.pop(name, None)
+            if opened is not None:
+                with java_errors(self.where):
+                    opened.close()

@@ -1,0 +1,26 @@
+"""`hbase:replication` scanned by HBase's own client in Spark's JVM; the way for Kerberos clusters."""
+
+from collections.abc import Iterator
+
+from pipelines.capture.sources.hbase_client import HBaseClient
+from pipelines.capture.sources.hbase_client_scan import scan_cells
+from pipelines.files.hadoop_jvm import java_errors
+from pipelines.hbase.replication_queues import Cell
+
+
+class HBaseClientQueues:
+    """`QueueSource` over HBase's client."""
+
+    def __init__(self, client: HBaseClient) -> None:
+        self._client = client
+
+    def stamp(self, _step: str) -> None:
+        """Read now."""
+
+    def cells(self, _step: str) -> Iterator[Cell]:
+        """See `QueueSource.cells`."""
+        client = self._client
+        with java_errors(f"{client.where}, table {client.queue_table}"):
+            there = bool(client.admin.tableExists(client.table_name(client.queue_table)))
+        if there:
+            yield from scan_cells(client, client.queue_table)

@@ -1,0 +1,126 @@
+"""Scans by HBase's own client in Spark's JVM, in batches."""
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pipelines.capture.sources.hbase_client import HBaseClient
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.hbase.replication_queues import Cell, Version
+
+_ROWS_AT_A_TIME = 500
+_CELLS_OF_A_ROW_AT_A_TIME = 1_000
+_PLAIN, _VERSIONS = "noVersionMap", "map"
+# everything a Result would show as a JSON property beside `row` and its cells
+_OTHER_PROPERTIES = ("exists", "stats", "cursor", "stale", "partial", "empty", "cursorResult", "metrics")
+
+
+def scan_cells(client: HBaseClient, table: str, family: bytes | None = None, prefix: bytes = b"") -> Iterator[Cell]:
+    """The newest version of each cell, in scan order.
+
+    Args:
+        client: of the cluster.
+        table: must exist.
+        family: the only one wanted; None = all.
+        prefix: of the rows.
+
+    Raises:
+        UsageError: the user may not read it.
+        UnavailableError: HBase did not answer.
+    """
+    for row in _rows(client, table, family, prefix, versions=False):
+        yield from cells_of_row(row)
+
+
+def scan_versions(client: HBaseClient, table: str, family: bytes, qualifier: bytes) -> Iterator[Version]:
+    """All versions of one column.
+
+    Raises:
+        UsageError, UnavailableError: as `scan_cells`.
+    """
+    wanted = [base64.b64encode(name).decode("ascii") for name in (family, qualifier)]
+    for document in _rows(client, table, family, b"", versions=True):
+        row, families = _row(document, _VERSIONS)
+        versions = families.get(wanted[0], {}).get(wanted[1], {})
+        for timestamp, value in versions.items():
+            yield Version(row, int(timestamp), base64.b64decode(value))
+
+
+def result_mapper(hadoop: HadoopJvm, result: JavaObject, *, versions: bool = False) -> JavaObject:
+    """Jackson's `ObjectMapper` that writes a `Result` as `cells_of_row` takes it.
+
+    A call through py4j for each cell would take a second for 3,000 of them; Jackson, which Spark ships, turns a batch
+    of rows into JSON with base64 inside the JVM. Its maps are sorted by bytes in Java, and so in scan order.
+
+    Args:
+        hadoop: the JVM.
+        result: the class `Result`, of whichever loader.
+        versions: all versions of each cell, with their timestamps, instead of the newest.
+    """
+    properties = (_PLAIN if versions else _VERSIONS, *_OTHER_PROPERTIES)
+    names = hadoop.gateway.new_array(hadoop.view.java.lang.String, len(properties))
+    for index, name in enumerate(properties):
+        names[index] = name
+    jackson = hadoop.view.com.fasterxml.jackson
+    ignored = jackson.annotation.JsonIgnoreProperties.Value.forIgnoredProperties(names)
+    mapper = jackson.databind.ObjectMapper()
+    mapper.configOverride(result).setIgnorals(ignored)
+    return mapper
+
+
+def cells_of_row(document: Mapping[str, Any]) -> Iterator[Cell]:
+    """The cells of one row as `result_mapper` writes it, in scan order.
+
+    Raises:
+        TypeError: another HBase client's form.
+    """
+    row, families = _row(document, _PLAIN)
+    for name, columns in families.items():
+        for qualifier, value in columns.items():
+            yield Cell(row, base64.b64decode(name), base64.b64decode(qualifier), base64.b64decode(value))
+
+
+def _row(document: Mapping[str, Any], cells: str) -> tuple[bytes, dict[str, Any]]:
+    key, families = document.get("row"), document.get(cells)
+    if set(document) != {"row", cells} or not isinstance(key, str) or not isinstance(families, dict):
+        raise TypeError(f"a row in a form that HBase's client does not have: {sorted(document)}")
+    return base64.b64decode(key), families
+
+
+def _rows(
+    client: HBaseClient, table: str, family: bytes | None, prefix: bytes, *, versions: bool
+) -> Iterator[dict[str, Any]]:
+    """Rows as `result_mapper` writes them."""
+    where = f"{client.where}, scan of {table}"
+    with java_errors(where):
+        result = client.java_class("org.apache.hadoop.hbase.client.Result")
+        mapper = result_mapper(client.hadoop, result, versions=versions)
+        scanner = client.connection.getTable(client.table_name(table)).getScanner(
+            _scan(client, family, prefix, versions=versions)
+        )
+    try:
+        while True:
+            with java_errors(where):
+                rows = json.loads(str(mapper.writeValueAsString(scanner.next(_ROWS_AT_A_TIME))))
+            if not rows:
+                return
+            yield from rows
+    finally:
+        with java_errors(where):
+            scanner.close()
+
+
+def _scan(client: HBaseClient, family: bytes | None, prefix: bytes, *, versions: bool) -> JavaObject:
+    scan = client.hadoop.view.org.apache.hadoop.hbase.client.Scan()
+    scan.setCaching(_ROWS_AT_A_TIME)
+    scan.setCacheBlocks(False)
+    if versions:
+        scan.readAllVersions()
+    else:
+        scan.setBatch(_CELLS_OF_A_ROW_AT_A_TIME)
+    if family is not None:
+        scan.addFamily(family)
+    if prefix:
+        scan.setStartStopRowForPrefixScan(prefix)
+    return scan

@@ -1,0 +1,99 @@
+"""HBase's server classes in Spark's JVM, in a class loader of their own: beside an HBase client of any version."""
+
+import glob
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+
+
+class HBaseLibrary:
+    """Classes of an HBase installation's `lib`, called by reflection: py4j's own view shows Spark's class path alone.
+
+    Hadoop's classes are Spark's, which come first.
+
+    Args:
+        hadoop: the JVM.
+        jars: paths on the driver's machine; `*` stands for any name.
+        where: what to call the cluster in messages.
+
+    Raises:
+        UsageError: a pattern that matches no file.
+    """
+
+    def __init__(self, hadoop: HadoopJvm, jars: Sequence[str], where: str) -> None:
+        self.hadoop = hadoop
+        self._where = where
+        files = [file for pattern in jars for file in _files(pattern)]
+        urls = hadoop.gateway.new_array(hadoop.view.java.net.URL, len(files))
+        for index, file in enumerate(files):
+            urls[index] = hadoop.view.java.net.URL(file.as_uri())
+        # HBase registers its metrics under fixed names in Hadoop's own registry, which outlives a class loader: a
+        # second capture in one JVM would find them taken, and HBase's classes would not initialize
+        hadoop.view.org.apache.hadoop.metrics2.lib.DefaultMetricsSystem.setMiniClusterMode(True)
+        loader = hadoop.view.java.lang.ClassLoader.getSystemClassLoader()
+        self._loader: JavaObject = hadoop.view.java.net.URLClassLoader(urls, loader)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Let HBase find its own resources and services, which it asks the thread for."""
+        thread = self.hadoop.view.java.lang.Thread.currentThread()
+        before = thread.getContextClassLoader()
+        thread.setContextClassLoader(self._loader)
+        try:
+            yield
+        finally:
+            thread.setContextClassLoader(before)
+
+    def java_class(self, name: str) -> JavaObject:
+        """A `Class`.
+
+        Raises:
+            UsageError: none of the jars has it.
+        """
+        try:
+            with java_errors(self._where):
+                return self.hadoop.view.java.lang.Class.forName(name, True, self._loader)
+        except Exception as error:
+            raise UsageError(
+                f"{self._where}: {name} is in none of capture.queues.jars; give the jars of an HBase 3 installation: "
+                "its lib/*.jar and lib/client-facing-thirdparty/*.jar"
+            ) from error
+
+    def static(self, name: str, method: str, *arguments: tuple[JavaObject, JavaObject]) -> JavaObject:
+        """Call a static method; each argument with the class that the method declares for it."""
+        kinds, values = self._arrays(arguments)
+        return self.java_class(name).getMethod(method, kinds).invoke(None, values)
+
+    def new(self, name: str, *arguments: tuple[JavaObject, JavaObject]) -> JavaObject:
+        """Make an object; each argument with the class that the constructor declares for it."""
+        kinds, values = self._arrays(arguments)
+        return self.java_class(name).getConstructor(kinds).newInstance(values)
+
+    def close(self) -> None:
+        """Close the jars."""
+        with java_errors(self._where):
+            self._loader.close()
+
+    def _arrays(self, arguments: Sequence[tuple[JavaObject, JavaObject]]) -> tuple[JavaObject, JavaObject]:
+        lang = self.hadoop.view.java.lang
+        kinds = self.hadoop.gateway.new_array(lang.Class, len(arguments))
+        values = self.hadoop.gateway.new_array(lang.Object, len(arguments))
+        for index, (kind, value) in enumerate(arguments):
+            kinds[index] = kind
+            values[index] = value
+        return kinds, values
+
+
+def _files(pattern: str) -> list[Path]:
+    """The files of one pattern.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = sorted(glob.glob(pattern.removeprefix("file://")))
+    if not found:
+        raise UsageError(f"capture.queues.jars: no file goes by {pattern} on this machine")
+    return [Path(file).absolute() for file in found]

@@ -1,0 +1,43 @@
+"""Where HBase has its own directory: `hbase.rootdir` of the configuration that the operator names."""
+
+from collections.abc import Mapping
+
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+
+PROPERTY = "hbase.rootdir"
+_SITE = "hbase-site.xml"
+
+
+def hbase_root(hadoop: HadoopJvm, site: str | None, properties: Mapping[str, str]) -> str | None:
+    """`hbase.rootdir` as it is written there; HBase's own classes are not needed.
+
+    HBase's default, a temporary directory, is not looked at: no cluster that is worth cleaning has it.
+
+    Args:
+        hadoop: the JVM.
+        site: path or URI of `hbase-site.xml`; None = the one on the class path, if there is one.
+        properties: HBase properties on top of it.
+
+    Returns:
+        The property; None where nothing says it.
+
+    Raises:
+        UsageError: there is no such file.
+        UnavailableError: the file cannot be read.
+    """
+    with java_errors(site or f"{_SITE} on the class path"):
+        conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)  # it may refer to Hadoop's properties
+        if site is None:
+            conf.setClassLoader(hadoop.view.java.lang.Thread.currentThread().getContextClassLoader())
+            conf.addResource(_SITE)
+        else:
+            path = hadoop.path(site if ":" in site else f"file:{site}")
+            if not path.getFileSystem(hadoop.conf).exists(path):
+                raise UsageError(f"no such file: {site} (capture.hbase.site)")
+            conf.addResource(path)
+        for name, value in properties.items():
+            conf.set(name, value)
+        value = conf.get(PROPERTY)
+    text = "" if value is None else str(value).strip()
+    return None if not text or "${" in text else text

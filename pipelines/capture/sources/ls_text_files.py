@@ -1,0 +1,167 @@
+"""Saved text of `hdfs dfs -ls -R <wal_root>/WALs <wal_root>/remoteWALs <wal_root>/oldWALs`."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+from pipelines.capture.sources.minutes import end_of_minute
+from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, Progress, live_key, server_of_directory
+from pipelines.common.errors import MalformedError, UsageError
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.server_names import ServerName, java_long
+from pipelines.snapshot.capture_clocks import Stamp
+from pipelines.snapshot.model import WalDirectory
+
+NumberedLines: TypeAlias = Callable[[], Iterator[tuple[int, str]]]
+
+_BATCH = 10_000
+# owner and group may hold blanks; the path is everything after one blank
+_LINE = re.compile(
+    r"([-dl])[-rwxsStT]{9}[+.]? +(?:-|[0-9]+) .+? ([0-9]+) ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}) (.*)",
+    re.DOTALL,
+)
+
+
+@dataclass(slots=True)
+class ListedFile:
+    """One line of the text. `path` is relative to the WAL root, `modification_time` in ms since the epoch, UTC."""
+
+    path: str
+    is_directory: bool
+    length: int
+    modification_time: int
+
+
+class LsText:
+    """Parses the text of one listing.
+
+    Args:
+        wal_root: full URI; the text may show full URIs or bare paths.
+        zone: in which it was printed.
+        name: of the text, for messages.
+    """
+
+    def __init__(self, wal_root: str, zone: ZoneInfo, name: str) -> None:
+        self._root = wal_root
+        self._bare = re.sub(r"^[^:/]+://[^/]*", "", wal_root)
+        self._zone = zone
+        self._name = name
+
+    def listed(self, lines: Iterable[tuple[int, str]]) -> Iterator[ListedFile]:
+        """Every line.
+
+        Raises:
+            UsageError: a line of another form (such as the sizes of `-h`), or a path outside the WAL root.
+        """
+        for number, line in lines:
+            if not line:
+                continue
+            match = _LINE.fullmatch(line)
+            if match is None:
+                raise UsageError(
+                    f"{self._name}, line {number}: not a line of `hdfs dfs -ls -R` (no -h, -C or -q): {line[:120]!r}"
+                )
+            kind, digits, minute, path = match.groups()
+            try:
+                length, time = java_long(digits), end_of_minute(minute, self._zone)
+            except MalformedError as error:
+                raise UsageError(f"{self._name}, line {number}: {error}") from None
+            yield ListedFile(self._relative(path, number), kind == "d", length, time)
+
+    def _relative(self, path: str, number: int) -> str:
+        for root in (self._root, self._bare):
+            if path.startswith(f"{root}/"):
+                return path[len(root) + 1 :]
+        raise UsageError(f"{self._name}, line {number}: {path[:120]!r} is not below wal_root {self._root}")
+
+    def batches(self, lines: Iterable[tuple[int, str]]) -> Iterator[FileBatch]:
+        """The listing as a `FileSource` gives it.
+
+        Raises:
+            UsageError: as `listed`; or `oldWALs` stands before a live directory, or not at all.
+        """
+        progress = Progress()
+        live: dict[str, list[tuple[str, int, int]]] = {}
+        rows: list[tuple[str, int, int]] = []
+        archived = 0
+        for file in self.listed(lines):
+            top, _, _ = file.path.partition("/")
+            if file.is_directory:
+                continue
+            row = (file.path, file.length, file.modification_time)
+            name = file.path.rpartition("/")[2]
+            if top in LIVE_DIRECTORIES:
+                if archived:
+                    raise UsageError(
+                        f"{self._name}: {top} was listed after {ARCHIVE}; list {top} first, {ARCHIVE} last"
+                    )
+                live.setdefault(live_key(*file.path.split("/")), []).append(row)
+            elif top == ARCHIVE:
+                archived += 1
+                live.pop(name, None)
+                rows.append(row)
+                if len(rows) == _BATCH:
+                    progress.more(len(rows))
+                    yield batch_of(rows)
+                    rows = []
+            else:
+                raise UsageError(f"{self._name}: {file.path[:120]!r} is below none of WALs, remoteWALs, {ARCHIVE}")
+        rows += [file for files in live.values() for file in files]
+        progress.more(len(rows))
+        if rows:
+            yield batch_of(rows)
+        progress.end()
+
+    def directories(self, lines: Iterable[tuple[int, str]]) -> tuple[WalDirectory, ...]:
+        """The directories below `WALs/`, from a text of `hdfs dfs -ls -R <wal_root>/WALs`.
+
+        Raises:
+            UsageError: as `listed`; or a file without its directory, which proves that a server lives.
+        """
+        top = LIVE_DIRECTORIES[0]
+        times: dict[ServerName, int] = {}
+        entries: dict[ServerName, int] = {}
+        for file in self.listed(lines):
+            parts = file.path.split("/")
+            server = server_of_directory(parts[1]) if parts[0] == top and len(parts) > 1 else None
+            if server is None:
+                continue
+            if len(parts) == 2 and file.is_directory:
+                times[server] = max(times.get(server, 0), file.modification_time)
+            elif len(parts) == 3:
+                entries[server] = entries.get(server, 0) + 1
+        for server in sorted(entries.keys() - times.keys()):
+            raise UsageError(
+                f"{self._name}: files below {top}/{server}, but no line of that directory; list {top} whole"
+            )
+        return tuple(WalDirectory(server, entries.get(server, 0), times[server]) for server in sorted(times))
+
+
+def batch_of(rows: list[tuple[str, int, int]]) -> FileBatch:
+    """Rows to columns."""
+    return FileBatch([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+
+
+class LsFiles:
+    """`FileSource` over a saved text.
+
+    Args:
+        lines: gives the numbered lines anew at each call.
+        text: parses them.
+        stamp: when the listing was taken, and by whose clock.
+    """
+
+    def __init__(self, lines: NumberedLines, text: LsText, stamp: Stamp) -> None:
+        self._lines = lines
+        self._text = text
+        self._stamp = stamp
+
+    def stamp(self, _step: str) -> Stamp:
+        """See `CaptureSource.stamp`."""
+        return self._stamp
+
+    def files(self) -> Iterator[FileBatch]:
+        """See `FileSource.files`."""
+        return self._text.batches(self._lines())

@@ -1,0 +1,33 @@
+"""Times that a tool printed to the minute, in some time zone."""
+
+from datetime import datetime, timezone
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from pipelines.common.errors import MalformedError
+
+_LAST_MS_OF_MINUTE = 59_999
+
+
+@lru_cache(maxsize=100_000)
+def end_of_minute(text: str, zone: ZoneInfo) -> int:
+    """The last millisecond of a minute like `2026-11-21 02:00`: a file is never taken for older than it is.
+
+    Where the clocks are set back the minute comes twice; the later one counts.
+
+    Args:
+        text: as `hdfs dfs -ls` and `hdfs oiv -p Delimited` print it.
+        zone: of the process that printed it.
+
+    Returns:
+        Ms since the epoch, UTC.
+
+    Raises:
+        MalformedError: not such a text.
+    """
+    try:
+        local = datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=zone)
+        moments = [local.replace(fold=fold).astimezone(timezone.utc).timestamp() for fold in (0, 1)]
+    except (ValueError, OverflowError):
+        raise MalformedError(f"not a time like 2026-11-21 02:00: {text!r}") from None
+    return int(max(moments)) * 1000 + _LAST_MS_OF_MINUTE

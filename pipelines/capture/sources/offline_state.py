@@ -1,0 +1,150 @@
+"""A cluster that is down: who is gone from ZooKeeper, and what lies below its two root directories."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
+from pipelines.capture.sources.zookeeper_state import ZooKeeperState
+from pipelines.common.errors import UsageError
+from pipelines.files.executor_streams import NotReadError, opened
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, hadoop_configuration, java_errors
+from pipelines.hbase.offline_table import TableEdit
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.wal_format.cells import META_FAMILY
+from pipelines.hbase.wal_format.reader import Ending, WalReader
+from pipelines.snapshot.syncup_facts import INFO_FLAG, FlagFile
+
+_FLAGS = "ReplicationSyncUp"
+_LARGEST_INFO = 4096
+_UNREAD = {Ending.CORRUPT, Ending.ENCRYPTED, Ending.FOREIGN}
+_QUEUE_DATA = ("rs", "regions", "hfile-refs")  # any of them makes HBase 3's master migrate
+
+
+class OfflineCluster:
+    """`OfflineState` for a cluster whose masters and region servers are down, with HDFS and ZooKeeper up.
+
+    Args:
+        state: peers, settings and `hbase-site.xml`.
+        client: ZooKeeper, for what only a running HBase has there.
+        hadoop: the JVM.
+        wal_root: full URI of `hbase.wal.dir`.
+        parent: `zookeeper.znode.parent`.
+        replication: `zookeeper.znode.replication`, the znode below it.
+    """
+
+    def __init__(
+        self,
+        state: ZooKeeperState,
+        client: ZooKeeperClient,
+        hadoop: HadoopJvm,
+        wal_root: str,
+        parent: str,
+        replication: str,
+    ) -> None:
+        self._state = state
+        self._client = client
+        self._hadoop = hadoop
+        self._wal_root = wal_root
+        self._parent = parent.rstrip("/")
+        self._replication = replication
+
+    def stamp(self, _step: str) -> None:
+        """Read now."""
+
+    def settings(self) -> ClusterSettings:
+        """See `PeerSource.settings`."""
+        return self._state.settings()
+
+    def peers(self) -> tuple[Peer, ...]:
+        """See `PeerSource.peers`."""
+        return self._state.peers()
+
+    def running(self) -> str | None:
+        """See `OfflineState.running`: znodes that vanish with their process."""
+        if self._client.exists(f"{self._parent}/master"):
+            return f"an active master has {self._parent}/master in ZooKeeper"
+        servers, _ = self._client.children(f"{self._parent}/rs") or ([], 0)
+        return f"region server {servers[0]} is in ZooKeeper" if servers else None
+
+    def zk_queue_data(self) -> bool:
+        """See `OfflineState.zk_queue_data`."""
+        return any(self._client.exists(f"{self._parent}/{self._replication}/{name}") for name in _QUEUE_DATA)
+
+    def root(self) -> str:
+        """See `OfflineState.root`.
+
+        Raises:
+            UsageError: hbase-site.xml does not say it.
+        """
+        text = self._state.property("hbase.rootdir")
+        if text is None:
+            raise UsageError("capture.hbase.site has no hbase.rootdir: give the master's own hbase-site.xml")
+        return self._hadoop.qualified(text.rstrip("/"))
+
+    def directories(self) -> Sequence[str]:
+        """See `OfflineState.directories`."""
+        return sorted(
+            str(one.getPath().getName()) for one in self._statuses(f"{self._wal_root}/WALs") if one.isDirectory()
+        )
+
+    def flags(self) -> Sequence[FlagFile]:
+        """See `OfflineState.flags`."""
+        place = f"{self.root()}/{_FLAGS}"
+        found = []
+        for status in self._statuses(place):
+            name, length = str(status.getPath().getName()), int(status.getLen())
+            content = self._text(f"{place}/{name}") if name == INFO_FLAG and 0 < length <= _LARGEST_INFO else ""
+            found.append(FlagFile(name, length, int(status.getModificationTime()), content))
+        return sorted(found, key=lambda flag: flag.name)
+
+    def edits(self, paths: Sequence[str]) -> tuple[Sequence[TableEdit], str | None]:
+        """See `OfflineState.edits`; read one after the other in the driver: there is one for each server at most."""
+        found: list[TableEdit] = []
+        problems = []
+        conf = hadoop_configuration(self._hadoop) if paths else ""
+        for path in paths:
+            edits, problem = _edits(f"{self._wal_root}/{path}", conf)
+            found += edits
+            problems += [problem] if problem else []
+        return found, problems[0] if problems else None
+
+    def _statuses(self, uri: str) -> list[JavaObject]:
+        """What is in a directory; nothing where there is none."""
+        with java_errors(uri):
+            path = self._hadoop.path(uri)
+            files = path.getFileSystem(self._hadoop.conf)
+            return list(files.listStatus(path)) if files.exists(path) else []
+
+    def _text(self, uri: str) -> str:
+        with java_errors(uri):
+            path = self._hadoop.path(uri)
+            stream = path.getFileSystem(self._hadoop.conf).open(path)
+            try:
+                data = bytes(self._hadoop.view.org.apache.hadoop.io.IOUtils.readFullyToByteArray(stream))
+            finally:
+                stream.close()
+        return data.decode("utf-8", errors="replace")
+
+
+def _edits(uri: str, conf: str) -> tuple[list[TableEdit], str | None]:
+    """The edits of one WAL, and why they may not be all."""
+    found: list[TableEdit] = []
+    pending: list[tuple[Cell, int]] = []
+
+    def visit(row: bytes, family: bytes, qualifier: bytes, stamp: bytes, _length: int, value: bytes | None) -> None:
+        if family != META_FAMILY:
+            pending.append((Cell(row, family, qualifier, value or b""), stamp[-1]))
+
+    try:
+        with opened(uri, conf) as read:
+            reader = WalReader(read, values=True)
+            for entry in reader.entries(visit):
+                key = entry.key
+                edit = partial(TableEdit, key.region.decode("ascii", "replace"), key.sequence_id, key.write_time)
+                found += [edit(cell, kind) for cell, kind in pending]
+                pending.clear()
+    except NotReadError as error:
+        return found, str(error)
+    return found, f"{uri}: {reader.problem}" if reader.ending in _UNREAD else None

@@ -1,0 +1,119 @@
+"""What of replication is in ZooKeeper beside HBase 3's queue table, through Apache Curator, which Spark ships."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from pipelines.common.errors import MalformedError, UnavailableError, UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.zookeeper.values import parse_peer
+from pipelines.hbase.zookeeper.wire import without_metadata
+
+logger = logging.getLogger(__name__)
+
+# HBase 3's master begins its migration if any of these exists (ZKReplicationQueueStorageForMigration)
+_QUEUE_DATA = ("rs", "regions", "hfile-refs")
+
+
+@dataclass(frozen=True)
+class ReplicationZnodes:
+    """The part of ZooKeeper that replication uses.
+
+    Attributes:
+        hadoop: the JVM.
+        quorum: `host:port,host:port`.
+        root: the znode of HBase, `/hbase` by default.
+        replication: name of the znode below it.
+        timeout_ms: to connect and for each call.
+    """
+
+    hadoop: HadoopJvm
+    quorum: str
+    root: str
+    replication: str
+    timeout_ms: int
+
+    @classmethod
+    def of(cls, hadoop: HadoopJvm, conf: JavaObject, timeout_ms: int) -> "ReplicationZnodes":
+        """From an HBase `Configuration`, the way HBase reads it."""
+        port = conf.get("hbase.zookeeper.property.clientPort", "2181")
+        hosts = [host.strip() for host in str(conf.get("hbase.zookeeper.quorum", "localhost")).split(",")]
+        parent, name = (
+            conf.get("zookeeper.znode.parent", "/hbase"),
+            conf.get("zookeeper.znode.replication", "replication"),
+        )
+        quorum = ",".join(host if ":" in host else f"{host}:{port}" for host in hosts if host)
+        return cls(hadoop, quorum, str(parent).rstrip("/"), str(name), timeout_ms)
+
+    def queue_data(self) -> bool | None:
+        """Whether queue data is there; None when ZooKeeper cannot be asked."""
+        try:
+            with java_errors(f"ZooKeeper {self.quorum}"):
+                return self._any_exists()
+        except (UnavailableError, UsageError) as error:
+            logger.warning("ZooKeeper leftovers are unknown: %s", error)
+            return None
+
+    def synchronous(self, peers: Sequence[Peer]) -> tuple[Peer, ...]:
+        """The peers with their synchronous replication, of which HBase 2's client knows nothing.
+
+        Read where `ZKReplicationPeerStorage` keeps it, for peers that lack it. It stays unknown where HBase keeps its
+        peers in files, or ZooKeeper cannot be asked.
+        """
+        if all(peer.sync_replication_state for peer in peers):
+            return tuple(peers)
+        try:
+            with java_errors(f"ZooKeeper {self.quorum}"), self._curator() as curator:
+                return tuple(peers) if curator is None else tuple(self._completed(curator, peer) for peer in peers)
+        except (UnavailableError, UsageError, MalformedError) as error:
+            logger.warning("The synchronous replication of peers is unknown: %s", error)
+            return tuple(peers)
+
+    def _completed(self, curator: JavaObject, peer: Peer) -> Peer:
+        path = f"{self.root}/{self.replication}/peers/{peer.peer_id}"
+        own = None if peer.sync_replication_state else _data(curator, path)
+        if own is None:
+            return peer
+        found = parse_peer(peer.peer_id, own, None, _data(curator, f"{path}/sync-rep-state"))
+        return replace(
+            peer,
+            sync_replication_state=found.sync_replication_state,
+            remote_wal_dir=peer.remote_wal_dir or found.remote_wal_dir,
+        )
+
+    def _any_exists(self) -> bool | None:
+        with self._curator() as curator:
+            if curator is None:
+                logger.warning("ZooKeeper %s did not answer within %d ms", self.quorum, self.timeout_ms)
+                return None
+            if curator.checkExists().forPath(f"{self.root}/hbaseid") is None:
+                # every HBase has it; a wrong quorum or znode must not look like "nothing there"
+                logger.warning("ZooKeeper %s has no %s/hbaseid: leftovers are unknown", self.quorum, self.root)
+                return None
+            return any(
+                curator.checkExists().forPath(f"{self.root}/{self.replication}/{name}") is not None
+                for name in _QUEUE_DATA
+            )
+
+    @contextmanager
+    def _curator(self) -> Iterator[JavaObject | None]:
+        """A session; None where nobody answers in time."""
+        view = self.hadoop.view
+        retries = view.org.apache.curator.retry.RetryNTimes(1, 500)
+        framework = view.org.apache.curator.framework.CuratorFrameworkFactory
+        curator = framework.newClient(self.quorum, self.timeout_ms, self.timeout_ms, retries)
+        curator.start()
+        try:
+            unit = view.java.util.concurrent.TimeUnit.MILLISECONDS
+            yield curator if curator.blockUntilConnected(self.timeout_ms, unit) else None
+        finally:
+            curator.close()
+
+
+def _data(curator: JavaObject, path: str) -> bytes | None:
+    """The data of a znode behind HBase's metadata; None = there is none."""
+    if curator.checkExists().forPath(path) is None:
+        return None
+    return without_metadata(bytes(curator.getData().forPath(path)))

@@ -1,0 +1,118 @@
+"""A directory that plays a live cluster: its files are real, what HBase would answer stands in two more.
+
+    <directory>/hbase/oldWALs/…    files with their names, lengths and times
+    <directory>/state.json         a snapshot.json: peers, membership, flags, configuration; its steps are not looked at
+    <directory>/queues.jsonl       cells of hbase:replication, as in a snapshot's queues-1.jsonl, then `N row(s)`
+
+For the demo, for trying a whole night with its clean-up on a laptop, and for tests. It is read anew at each step, so a
+cluster can change while it is captured; the clock stamps the steps as it does those of a real one.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.sources.closed_scans import closed_scan
+from pipelines.capture.sources.exported_cells import parse_cell
+from pipelines.common.errors import SnapshotError, UnavailableError
+from pipelines.common.json_form import read_json
+from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.server_names import ServerName
+from pipelines.snapshot.backup import BackupSession
+from pipelines.snapshot.barriers import RegionBarriers
+from pipelines.snapshot.model import Flags, Membership, Snapshot, parse_snapshot
+
+STATE, QUEUES = "state.json", "queues.jsonl"
+
+
+class SimulatedQueues:
+    """`QueueSource` over `queues.jsonl`."""
+
+    def __init__(self, directory: str) -> None:
+        self._file = Path(directory) / QUEUES
+
+    def stamp(self, _step: str) -> None:
+        """Read now."""
+
+    def cells(self, _step: str) -> Iterator[Cell]:
+        """See `QueueSource.cells`."""
+        lines = enumerate(_text(self._file).splitlines(), start=1)
+        return closed_scan(lines, str(self._file), parse_cell, "write all rows, and their count as the last line")
+
+
+class SimulatedState:
+    """`StateSource` over `state.json`."""
+
+    def __init__(self, directory: str) -> None:
+        self._file = Path(directory) / STATE
+
+    def stamp(self, _step: str) -> None:
+        """Read now."""
+
+    def settings(self) -> ClusterSettings:
+        """See `StateSource.settings`."""
+        state = self._state()
+        return ClusterSettings(
+            state.cluster_id,
+            state.hbase_version,
+            state.retention,
+            state.log_cleaner_plugins,
+            state.backup,
+        )
+
+    def active_master(self, _step: str) -> str:
+        """See `StateSource.active_master`."""
+        return self._membership().active_master or ""
+
+    def servers(self, _step: str) -> Servers:
+        """See `StateSource.servers`: nobody dies in a cluster that stands still."""
+        return Servers(self._membership().online, frozenset())
+
+    def crashing(self, _step: str) -> frozenset[ServerName]:
+        """See `StateSource.crashing`."""
+        return self._membership().crashing
+
+    def peers(self) -> tuple[Peer, ...]:
+        """See `StateSource.peers`."""
+        return self._state().peers
+
+    def has_backup_table(self) -> bool | None:
+        """See `PeerSource.has_backup_table`: `state.json` says whether backup is on, or nobody does."""
+        return None
+
+    def backups(self) -> tuple[BackupSession, ...] | None:
+        """See `PeerSource.backups`: no file of it says more than `state.json`."""
+        return None
+
+    def barriers(self) -> tuple[RegionBarriers, ...] | None:
+        """See `PeerSource.barriers`: as `backups`."""
+        return None
+
+    def flags(self, _step: str) -> Flags:
+        """See `StateSource.flags`."""
+        flags = self._state().flags
+        if flags is None:
+            raise UnavailableError(f"{self._file} has no flags")
+        return flags
+
+    def _membership(self) -> Membership:
+        membership = self._state().membership
+        if membership is None or not membership.active_master:
+            raise UnavailableError(f"{self._file} has no active master")
+        return membership
+
+    def _state(self) -> Snapshot:
+        try:
+            document = read_json(_text(self._file), str(self._file))
+        except SnapshotError as error:
+            raise UnavailableError(f"{error}; write it again") from error
+        return parse_snapshot(document)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UnavailableError(f"the simulated cluster cannot be read: {error}") from error

@@ -1,0 +1,79 @@
+"""`hbase:replication` scanned through HBase's Thrift gateway (protocol 1) by happybase."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import happybase
+from thriftpy2.thrift import TException
+
+from pipelines.common.errors import UnavailableError
+from pipelines.hbase.replication_queues import Cell
+
+_ROWS_AT_A_TIME = 500
+_CELLS_OF_A_ROW_AT_A_TIME = 1_000
+
+
+class ThriftQueues:
+    """`QueueSource` over the Thrift gateway. It speaks neither Kerberos nor TLS: use `hbase` for such clusters.
+
+    Args:
+        host: of the gateway.
+        port: of the gateway, 9090 by default in HBase.
+        transport: `buffered` or `framed`, as the gateway was started.
+        protocol: `binary` or `compact`, as the gateway was started.
+        timeout_ms: of each call.
+        table: that holds the replication queues.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        transport: str = "buffered",
+        protocol: str = "binary",
+        timeout_ms: int = 60_000,
+        table: str = "hbase:replication",
+    ) -> None:
+        self._options: dict[str, Any] = {
+            "host": host,
+            "port": port,
+            "transport": transport,
+            "protocol": protocol,
+            "timeout": timeout_ms,
+        }
+        self._table = table
+        self._where = f"Thrift gateway {host}:{port}"
+
+    def stamp(self, _step: str) -> None:
+        """Read now."""
+
+    def cells(self, _step: str) -> Iterator[Cell]:
+        """See `QueueSource.cells`. Each pass has a connection of its own: gateways drop idle ones."""
+        connection = None
+        try:
+            connection = happybase.Connection(**self._options)
+            rows = connection.table(self._table).scan(
+                batch_size=_ROWS_AT_A_TIME, scan_batching=_CELLS_OF_A_ROW_AT_A_TIME
+            )
+            for row, columns in rows:
+                cells = [(*column.partition(b":")[::2], value) for column, value in columns.items()]
+                for family, qualifier, value in sorted(cells):  # a map to Thrift, whose order is nobody's promise
+                    yield Cell(row, family, qualifier, value)
+        except (OSError, TException) as error:
+            if "TableNotFoundException" in _message(error):
+                return
+            raise UnavailableError(
+                f"{self._where}, table {self._table}: {_message(error)}; check host, port, transport and protocol, "
+                "then try again"
+            ) from error
+        finally:
+            if connection is not None:
+                connection.close()
+
+
+def _message(error: Exception) -> str:
+    """Thrift's own errors keep Java's words, bytes or text, in `message`."""
+    message = getattr(error, "message", None) or str(error) or type(error).__name__
+    text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)[:300]

@@ -1,0 +1,195 @@
+"""The part of a WAL root that a capture reads, walked in the order that loses no file, whatever lists the directories.
+
+HBase archives by rename, from `WALs/<server>/` to `oldWALs/` (or `oldWALs/<server>/` with
+`hbase.separate.oldlogdir.by.regionserver`), so a walk that reads the source of the renames first sees every file.
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from pipelines.common.errors import MalformedError, UnavailableError, UsageError
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.server_names import ServerName
+from pipelines.snapshot.model import WalDirectory
+
+logger = logging.getLogger(__name__)
+
+LIVE_DIRECTORIES = ("WALs", "remoteWALs")
+ARCHIVE = "oldWALs"
+SPLITTING = "-splitting"
+_WALKS = 5
+_REPORT_SECONDS = 10.0
+
+
+class Entry(NamedTuple):
+    """One element of a directory; `modification_time` in ms since the epoch, UTC."""
+
+    name: str
+    is_directory: bool
+    length: int
+    modification_time: int
+
+
+class NoSuchDirectoryError(Exception):
+    """The directory is not there, or not any more."""
+
+
+class DirectoryLister(Protocol):
+    """Lists directories of one file system."""
+
+    def pages(self, directory: str) -> Iterator[Sequence[Entry]]:
+        """The elements of a directory below the WAL root, in pages of a bounded size.
+
+        Raises:
+            NoSuchDirectoryError: before the first page or later.
+            UnavailableError, UsageError: the file system did not answer.
+        """
+        ...
+
+
+class WalTree:
+    """`FileSource` and `WalDirectorySource` on top of a lister.
+
+    Args:
+        lister: of the file system.
+        wal_root: for messages.
+    """
+
+    def __init__(self, lister: DirectoryLister, wal_root: str) -> None:
+        self._lister = lister
+        self._root = wal_root
+
+    def stamp(self, _step: str) -> None:
+        """Read now."""
+
+    def files(self) -> Iterator[FileBatch]:
+        """See `FileSource.files`. Memory grows with the live directories and with one page, not with `oldWALs/`."""
+        progress = Progress()
+        live = self._live()
+        logger.info("%d files below %s", sum(map(len, live.values())), ", ".join(LIVE_DIRECTORIES))
+        found = False
+        for directory, page in self._walk(ARCHIVE):
+            found = True
+            for entry in page:
+                live.pop(entry.name, None)  # archived since: one file, in oldWALs
+            progress.more(len(page))
+            if page:
+                yield _batch(directory, page)
+        if not found:
+            raise UsageError(f"{self._root} has no directory {ARCHIVE}: check wal_root (it is hbase.wal.dir)")
+        rest = [file for files in live.values() for file in files]
+        if rest:
+            progress.more(len(rest))
+            yield FileBatch(*(list(column) for column in zip(*rest, strict=True)))
+        progress.end()
+
+    def wal_directories(self) -> tuple[WalDirectory, ...]:
+        """See `WalDirectorySource.wal_directories`. A directory that vanishes meanwhile counts as not empty."""
+        counts: dict[ServerName, tuple[int, int]] = {}
+        try:
+            listing = [entry for page in self._lister.pages(LIVE_DIRECTORIES[0]) for entry in page]
+        except NoSuchDirectoryError:
+            raise UsageError(f"{self._root} has no directory WALs: check wal_root (it is hbase.wal.dir)") from None
+        for entry in listing:
+            server = _server(entry)
+            if server is None:
+                continue
+            try:
+                entries = sum(map(len, self._lister.pages(f"{LIVE_DIRECTORIES[0]}/{entry.name}")))
+            except NoSuchDirectoryError:
+                entries = 1  # renamed to -splitting, or removed: what it held cannot be told any more
+            before = counts.get(server, (0, 0))
+            counts[server] = (before[0] + entries, max(before[1], entry.modification_time))
+        return tuple(WalDirectory(server, *counts[server]) for server in sorted(counts))
+
+    def _live(self) -> dict[str, list[tuple[str, int, int]]]:
+        """Files of the live directories by name; walked again when a directory is renamed under our feet."""
+        for _ in range(_WALKS):
+            files: dict[str, list[tuple[str, int, int]]] = {}
+            try:
+                for root in LIVE_DIRECTORIES:
+                    for directory, page in self._walk(root, strict=True):
+                        for entry in page:
+                            row = (f"{directory}/{entry.name}", entry.length, entry.modification_time)
+                            files.setdefault(live_key(*row[0].split("/")), []).append(row)
+            except NoSuchDirectoryError as gone:
+                logger.info("%s was renamed or removed while it was listed; listing once more", gone)
+            else:
+                return files
+        raise UnavailableError(f"directories below {self._root} kept changing while they were listed; try again")
+
+    def _walk(self, root: str, *, strict: bool = False) -> Iterator[tuple[str, list[Entry]]]:
+        """Pages of files, depth first. A root that does not exist has none.
+
+        Args:
+            root: where to begin.
+            strict: raise when a directory vanishes; else it had nothing (HBase removes empty ones below oldWALs).
+        """
+        waiting = [root]
+        while waiting:
+            directory = waiting.pop()
+            below: list[str] = []
+            try:
+                for page in self._lister.pages(directory):
+                    below += [f"{directory}/{entry.name}" for entry in page if entry.is_directory]
+                    yield directory, [entry for entry in page if not entry.is_directory]
+                yield directory, []  # it is there, empty or not
+            except NoSuchDirectoryError:
+                if strict and directory != root:
+                    raise NoSuchDirectoryError(directory) from None
+            waiting += sorted(below, reverse=True)
+
+
+class Progress:
+    """Tells how a long listing comes along."""
+
+    def __init__(self) -> None:
+        self._began = self._reported = time.monotonic()
+        self._files = 0
+
+    def more(self, files: int) -> None:
+        """Count; a line in the log now and then."""
+        self._files += files
+        if time.monotonic() - self._reported >= _REPORT_SECONDS:
+            self._reported = time.monotonic()
+            self.end("so far")
+
+    def end(self, word: str = "in all") -> None:
+        """The last line."""
+        seconds = max(time.monotonic() - self._began, 0.001)
+        logger.info("Listed %d files %s, %d files/s", self._files, word, self._files / seconds)
+
+
+def live_key(*path: str) -> str:
+    """What a file of a live directory is known by once it is archived: its name, below `WALs/`.
+
+    A copy below `remoteWALs/` is never archived; one of the same name below `oldWALs/` is another file.
+    """
+    return path[-1] if path[0] == LIVE_DIRECTORIES[0] else "/".join(path)
+
+
+def server_of_directory(name: str) -> ServerName | None:
+    """The server of a directory below `WALs/`, or None: no WAL of a region server can lie there."""
+    try:
+        return ServerName.parse(name.removesuffix(SPLITTING))
+    except MalformedError:
+        return None
+
+
+def _server(entry: Entry) -> ServerName | None:
+    if not entry.is_directory:
+        return None
+    server = server_of_directory(entry.name)
+    if server is None:
+        logger.warning("WALs/%s is not named after a server and is left out", entry.name)
+    return server
+
+
+def _batch(directory: str, page: Sequence[Entry]) -> FileBatch:
+    return FileBatch(
+        [f"{directory}/{entry.name}" for entry in page],
+        [entry.length for entry in page],
+        [entry.modification_time for entry in page],
+    )

@@ -1,0 +1,129 @@
+"""Listings through WebHDFS or HttpFS, by the `hdfs` library: no Hadoop client, no Kerberos."""
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hdfs import HdfsError, InsecureClient
+from hdfs.client import _Request
+from requests import RequestException
+
+from pipelines.capture.sources.wal_tree import Entry, NoSuchDirectoryError
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.hbase.server_names import MAX_LONG
+
+logger = logging.getLogger(__name__)
+
+_PATH_OF_URI = re.compile(r"[^:/]+://[^/]*(/.*)")
+
+
+class _PagingClient(InsecureClient):  # type: ignore[misc] # hdfs ships no types
+    """The library's client, with the one operation it leaves out."""
+
+    list_status_batch = _Request("GET").to_method("LISTSTATUS_BATCH")
+    list_status = _Request("GET").to_method("LISTSTATUS")
+
+
+class WebHdfsLister:
+    """`DirectoryLister` over WebHDFS.
+
+    A standby name node refuses to answer and the library turns to the next one. An observer answers, perhaps with
+    an older state: it must not be among the URLs.
+
+    Args:
+        urls: `http://host:port` of every name node.
+        wal_root: full URI; its path is what counts.
+        user: `user.name`; None = the user of this process.
+        timeout_ms: of each request.
+    """
+
+    def __init__(self, urls: Sequence[str], wal_root: str, user: str | None = None, timeout_ms: int = 60_000) -> None:
+        match = _PATH_OF_URI.fullmatch(wal_root)
+        if match is None:
+            raise UsageError(f"wal_root {wal_root} has no path: give it like hdfs://ns1/hbase")
+        self._path = match.group(1)
+        self._where = f"WebHDFS {', '.join(urls)}"
+        self._client = _PagingClient(";".join(urls), user=user, timeout=timeout_ms / 1000)
+        self._batched = True
+
+    def pages(self, directory: str) -> Iterator[Sequence[Entry]]:
+        """See `DirectoryLister.pages`."""
+        path = f"{self._path}/{directory}"
+        last = ""
+        while self._batched:
+            page, remaining = self._batch(path, last)
+            if page is None:
+                logger.info("%s knows no LISTSTATUS_BATCH: directories come whole", self._where)
+                self._batched = False
+                break
+            if page and last and page[0].name.encode() <= last.encode():
+                # Hadoop reads `startafter`, its documentation says `startAfter`: whoever ignores both sends page one
+                raise UnavailableError(
+                    f"{self._where} sends the same page of {path} again and again; use files.source: hadoop"
+                )
+            if page:
+                yield page
+                last = page[-1].name
+            if remaining == 0:
+                return
+            if not page:
+                raise UnavailableError(f"{self._where} sends an empty page of {path} and says there is more; try again")
+        yield self._whole(path)
+
+    def _batch(self, path: str, last: str) -> tuple[list[Entry] | None, int]:
+        """One page and how many elements are left; no page where the operation is unknown."""
+        after = {"startAfter": last, "startafter": last} if last else {}
+        try:
+            document = self._ask(path, "list_status_batch", after)
+        except HdfsError as error:
+            if error.exception in {"IllegalArgumentException", "UnsupportedOperationException"}:
+                return None, 0
+            raise _translated(error, self._where, path) from error
+        try:
+            listing = document["DirectoryListing"]
+            return _entries(listing["partialListing"]), int(listing["remainingEntries"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._strange(path) from error
+
+    def _whole(self, path: str) -> list[Entry]:
+        try:
+            return _entries(self._ask(path, "list_status", {}))
+        except HdfsError as error:
+            raise _translated(error, self._where, path) from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._strange(path) from error
+
+    def _ask(self, path: str, operation: str, parameters: dict[str, str]) -> Any:  # noqa: ANN401 - JSON
+        try:
+            return getattr(self._client, operation)(path, **parameters).json()
+        except (RequestException, KeyError, TypeError) as error:  # a body that is not WebHDFS's own form
+            raise UnavailableError(f"{self._where}, {path}: {_short(error)}; check urls, then try again") from error
+
+    def _strange(self, path: str) -> UnavailableError:
+        return UnavailableError(f"{self._where} answers in a form that is not WebHDFS's for {path}; check urls")
+
+
+def _entries(listing: dict[str, Any]) -> list[Entry]:
+    return [_entry(status) for status in listing["FileStatuses"]["FileStatus"]]
+
+
+def _entry(status: dict[str, Any]) -> Entry:
+    name, kind = status["pathSuffix"], status["type"]
+    numbers = (status["length"], status["modificationTime"])
+    if not isinstance(name, str) or not all(isinstance(number, int) and 0 <= number <= MAX_LONG for number in numbers):
+        raise TypeError(f"not a FileStatus: {str(status)[:120]!r}")
+    return Entry(name, kind == "DIRECTORY", *numbers)
+
+
+def _translated(error: HdfsError, where: str, path: str) -> Exception:
+    if error.exception == "FileNotFoundException":
+        return NoSuchDirectoryError(path)
+    text = f"{where}, {path}: {_short(error)}"
+    if error.exception in {"AccessControlException", "SecurityException"}:
+        return UsageError(f"{text}; check user and permissions")
+    return UnavailableError(f"{text}; try again")
+
+
+def _short(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)[:300]

@@ -1,0 +1,130 @@
+"""ZooKeeper through kazoo: bounded reads of znodes, and errors that say what to do. It only reads."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import AuthFailedError, KazooException, NoAuthError, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.retry import KazooRetry
+
+from pipelines.common.errors import UnavailableError, UsageError
+
+logger = logging.getLogger(__name__)
+
+Untyped: TypeAlias = Any
+"""kazoo ships no types: its client, its pending answers and what they hold."""
+_AT_A_TIME = 200
+"""Reads on the way at once: a round trip each would take minutes for a long backlog."""
+
+
+class ZooKeeperClient:
+    """A session, opened on first use.
+
+    Args:
+        quorum: `host:port,host:port`.
+        timeout_ms: to connect, and of each answer.
+        digest: `user:password` of ZooKeeper's scheme `digest`; None = nobody in particular.
+    """
+
+    def __init__(self, quorum: str, timeout_ms: int, digest: str | None = None) -> None:
+        self.where = f"ZooKeeper {quorum}"
+        self._quorum = quorum
+        self._seconds = timeout_ms / 1000
+        self._digest = digest
+        self._open: Untyped = None
+
+    def exists(self, path: str) -> bool:
+        """Whether a znode is there."""
+        return self._ask(path, lambda client: client.exists_async(path)) is not None
+
+    def data(self, path: str) -> bytes | None:
+        """The data of a znode; None = there is none."""
+        return self.many([path])[0]
+
+    def many(self, paths: Sequence[str]) -> list[bytes | None]:
+        """The data of znodes, in their order; None = gone."""
+        found: list[bytes | None] = []
+        for start in range(0, len(paths), _AT_A_TIME):
+            asked = [(path, self._client().get_async(path)) for path in paths[start : start + _AT_A_TIME]]
+            for path, answer in asked:
+                value = self._answer(path, answer)
+                found.append(None if value is None else bytes(value[0]))
+        return found
+
+    def children(self, path: str) -> tuple[list[str], int] | None:
+        """Names of the children, sorted, and the cversion that goes with just these; None = there is no such znode."""
+        value = self._ask(path, lambda client: client.get_children_async(path, include_data=True))
+        return None if value is None else (sorted(value[0]), int(value[1].cversion))
+
+    def sync(self, path: str) -> None:
+        """Let the server that answers catch up with the leader: a follower may lag behind."""
+        self._ask(path, lambda client: client.sync_async(path))
+
+    @contextmanager
+    def one_session(self) -> Iterator[None]:
+        """What is read inside is read in one session, in which ZooKeeper never answers with an older state than before.
+
+        A session may expire between two reads. kazoo then opens another without a word, maybe with a server that lags
+        behind, and a reading would hold znodes from before the listing (docs/proof.md, mutant `zk-any-session`).
+
+        Raises:
+            UnavailableError: it was not one session.
+        """
+        before = self._client().client_id
+        yield
+        if before is None or self._client().client_id != before:
+            self.close()
+            raise UnavailableError(
+                f"{self.where}: the session ended while znodes were read, so they may be of different times; try again"
+            )
+
+    def close(self) -> None:
+        """End the session."""
+        client, self._open = self._open, None
+        if client is not None:
+            client.stop()
+            client.close()
+
+    def _client(self) -> Untyped:
+        if self._open is None:
+            client = KazooClient(
+                hosts=self._quorum,
+                timeout=self._seconds,
+                connection_retry=KazooRetry(max_tries=3, delay=0.2, max_delay=1.0),
+                auth_data=[("digest", self._digest)] if self._digest else None,
+                logger=logging.getLogger("kazoo"),
+            )
+            try:
+                client.start(timeout=self._seconds)
+            except (KazooTimeoutError, KazooException, OSError) as error:
+                client.stop()
+                client.close()
+                raise self._unavailable("connecting", error) from error
+            self._open = client
+        return self._open
+
+    def _ask(self, path: str, question: Callable[[Untyped], Untyped]) -> Untyped:
+        return self._answer(path, question(self._client()))
+
+    def _answer(self, path: str, answer: Untyped) -> Untyped:
+        try:
+            return answer.get(timeout=self._seconds)
+        except NoNodeError:
+            return None
+        except (NoAuthError, AuthFailedError) as error:
+            raise UsageError(
+                f"{self.where}: {path} may not be read by this user ({type(error).__name__}). Let HBase's superuser "
+                "grant read access below the replication znode, or give capture.queues.digest"
+            ) from error
+        except (KazooTimeoutError, KazooException, OSError) as error:
+            self.close()  # a session that hangs or has expired is of no use to the next attempt
+            raise self._unavailable(path, error) from error
+
+    def _unavailable(self, what: str, error: Exception) -> UnavailableError:
+        return UnavailableError(
+            f"{self.where}, {what}: {str(error) or type(error).__name__}; check capture.queues.quorum and that "
+            "ZooKeeper has a leader, then try again"
+        )

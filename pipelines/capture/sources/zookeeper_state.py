@@ -1,0 +1,110 @@
+"""State of a cluster without its master: peers from ZooKeeper, settings from `hbase-site.xml`, read as Hadoop does."""
+
+from pipelines.capture.ports import ClusterSettings
+from pipelines.capture.sources.hbase_neighbours import backup_table, stated_backup
+from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.hbase.peers import Peer
+from pipelines.snapshot.model import Retention
+
+_WEEK_MS = 7 * 86_400_000
+_ZNODES = {
+    "zookeeper.znode.replication": "replication",
+    "zookeeper.znode.replication.peers": "peers",
+    "zookeeper.znode.replication.rs": "rs",
+}
+"""What HBase takes where the property is not set. A wrong parent would have no `hbaseid`."""
+_PEER_STORAGE = "hbase.replication.peer.storage.impl"
+_IN_ZOOKEEPER = ("zookeeper", "org.apache.hadoop.hbase.replication.zkreplicationpeerstorage")
+"""The default first, in lower case. Another one is HBase 3's `filesystem`."""
+
+
+class ZooKeeperState:
+    """`PeerSource` for sites that give no access to the master.
+
+    Args:
+        queues: of the same cluster.
+        hadoop: the JVM, which has Hadoop's `Configuration`; HBase's own classes are not needed.
+        site: path or URI of the MASTER's hbase-site.xml: times to live and cleaner plugins are read from it.
+        section: of the configuration that says where ZooKeeper is, for messages.
+    """
+
+    def __init__(self, queues: ZooKeeperQueues, hadoop: HadoopJvm, site: str, section: str = "capture.queues") -> None:
+        self._queues = queues
+        self._section = section
+        self._hadoop = hadoop
+        self._site = site
+
+    def stamp(self, _step: str) -> None:
+        """Read now."""
+
+    def peers(self) -> tuple[Peer, ...]:
+        """See `PeerSource.peers`."""
+        return self._queues.peers()
+
+    def has_backup_table(self) -> bool | None:
+        """See `PeerSource.has_backup_table`; told by the states of tables, which HBase 2 mirrors to ZooKeeper."""
+        with java_errors(self._site):
+            conf = self._configuration()
+            if not conf.getBoolean("hbase.mirror.table.state.to.zookeeper", True):
+                return None
+            return self._queues.has_table(backup_table(conf))
+
+    def backups(self) -> None:
+        """See `PeerSource.backups`: ZooKeeper knows nothing of them."""
+
+    def barriers(self) -> None:
+        """See `PeerSource.barriers`: as `backups`."""
+
+    def settings(self) -> ClusterSettings:
+        """See `PeerSource.settings`; the version of HBase is not known here.
+
+        Raises:
+            UsageError: there is no such file, or HBase has its peers and queues below other znodes.
+        """
+        with java_errors(self._site):
+            conf = self._configuration()
+            self._check_names(conf)
+            plugins = str(conf.get("hbase.master.logcleaner.plugins", ""))
+            return ClusterSettings(
+                cluster_id=self._queues.cluster_id(),
+                hbase_version=None,
+                retention=Retention(
+                    wal_ttl_ms=int(conf.getLong("hbase.master.logcleaner.ttl", 600_000)),
+                    procedure_wal_ttl_ms=int(conf.getLong("hbase.master.procedurewalcleaner.ttl", _WEEK_MS)),
+                    master_local_wal_ttl_ms=int(conf.getLong("hbase.master.local.store.walcleaner.ttl", _WEEK_MS)),
+                ),
+                log_cleaner_plugins=tuple(dict.fromkeys(name.strip() for name in plugins.split(",") if name.strip())),
+                backup=stated_backup(conf),
+            )
+
+    def property(self, name: str) -> str | None:
+        """A property of hbase-site.xml; None where it does not say."""
+        with java_errors(self._site):
+            value = self._configuration().get(name)
+        return None if value is None else str(value)
+
+    def _check_names(self, conf: JavaObject) -> None:
+        """Where neither peers nor queues are, every WAL would look as if nobody needed it."""
+        for name, read in self._queues.znode_names().items():
+            there = str(conf.get(name, _ZNODES.get(name, read))).strip()
+            if there.rstrip("/") != read:
+                raise UsageError(
+                    f"{self._site} says that {name} is {there}, but {read} would be read: check parent and replication "
+                    f"of {self._section}, and capture.hbase.site. Other names for 'peers' and 'rs' are not known"
+                )
+        storage = str(conf.get(_PEER_STORAGE, _IN_ZOOKEEPER[0])).strip()
+        if storage.lower() not in _IN_ZOOKEEPER:
+            raise UsageError(
+                f"{self._site} says that {_PEER_STORAGE} is {storage}: peers are not in ZooKeeper, where none would be "
+                "seen. Only HBase's Admin reads them (capture.state: {source: hbase}), from a cluster that runs"
+            )
+
+    def _configuration(self) -> JavaObject:
+        path = self._hadoop.path(self._site if ":" in self._site else f"file:{self._site}")
+        if not path.getFileSystem(self._hadoop.conf).exists(path):
+            raise UsageError(f"no such file: {self._site} (capture.hbase.site)")
+        conf = self._hadoop.view.org.apache.hadoop.conf.Configuration(False)
+        conf.addResource(path)
+        return conf

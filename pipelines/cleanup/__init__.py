@@ -1,0 +1,1 @@
+"""clean, restore and purge: the only room that can move or delete a WAL."""

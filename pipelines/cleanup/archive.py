@@ -1,0 +1,72 @@
+"""A cold archive: files are copied there, compared, and only then may the caller delete them."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+
+_COPIES = 4
+
+
+class HadoopArchive:
+    """`Archive` on any Hadoop file system.
+
+    A copy is written under a hidden name, read back and compared by length and SHA-256 with what is in the quarantine,
+    and renamed last; so whatever stands under its own name is whole. A file that stands there already is compared, and
+    never overwritten.
+
+    Args:
+        hadoop: the JVM.
+        root: folder of the archive.
+    """
+
+    def __init__(self, hadoop: HadoopJvm, root: str) -> None:
+        self._hadoop = hadoop
+        self._root = root.rstrip("/")
+
+    def place(self, name: str) -> str:
+        """See `Archive.place`."""
+        return f"{self._root}/{name}"
+
+    def keep(self, sources: Sequence[str], names: Sequence[str]) -> list[tuple[str, str | None]]:
+        """See `Archive.keep`."""
+        with ThreadPoolExecutor(_COPIES, thread_name_prefix="archive") as pool:
+            return list(pool.map(self._keep, sources, names))
+
+    def _keep(self, source: str, name: str) -> tuple[str, str | None]:
+        target = self.place(name)
+        try:
+            with java_errors(target):
+                return target, self._copied(source, target)
+        except (UnavailableError, UsageError) as error:
+            return target, str(error)
+
+    def _copied(self, source: str, target: str) -> str | None:
+        hadoop = self._hadoop
+        origin, final = hadoop.path(source), hadoop.path(target)
+        there, here = origin.getFileSystem(hadoop.conf), final.getFileSystem(hadoop.conf)
+        if here.exists(final):
+            return None if self._same(source, target) else "the archive holds another file of that name"
+        hidden = f"{target.rpartition('/')[0]}/.{target.rpartition('/')[2]}.copying"
+        copy = hadoop.path(hidden)
+        # deleteSource=False, overwrite=True: a copy that a dead job began is no use
+        hadoop.view.org.apache.hadoop.fs.FileUtil.copy(there, origin, here, copy, False, True, hadoop.conf)
+        if not self._same(source, hidden):
+            return "the copy differs from the file in length or checksum"
+        return None if here.rename(copy, final) else "the copy could not be given its name"
+
+    def _same(self, one: str, other: str) -> bool:
+        return self._length(one) == self._length(other) and self._sha256(one) == self._sha256(other)
+
+    def _length(self, uri: str) -> int:
+        path = self._hadoop.path(uri)
+        return int(path.getFileSystem(self._hadoop.conf).getFileStatus(path).getLen())
+
+    def _sha256(self, uri: str) -> str:
+        path = self._hadoop.path(uri)
+        stream = path.getFileSystem(self._hadoop.conf).open(path)
+        try:
+            return str(self._hadoop.view.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
+        finally:
+            stream.close()

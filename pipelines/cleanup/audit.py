@@ -1,0 +1,229 @@
+"""The audit of the clean-up in the lake: tables `cleanups` and `deletions`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.cleanup.audit_ports import Attempt, DecidedRun, Ending, Intent
+from pipelines.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
+from pipelines.common.clock import Clock
+from pipelines.common.spark.local_rows import local_rows
+from pipelines.common.version import VERSION
+from pipelines.decide.rule.verdict import Verdict
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.lake_errors import lake_errors
+from pipelines.lake.run_summary import DONE, STARTED, RunKey
+from schemas.cleanups import CLEANUPS
+from schemas.deletions import DELETIONS
+from schemas.registry import CLEANUP_TABLES
+from schemas.runs import RUNS
+from schemas.table import Table
+from schemas.wal_verdicts import WAL_VERDICTS
+
+INTENT, OUTCOME = "INTENT", "OUTCOME"
+_SAME_INTENT = ("path", "action", "lease", "batch")
+
+
+class LakeAudit:
+    """`CleanupAudit` over the Delta tables.
+
+    Args:
+        spark: the session.
+        lake_uri: folder of the tables.
+        clock: says when a row is written.
+        done_by: the user.
+        host: where the driver runs.
+    """
+
+    def __init__(self, spark: SparkSession, lake_uri: str, clock: Clock, done_by: str, host: str) -> None:
+        self._spark = spark
+        self._tables = DeltaTables(spark, lake_uri)
+        self._clock = clock
+        self._who = {"done_by": done_by, "host": host}
+
+    def ensure(self) -> None:
+        """See `CleanupAudit.ensure`."""
+        self._tables.ensure(CLEANUP_TABLES)
+
+    def decided(self, cluster: str, run_id: str) -> DecidedRun | None:
+        """See `CleanupAudit.decided`."""
+        mine = (F.col("cluster") == cluster) & (F.col("run_id") == run_id) & (F.col("status") == DONE)
+        with lake_errors(self._tables.location(RUNS)):
+            runs = self._read(RUNS).where(mine)
+            peers = F.col("peer_ids") if "peer_ids" in runs.columns else F.lit(None).cast("array<string>")
+            cluster_id = F.col("cluster_id") if "cluster_id" in runs.columns else F.lit(None).cast("string")
+            row = (
+                runs.orderBy(F.col("at").desc())
+                .select(
+                    "snapshot_sha256",
+                    peers.alias("peers"),
+                    cluster_id.alias("cluster_id"),
+                    F.unix_millis("files_started_at").alias("started"),
+                )
+                .first()
+            )
+        if row is None:
+            return None
+        known = tuple(row["peers"]) if row["peers"] is not None else None
+        return DecidedRun(RunKey.of(cluster, run_id, row["started"]), row["snapshot_sha256"], known, row["cluster_id"])
+
+    def listed(self, run: RunKey) -> DataFrame:
+        """`path`, `length`, `modification_time` of the files that the run found DELETABLE."""
+        deletable = self._of(run, WAL_VERDICTS).where(F.col("verdict") == Verdict.DELETABLE.value)
+        return deletable.select("path", "length", "modification_time")
+
+    def started(self, attempt: Attempt, files: int, size: int) -> None:
+        """See `CleanupAudit.started`."""
+        self._append_attempt(attempt, {"status": STARTED, "list_files": files, "list_bytes": size})
+
+    def ended(self, attempt: Attempt, ending: Ending) -> None:
+        """See `CleanupAudit.ended`."""
+        tally = ending.tally
+        self._append_attempt(
+            attempt,
+            {
+                "status": ending.status,
+                "reason": ending.reason or attempt.words,
+                "exit_code": ending.exit_code,
+                "recheck_sha256": ending.recheck_sha256,
+                "done_files": tally.done_files,
+                "done_bytes": tally.done_bytes,
+                "left_files": tally.left_files,
+                "gone_files": tally.gone_files,
+            },
+        )
+
+    def intend(
+        self, attempt: Attempt, batch: int, subjects: Sequence[Subject], archive: Sequence[str] | None = None
+    ) -> None:
+        """See `CleanupAudit.intend`."""
+        places = archive or (None for _ in subjects)
+        rows = [
+            {"phase": INTENT, **_subject(subject), "place": place}
+            for subject, place in zip(subjects, places, strict=True)
+        ]
+        self._append(attempt, batch, attempt.lease, rows)
+
+    def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
+        """See `CleanupAudit.record`."""
+        rows = [
+            {
+                "phase": OUTCOME,
+                **_subject(result.subject),
+                "outcome": result.outcome.value,
+                "reason": result.why or result.subject.reason,
+                "place": result.place,
+                "error": result.error,
+            }
+            for result in results
+        ]
+        self._append(attempt, batch, attempt.lease if lease is None else lease, rows)
+
+    def actions(self, run: RunKey) -> frozenset[Action]:
+        """See `CleanupAudit.actions`."""
+        with lake_errors(self._tables.location(DELETIONS)):
+            rows = self._deletions(run).where(F.col("phase") == INTENT).select("action").distinct().collect()
+        return frozenset(Action(row["action"]) for row in rows)
+
+    def unsettled(self, run: RunKey) -> list[Intent]:
+        """See `CleanupAudit.unsettled`."""
+        rows = self._deletions(run)
+        outcomes = rows.where(F.col("phase") == OUTCOME).select(*_SAME_INTENT)
+        open_ones = rows.where(F.col("phase") == INTENT).join(outcomes, list(_SAME_INTENT), "left_anti")
+        with lake_errors(self._tables.location(DELETIONS)):
+            found = open_ones.withColumn("modified", F.unix_millis("modification_time")).orderBy(
+                "lease", "batch", "path"
+            )
+            return [_intent(row) for row in found.collect()]
+
+    def taken(self, run: RunKey) -> Mapping[str, Subject | None]:
+        """See `CleanupAudit.taken`."""
+        begun = (F.col("phase") == INTENT) & (F.col("action") == Action.CLEAN.value)
+        moved = self.outcomes(run).where(F.col("outcome") == FileOutcome.MOVED.value)
+        paths = self._of(run, DELETIONS).where(begun).select("path").distinct().join(moved, "path", "left")
+        found = paths.select("path", "outcome", "length", F.unix_millis("modification_time").alias("modified"))
+        with lake_errors(self._tables.location(DELETIONS)):
+            return {
+                row["path"]: Subject(row["path"], row["length"], row["modified"]) if row["outcome"] else None
+                for row in local_rows(found)
+            }
+
+    def moved_at(self, run: RunKey) -> int | None:
+        """See `CleanupAudit.moved_at`."""
+        moved = self.outcomes(run).where(F.col("outcome") == FileOutcome.MOVED.value)
+        with lake_errors(self._tables.location(DELETIONS)):
+            row = moved.agg(F.max(F.unix_millis("at")).alias("at")).first()
+        return None if row is None else row["at"]
+
+    def outcomes(self, run: RunKey) -> DataFrame:
+        """The last OUTCOME of each path that says where it is: `path`, `outcome`, `length`, `modification_time`, `at`.
+
+        A purge that refused a file, or failed at it, left it in the quarantine: it counts as MOVED still.
+        """
+        placing = F.col("outcome").isin(*sorted(one.value for one in PLACING_OUTCOMES))
+        rows = self._deletions(run).where((F.col("phase") == OUTCOME) & placing)
+        kept = F.struct("lease", "batch", "at", "outcome", "length", "modification_time")
+        last = rows.groupBy("path").agg(F.max(kept).alias("last"))
+        return last.select("path", *(f"last.{name}" for name in ("outcome", "length", "modification_time", "at")))
+
+    def _append(self, attempt: Attempt, batch: int, lease: int, rows: Iterable[dict[str, object]]) -> None:
+        common = {
+            **_run(attempt.run),
+            **self._who,
+            "action": attempt.action.value,
+            "attempt": attempt.identity,
+            "lease": lease,
+            "batch": batch,
+            "at": self._clock.now_ms(),
+        }
+        self._tables.append_rows(DELETIONS, [{**common, **row} for row in rows])
+
+    def _append_attempt(self, attempt: Attempt, values: dict[str, object]) -> None:
+        row = {
+            **_run(attempt.run),
+            **self._who,
+            "action": attempt.action.value,
+            "attempt": attempt.identity,
+            "lease": attempt.lease,
+            "resumed": attempt.resumed,
+            "at": self._clock.now_ms(),
+            "walsafe_version": VERSION,
+            "reason": attempt.words,
+        }
+        self._tables.append_rows(CLEANUPS, [{**row, **values}])
+
+    def _read(self, table: Table) -> DataFrame:
+        return self._spark.read.format("delta").load(self._tables.location(table))
+
+    def _deletions(self, run: RunKey) -> DataFrame:
+        """Rows of a run; none where no clean-up has made the table yet, and a rehearsal makes none."""
+        if not self._tables.exists(DELETIONS):
+            return self._tables.frame(DELETIONS, [])
+        return self._of(run, DELETIONS)
+
+    def _of(self, run: RunKey, table: Table) -> DataFrame:
+        with lake_errors(self._tables.location(table)):
+            return self._read(table).where(
+                (F.col("run_date") == F.lit(run.run_date))
+                & (F.col("cluster") == run.cluster)
+                & (F.col("run_id") == run.run_id)
+            )
+
+
+def _run(run: RunKey) -> dict[str, object]:
+    return {"cluster": run.cluster, "run_id": run.run_id, "run_date": run.run_date}
+
+
+def _subject(subject: Subject) -> dict[str, object]:
+    return {
+        "path": subject.path,
+        "length": subject.length,
+        "modification_time": subject.modification_time,
+        "reason": subject.reason,
+    }
+
+
+def _intent(row: Row) -> Intent:
+    subject = Subject(row["path"], row["length"], row["modified"], row["reason"])
+    return Intent(Action(row["action"]), row["lease"], row["batch"], subject, row["place"])

@@ -1,0 +1,256 @@
+"""clean: move the files of a delete-safe list to the quarantine, after deciding on each of them again."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from pipelines.cleanup.audit_ports import Attempt, DecidedRun, Ending
+from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.cleanup.holder import LeaseHolder
+from pipelines.cleanup.list_checks import check_age, check_manifest, check_once
+from pipelines.cleanup.moving import Batch, Way, move, same
+from pipelines.cleanup.paused import find_pause, refuse_while_paused, say_pause_first
+from pipelines.cleanup.progress import Progress
+from pipelines.cleanup.request import (
+    CleanupPlace,
+    CleanupPorts,
+    believe,
+    decided_run,
+)
+from pipelines.cleanup.settle import settle
+from pipelines.cleanup.text import clean_outcome
+from pipelines.common.errors import (
+    EXIT_DONE,
+    EXIT_REFUSED,
+    EXIT_UNAVAILABLE,
+    RefusedError,
+    WalsafeError,
+)
+from pipelines.common.instants import format_instant
+from pipelines.common.outcome import Outcome
+from pipelines.lake.run_summary import DONE, FAILED, REFUSED
+from pipelines.reconcile.delete_list import Manifest
+
+STOPPED = "STOPPED"
+REHEARSAL = "REHEARSAL"
+MAX_EXAMPLES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CleanRequest:
+    """What the caller asks for.
+
+    Attributes:
+        run_id: of the list.
+        max_files: stop after so many; None = all.
+        max_bytes: the same in bytes.
+        execute: move files; otherwise only tell.
+        resume: go on with an attempt that stopped or died.
+    """
+
+    run_id: str
+    max_files: int | None = None
+    max_bytes: int | None = None
+    execute: bool = False
+    resume: bool = False
+
+
+@dataclass
+class Report:
+    """What came of it so far.
+
+    Attributes:
+        status: REHEARSAL, DONE, STOPPED.
+        tally: sums; in a rehearsal what would be.
+        left: files that are left, with the reason; at most MAX_EXAMPLES of them.
+        reason: why it stopped.
+        late: it stopped since the list is not valid any more.
+        unsettled: files that an earlier job began and whose outcome is not known yet; in a rehearsal.
+    """
+
+    manifest: Manifest
+    quarantine: str
+    status: str = REHEARSAL
+    tally: Tally = field(default_factory=Tally)
+    left: list[Result] = field(default_factory=list)
+    settled: int = 0
+    reason: str | None = None
+    failed: int = 0
+    recheck_sha256: str | None = None
+    late: bool = False
+    unsettled: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """Of an execution that ended in good order."""
+        if self.late:
+            return EXIT_REFUSED
+        return EXIT_UNAVAILABLE if self.failed else EXIT_DONE
+
+    def add(self, results: list[Result]) -> None:
+        """Count some results."""
+        self.tally = self.tally.plus(results)
+        self.failed += sum(one.outcome is FileOutcome.FAILED for one in results)
+        odd = [one for one in results if one.outcome not in (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)]
+        self.left += odd[: MAX_EXAMPLES - len(self.left)]
+
+
+def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
+    """Rehearse or execute the clean-up of one list.
+
+    Nothing is moved before the list, the cluster's identity and a second look at the cluster have been checked, and no
+    file without an INTENT row in `deletions`. Whatever is killed, `resume` ends in the same state.
+
+    Returns:
+        Exit code 0: done, or stopped where it was asked to (`status` in the result). 3: the list was valid no longer
+        before all of it was moved. 4: some files could not be moved.
+
+    Raises:
+        RefusedError: the list may not be acted on (exit 3); nothing was moved by this call.
+        UsageError: wrong arguments.
+        UnavailableError: a source or sink did not answer; go on with `resume`.
+    """
+    decided = decided_run(ports, place, request.run_id)
+    manifest = ports.lists.manifest(place.cluster, request.run_id)
+    check_manifest(manifest, decided, place)
+    report = Report(manifest, place.quarantine.at_rest(request.run_id))
+    if not (request.execute or request.resume):
+        check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
+        check_age(manifest, ports)
+        report.unsettled = len(ports.audit.unsettled(decided.run))
+        try:
+            for subject, known in _plan(decided, manifest, report, ports):
+                if known is None and _full(report.tally, request):
+                    report.reason = "the limit given"
+                    break
+                report.add([known or Result(subject, FileOutcome.MOVED)])
+        finally:
+            ports.second_look.forget()
+        outcome = clean_outcome(place, request.run_id, report, executed=False)
+        return say_pause_first(outcome, find_pause(place, ports))
+    ports.audit.ensure()
+    with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
+        # once more, now that nobody else begins anything
+        check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
+        attempt = Attempt(decided.run, Action.CLEAN, place.identity, holder.number, request.resume)
+        ports.audit.started(attempt, manifest.files, manifest.bytes)
+        ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
+        try:
+            _execute(request, decided, attempt, holder, place, ports, report)
+            ending = Ending(report.status, report.exit_code, report.tally, report.reason, report.recheck_sha256)
+        except WalsafeError as error:
+            status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
+            ending = Ending(status, error.exit_code, report.tally, str(error), report.recheck_sha256)
+            raise
+        finally:
+            ports.audit.ended(attempt, ending)
+            ports.second_look.forget()
+    return say_pause_first(clean_outcome(place, request.run_id, report, executed=True), None)
+
+
+def _execute(
+    request: CleanRequest,
+    decided: DecidedRun,
+    attempt: Attempt,
+    holder: LeaseHolder,
+    place: CleanupPlace,
+    ports: CleanupPorts,
+    report: Report,
+) -> None:
+    directory = holder.take_run(request.run_id, make=True)
+    if directory is None:
+        raise RefusedError(f"{place.quarantine.home} cannot hold run {request.run_id}")
+    report.settled = settle(attempt, directory, place, ports, holder)
+    refuse_while_paused(place, ports)
+    check_age(report.manifest, ports)
+    plan = _plan(decided, report.manifest, report, ports)
+    progress = Progress("moved", report.manifest.files, ports)
+    way = Way(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
+    for number, batch in enumerate(_batches(plan, request, place, report), start=1):
+        if _late(report, ports):
+            return
+        holder.check()
+        wanted = [subject for subject, known in batch if known is None]
+        moved = Batch()
+        if wanted:
+            ports.audit.intend(attempt, number, wanted)
+            late = _late(report, ports)  # the lake may have let it wait
+            moved = _untouched(wanted, late) if late else move(ports.store, wanted, way, holder)
+        results = [*moved.results, *_looked_at([known for _, known in batch if known is not None], place, holder)]
+        holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
+        ports.audit.record(attempt, number, results)
+        report.add(results)
+        progress.more(report.tally)
+        moved.check("moving", "clean --resume")
+        if report.late:
+            return
+        if ports.stop():
+            report.status, report.reason = STOPPED, "a person asked for it"
+            return
+    report.status = STOPPED if report.reason else DONE
+
+
+def _late(report: Report, ports: CleanupPorts) -> str | None:
+    """Why nothing more of the list may be moved, once it is not valid any more."""
+    now, until = ports.clock.now_ms(), report.manifest.not_after
+    if now <= until:
+        return None
+    report.status, report.late = STOPPED, True
+    report.reason = f"the list was valid until {format_instant(until)}, and it is {format_instant(now)}"
+    return report.reason
+
+
+def _untouched(subjects: Sequence[Subject], why: str) -> Batch:
+    return Batch([Result(subject, FileOutcome.REFUSED, why=f"{why}: it was not touched") for subject in subjects])
+
+
+def _looked_at(results: Sequence[Result], place: CleanupPlace, holder: LeaseHolder) -> list[Result]:
+    """The outcomes of files that are not to be moved; that one is gone is looked up, the second look may be behind."""
+    gone = [one.subject for one in results if one.outcome is FileOutcome.ALREADY_GONE]
+    seen = holder.seen([f"{place.wal_root}/{one.path}" for one in gone]) if gone else []
+    there = {one.path for one, found in zip(gone, seen, strict=True) if same(one, found)}
+    return [
+        replace(one, outcome=FileOutcome.REFUSED, why="the second look did not list it, but it is there")
+        if one.subject.path in there
+        else one
+        for one in results
+    ]
+
+
+def _batches(
+    plan: Iterator[tuple[Subject, Result | None]], request: CleanRequest, place: CleanupPlace, report: Report
+) -> Iterator[list[tuple[Subject, Result | None]]]:
+    """Batches of the plan up to the limits; `report.reason` says that there was more."""
+    batch: list[tuple[Subject, Result | None]] = []
+    planned = Tally()
+    for subject, known in plan:
+        if known is None:
+            if _full(planned, request):
+                report.reason = "the limit given"
+                break
+            planned = planned.plus([Result(subject, FileOutcome.MOVED)])
+        batch.append((subject, known))
+        if len(batch) == place.batch:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _full(tally: Tally, request: CleanRequest) -> bool:
+    return (request.max_files is not None and tally.done_files >= request.max_files) or (
+        request.max_bytes is not None and tally.done_bytes >= request.max_bytes
+    )
+
+
+def _plan(
+    decided: DecidedRun, manifest: Manifest, report: Report, ports: CleanupPorts
+) -> Iterator[tuple[Subject, Result | None]]:
+    """Each file of the list in order, with its outcome where that is known without touching it."""
+    if manifest.files == 0:
+        return
+    looked = ports.second_look.at_list(manifest, decided.run)
+    report.recheck_sha256 = looked.snapshot_sha256
+    believe(looked, decided.peer_ids, manifest.cluster_id)
+    for planned in looked.files:
+        done = None if planned.outcome is None else Result(planned.subject, planned.outcome, why=planned.why)
+        yield planned.subject, done

@@ -1,0 +1,135 @@
+"""What clean will do with each file of a delete-safe list, once the cluster was read again."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.cleanup.deletions import FileOutcome
+from pipelines.decide.rule.verdict import Verdict
+from pipelines.decide.spark.summary import EMPTY_OR_DOTS_OR_CONTROL
+
+ARCHIVE = "oldWALs/"
+SETTLED = (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)
+FILES_AT_ONCE = 200_000
+"""In the driver: some 300 bytes each, and two pieces at a time."""
+
+
+def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
+    """Paths of a list relative to wal_root: `line`, `path`; NULL where a line names anything else.
+
+    Args:
+        lines: `line`.
+        wal_root: of the configuration; scheme, authority and path must be the list's.
+    """
+    below = F.substring(F.col("line"), len(wal_root) + 2, 1 << 20)
+    sound = (
+        F.col("line").startswith(f"{wal_root}/{ARCHIVE}") & (below != ARCHIVE) & ~below.rlike(EMPTY_OR_DOTS_OR_CONTROL)
+    )
+    return lines.select("line", F.when(sound, below).alias("path"))
+
+
+def strangers(paths: DataFrame, listed: DataFrame) -> DataFrame:
+    """Lines that are no file the run found DELETABLE, or that stand there twice: `line`."""
+    unknown = paths.join(listed.select("path"), "path", "left_anti").select("line")
+    twice = paths.groupBy("line").count().filter("count > 1").select("line")
+    return unknown.unionAll(twice)
+
+
+def clean_plan(paths: DataFrame, listed: DataFrame, looked: DataFrame, settled: DataFrame) -> DataFrame:
+    """What to do with each file.
+
+    Args:
+        paths: `path` of the list.
+        listed: `path`, `length`, `modification_time` on which the list was decided.
+        looked: the second look: the same columns now, with `verdict` and `reason`.
+        settled: `path`, `outcome` of earlier attempts.
+
+    Returns:
+        `path`, `length`, `modification_time` (ms) of the list; `outcome`: NULL = to be moved, or why not in one word;
+        `why` in a sentence; `reason` of the verdict now.
+    """
+    done = settled.filter(F.col("outcome").isin([one.value for one in SETTLED])).select("path")
+    now = looked.select("path", *(F.col(name).alias(f"now_{name}") for name in looked.columns if name != "path"))
+    joined = paths.join(done, "path", "left_anti").join(listed, "path").join(now, "path", "left")
+    gone, changed = F.col("now_verdict").isNull(), _differs("length") | _differs("modification_time")
+    held = F.col("now_verdict") != Verdict.DELETABLE.value
+    return joined.select(
+        "path",
+        "length",
+        F.unix_millis("modification_time").alias("modification_time"),
+        F.when(gone, FileOutcome.ALREADY_GONE.value)
+        .when(changed, FileOutcome.CHANGED.value)
+        .when(held, FileOutcome.REFUSED.value)
+        .alias("outcome"),
+        F.when(gone, F.lit("the second look did not list it"))
+        .when(
+            changed,
+            F.format_string(
+                "it has %d bytes of %s now; the list was decided on %d bytes of %s",
+                "now_length",
+                F.col("now_modification_time").cast("string"),
+                "length",
+                F.col("modification_time").cast("string"),
+            ),
+        )
+        .when(held, F.concat(F.lit("the second look holds it: "), F.col("now_reason")))
+        .alias("why"),
+        F.col("now_reason").alias("reason"),
+    )
+
+
+def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
+    """What to do with each file of the quarantine.
+
+    Args:
+        looked: the second look: `path`, `length`, `modification_time`, `verdict`, `reason`.
+        outcomes: `path`, `outcome`, `length`, `modification_time`: the last row of the audit that says where it is.
+
+    Returns:
+        As `clean_plan`; NULL in `outcome` = may be deleted: it is the very file that was moved, and nobody needs it.
+    """
+    moved = outcomes.filter(F.col("outcome") == FileOutcome.MOVED.value).select(
+        "path", *(F.col(name).alias(f"moved_{name}") for name in ("length", "modification_time"))
+    )
+    joined = looked.join(moved.withColumn("audited", F.lit(True)), "path", "left")
+    stranger = F.col("audited").isNull()
+    changed = _differs("length", "moved") | _differs("modification_time", "moved")
+    held = ~F.col("verdict").eqNullSafe(Verdict.DELETABLE.value)
+    return joined.select(
+        "path",
+        "length",
+        F.unix_millis("modification_time").alias("modification_time"),
+        F.when(stranger, FileOutcome.REFUSED.value)
+        .when(changed, FileOutcome.CHANGED.value)
+        .when(held, FileOutcome.REFUSED.value)
+        .alias("outcome"),
+        F.when(stranger, F.lit("no audit row says that walsafe moved it here, so it is not walsafe's to delete"))
+        .when(
+            changed,
+            F.format_string(
+                "it has %d bytes of %s now, but walsafe moved a file of %d bytes of %s here: somebody replaced it; "
+                "look at it, then move it elsewhere or delete it by hand",
+                "length",
+                F.col("modification_time").cast("string"),
+                "moved_length",
+                F.col("moved_modification_time").cast("string"),
+            ),
+        )
+        .when(held, F.concat(F.lit("the second look holds it: "), F.col("reason")))
+        .alias("why"),
+        "reason",
+    )
+
+
+def _differs(name: str, other: str = "now") -> Column:
+    """Whether it is not known to be the same: NULL on one side differs."""
+    return ~F.col(name).eqNullSafe(F.col(f"{other}_{name}"))
+
+
+def in_pieces(plan: DataFrame, files: int) -> DataFrame:
+    """In the order of paths, in partitions that the driver can hold.
+
+    Args:
+        plan: of `clean_plan` or `purge_plan`.
+        files: about how many there are.
+    """
+    return plan.repartitionByRange(1 + files // FILES_AT_ONCE, "path").sortWithinPartitions("path")

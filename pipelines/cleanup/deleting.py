@@ -1,0 +1,89 @@
+"""Batches of quarantined files archived and deleted, each looked at before and after."""
+
+from collections.abc import Sequence
+
+from pipelines.cleanup.deletions import FileOutcome, Result, Subject
+from pipelines.cleanup.holder import LeaseHolder
+from pipelines.cleanup.moving import Batch, same
+from pipelines.cleanup.ports import Seen
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.cleanup.stores.store_failures import parse_failure
+
+
+def delete(
+    subjects: Sequence[Subject],
+    run_id: str,
+    directory: str,
+    place: CleanupPlace,
+    ports: CleanupPorts,
+    holder: LeaseHolder,
+) -> Batch:
+    """Delete files of a run, each only if it is the one that was decided on, and archived where that is asked for.
+
+    Args:
+        subjects: the files.
+        run_id: whose.
+        directory: of the run, as the holder has named it.
+        place: of the cluster.
+        ports: the edges.
+        holder: of the lease; it looks.
+
+    Raises:
+        UnavailableError: the file system, or the lease; what was deleted until then has no outcome.
+    """
+    batch = Batch()
+    ready = _unchanged(subjects, directory, holder, batch)
+    places: dict[str, str] = {}
+    if ports.archive is not None:
+        kept = ports.archive.keep(_uris(ready, directory), [archived(one, run_id, place) for one in ready])
+        for subject, (kept_at, problem) in zip(ready, kept, strict=True):
+            if problem is None:
+                places[subject.path] = kept_at
+            else:
+                failed = Result(subject, FileOutcome.FAILED, why="it was not archived, so it stays", error=problem)
+                batch.results.append(failed)
+        # copying takes minutes: what changed meanwhile is not what was kept
+        ready = _unchanged([subject for subject in ready if subject.path in places], directory, holder, batch)
+    if not ready:
+        return batch
+    errors = ports.store.delete(_uris(ready, directory))
+    after = holder.seen(_uris(ready, directory))
+    for subject, error, seen in zip(ready, errors, after, strict=True):
+        result = _deleted(subject, error, seen, places.get(subject.path))
+        if result is None:
+            batch.open.append(subject)
+        else:
+            batch.results.append(result)
+    return batch
+
+
+def archived(subject: Subject, run_id: str, place: CleanupPlace) -> str:
+    """Name of a file in the archive."""
+    return f"{place.cluster}/{run_id}/{subject.path}"
+
+
+def _unchanged(subjects: Sequence[Subject], directory: str, holder: LeaseHolder, batch: Batch) -> list[Subject]:
+    """Those that are the files that were decided on; the others get their result."""
+    ready: list[Subject] = []
+    for subject, seen in zip(subjects, holder.seen(_uris(subjects, directory)), strict=True):
+        if seen is None:
+            batch.results.append(Result(subject, FileOutcome.ALREADY_GONE, why="it is not in the quarantine"))
+        elif not same(subject, seen):
+            batch.results.append(Result(subject, FileOutcome.CHANGED, why="it is not the file that was looked at"))
+        else:
+            ready.append(subject)
+    return ready
+
+
+def _deleted(subject: Subject, error: str | None, seen: Seen | None, kept_at: str | None) -> Result | None:
+    """The outcome of a deletion, from what is there after it; None = not known."""
+    refused = error is not None and not parse_failure(error).perhaps_done
+    if seen is None and not refused:
+        return Result(subject, FileOutcome.ARCHIVED if kept_at else FileOutcome.PURGED, kept_at)
+    if seen is None:
+        return Result(subject, FileOutcome.ALREADY_GONE, why="it is not in the quarantine any more", error=error)
+    return Result(subject, FileOutcome.FAILED, why="it was not deleted", error=error) if refused else None
+
+
+def _uris(subjects: Sequence[Subject], directory: str) -> list[str]:
+    return [f"{directory}/{one.path}" for one in subjects]

@@ -1,0 +1,185 @@
+"""Holding the lease of a cluster, and the directories of its quarantined runs."""
+
+import logging
+from collections.abc import Sequence
+from types import TracebackType
+
+from pipelines.cleanup.lease import Lease, may_take, numbers, parse_lease
+from pipelines.cleanup.looking import FreshLooks
+from pipelines.cleanup.ports import Seen, WalStore
+from pipelines.cleanup.quarantine import Quarantine, lease_in, runs_in
+from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
+
+_LOG = logging.getLogger(__name__)
+
+
+class LeaseHolder:
+    """The one job that may touch a cluster's files, from `with` to the end of its block.
+
+    Args:
+        store: of the quarantine.
+        quarantine: of the cluster.
+        holder: who: user, host, job, attempt; unique.
+        time_to_live_ms: without renewal for so long the lease may be taken by another job.
+
+    Raises:
+        UnavailableError: another job holds it (exit 4).
+    """
+
+    def __init__(self, store: WalStore, quarantine: Quarantine, holder: str, time_to_live_ms: int) -> None:
+        self._store = store
+        self._quarantine = quarantine
+        self._holder = holder
+        self._time_to_live = time_to_live_ms
+        self._looks = FreshLooks(store, quarantine.leases, holder.rpartition(" ")[2])
+        self._lease: Lease | None = None
+        self._at_work: list[str] = []
+
+    def __enter__(self) -> "LeaseHolder":
+        folder = self._quarantine.leases
+        self._store.make_directories([folder])
+        newest = self._newest()
+        renewed_at, now = self._times(newest)
+        number = may_take(newest, renewed_at, now, self._time_to_live, folder)
+        lease = Lease(number, self._holder)
+        if not self._store.create(f"{folder}/{lease.file_name}", lease.text()):
+            raise UnavailableError(f"another job took lease {number} below {folder} at the same moment; try again")
+        self._lease = lease
+        try:
+            found = self._newest_is_mine()  # a higher one may have been taken, and lower ones removed, since the look
+        except WalsafeError:
+            self._release()
+            raise
+        self._store.delete([f"{folder}/{Lease(old, '').file_name}" for old in found if old < number])
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Put the runs to rest and release; what fails here is left to the next holder.
+
+        An empty run disappears, but not where files may have no outcome yet: the next job settles where there is a run.
+        """
+        if error is not None and not isinstance(error, Exception):
+            return  # killed: nothing that a dead job could not do either
+        try:
+            self.check()
+            for run_id in self._at_work:
+                self._rest(run_id, remove=error is None or isinstance(error, RefusedError))
+            self._release()
+        except WalsafeError as problem:
+            _LOG.warning("lease %d was not released: %s", self.number, problem)
+
+    @property
+    def number(self) -> int:
+        """Number of the lease."""
+        if self._lease is None:
+            raise UnavailableError("no lease is held")
+        return self._lease.number
+
+    def check(self) -> None:
+        """Go on only as the holder of the newest lease, and renew it.
+
+        Raises:
+            UnavailableError: another job has taken over, or it cannot be seen whether one has.
+        """
+        self._newest_is_mine()
+        lease = Lease(self.number, self._holder)
+        self._store.replace(f"{self._quarantine.leases}/{lease.file_name}", lease.text())
+
+    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+        """What is at these paths now; None = nothing.
+
+        Raises:
+            UnavailableError: the answers are of an earlier time.
+        """
+        return self._looks.seen(uris)
+
+    def runs(self) -> dict[str, str]:
+        """Ids of the quarantined runs, sorted, and the names of their directories."""
+        return dict(sorted(runs_in(self._looks.names(self._quarantine.home)).items()))
+
+    def take_run(self, run_id: str, *, make: bool = False) -> str | None:
+        """Give a run's directory the name of this lease: earlier holders cannot reach it any more.
+
+        Returns:
+            The directory; None when there is no such run and `make` is false.
+
+        Raises:
+            UnavailableError: another job has taken over, or what there is cannot be seen.
+        """
+        self.check()
+        home, target = self._quarantine.home, self._quarantine.at_work(run_id, self.number)
+        name = runs_in(self._looks.names(home)).get(run_id)
+        if name is not None:
+            if lease_in(name) > self.number:  # it took over since the check; the run is its own
+                raise UnavailableError(f"{home}/{name} belongs to the next holder: another job is at work; try again")
+            if f"{home}/{name}" != target and not self._store.rename_directory(f"{home}/{name}", target):
+                raise UnavailableError(f"{home}/{name} vanished: another job may be at work on this cluster; try again")
+        elif make:
+            self._store.make_directories([target])
+        else:
+            return None
+        self._prove(run_id, made=name is None)
+        self._at_work.append(run_id)
+        return target
+
+    def _prove(self, run_id: str, *, made: bool) -> None:
+        """See that a run's directory has the name that this holder gave it, and if it is new, that it is the only one.
+
+        Raises:
+            UnavailableError: the looks before were of an earlier time, or another job is at work.
+        """
+        target = self._quarantine.at_work(run_id, self.number)
+        found = [name for name in self._looks.names(self._quarantine.home) if run_id in runs_in([name])]
+        own = target.rpartition("/")[2]
+        if own in found and not (made and len(found) > 1):
+            return
+        if made:
+            self._store.remove_empty(target)  # of two the next holder would take the one with the highest lease
+        raise UnavailableError(
+            f"the file system shows {', '.join(found) or 'nothing'} for run {run_id}, and this job has just made "
+            f"{own} of it: what it showed before was of an earlier time, or another job is at work. Try again"
+        )
+
+    def _rest(self, run_id: str, *, remove: bool) -> None:
+        directory = self._quarantine.at_work(run_id, self.number)
+        if not (remove and self._store.remove_empty(directory)):
+            self._store.rename_directory(directory, self._quarantine.at_rest(run_id))
+
+    def _release(self) -> None:
+        released = Lease(self.number, self._holder, released=True)
+        self._store.replace(f"{self._quarantine.leases}/{released.file_name}", released.text())
+
+    def _newest_is_mine(self) -> list[int]:
+        """The numbers of all leases, once it is certain that none is above this holder's."""
+        found = self._numbers()
+        newest = max(found, default=0)
+        if newest > self.number:
+            raise UnavailableError(
+                f"lease {self.number} expired and another job holds lease {newest}: this one stops. What it began has "
+                "its rows in the table deletions; the next job of that run looks it up first"
+            )
+        if newest < self.number:
+            raise UnavailableError(
+                f"lease {self.number} is missing in {self._quarantine.leases}, so nothing says that this job may go "
+                "on: it stops. Nobody but walsafe may remove files there; try again"
+            )
+        return found
+
+    def _numbers(self) -> list[int]:
+        return numbers(self._looks.names(self._quarantine.leases))
+
+    def _newest(self) -> Lease | None:
+        found = self._numbers()
+        if not found:
+            return None
+        uri = f"{self._quarantine.leases}/{Lease(found[-1], '').file_name}"
+        return parse_lease(found[-1], self._store.read(uri))
+
+    def _times(self, newest: Lease | None) -> tuple[int, int]:
+        """When the newest lease was renewed, and now: both by the file system's clock."""
+        wanted = [f"{self._quarantine.leases}/{newest.file_name}"] if newest else []
+        found, now = self._looks.timed(wanted)
+        renewed_at = found[0].modification_time if found and found[0] else now
+        return renewed_at, now

@@ -1,0 +1,78 @@
+"""What must hold of a delete-safe list before anything of it is touched."""
+
+from pipelines.cleanup.audit_ports import DecidedRun
+from pipelines.cleanup.deletions import Action
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.common.errors import RefusedError
+from pipelines.common.instants import format_instant
+from pipelines.reconcile.delete_list import Manifest
+
+
+def check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace) -> None:
+    """A list belongs to the run, the snapshot and the cluster that the lake says.
+
+    Raises:
+        RefusedError: it does not, or does not say.
+    """
+    if (manifest.cluster, manifest.run_id) != (decided.run.cluster, decided.run.run_id):
+        raise RefusedError(
+            f"the manifest is that of run {manifest.run_id} of cluster {manifest.cluster}, not of {decided.run.run_id} "
+            f"of {place.cluster}: somebody copied it. Use the list where reconcile wrote it"
+        )
+    if manifest.snapshot_sha256 != decided.snapshot_sha256:
+        raise RefusedError(
+            f"the list of run {manifest.run_id} was decided on another snapshot than the lake says: --lists and --lake "
+            "do not belong together"
+        )
+    if manifest.cluster_id is None:
+        raise RefusedError(
+            "the list does not say which cluster (hbase.id) it was decided for, so nothing proves that it is this one; "
+            "capture with a source that knows the cluster's id, and reconcile again"
+        )
+    if decided.peer_ids is None:
+        raise RefusedError(
+            f"run {manifest.run_id} was decided by a walsafe that did not write its peers down, so a new one would not "
+            "be seen; capture and reconcile again, or reconcile under another --run-id"
+        )
+    if decided.cluster_id != manifest.cluster_id:
+        raise RefusedError(
+            f"run {manifest.run_id} was decided for the cluster with id {manifest.cluster_id} by the list, and with "
+            f"{decided.cluster_id or 'none'} by the lake: an older walsafe decided it, or somebody changed one of the "
+            "two. Capture and reconcile again, or reconcile under another --run-id"
+        )
+
+
+def check_age(manifest: Manifest, ports: CleanupPorts) -> None:
+    """A list may be acted on until its `not_after`.
+
+    Raises:
+        RefusedError: it is later.
+    """
+    now = ports.clock.now_ms()
+    if now > manifest.not_after:
+        raise RefusedError(
+            f"the list is valid until {format_instant(manifest.not_after)}, and it is {format_instant(now)}: capture "
+            "and reconcile again, and clean that list"
+        )
+
+
+def check_once(actions: frozenset[Action], run_id: str, *, anew: bool) -> None:
+    """A list is cleaned once.
+
+    Args:
+        actions: what files of the run were touched for.
+        run_id: of the list.
+        anew: an execution that goes on with no earlier one.
+
+    Raises:
+        RefusedError: it was cleaned before.
+    """
+    if actions & {Action.RESTORE, Action.PURGE}:
+        raise RefusedError(
+            f"files of run {run_id} were restored or purged already: a list is cleaned once. Reconcile a new capture"
+        )
+    if anew and Action.CLEAN in actions:
+        raise RefusedError(
+            f"run {run_id} was cleaned before, and a list is cleaned once. If that attempt stopped or died, go on with "
+            "--resume"
+        )

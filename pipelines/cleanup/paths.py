@@ -1,0 +1,110 @@
+"""Which paths the clean-up may change at all: the last guard before the file system, whatever its callers believe.
+
+It looks at text alone; that no symbolic link leads out of the directories is for the stores to see.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from pipelines.common.errors import RefusedError, UsageError
+
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*)|(?!//))(/.*)", re.DOTALL)
+# C0, DEL, C1, the two line separators of Unicode, and halves of surrogate pairs, which no UTF-8 can carry
+_UNSPEAKABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+class StorePath(NamedTuple):
+    """A full URI in its parts; none of them is percent-encoded.
+
+    Attributes:
+        scheme: `hdfs`, `file` …
+        authority: empty where there is none, as in `file:/data` and `file:///data`.
+        path: absolute, without empty, `.` or `..` elements, and without a slash at the end.
+    """
+
+    scheme: str
+    authority: str
+    path: str
+
+
+def parse_uri(uri: str) -> StorePath:
+    """Take a full URI apart.
+
+    Raises:
+        RefusedError: no scheme, a path that could mean another than it says (`..`, `//`), or control characters.
+    """
+    match = _URI.fullmatch(uri)
+    if match is None:
+        raise RefusedError(f"{uri!r} is no full URI; write it like hdfs://ns1/hbase/oldWALs/…")
+    if _UNSPEAKABLE.search(uri):
+        raise RefusedError(f"{uri!r} holds control characters; rename that file by hand, then try again")
+    scheme, authority, path = match.groups()
+    if any(element in {"", ".", ".."} for element in path[1:].split("/")):
+        raise RefusedError(f"{uri!r} has an empty, '.' or '..' element; give the path without any")
+    return StorePath(scheme, authority or "", path)
+
+
+def refuse_outside(uri: str, within: Sequence[str]) -> None:
+    """Pass only what lies strictly inside one of the directories.
+
+    Args:
+        uri: full URI of what would be changed.
+        within: full URIs of directories; one slash at the end makes no difference.
+
+    Raises:
+        RefusedError: it lies elsewhere, is one of the directories itself, or see `parse_uri`.
+    """
+    scheme, authority, path = parse_uri(uri)
+    for directory in within:
+        folder = _folder(directory)
+        if (scheme, authority) == folder[:2] and path.startswith(f"{folder.path}/"):
+            return
+    raise RefusedError(
+        f"{uri} lies outside of what the clean-up may touch ({', '.join(within) or 'nothing'}); "
+        "check the list, wal_root and clean.quarantine"
+    )
+
+
+def check_within(within: Iterable[str], root: str) -> tuple[str, ...]:
+    """The directories of a store, without slashes at the end.
+
+    Args:
+        within: full URIs of directories.
+        root: full URI on the file system of the store.
+
+    Raises:
+        UsageError: one is a root directory, or on another file system.
+        RefusedError: see `parse_uri`.
+    """
+    directories = tuple(directory.removesuffix("/") for directory in within)
+    home = parse_uri(root.removesuffix("/"))
+    for directory in directories:
+        if _URI.fullmatch(directory) is None:
+            raise UsageError(f"{directory}/ is no directory that may be given to the clean-up; name one below the root")
+        if _folder(directory)[:2] != home[:2]:
+            raise UsageError(
+                f"{directory} is not on the file system of {root}: write both with one scheme and authority"
+            )
+    return directories
+
+
+def folders_above(uris: Iterable[str]) -> list[str]:
+    """Every directory on the way from the root to one of the paths, each once; the root itself left out.
+
+    Args:
+        uris: full URIs that `parse_uri` takes.
+    """
+    found: set[str] = set()
+    for parent in {uri.rpartition("/")[0] for uri in uris}:
+        folder = parent
+        while folder not in found and _URI.fullmatch(folder):
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return sorted(found)
+
+
+@lru_cache(maxsize=64)
+def _folder(directory: str) -> StorePath:
+    return parse_uri(directory.removesuffix("/"))

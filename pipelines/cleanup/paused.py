@@ -1,0 +1,36 @@
+"""A clean-up that is paused by a finding: clean and purge refuse, and their rehearsals say so first."""
+
+from dataclasses import replace
+
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.common.errors import RefusedError
+from pipelines.common.outcome import Outcome
+from pipelines.reconcile.pause import Pause
+from pipelines.reconcile.pause_of_runs import pause_of_cluster
+
+
+def find_pause(place: CleanupPlace, ports: CleanupPorts) -> Pause | None:
+    """Why nothing may be moved or deleted now; None = nothing forbids it."""
+    return pause_of_cluster(place.cluster, ports.findings, ports.clock.now_ms(), place.acknowledged)
+
+
+def refuse_while_paused(place: CleanupPlace, ports: CleanupPorts) -> None:
+    """Go on only where no finding pauses the clean-up.
+
+    Raises:
+        RefusedError: one does; with its remedy, and how to acknowledge it.
+        UsageError, UnavailableError: the lake cannot be read.
+    """
+    pause = find_pause(place, ports)
+    if pause is not None:
+        raise RefusedError(pause.text)
+
+
+def say_pause_first(outcome: Outcome, pause: Pause | None) -> Outcome:
+    """The answer with `paused` in its result, and with the pause before everything else in its text."""
+    if pause is None:
+        return replace(outcome, result={**outcome.result, "paused": None})
+    text = (
+        f"{pause.text}\nWhat follows holds for the time after that; --execute is refused until then.\n\n{outcome.text}"
+    )
+    return replace(outcome, result={**outcome.result, "paused": pause.document()}, text=text)

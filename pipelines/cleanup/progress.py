@@ -1,0 +1,31 @@
+"""How a long clean-up comes along."""
+
+from pipelines.cleanup.deletions import Tally
+from pipelines.cleanup.request import CleanupPorts
+from pipelines.common.human import human_bytes
+
+
+class Progress:
+    """Tells files, files/s and the time left, after each batch.
+
+    Args:
+        verb: what was done to them.
+        files: how many there are.
+        ports: for `tell` and the clock.
+    """
+
+    def __init__(self, verb: str, files: int, ports: CleanupPorts) -> None:
+        self._verb = verb
+        self._files = files
+        self._ports = ports
+        self._began = ports.seconds()
+
+    def more(self, tally: Tally) -> None:
+        """One line."""
+        rate = tally.files / max(self._ports.seconds() - self._began, 0.001)
+        left = max(self._files - tally.files, 0) / max(rate, 0.001)
+        self._ports.tell(
+            f"{self._verb} {tally.done_files:,} files ({human_bytes(tally.done_bytes)}), left {tally.left_files:,}, "
+            f"{tally.gone_files:,} gone already; {tally.files:,} of {self._files:,}, {rate:,.0f} files/s, "
+            f"{left:,.0f} s to go"
+        )

@@ -1,0 +1,229 @@
+"""purge: free the space of quarantined runs, after one more look that nobody needs their files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.cleanup.audit_ports import Attempt, DecidedRun, Ending
+from pipelines.cleanup.deleting import archived, delete
+from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.cleanup.holder import LeaseHolder
+from pipelines.cleanup.moving import batches
+from pipelines.cleanup.onlooker import Onlooker
+from pipelines.cleanup.paused import find_pause, refuse_while_paused, say_pause_first
+from pipelines.cleanup.progress import Progress
+from pipelines.cleanup.purge_answer import NOT_BEGUN, STOPPED, WAITING, RunPurge, purge_outcome
+from pipelines.cleanup.request import (
+    CleanupPlace,
+    CleanupPorts,
+    believe,
+    decided_run,
+)
+from pipelines.cleanup.resting import resting_files
+from pipelines.cleanup.settle import settle
+from pipelines.common.errors import (
+    EXIT_REFUSED,
+    EXIT_UNAVAILABLE,
+    RefusedError,
+    UsageError,
+    WalsafeError,
+)
+from pipelines.common.outcome import Outcome
+from pipelines.lake.run_summary import DONE, FAILED, REFUSED
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeRequest:
+    """What the caller asks for.
+
+    Attributes:
+        run_id: None = every quarantined run.
+        before_grace: a person's reason not to wait; None = wait.
+        execute: delete; otherwise only tell.
+    """
+
+    run_id: str | None = None
+    before_grace: str | None = None
+    execute: bool = False
+
+
+def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
+    """Delete, or archive and then delete, quarantined runs whose grace is over.
+
+    Of all runs, one that is refused or fails stops no other: the answer names each.
+
+    Returns:
+        Exit code 0; 4 when some files could not be deleted, or something did not answer. Of all runs also: 5 when some
+        were refused, 3 (or 2) when every one was.
+
+    Raises:
+        RefusedError: the cluster cannot be believed now, so nothing proves that the files of the run that was asked for
+            are not needed (exit 3).
+        UsageError: no such run in the quarantine, or no reason given.
+        UnavailableError: the file system, the lake, a source, or the lease.
+    """
+    if request.before_grace is not None and not request.before_grace.strip():
+        raise UsageError("--before-grace needs a reason in your own words: it is written into the audit")
+    if request.execute:
+        refuse_while_paused(place, ports)
+    done: list[RunPurge] = []
+    with _holder(request, place, ports) as holder:
+        runs = holder.runs()
+        if request.run_id is not None and request.run_id not in runs:
+            raise UsageError(
+                f"run {request.run_id} of {place.cluster} has nothing in {place.quarantine.root}; there are: "
+                f"{', '.join(runs) or 'none'}"
+            )
+        for run_id in [request.run_id] if request.run_id else runs:
+            report = RunPurge(run_id)
+            over = _over(done, holder, ports)
+            try:
+                if over is None:
+                    decided = _decided(run_id, f"{place.quarantine.home}/{runs[run_id]}", request, place, ports)
+                    _purge_run(report, decided, request, holder, place, ports)
+                else:
+                    report.status, report.reason = NOT_BEGUN, over
+            except WalsafeError as error:
+                if request.run_id is not None:
+                    raise
+                report.ended(error)
+            done.append(report)
+            ports.tell("\n".join(report.lines()))  # in the log even if a bug should end the job at a later run
+    return say_pause_first(purge_outcome(place, done), None if request.execute else find_pause(place, ports))
+
+
+def _over(done: Sequence[RunPurge], holder: LeaseHolder | Onlooker, ports: CleanupPorts) -> str | None:
+    """Why no other run is begun; None = go on."""
+    if not done:
+        return None
+    if done[-1].status in (STOPPED, NOT_BEGUN) or ports.stop():
+        return done[-1].reason if done[-1].status == NOT_BEGUN else "a person asked for an end"
+    if done[-1].error is not None and isinstance(holder, LeaseHolder):
+        try:
+            holder.check()
+        except WalsafeError as error:
+            return str(error)
+    return None
+
+
+def _decided(
+    run_id: str, directory: str, request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts
+) -> DecidedRun:
+    """The run that a directory of the quarantine belongs to."""
+    if request.run_id is not None:
+        return decided_run(ports, place, run_id)
+    found = ports.audit.decided(place.cluster, run_id)
+    if found is None:
+        raise RefusedError(
+            f"{directory} belongs to no run of {place.cluster} that ended in this lake, so nothing in it is deleted. "
+            "Look what it is: give the --lake of its run, or move it out of the quarantine"
+        )
+    return found
+
+
+def _holder(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> LeaseHolder | Onlooker:
+    """Who may look at the runs, and in an execution change them."""
+    if not request.execute:
+        return Onlooker(ports.store, place.quarantine)
+    ports.audit.ensure()
+    return LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms)
+
+
+def _purge_run(
+    report: RunPurge,
+    decided: DecidedRun,
+    request: PurgeRequest,
+    holder: LeaseHolder | Onlooker,
+    place: CleanupPlace,
+    ports: CleanupPorts,
+) -> None:
+    run_id = report.run_id
+    directory = holder.take_run(run_id)
+    if directory is None:
+        raise UsageError(f"run {run_id} vanished from {place.quarantine.home}; try again")
+    attempt = Attempt(decided.run, Action.PURGE, place.identity, holder.number, words=request.before_grace)
+    if isinstance(holder, LeaseHolder):
+        settle(attempt, directory, place, ports, holder)
+    else:
+        report.unsettled = len(ports.audit.unsettled(decided.run))
+    files = resting_files(ports.store, directory)
+    waits = _waits(decided, place, ports)
+    if waits > 0 and request.before_grace is None:
+        report.status, report.waits_ms = WAITING, waits
+        report.tally = Tally(left_files=len(files), left_bytes=sum(one.length for one in files))
+        return
+    if isinstance(holder, Onlooker):
+        try:
+            ready, report.left = _ready(decided, directory, ports)
+        finally:
+            ports.second_look.forget()
+        holder.still(run_id, directory)
+        report.tally = Tally().plus([Result(one, FileOutcome.PURGED) for one in ready]).plus(report.left)
+        return
+    ports.audit.started(attempt, len(files), sum(one.length for one in files))
+    ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
+    try:
+        _execute(attempt, decided, files, directory, holder, place, ports, report)
+        ending = Ending(report.status, report.exit_code, report.tally)
+    except WalsafeError as error:
+        status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
+        ending = Ending(status, error.exit_code, report.tally, str(error))
+        raise
+    finally:
+        ports.audit.ended(attempt, ending)
+        ports.second_look.forget()
+
+
+def _execute(
+    attempt: Attempt,
+    decided: DecidedRun,
+    files: Sequence[Subject],
+    directory: str,
+    holder: LeaseHolder,
+    place: CleanupPlace,
+    ports: CleanupPorts,
+    report: RunPurge,
+) -> None:
+    ready, report.left = _ready(decided, directory, ports)
+    holder.check()
+    if report.left:
+        ports.audit.record(attempt, 0, report.left)
+    report.tally = report.tally.plus(report.left)
+    progress = Progress("purged", len(files), ports)
+    for number, batch in enumerate(batches(ready, place.batch), start=1):
+        holder.check()
+        kept_at = (
+            [ports.archive.place(archived(one, attempt.run.run_id, place)) for one in batch] if ports.archive else None
+        )
+        ports.audit.intend(attempt, number, batch, kept_at)
+        deleted = delete(batch, attempt.run.run_id, directory, place, ports, holder)
+        results = deleted.results
+        holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
+        ports.audit.record(attempt, number, results)
+        report.left += [one for one in results if one.outcome in (FileOutcome.FAILED, FileOutcome.CHANGED)]
+        report.tally = report.tally.plus(results)
+        progress.more(report.tally)
+        deleted.check("deleting", "The next restore, or purge --execute,")
+        if ports.stop() and report.tally.files < len(files):
+            report.status = STOPPED
+            return
+    report.status = DONE
+
+
+def _waits(decided: DecidedRun, place: CleanupPlace, ports: CleanupPorts) -> int:
+    """How long until the grace of the file that was moved last is over, ms."""
+    moved_at = ports.audit.moved_at(decided.run)
+    return 0 if moved_at is None else moved_at + place.grace_ms - ports.clock.now_ms()
+
+
+def _ready(decided: DecidedRun, directory: str, ports: CleanupPorts) -> tuple[list[Subject], list[Result]]:
+    """Files that may be deleted, and those that may not, after another look at the cluster."""
+    looked = ports.second_look.at_quarantine(directory, decided.run)
+    believe(looked, None, decided.cluster_id)
+    ready: list[Subject] = []
+    left: list[Result] = []
+    for planned in looked.files:
+        if planned.outcome is None:
+            ready.append(planned.subject)
+        else:
+            left.append(Result(planned.subject, planned.outcome, why=planned.why))
+    return ready, left

@@ -1,0 +1,118 @@
+"""What purge answers: of every run in the quarantine, whatever became of it and of the others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pipelines.cleanup.deletions import Result, Tally
+from pipelines.cleanup.request import CleanupPlace
+from pipelines.cleanup.text import failures, left_lines, left_object, tally_object
+from pipelines.common.errors import (
+    EXIT_DONE,
+    EXIT_PARTIAL,
+    EXIT_REFUSED,
+    EXIT_UNAVAILABLE,
+    WalsafeError,
+)
+from pipelines.common.human import human_bytes
+from pipelines.common.instants import HOUR_MS
+from pipelines.common.outcome import Outcome
+from pipelines.lake.run_summary import FAILED, REFUSED
+
+WAITING, REHEARSAL, STOPPED, NOT_BEGUN = "WAITING", "REHEARSAL", "STOPPED", "NOT_BEGUN"
+
+
+@dataclass
+class RunPurge:
+    """What came of one run.
+
+    Attributes:
+        status: WAITING, REHEARSAL, DONE, STOPPED; REFUSED, FAILED or NOT_BEGUN with a `reason`.
+        waits_ms: how long it still has to rest.
+        unsettled: files that an earlier job began and whose outcome is not known yet; in a rehearsal.
+        reason: why it was not purged, or not to its end.
+        error: what was raised; None = nothing was.
+    """
+
+    run_id: str
+    status: str = REHEARSAL
+    tally: Tally = field(default_factory=Tally)
+    left: list[Result] = field(default_factory=list)
+    waits_ms: int = 0
+    unsettled: int = 0
+    reason: str | None = None
+    error: WalsafeError | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """What the job would end with, were this the only run."""
+        if self.error is not None:
+            return self.error.exit_code
+        return EXIT_UNAVAILABLE if failures(self.left) else EXIT_DONE
+
+    def ended(self, error: WalsafeError) -> None:
+        """It was refused, or failed; its tally says how far it came."""
+        self.status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
+        self.reason, self.error = str(error), error
+
+    def lines(self) -> list[str]:
+        """For eyes."""
+        if self.status == WAITING:
+            size, hours = human_bytes(self.tally.left_bytes), self.waits_ms / HOUR_MS
+            files = f"{self.run_id}: {self.tally.left_files:,} files, {size}, rest for another {hours:.1f} h "
+            return [*self._unsettled(), f"{files}(--before-grace REASON frees them at once)"]
+        lines = self._unsettled()
+        if self.reason is not None:
+            lines.append(f"{self.run_id}: {self.status}: {self.reason}")
+        if self.reason is None or self.tally.files:
+            word = "would be deleted; add --execute" if self.status == REHEARSAL else "deleted for good"
+            size = human_bytes(self.tally.done_bytes)
+            lines.append(f"{self.run_id}: {self.tally.done_files:,} files, {size}, {word}")
+        if self.status == STOPPED:
+            lines.append("Stopped because a person asked for it; the same command goes on.")
+        return lines + left_lines(self.left, self.tally.left_files)
+
+    def _unsettled(self) -> list[str]:
+        if not self.unsettled:
+            return []
+        text = f"{self.run_id}: {self.unsettled:,} files that an earlier job began have no outcome yet; "
+        return [f"{text}--execute looks them up first, and the numbers here may change"]
+
+
+def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:
+    """The answer of purge."""
+    code = _exit_code(runs)
+    result: dict[str, object] = {
+        "cluster": place.cluster,
+        "runs": [
+            {
+                "run_id": one.run_id,
+                "status": one.status,
+                "reason": one.reason,
+                "waits_ms": one.waits_ms,
+                **tally_object(one.tally),
+                "left": [left_object(left) for left in one.left[:100]],
+            }
+            for one in runs
+        ],
+    }
+    lines = [line for one in runs for line in one.lines()] or [f"Nothing of {place.cluster} is in quarantine."]
+    troubled = [one for one in runs if one.error is not None]
+    if troubled:
+        worst = next((one for one in troubled if one.exit_code == code), troubled[0])
+        message = f"{len(troubled)} of {len(runs)} runs in quarantine need a look; {worst.run_id}: {worst.reason}"
+        result["error"] = {"kind": type(worst.error).__name__, "message": message}
+        names = ", ".join(one.run_id for one in troubled)
+        lines.append(f"{len(troubled)} of {len(runs)} runs in quarantine need a look: {names}")
+    return Outcome(code, result, "\n".join(lines))
+
+
+def _exit_code(runs: Sequence[RunPurge]) -> int:
+    codes = {one.exit_code for one in runs if one.status != NOT_BEGUN}
+    if EXIT_UNAVAILABLE in codes:
+        return EXIT_UNAVAILABLE
+    troubles = codes - {EXIT_DONE}
+    if not troubles:
+        return EXIT_DONE
+    if EXIT_DONE in codes:
+        return EXIT_PARTIAL
+    return troubles.pop() if len(troubles) == 1 else EXIT_REFUSED

@@ -1,0 +1,121 @@
+"""Where files rest between clean and purge.
+
+    <quarantine>/<cluster>/.leases/                        see `pipelines.cleanup.lease`
+    <quarantine>/<cluster>/<run_id>/oldWALs/…              a cleaned run at rest: the paths below wal_root, kept
+    <quarantine>/<cluster>/.at-work-<lease>-<run_id>/…     the same while the holder of that lease works on it
+
+Only a job that holds the newest lease gives such a directory its name, so a rename or a deletion of any earlier holder
+names a directory that is no longer there, and fails.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from pipelines.cleanup.overlap import overlap
+from pipelines.common.errors import UsageError
+
+LEASES = ".leases"
+_AT_WORK = re.compile(r"\.at-work-([0-9]{10})-(.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """The quarantine of one cluster.
+
+    Attributes:
+        root: URI of the folder of all clusters, without a slash at the end.
+        cluster: name of the cluster.
+    """
+
+    root: str
+    cluster: str
+
+    @property
+    def home(self) -> str:
+        """The cluster's own folder."""
+        return f"{self.root}/{self.cluster}"
+
+    @property
+    def leases(self) -> str:
+        """The folder of leases."""
+        return f"{self.home}/{LEASES}"
+
+    def at_rest(self, run_id: str) -> str:
+        """A run's directory while nobody works on it."""
+        return f"{self.home}/{run_id}"
+
+    def at_work(self, run_id: str, lease: int) -> str:
+        """A run's directory while the holder of a lease works on it."""
+        return f"{self.home}/.at-work-{lease:010d}-{run_id}"
+
+
+def runs_in(names: Sequence[str]) -> dict[str, str]:
+    """Quarantined runs among the names of a cluster's folder: run_id and the name of its directory now.
+
+    Should there be two of one run, the one at rest counts, then that of the highest lease: the other is a tree of empty
+    directories that a holder made whose lease was gone already.
+    """
+    found: dict[str, str] = {}
+    for name in sorted(names):  # ".at-work-…" by lease, then those at rest
+        match = _AT_WORK.fullmatch(name)
+        if match:
+            found[match.group(2)] = name
+        elif not name.startswith("."):
+            found[name] = name
+    return found
+
+
+def lease_in(name: str) -> int:
+    """Number of the lease under which somebody works on a run, from the name of its directory; 0 = it is at rest."""
+    match = _AT_WORK.fullmatch(name)
+    return int(match.group(1)) if match else 0
+
+
+def check_quarantine(quarantine: str, archive: str | None, wal_root: str) -> None:
+    """A rename must be able to reach the quarantine, and no cleaner of HBase may reach it or the archive.
+
+    Raises:
+        UsageError: the quarantine is on another file system than the WAL root, or two of the three overlap.
+    """
+    ours, theirs = urlsplit(quarantine), urlsplit(wal_root)
+    if (ours.scheme, ours.netloc) != (theirs.scheme, theirs.netloc):
+        raise UsageError(
+            f"clean.quarantine {quarantine} is not on the file system of wal_root {wal_root}: no rename "
+            "reaches it. Write it with the same scheme and authority"
+        )
+    _keep_apart("wal_root", wal_root, quarantine, archive)
+    if archive is not None and overlap(archive, quarantine):
+        raise UsageError(
+            f"clean.archive {archive} and clean.quarantine {quarantine} lie one in the other, as far as their paths "
+            "tell: files that purge archives would be in its own way. Choose another directory for the archive"
+        )
+
+
+def check_hbase_root(quarantine: str, archive: str | None, root: str) -> None:
+    """HBase's HFileCleaner deletes what it does not know below `<hbase.rootdir>/archive`: that could be the only copy.
+
+    Args:
+        quarantine: of the configuration.
+        archive: of the configuration; None = purge deletes.
+        root: `hbase.rootdir`.
+
+    Raises:
+        UsageError: one of them lies in the root, or the root in it; or it cannot be compared.
+    """
+    _keep_apart("hbase.rootdir", root, quarantine, archive)
+
+
+def _keep_apart(name: str, root: str, quarantine: str, archive: str | None) -> None:
+    for key, place in (("clean.quarantine", quarantine), ("clean.archive", archive)):
+        try:
+            inside = place is not None and overlap(place, root)
+        except UsageError as error:
+            raise UsageError(f"{key} and {name} cannot be compared: {error}") from error
+        if inside:
+            raise UsageError(
+                f"{key} {place} and {name} {root} lie one in the other, as far as their paths tell: HBase's cleaners "
+                f"delete there what they do not know, and it would be the only copy. Choose a directory beside {root}. "
+                "If files rest there already, restore them first: it does not mind where hbase.rootdir is"
+            )

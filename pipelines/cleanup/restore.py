@@ -1,0 +1,150 @@
+"""restore: put quarantined files back where they were."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.cleanup.audit_ports import Attempt, Ending
+from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.cleanup.holder import LeaseHolder
+from pipelines.cleanup.moving import Way, batches, move
+from pipelines.cleanup.progress import Progress
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts, decided_run
+from pipelines.cleanup.resting import resting_files
+from pipelines.cleanup.settle import settle
+from pipelines.cleanup.text import failures, left_lines, left_object, tally_object
+from pipelines.common.errors import EXIT_DONE, EXIT_UNAVAILABLE, UsageError, WalsafeError
+from pipelines.common.human import human_bytes
+from pipelines.common.outcome import Outcome
+from pipelines.lake.run_summary import DONE, FAILED
+
+STOPPED = "STOPPED"
+STRANGER = "no audit row says that walsafe moved it here: whoever put it here knows where it belongs"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreRequest:
+    """What the caller asks for; no paths = the whole run."""
+
+    run_id: str
+    paths: Sequence[str] = ()
+
+
+def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
+    """Move files of a cleaned run back below oldWALs; a file that stands there is never overwritten.
+
+    It asks nobody but the file system: putting a file back can lose nothing. It may be run again after a crash.
+
+    Returns:
+        Exit code 0, or 4 when some files could not be moved.
+
+    Raises:
+        UsageError: the run has no files in quarantine, or not those.
+        UnavailableError: the file system, the lake, or the lease.
+    """
+    decided = decided_run(ports, place, request.run_id)
+    ports.audit.ensure()
+    tally, stopped = Tally(), False
+    with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
+        directory = holder.take_run(request.run_id)
+        if directory is None:
+            raise UsageError(
+                f"run {request.run_id} of {place.cluster} has nothing in {place.quarantine.root}: the table "
+                "deletions says what became of its files"
+            )
+        attempt = Attempt(decided.run, Action.RESTORE, place.identity, holder.number)
+        settled = settle(attempt, directory, place, ports, holder)  # nothing below may keep it from that
+        asked = _wanted(resting_files(ports.store, directory), request, place, holder)
+        wanted, results = _ours(asked, ports.audit.taken(decided.run))
+        ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
+        ending = Ending(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
+        try:
+            if results:
+                ports.audit.record(attempt, 0, results)
+            tally = tally.plus(results)
+            way = Way(directory, place.wal_root, FileOutcome.RESTORED, place.wal_root)
+            progress = Progress("restored", len(asked), ports)
+            for number, batch in enumerate(batches(wanted, place.batch), start=1):
+                holder.check()
+                ports.audit.intend(attempt, number, batch)
+                moved = move(ports.store, batch, way, holder)
+                done = moved.results
+                holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
+                ports.audit.record(attempt, number, done)
+                results += [one for one in done if one.outcome is not FileOutcome.RESTORED]
+                tally = tally.plus(done)
+                progress.more(tally)
+                moved.check("putting back", "The same command")
+                stopped = ports.stop() and tally.files < len(asked)
+                if stopped:
+                    break
+            code = EXIT_UNAVAILABLE if failures(results) else EXIT_DONE
+            ending = Ending(STOPPED if stopped else DONE, code, tally)
+        except WalsafeError as error:
+            ending = Ending(FAILED, error.exit_code, tally, str(error))
+            raise
+        finally:
+            ports.audit.ended(attempt, ending)
+    return _outcome(place, request, ending, results, settled)
+
+
+def _wanted(
+    resting: Sequence[Subject], request: RestoreRequest, place: CleanupPlace, holder: LeaseHolder
+) -> list[Subject]:
+    """Files to put back; those that an earlier attempt has put back are passed over, so that a command can go on."""
+    if not request.paths:
+        return list(resting)
+    by_path = {one.path: one for one in resting}
+    missing = [path for path in dict.fromkeys(request.paths) if path not in by_path]
+    for path, found in zip(missing, holder.seen([f"{place.wal_root}/{path}" for path in missing]), strict=True):
+        if found is None:
+            raise UsageError(
+                f"{path!r} is not in the quarantine of run {request.run_id}, nor below {place.wal_root}; paths are "
+                "written as in wal_verdicts (oldWALs/…)"
+            )
+    return [by_path[path] for path in dict.fromkeys(request.paths) if path in by_path]
+
+
+def _ours(asked: Sequence[Subject], taken: Mapping[str, Subject | None]) -> tuple[list[Subject], list[Result]]:
+    """Files that clean moved here, and those that somebody else put here, which stay.
+
+    What clean set out to move and could not move back counts as moved by it, whatever its length and time.
+    """
+    wanted, left = [], []
+    for one in asked:
+        moved = taken.get(one.path)
+        if one.path not in taken:
+            left.append(Result(one, FileOutcome.REFUSED, why=STRANGER))
+        elif moved is not None and (moved.length, moved.modification_time) != (one.length, one.modification_time):
+            left.append(
+                Result(
+                    one,
+                    FileOutcome.CHANGED,
+                    why=f"it has {one.length} bytes, modified at {one.modification_time} ms, but walsafe moved one of "
+                    f"{moved.length} bytes, modified at {moved.modification_time} ms: somebody replaced it; look at "
+                    "it, and move it back by hand if it is the right one",
+                )
+            )
+        else:
+            wanted.append(one)
+    return wanted, left
+
+
+def _outcome(
+    place: CleanupPlace, request: RestoreRequest, ending: Ending, left: Sequence[Result], settled: int
+) -> Outcome:
+    tally = ending.tally
+    result = {
+        "cluster": place.cluster,
+        "run_id": request.run_id,
+        "status": ending.status,
+        "settled_files": settled,
+        **tally_object(tally),
+        "left": [left_object(one) for one in left[:100]],
+    }
+    lines = [
+        f"Restored {tally.done_files:,} files, {human_bytes(tally.done_bytes)}, below {place.wal_root}",
+        *left_lines(left, tally.left_files),
+    ]
+    if ending.status == STOPPED:
+        lines.append("Stopped because a person asked for it; the same command goes on.")
+    return Outcome(ending.exit_code, result, "\n".join(lines))

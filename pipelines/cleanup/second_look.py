@@ -1,0 +1,192 @@
+"""The second look of the clean-up: capture and decide again, with the parts of capture and reconcile."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.capture.capture import Patience, Sources
+from pipelines.capture.capture import Subject as Cluster
+from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_either
+from pipelines.capture.ports import FileSource
+from pipelines.cleanup.audit import LakeAudit
+from pipelines.cleanup.audit_ports import Looked, Planned
+from pipelines.cleanup.clean_plan import ARCHIVE, clean_plan, in_pieces, listed_paths, purge_plan, strangers
+from pipelines.cleanup.deletions import FileOutcome, Subject
+from pipelines.cleanup.ports import WalStore
+from pipelines.common.clock import Clock
+from pipelines.common.errors import RefusedError
+from pipelines.common.spark.local_frames import local_frame
+from pipelines.common.spark.local_rows import local_rows
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.spark.decision_frames import decision_frames
+from pipelines.decide.spark.verdicts import looked_up, with_answers
+from pipelines.files.file_batch import FileBatch
+from pipelines.files.scratch import ScratchDirectory
+from pipelines.lake.run_summary import RunKey
+from pipelines.reconcile.cases import cases
+from pipelines.reconcile.delete_list import Manifest
+from pipelines.reconcile.list_reader import ListReader
+from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
+from pipelines.snapshot.reader import SnapshotDirectories
+from pipelines.snapshot.target import SnapshotTarget
+from pipelines.snapshot.writer import SnapshotWriter
+from schemas.snapshot_files import SNAPSHOT_FILES
+
+_COLUMNS = ("path", "length", "modification_time", "verdict", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class FilesBelow:
+    """A `FileSource` over the store: what a second look lists.
+
+    Attributes:
+        directory: plays `oldWALs`.
+    """
+
+    store: WalStore
+    directory: str
+
+    def stamp(self, _step: str) -> None:
+        """Read now."""
+
+    def files(self) -> Iterator[FileBatch]:
+        """See `FileSource.files`."""
+        for batch in self.store.walk(self.directory):
+            paths = [f"{ARCHIVE}{path}" for path in batch.paths]
+            yield FileBatch(paths, batch.lengths, batch.modification_times)
+
+
+@dataclass(frozen=True)
+class CaptureParts:
+    """What a capture is made of; see `pipelines.capture.capture` and `capture_zookeeper`.
+
+    Attributes:
+        settings: of reconcile: the same opt-ins hold.
+        target: makes the place of a snapshot.
+    """
+
+    cluster: Cluster
+    sources: Sources | ZooKeeperSources
+    settings: Settings
+    patience: Patience
+    clock: Clock
+    target: Callable[[str], SnapshotTarget]
+
+
+class CaptureAgain:
+    """`SecondLook` over the sources of a capture, Spark and the lake.
+
+    Args:
+        spark: the session.
+        parts: of the capture; the listing of each look takes the place of its files.
+        store: lists.
+        audit: knows what was decided and done.
+        lists: whose lines are looked at.
+        scratch: where the snapshots go until `forget`; Spark's executors can read it.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        parts: CaptureParts,
+        store: WalStore,
+        audit: LakeAudit,
+        lists: ListReader,
+        scratch: ScratchDirectory,
+    ) -> None:
+        self._spark = spark
+        self._parts = parts
+        self._store = store
+        self._audit = audit
+        self._lists = lists
+        self._scratch = scratch
+        self._looks = 0
+
+    def at_list(self, manifest: Manifest, run: RunKey) -> Looked:
+        """See `SecondLook.at_list`."""
+        listed = self._audit.listed(run)
+        paths = listed_paths(self._lists.lines(manifest), self._parts.cluster.wal_root)
+        _check_lines(paths, listed, manifest)
+        looked, decisions, _ = self._look(
+            FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{ARCHIVE.rstrip('/')}")
+        )
+        plan = clean_plan(paths, listed, decisions, self._audit.outcomes(run))
+        return replace(looked, files=_planned(plan, manifest.files))
+
+    def at_quarantine(self, directory: str, run: RunKey) -> Looked:
+        """See `SecondLook.at_quarantine`."""
+        looked, decisions, files = self._look(FilesBelow(self._store, f"{directory}/{ARCHIVE.rstrip('/')}"))
+        return replace(looked, files=_planned(purge_plan(decisions, self._audit.outcomes(run)), files))
+
+    def forget(self) -> None:
+        """See `SecondLook.forget`."""
+        self._scratch.remove()
+
+    def _look(self, files: FileSource) -> tuple[Looked, DataFrame, int]:
+        """What was found, a decision for each file, and how many there are."""
+        parts = self._parts
+        self._looks += 1
+        sources: Sources | ZooKeeperSources = replace(parts.sources, files=files)
+        with SnapshotWriter(parts.target(f"{self._scratch.uri}/{self._looks}")) as writer:
+            captured = capture_either(parts.cluster, sources, writer, clock=parts.clock, patience=parts.patience)
+        reader = SnapshotDirectories(self._spark, parts.settings.row_layout)
+        (opened,) = reader.open([captured.uri])
+        if opened.snapshot is None:
+            raise RefusedError(opened.fault or f"{captured.uri} cannot be read")
+        (case,) = cases([opened], None, parts.settings, parts.clock.now_ms())
+        refused, decisions = case.refused, self._nothing()
+        if captured.files == 0:
+            refused = None  # no file is left to be decided on: a listing that a snapshot may not have, and harmless
+        elif refused is None and case.view is not None and case.table is not None:
+            frames = decision_frames(self._spark, [(case.view, case.table)])
+            decisions = with_answers(looked_up(reader.files([opened]), frames), frames).select(*_COLUMNS)
+        looked = Looked(
+            refused=refused,
+            restless=captured.restless,
+            cluster_id=captured.snapshot.cluster_id,
+            peer_ids=tuple(sorted(peer.peer_id for peer in captured.snapshot.peers)),
+            snapshot_sha256=opened.sha256 or "",
+            files=(),
+            add_peer_running=_may_add_peer(captured.snapshot),
+        )
+        return looked, decisions, captured.files
+
+    def _nothing(self) -> DataFrame:
+        empty = local_frame(self._spark, [], SNAPSHOT_FILES).select("path", "length", "modification_time")
+        return empty.selectExpr("*", "CAST(NULL AS STRING) AS verdict", "CAST(NULL AS STRING) AS reason")
+
+
+def _may_add_peer(snapshot: Snapshot) -> bool:
+    """Whether a peer is being added, as far as that has a say.
+
+    Where queues are in ZooKeeper nobody needs to ask: a peer that is added gets the WALs that are being written then,
+    and each file was archived before the queues were read.
+    """
+    if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+        return False
+    return any(flags is None or flags.add_peer_running is not False for flags in (snapshot.flags, snapshot.flags_2))
+
+
+def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> None:
+    """Every line is one file that this very run found DELETABLE."""
+    foreign = paths.where("path IS NULL").select("line").limit(1).collect()
+    if foreign:
+        raise RefusedError(
+            f"the list names {foreign[0]['line']!r}, which does not lie below oldWALs of the configured wal_root: "
+            "nothing was moved. Check wal_root; if it is right, reconcile again"
+        )
+    odd = strangers(paths, listed).limit(1).collect()
+    if odd:
+        raise RefusedError(
+            f"the list of run {manifest.run_id} names {odd[0]['line']!r}, which the run did not find DELETABLE, or "
+            "names it twice: nothing was moved. Reconcile again"
+        )
+
+
+def _planned(plan: DataFrame, files: int) -> Iterator[Planned]:
+    """Rows of a plan, a piece at a time."""
+    for row in local_rows(in_pieces(plan, files)):
+        subject = Subject(row["path"], row["length"], row["modification_time"], row["reason"])
+        outcome = row["outcome"]
+        yield Planned(subject, None if outcome is None else FileOutcome(outcome), row["why"])

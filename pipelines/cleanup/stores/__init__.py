@@ -1,0 +1,1 @@
+"""The file systems that the clean-up changes files on."""

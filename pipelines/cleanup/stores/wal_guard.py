@@ -1,0 +1,64 @@
+"""The last look before a store changes anything: where the path lies, and that no symbolic link leads elsewhere."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from pipelines.cleanup.paths import check_within, folders_above, parse_uri, refuse_outside
+from pipelines.cleanup.stores.store_failures import Failure, failed, to_blame
+from pipelines.cleanup.stores.wal_walk import Listed
+from pipelines.common.errors import RefusedError
+
+Describe = Callable[[Sequence[str], str], Sequence[Listed | Failure]]
+"""What is at each URI, symbolic links not followed; the text says what for, for messages."""
+
+
+class WalGuard:
+    """Where one store may change anything.
+
+    Args:
+        root: full URI on the store's file system.
+        within: full URIs of the directories inside which alone it may.
+        describe: of the store.
+
+    Raises:
+        UsageError: `within` is not on that file system.
+    """
+
+    def __init__(self, root: str, within: Iterable[str], describe: Describe) -> None:
+        self._root = root
+        self._within = check_within(within, root)
+        self._home = parse_uri(root.removesuffix("/"))
+        self._describe = describe
+
+    def allow(self, uris: Sequence[str]) -> None:
+        """Passes only what may be changed; asks the file system about each directory above once.
+
+        Raises:
+            RefusedError: a path lies elsewhere, or a symbolic link is on the way to it.
+            UnavailableError: the file system does not answer.
+        """
+        for uri in uris:
+            refuse_outside(uri, self._within)
+        folders, what = folders_above(uris), f"looking for symbolic links on {self._root}"
+        failures = []
+        for folder, answer in zip(folders, self._describe(folders, what), strict=True):
+            is_link = isinstance(answer, Listed) and not answer.is_file and not answer.is_directory
+            if is_link or (isinstance(answer, Failure) and answer.kind == "UnresolvedLinkException"):
+                raise RefusedError(
+                    f"{folder} is a symbolic link, which may lead anywhere: nothing was changed; "
+                    "give the path that it stands for"
+                )
+            # of what is not there, or hidden, the elements themselves will tell
+            if isinstance(answer, Failure) and not answer.gone and not answer.denied:
+                failures.append(answer)
+        if failures:
+            raise failed(to_blame(failures), what)
+
+    def own(self, uris: Iterable[str]) -> None:
+        """Passes only paths on this file system, for reading.
+
+        Raises:
+            RefusedError: another file system, or no proper path.
+        """
+        for uri in uris:
+            if parse_uri(uri)[:2] != self._home[:2]:
+                raise RefusedError(f"{uri} is not on the file system of {self._root}; check the list and wal_root")

@@ -1,0 +1,105 @@
+"""What clean, restore and purge answer: for eyes and for programs."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pipelines.cleanup.deletions import FileOutcome, Result, Tally
+from pipelines.cleanup.request import CleanupPlace
+from pipelines.common.errors import EXIT_DONE, RefusedError
+from pipelines.common.human import human_bytes
+from pipelines.common.outcome import Outcome
+
+if TYPE_CHECKING:
+    from pipelines.cleanup.clean import Report
+
+SHOWN = 20
+LATE_WAY_OUT = "Capture and reconcile again, and clean that list."
+
+
+def clean_outcome(place: CleanupPlace, run_id: str, report: "Report", *, executed: bool) -> Outcome:
+    """The answer of clean."""
+    tally = report.tally
+    result: dict[str, object] = {
+        "cluster": place.cluster,
+        "run_id": run_id,
+        "status": report.status,
+        "executed": executed,
+        "reason": report.reason,
+        "quarantine": report.quarantine,
+        "settled_files": report.settled,
+        **tally_object(tally),
+        "left": [left_object(one) for one in report.left],
+    }
+    if report.late:
+        message = f"{report.reason}; {tally.done_files:,} files were moved, the others stay. {LATE_WAY_OUT}"
+        result["error"] = {"kind": RefusedError.__name__, "message": message}
+    word = "Moved" if executed else "Would move"
+    lines = [
+        f"{word} {tally.done_files:,} of {report.manifest.files:,} listed files, {human_bytes(tally.done_bytes)}, to",
+        f"  {report.quarantine}",
+    ]
+    if tally.gone_files:
+        lines.append(
+            f"{tally.gone_files:,} are gone already: not below oldWALs any more. Who removed them is not known; "
+            "HBase's own cleaner does."
+            if executed
+            else f"{tally.gone_files:,} are not in the listing of the second look, so there would be nothing to move."
+        )
+    if report.unsettled:
+        lines.append(
+            f"{report.unsettled:,} that an earlier job began have no outcome yet; --resume looks them up first, and "
+            "the numbers here may change."
+        )
+    if report.settled:
+        lines.append(f"{report.settled:,} that an earlier job began and did not end were looked up and written down.")
+    lines += left_lines(report.left, tally.left_files)
+    if report.late:
+        lines.append(f"Stopped: {report.reason}. What was not moved stays. {LATE_WAY_OUT}")
+    elif report.reason:
+        lines.append(f"Stopped: {report.reason}. " + ("Go on with --resume." if executed else "There is more."))
+    elif executed and report.failed:
+        lines.append(f"{report.failed:,} files could not be moved; put that right, then go on with --resume.")
+    if not executed:
+        lines.append("Nothing was touched: this was a rehearsal. Add --execute to move them.")
+    elif tally.done_files:
+        lines.append(f"Undo with: restore --cluster {place.cluster} --run-id {run_id} …   Free the space with: purge")
+    return Outcome(report.exit_code if executed else EXIT_DONE, result, "\n".join(lines))
+
+
+def tally_object(tally: Tally) -> dict[str, object]:
+    """Sums for programs."""
+    return {
+        "done_files": tally.done_files,
+        "done_bytes": tally.done_bytes,
+        "left_files": tally.left_files,
+        "left_bytes": tally.left_bytes,
+        "gone_files": tally.gone_files,
+    }
+
+
+def left_object(result: Result) -> Mapping[str, object]:
+    """One file that was left."""
+    return {
+        "path": result.subject.path,
+        "outcome": result.outcome.value,
+        "why": result.why,
+        "error": result.error,
+    }
+
+
+def left_lines(left: Sequence[Result], files: int) -> list[str]:
+    """Files that were left, some of them by name."""
+    if not files:
+        return []
+    lines = [f"{files:,} are left where they are:"]
+    for one in left[:SHOWN]:
+        error = f" ({one.error})" if one.error else ""
+        lines.append(f"  {one.outcome.value:<8} {one.subject.path}: {one.why or 'see deletions'}{error}")
+    if files > SHOWN:
+        lines.append(f"  … and {files - min(SHOWN, len(left)):,} more, in the table deletions")
+    return lines
+
+
+def failures(results: Sequence[Result]) -> int:
+    """How many failed."""
+    return sum(one.outcome is FileOutcome.FAILED for one in results)

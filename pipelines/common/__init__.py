@@ -1,0 +1,1 @@
+"""What every room uses: errors, instants, numbers for people, strict JSON, small Spark helpers."""

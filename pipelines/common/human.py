@@ -1,0 +1,40 @@
+"""Numbers as people read them."""
+
+from pipelines.common.instants import format_instant, is_instant
+
+SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def human_bytes(size: int) -> str:
+    """1536 to `1.5 KiB`."""
+    value = float(size)
+    for unit in _UNITS[:-1]:
+        if abs(value) < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} {_UNITS[-1]}"
+
+
+def human_duration(ms: int) -> str:
+    """Two units at most: 97_200_000 to `1 d 3 h`; below a second `0 s`."""
+    if ms < 0:
+        return f"-{human_duration(-ms)}"
+    if ms >= DAY:
+        return f"{ms // DAY} d {ms % DAY // HOUR} h"
+    if ms >= HOUR:
+        return f"{ms // HOUR} h {ms % HOUR // MINUTE} min"
+    if ms >= MINUTE:
+        return f"{ms // MINUTE} min {ms % MINUTE // SECOND} s"
+    return f"{ms // SECOND} s"
+
+
+def human_instant(ms: int) -> str:
+    """To the minute: `2026-11-21 02:00 UTC`; `-1 ms` where it is none (`pipelines.common.instants.is_instant`)."""
+    text = format_instant(ms)
+    return f"{text[:10]} {text[11:16]} UTC" if is_instant(ms) else text
+
+
+def human_count(number: int, noun: str) -> str:
+    """`1 file`, `12,000 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

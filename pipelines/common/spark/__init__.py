@@ -1,0 +1,1 @@
+"""Small helpers around Spark frames; nothing of walsafe in them."""

@@ -1,0 +1,164 @@
+"""The Great Expectations gate: a refusal for each cluster whose numbers do not add up (facts, spark.md section 3).
+
+Great Expectations sees one frame with one row of aggregates per cluster, so a fleet of 2,000 clusters is one
+validation without any Spark job. Its import takes seconds: `preload` does it while Spark works.
+"""
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from pipelines.common.errors import RefusedError, UsageError
+from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, AtMost, Equal, expectations
+from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
+from pipelines.decide.rule.settings import Acceptances
+
+_LOG = logging.getLogger(__name__)
+
+
+def preload() -> threading.Thread:
+    """Import Great Expectations in the background; `check` waits for it by itself."""
+    thread = threading.Thread(target=_great_expectations, name="gate-import", daemon=True)
+    thread.start()
+    return thread
+
+
+def check_acceptances(accepted: Acceptances, max_deletable_share: float) -> None:
+    """Hold `--accept` to what a person may overrule; ask before any work is done.
+
+    Raises:
+        UsageError: an unknown name, a proof of safety, or no reason.
+    """
+    known = [one.name for one in expectations(max_deletable_share)]
+    for name, reason in accepted.reasons.items():
+        if name not in known:
+            raise UsageError(f"--accept {name}: no such expectation; --accept takes {', '.join(sorted(ACCEPTABLE))}")
+        if name not in ACCEPTABLE:
+            raise UsageError(
+                f"--accept {name}: this expectation proves that no needed file is listed and cannot be overruled; "
+                f"look at its rows in quality_results. --accept takes {', '.join(sorted(ACCEPTABLE))}"
+            )
+        if not reason.strip():
+            raise UsageError(f"--accept {name}: say why, as {name}=REASON; it is kept in runs and quality_results")
+
+
+def check(
+    metrics: Sequence[ClusterMetrics], accepted: Acceptances, max_deletable_share: float
+) -> list[ExpectationResult]:
+    """Check every expectation for every cluster.
+
+    Args:
+        metrics: one per cluster; names are unique.
+        accepted: what a person overruled; applies to every cluster of the run, and is noted only where needed.
+        max_deletable_share: of all bytes under oldWALs, 0 to 1.
+
+    Returns:
+        A result for each cluster and expectation, in the order of `metrics`. A cluster is refused if any `refuses`.
+
+    Raises:
+        UsageError: see `check_acceptances`.
+        RefusedError: Great Expectations itself failed, so nothing is proven.
+    """
+    check_acceptances(accepted, max_deletable_share)
+    if not metrics:
+        return []
+    rules = expectations(max_deletable_share)
+    broken = _broken(metrics, rules)
+    return [_result(one, rule, one.cluster in broken[rule.name], accepted) for one in metrics for rule in rules]
+
+
+def _result(one: ClusterMetrics, rule: Equal | AtMost, broken: bool, accepted: Acceptances) -> ExpectationResult:
+    reason = accepted.reasons.get(rule.name) if broken else None
+    return ExpectationResult(
+        cluster=one.cluster,
+        expectation=rule.name,
+        description=rule.description,
+        success=not broken,
+        observed=_observed(one, rule),
+        unexpected_count=_unexpected(one, rule) if broken else 0,
+        accepted=reason is not None,
+        accepted_reason=reason,
+    )
+
+
+def _observed(one: ClusterMetrics, rule: Equal | AtMost) -> str:
+    if isinstance(rule, Equal):
+        return f"{rule.left}={getattr(one, rule.left)}, {rule.right}={getattr(one, rule.right)}"
+    value = getattr(one, rule.column)
+    return f"{rule.column}={value:.6f}" if isinstance(value, float) else f"{rule.column}={value}"
+
+
+def _unexpected(one: ClusterMetrics, rule: Equal | AtMost) -> int:
+    if isinstance(rule, Equal):
+        return abs(int(getattr(one, rule.left)) - int(getattr(one, rule.right)))
+    value = getattr(one, rule.column)
+    return one.listed_files if rule.name == SHARE else int(value)
+
+
+def _broken(metrics: Sequence[ClusterMetrics], rules: Sequence[Equal | AtMost]) -> Mapping[str, frozenset[str]]:
+    """The clusters that break each expectation, by Great Expectations' word.
+
+    Raises:
+        RefusedError: it raised, answered for fewer expectations than were asked, or says failed without saying where.
+    """
+    outcome = _validate(metrics, rules)
+    broken: dict[str, frozenset[str]] = {}
+    for result in outcome.results:
+        name = result.expectation_config.meta["name"]
+        answer = result.result or {}
+        if answer.get("element_count") != len(metrics) or "unexpected_index_list" not in answer:
+            raise RefusedError(
+                f"the gate could not evaluate {name}: {result.exception_info}; nothing is emitted. "
+                "Check that the installed great_expectations is the pinned one"
+            )
+        clusters = frozenset(str(row["cluster"]) for row in answer["unexpected_index_list"])
+        if result.success == bool(clusters):
+            raise RefusedError(f"the gate contradicts itself on {name}: success={result.success}, {len(clusters)} rows")
+        broken[name] = clusters
+    missing = [rule.name for rule in rules if rule.name not in broken]
+    if missing:
+        raise RefusedError(f"the gate gave no answer for {', '.join(missing)}; nothing is emitted")
+    return broken
+
+
+def _validate(metrics: Sequence[ClusterMetrics], rules: Sequence[Equal | AtMost]) -> Any:  # noqa: ANN401 - GX ships no types
+    gx = _great_expectations()
+    frame = _frame(metrics)
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
+    asset = context.data_sources.add_pandas(name="walsafe").add_dataframe_asset(name="cluster_metrics")
+    batch = asset.add_batch_definition_whole_dataframe("run")
+    suite = context.suites.add(gx.ExpectationSuite(name="gate", expectations=[_expectation(rule) for rule in rules]))
+    validation = context.validation_definitions.add(gx.ValidationDefinition(name="gate", data=batch, suite=suite))
+    return validation.run(
+        batch_parameters={"dataframe": frame},
+        result_format={"result_format": "COMPLETE", "unexpected_index_column_names": ["cluster"]},
+    )
+
+
+def _expectation(rule: Equal | AtMost) -> Any:  # noqa: ANN401 - GX ships no types
+    expect = _great_expectations().expectations
+    meta = {"name": rule.name}
+    if isinstance(rule, Equal):
+        return expect.ExpectColumnPairValuesToBeEqual(
+            column_A=rule.left, column_B=rule.right, ignore_row_if="neither", meta=meta
+        )
+    return expect.ExpectColumnValuesToBeBetween(column=rule.column, min_value=0, max_value=rule.limit, meta=meta)
+
+
+def _frame(metrics: Sequence[ClusterMetrics]) -> Any:  # noqa: ANN401 - pandas ships no types
+    import pandas as pd  # noqa: PLC0415 - half a second to import
+
+    names = [field.name for field in fields(ClusterMetrics)] + ["deletable_share"]
+    return pd.DataFrame({name: [getattr(one, name) for one in metrics] for name in names})
+
+
+def _great_expectations() -> Any:  # noqa: ANN401 - GX ships no types
+    import great_expectations as gx  # noqa: PLC0415 - seconds to import
+    import great_expectations.expectations  # noqa: PLC0415 - is not loaded with its parent
+
+    for name in ("great_expectations", "great_expectations.data_context"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    return gx

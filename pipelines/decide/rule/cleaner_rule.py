@@ -1,0 +1,85 @@
+"""What HBase 3's own `ReplicationLogCleaner` says of one file: a transcription, apart from our rule.
+
+It shares only the parsers with `pipelines.decide.rule.verdict`, so that the gate "DELETABLE implies DELETE" compares
+two things. Its idea of "not fully dead" is HBase's: online and crashing of the first membership,
+without the directories that close the gap which docs/safety.md describes.
+"""
+
+from enum import Enum
+
+from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import parse_wal_name
+
+
+class HBaseVerdict(str, Enum):
+    """The cleaner's answer on one file; THROWS leaves the whole directory uncleaned that round."""
+
+    DELETE = "DELETE"
+    KEEP = "KEEP"
+    THROWS = "THROWS"
+
+
+def hbase_verdict(name: str, view: ClusterView) -> HBaseVerdict:
+    """Answer for a file name, as `ReplicationLogCleaner.getDeletableFiles` would."""
+    everything = for_every_file(view)
+    if everything is not None:
+        return everything
+    wal = parse_wal_name(name)
+    if wal is None or wal.is_meta:
+        return HBaseVerdict.DELETE
+    if wal.server is None:
+        return HBaseVerdict.THROWS
+    return for_tracked_wal(view, wal.server, wal.group, wal.timestamp)
+
+
+def hbase_2_verdict(name: str, modification_time: int, view: ClusterView) -> HBaseVerdict:
+    """What the `ReplicationLogCleaner` of HBase 1.x and 2.x would have answered at the first reading of the queues.
+
+    It reads the names in all queues, whatever their peer, and deletes what is not among them and was modified before
+    it began to read (facts section 3.6). It takes no name apart and asks for no peer.
+    """
+    if view.queued is None or view.hbase_keeps_all or name in view.queued.first_reading:
+        return HBaseVerdict.KEEP
+    return HBaseVerdict.DELETE if modification_time < view.queued.read_from else HBaseVerdict.KEEP
+
+
+def for_every_file(view: ClusterView) -> HBaseVerdict | None:
+    """The answer that holds whatever the name, or None."""
+    if view.queue_table_absent:
+        return HBaseVerdict.DELETE
+    if view.hbase_keeps_all:
+        return HBaseVerdict.KEEP
+    return None if view.peer_ids or view.queued is not None else HBaseVerdict.DELETE
+
+
+def for_tracked_wal(view: ClusterView, server: ServerName, group: str, timestamp: int | None) -> HBaseVerdict:
+    """`filterForLiveRegionServer` and `filterForDeadRegionServer`; timestamp None = over 64 bits."""
+    alive = server in view.hbase_not_fully_dead
+    all_rows = view.rows_of_source.get(server, ())
+    if not all_rows:
+        return HBaseVerdict.KEEP if alive else HBaseVerdict.DELETE
+    for peer in view.peer_ids:
+        rows = [row for row in all_rows if row.queue.peer_id == peer]
+        if not rows:
+            if alive:
+                return HBaseVerdict.KEEP
+            continue
+        answer = _should_replicate(rows, group, timestamp)
+        if answer is not HBaseVerdict.DELETE:
+            return answer
+    return HBaseVerdict.DELETE
+
+
+def _should_replicate(rows: list[QueueRow], group: str, timestamp: int | None) -> HBaseVerdict:
+    # HBase merges the rows of one peer and source by map order; the merged need is the smallest of them
+    for row in rows:
+        offset = row.offsets.get(group)
+        if offset is None:
+            return HBaseVerdict.KEEP
+        # a placeholder read from the table is another object than the BEGIN that HBase looks for: compared like any
+        if timestamp is None:
+            return HBaseVerdict.THROWS
+        if offset.should_replicate(timestamp):
+            return HBaseVerdict.KEEP
+    return HBaseVerdict.DELETE

@@ -1,0 +1,241 @@
+"""One cluster as the rule sees it: who is alive, which peers exist, and every queue row of both passes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.settings import Release, Settings
+from pipelines.hbase.replication_queues import NEEDS_ALL, GroupOffset, QueueCell, QueueId
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.queued import QueuedWals, first_wals, queued_wals, unsettled
+from pipelines.hbase.zookeeper.tree import ReplicationTree
+from pipelines.snapshot.capture_order import restlessness
+from pipelines.snapshot.model import Backup, Membership, Retention, Snapshot, WalDirectory
+
+DEFAULT_CLEANERS = frozenset(
+    {
+        "org.apache.hadoop.hbase.master.cleaner.TimeToLiveLogCleaner",
+        "org.apache.hadoop.hbase.master.cleaner.TimeToLiveProcedureWALCleaner",
+        "org.apache.hadoop.hbase.master.cleaner.TimeToLiveMasterLocalStoreWALCleaner",
+        "org.apache.hadoop.hbase.replication.master.ReplicationLogCleaner",
+        # judged by its boundaries (reason BACKUP), which the trust rules ask for when backup is on
+        "org.apache.hadoop.hbase.backup.master.BackupLogCleaner",
+    }
+)
+"""Log-cleaner plugins whose rules walsafe knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """One row key, merged over the passes that have it: the smaller need of each group counts.
+
+    A group that one of those passes lacks has no offset here: it needs everything.
+
+    Attributes:
+        offsets: by WAL group, where the queue stands.
+        wals: position by name of each WAL that it has; None = WALs are told by offsets, as in `hbase:replication`.
+    """
+
+    queue: QueueId
+    offsets: Mapping[str, GroupOffset]
+    wals: Mapping[str, int] | None = None
+
+    def need(self, group: str) -> int:
+        """Smallest WAL timestamp of the group that this row still needs, ms; NEEDS_ALL without an offset."""
+        offset = self.offsets.get(group)
+        return NEEDS_ALL if offset is None else offset.need
+
+
+def merge_passes(passes: Iterable[Sequence[QueueCell]]) -> tuple[QueueRow, ...]:
+    """Every row of every pass, each key once, sorted by key."""
+    rows: dict[QueueId, list[dict[str, GroupOffset]]] = {}
+    for cells in passes:
+        this_pass: dict[QueueId, dict[str, GroupOffset]] = {}
+        for cell in cells:
+            offsets = this_pass.setdefault(cell.queue, {})
+            offsets[cell.group] = _smaller(offsets.get(cell.group), cell.offset)
+        for queue, offsets in this_pass.items():
+            rows.setdefault(queue, []).append(offsets)
+    return tuple(QueueRow(queue, _common(rows[queue])) for queue in sorted(rows, key=str))
+
+
+def _common(readings: list[dict[str, GroupOffset]]) -> dict[str, GroupOffset]:
+    groups = set.intersection(*(set(reading) for reading in readings))
+    merged: dict[str, GroupOffset] = {}
+    for group in sorted(groups):
+        for reading in readings:
+            merged[group] = _smaller(merged.get(group), reading[group])
+    return merged
+
+
+def _smaller(one: GroupOffset | None, other: GroupOffset) -> GroupOffset:
+    return other if one is None else min(one, other, key=lambda offset: (offset.need, offset))
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """Everything but the files. All instants in ms, all durations in ms.
+
+    Attributes:
+        peer_ids: existing peers, sorted.
+        rows: every queue row of both passes, rows of removed peers too.
+        online: online servers of both readings.
+        crashing: servers with an unfinished crash procedure in either reading.
+        wal_directories: servers with a directory below `WALs/` that counts as evidence of life.
+        hbase_not_fully_dead: what HBase's own cleaner would have read: the first membership, no directories.
+        restless: why the capture was not quiet; None = quiet.
+        untrusted: why nothing in this snapshot can be believed; None = trusted.
+        queue_table_absent: the queue table does not exist (only without peers, else untrusted).
+        hbase_keeps_all: HBase's cleaner would be barred: AddPeer or migration running, or a row it throws on.
+        foreign_cleaner: an unknown log-cleaner plugin, or an unknown list of them, could need any file.
+        queued: `queue_storage: zookeeper`: the WALs in queues, by name; then `rows` say only where each queue stands.
+            None = the queues are rows of `hbase:replication`.
+    """
+
+    cluster: str
+    peer_ids: tuple[str, ...]
+    rows: tuple[QueueRow, ...]
+    online: frozenset[ServerName]
+    crashing: frozenset[ServerName]
+    wal_directories: frozenset[ServerName]
+    hbase_not_fully_dead: frozenset[ServerName]
+    files_started: int
+    files_finished: int
+    retention: Retention
+    restless: str | None = None
+    untrusted: str | None = None
+    add_peer_running: bool = False
+    queue_table_absent: bool = False
+    hbase_keeps_all: bool = False
+    foreign_cleaner: str | None = None
+    backup: Backup = field(default_factory=lambda: Backup(enabled=False))
+    release: Release = field(default_factory=Release)
+    queued: QueuedWals | None = None
+
+    @cached_property
+    def not_fully_dead(self) -> frozenset[ServerName]:
+        """Online, crashing, or owner of a directory below `WALs/`: the only word for liveness used here."""
+        return self.online | self.crashing | self.wal_directories
+
+    @cached_property
+    def rows_of_source(self) -> Mapping[ServerName, tuple[QueueRow, ...]]:
+        """Rows by the server that wrote the WALs."""
+        index: dict[ServerName, list[QueueRow]] = {}
+        for row in self.rows:
+            index.setdefault(row.queue.wals_of, []).append(row)
+        return {source: tuple(rows) for source, rows in index.items()}
+
+    @cached_property
+    def _rows_of_peer_and_source(self) -> Mapping[tuple[str, ServerName], tuple[QueueRow, ...]]:
+        index: dict[tuple[str, ServerName], list[QueueRow]] = {}
+        for row in self.rows:
+            index.setdefault((row.queue.peer_id, row.queue.wals_of), []).append(row)
+        return {key: tuple(rows) for key, rows in index.items()}
+
+    def queues(self, peer_id: str, source: ServerName) -> tuple[QueueRow, ...]:
+        """The rows of one peer for the WALs of one server; empty = the peer has no queue of it."""
+        return self._rows_of_peer_and_source.get((peer_id, source), ())
+
+    def without_peer(self, peer_id: str) -> "ClusterView":
+        """The same cluster after the peer and its queues were removed: the what-if of `pinned_bytes`."""
+        return replace(
+            self,
+            peer_ids=tuple(peer for peer in self.peer_ids if peer != peer_id),
+            rows=tuple(row for row in self.rows if row.queue.peer_id != peer_id),
+        )
+
+    def without_row(self, queue: QueueId) -> "ClusterView":
+        """The same cluster after one queue has shipped everything: its row needs no file any more."""
+        return replace(self, rows=tuple(row for row in self.rows if row.queue != queue))
+
+
+def zookeeper_view(
+    snapshot: Snapshot,
+    trees: Sequence[ReplicationTree],
+    settings: Settings,
+    untrusted: str | None,
+    unparsable: bool,
+) -> ClusterView:
+    """Build the view of a cluster whose queues are in ZooKeeper (HBase 1.x and 2.x).
+
+    Args:
+        snapshot: storage `zookeeper`.
+        trees: both readings of the queues; empty when they cannot be read.
+        settings: as for `cluster_view`.
+        untrusted: verdict of `pipelines.decide.rule.zookeeper_trust`.
+        unparsable: a znode is one that HBase throws on.
+    """
+    step = snapshot.step("queues-1")
+    whole = cluster_view(snapshot, (), settings, untrusted, unparsable)
+    return replace(
+        whole,
+        rows=tuple(sorted((QueueRow(*item) for item in first_wals(trees).items()), key=lambda row: str(row.queue))),
+        restless=unsettled(trees),
+        queue_table_absent=False,
+        # only AddPeer and the migration of HBase 3 bar its cleaner
+        hbase_keeps_all=unparsable,
+        queued=queued_wals(trees, step.started_at if step else snapshot.files_step.started_at),
+    )
+
+
+def cluster_view(
+    snapshot: Snapshot,
+    passes: Sequence[Sequence[QueueCell]],
+    settings: Settings,
+    untrusted: str | None,
+    unparsable: bool,
+) -> ClusterView:
+    """Build the view of one cluster from its snapshot and both queue passes.
+
+    Args:
+        snapshot: storage `table`.
+        passes: the parsed cells of queues-1 and queues-2; empty when they cannot be read.
+        settings: opt-ins and what the configuration states where the snapshot says "unknown".
+        untrusted: verdict of `pipelines.decide.rule.trust`.
+        unparsable: a row of `hbase:replication` is one that HBase throws on.
+    """
+    first = snapshot.membership or Membership(None, frozenset(), frozenset())
+    second = snapshot.membership_2 or first
+    flags = [flags for flags in (snapshot.flags, snapshot.flags_2) if flags is not None]
+    add_peer = any(flag.add_peer_running is not False for flag in flags)
+    migration = any(flag.migration_pending is not False for flag in flags)
+    ids = [frozenset(cell.queue for cell in cells) for cells in passes] or [frozenset()]
+    return ClusterView(
+        cluster=snapshot.cluster,
+        peer_ids=tuple(sorted(peer.peer_id for peer in snapshot.peers)),
+        rows=merge_passes(passes),
+        online=first.online | second.online,
+        crashing=first.crashing | second.crashing,
+        wal_directories=frozenset(
+            directory.server
+            for directory in first.wal_directories
+            if not (settings.release.empty_wal_directories and _forgotten(directory, snapshot.files_step.started_at))
+        ),
+        hbase_not_fully_dead=first.online | first.crashing,
+        files_started=snapshot.files_step.started_at,
+        files_finished=snapshot.files_step.finished_at,
+        retention=snapshot.retention,
+        restless=restlessness(snapshot, ids[0], ids[-1]),
+        untrusted=untrusted,
+        add_peer_running=add_peer,
+        queue_table_absent=any(flag.queue_table_exists is not True for flag in flags),
+        hbase_keeps_all=add_peer or migration or unparsable,
+        foreign_cleaner=_foreign_cleaner(snapshot, settings),
+        backup=snapshot.backup or Backup(enabled=False),
+        release=settings.release,
+    )
+
+
+def _forgotten(directory: WalDirectory, now: int) -> bool:
+    return directory.entries == 0 and now - directory.modification_time > DAY_MS
+
+
+def _foreign_cleaner(snapshot: Snapshot, settings: Settings) -> str | None:
+    if snapshot.backup is None and settings.backup_enabled is not False:
+        return "whether HBase backup is enabled is unknown"
+    plugins = snapshot.log_cleaner_plugins if snapshot.log_cleaner_plugins is not None else settings.log_cleaner_plugins
+    if plugins is None:
+        return "the list of log-cleaner plugins is unknown"
+    foreign = sorted(set(plugins) - DEFAULT_CLEANERS - set(settings.harmless_cleaners))
+    return f"log-cleaner plugin {foreign[0]} is unknown" if foreign else None

@@ -1,0 +1,141 @@
+"""Whether a snapshot can be believed at all (reason SNAPSHOT_UNTRUSTED, design section 3)."""
+
+from collections.abc import Sequence
+
+from pipelines.decide.rule.settings import Release
+from pipelines.hbase.peers import ambiguous_peer
+from pipelines.hbase.replication_queues import QueueCell
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault, stranger
+from pipelines.snapshot.extras import KNOWN_EXTRAS, named_extras
+from pipelines.snapshot.model import Flags, Snapshot
+from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
+
+
+def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
+    """Why nothing in this snapshot can be believed, with the way out; None = it can.
+
+    Args:
+        snapshot: checked in form; storage `table`.
+        passes: parsed cells of queues-1 and queues-2.
+        release: opt-ins of the configuration.
+    """
+    return (
+        distrust_reading(snapshot)
+        or _flags(snapshot)
+        or _rows(snapshot, passes, release)
+        or _strangers(snapshot, passes)
+    )
+
+
+def unknown_extra(snapshot: Snapshot) -> str | None:
+    """An extra may turn DELETABLE into HELD, so one that is not understood must not be passed over."""
+    extras = named_extras(snapshot)
+    if SYNC_UP in extras:
+        return (
+            "the cluster was down when it was captured, so nobody knows whose crash was unfinished. Such a snapshot is "
+            "for plan-syncup; capture again once HBase runs"
+        )
+    unknown = sorted(extras - KNOWN_EXTRAS)
+    return (
+        f"extra {unknown[0]!r} is not known to this walsafe; use the version that the capture was made for"
+        if unknown
+        else None
+    )
+
+
+def wrong_order(snapshot: Snapshot, needed: Sequence[str]) -> str | None:
+    """Why the steps cannot be believed, or None; `needed` may not be missing."""
+    order = order_fault(snapshot.steps, needed)
+    if order is None:
+        return None
+    return f"not the capture order: {order}. Capture again with walsafe or with the export script it ships"
+
+
+def _master(snapshot: Snapshot) -> str | None:
+    first, second = snapshot.membership, snapshot.membership_2
+    if first is None or second is None or first.active_master is None or second.active_master is None:
+        return (
+            "nothing proves that the active master was initialized while procedures were read (a loading master "
+            "answers with none). Capture again once the master is up"
+        )
+    if first.active_master != second.active_master:
+        return (
+            f"the active master changed from {first.active_master} to {second.active_master} during the capture. "
+            "Capture again"
+        )
+    return None
+
+
+def _flags(snapshot: Snapshot) -> str | None:
+    for flags in (snapshot.flags, snapshot.flags_2):
+        if flags is None:
+            return "the master's flags were not read twice. Capture again"
+        reason = _flag(flags, has_peers=bool(snapshot.peers))
+        if reason is not None:
+            return reason
+    return None
+
+
+def migrating(snapshot: Snapshot) -> str | None:
+    """Why the queues may stand in two places: the migration from ZooKeeper is not known to have ended, or None.
+
+    Every job that reads queues refuses then (docs/migration.md); only plan-migration and verify-migration are about it.
+    """
+    return next(filter(None, (_migration(flags) for flags in (snapshot.flags, snapshot.flags_2) if flags)), None)
+
+
+def distrust_reading(snapshot: Snapshot) -> str | None:
+    """What `distrust` says of a snapshot of the table before it looks at flags and rows."""
+    return (
+        unknown_extra(snapshot)
+        or wrong_order(snapshot, CAPTURE_ORDER)
+        or ambiguous_peer(snapshot.peers)
+        or _master(snapshot)
+    )
+
+
+def _migration(flags: Flags) -> str | None:
+    if flags.migration_pending is not False:
+        known = "is pending" if flags.migration_pending else "may be pending (unknown)"
+        return f"a migration of the replication queues from ZooKeeper {known}. Wait until it has finished"
+    if flags.zk_queue_data is not False:
+        known = "is still" if flags.zk_queue_data else "may still be (unknown)"
+        return f"replication queue data {known} in ZooKeeper: the migration has not finished. Wait, then capture again"
+    return None
+
+
+def _flag(flags: Flags, *, has_peers: bool) -> str | None:
+    reason = _migration(flags)
+    if reason is not None:
+        return reason
+    if has_peers and flags.queue_table_exists is not True:
+        known = "does not exist" if flags.queue_table_exists is False else "may not exist (unknown)"
+        return f"hbase:replication {known} although peers do; HBase's own cleaner would delete everything"
+    return None
+
+
+def _rows(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
+    rows = {cell.queue for cells in passes for cell in cells}
+    peers = {peer.peer_id for peer in snapshot.peers}
+    online = snapshot.membership.online if snapshot.membership else frozenset()
+    if peers and online and not any(row.peer_id in peers for row in rows):
+        return (
+            f"{len(peers)} peers and {len(online)} online servers, but no row of any of these peers: AddPeer writes "
+            "rows for every server, so the scan of hbase:replication missed them"
+        )
+    if rows and not peers and not release.orphan_queues:
+        return (
+            f"{len(rows)} queue rows but no peer: peers may have been read from the wrong place. If the peers really "
+            "were removed, say so with release.orphan_queues: true"
+        )
+    return None
+
+
+def _strangers(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]]) -> str | None:
+    if snapshot.membership is None:
+        return None
+    rows = frozenset(cell.queue for cells in passes for cell in cells)
+    second = snapshot.membership_2
+    later = second.online | second.crashing if second else frozenset()
+    strange = stranger(snapshot.membership, snapshot.peers, rows, later)
+    return None if strange is None else f"{strange}. Capture again, everything from one cluster"

@@ -1,0 +1,103 @@
+"""Whether a snapshot of queues in ZooKeeper can be believed at all (reason SNAPSHOT_UNTRUSTED)."""
+
+from collections.abc import Sequence
+
+from pipelines.decide.rule.settings import Release
+from pipelines.decide.rule.trust import unknown_extra, wrong_order
+from pipelines.hbase.peers import ambiguous_peer
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.tree import ReplicationTree
+from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER
+from pipelines.snapshot.model import Snapshot
+
+_FIRST_WITH_TABLE = 3
+
+
+def distrust_zookeeper(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> str | None:
+    """Why nothing in this snapshot can be believed, with the way out; None = it can.
+
+    Args:
+        snapshot: checked in form; storage `zookeeper`. What it says of servers and master is evidence only.
+        trees: both readings of the queues.
+        release: opt-ins of the configuration.
+    """
+    return (
+        unknown_extra(snapshot)
+        or wrong_order(snapshot, ZOOKEEPER_CAPTURE_ORDER)
+        or ambiguous_peer(snapshot.peers)
+        or other_storage(snapshot)
+        or _changed_master(snapshot)
+        or _queues(snapshot, trees, release)
+        or _strangers(snapshot, trees)
+    )
+
+
+def other_storage(snapshot: Snapshot) -> str | None:
+    """Why the queues are, or may be, in hbase:replication; None = they are in ZooKeeper.
+
+    Queues of HBase 3 are in the table: whatever ZooKeeper still has is a leftover, and proves nothing.
+    """
+    flags = [flags for flags in (snapshot.flags, snapshot.flags_2) if flags is not None]
+    if any(flag.queue_table_exists for flag in flags):
+        return "hbase:replication exists, so the queues are not in ZooKeeper. Capture with queues from that table"
+    if any(flag.migration_pending for flag in flags):
+        return "a migration of the replication queues from ZooKeeper is pending. Wait until it has finished"
+    taken_over = sorted(peer.peer_id for peer in snapshot.peers if peer.sync_replication_state is not None)
+    if taken_over:
+        # ZKReplicationPeerStorage.getSyncReplicationState of HBase 3 makes the znode for peers that have none; whatever
+        # version was asked for before the listing, the master may be another one by now
+        return (
+            f"peer {taken_over[0]!r} has a state of synchronous replication: HBase 3 has taken it over, and migrates "
+            "the queues to hbase:replication or has done so. Capture with queues from that table"
+        )
+    major = (snapshot.hbase_version or "").partition(".")[0]
+    if major.isascii() and major.isdigit() and len(major) < 4 and int(major) >= _FIRST_WITH_TABLE:
+        return (
+            f"HBase {snapshot.hbase_version} keeps its queues in hbase:replication, not in ZooKeeper. Capture with "
+            "queues from that table"
+        )
+    return None
+
+
+def _changed_master(snapshot: Snapshot) -> str | None:
+    masters = {one.active_master for one in (snapshot.membership, snapshot.membership_2) if one and one.active_master}
+    if len(masters) > 1:
+        return f"the active master changed during the capture ({', '.join(sorted(masters))}). Capture again"
+    return None
+
+
+def _queues(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> str | None:
+    queues = [queue for tree in trees for queue in tree.queues]
+    peers = {peer.peer_id for peer in snapshot.peers}
+    # every region server has a queue for every peer, which holds at least the WAL that it writes; one that was stopped
+    # keeps it. Nobody online proves nothing: that may be the same wrong znode
+    if peers and not any(queue.queue.peer_id in peers for queue in queues):
+        return (
+            f"{len(peers)} peers, but no queue of any of these in ZooKeeper: the queues were read from the wrong "
+            "znode, or this HBase keeps them elsewhere. Check zookeeper.znode.parent"
+        )
+    if queues and not peers and not release.orphan_queues:
+        return (
+            f"{len(queues)} queues but no peer: peers may have been read from the wrong place. If the peers really "
+            "were removed, say so with release.orphan_queues: true"
+        )
+    return None
+
+
+def _strangers(snapshot: Snapshot, trees: Sequence[ReplicationTree]) -> str | None:
+    """Servers that are online, and queues, of two clusters; the directories below `WALs/` where the snapshot has them.
+
+    Every region server has a queue for every peer. A snapshot need not say who is online; `other_listing` asks the
+    listing then.
+    """
+    known = set[ServerName]()
+    for membership in (snapshot.membership, snapshot.membership_2):
+        if membership is not None:
+            known |= membership.online | {directory.server for directory in membership.wal_directories}
+    owners = {queue.owner for tree in trees for queue in tree.queues}
+    if not snapshot.peers or not owners or not known or owners & known:
+        return None
+    return (
+        f"no queue (such as that of {min(owners)}) belongs to a server that is online or has a directory below WALs/ "
+        f"({min(known)} …): queues are read from another cluster. Capture again, everything from one cluster"
+    )

@@ -1,0 +1,1 @@
+"""The rule in Spark: the same answers for ten million files."""

@@ -1,0 +1,157 @@
+"""WAL names taken apart in Spark's own expressions, the same answers as `pipelines.hbase.wal_names`.
+
+Nearly every name ends in a dot and thirteen digits. Those are cut as bytes, which Spark does without copying or
+counting characters; all others go through the regular expression that is the definition (measured three times
+faster than the expression alone; docs/adr/0002). Where columns by name are given, each uses those before it
+(`pipelines.common.spark.columns.in_turn`). Those whose name begins with `_` are this module's own; they stay until the
+caller selects what it wants, for each time they are dropped is a plan to analyze.
+"""
+
+from functools import reduce
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+# `\z`, not `$`: Java's `$` matches before a closing line end
+WAL_NAME_REGEX = r"^(.+)\.([0-9]+)(\.[0-9A-Za-z]+)?\z"
+PROCEDURE_WAL_REGEX = r"^.*pv2-[0-9]{20}.log\z"
+LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
+BAD_ESCAPE_REGEX = r"%(?![0-9A-Fa-f]{2})"
+# a group of an ordinary cluster: the host in lower case, nothing but commas and colons is encoded, and the numbers are
+# written as they print
+ORDINARY_SERVER_REGEX = (
+    r"^([a-z0-9.-]+)%2C([1-5][0-9]{4}|[1-9][0-9]{0,3})%2C([1-9][0-9]{0,17})(?![0-9])(?:[^%+]++|%2C|%3A)*+\z"
+)
+SERVER_REGEX = r"^[^,]+,[0-9]+,[0-9]+"
+# printable ASCII but `,` `/` `[` `]`; not with exactly one colon, which Java takes for a port
+HOST_REGEX = r"^(?![^:]*:[^:]*\z)[\x20-\x2b\x2d\x2e\x30-\x5a\x5c\x5e-\x7e]+\z"
+MASTER_LOCAL_WAL_SUFFIX = "$masterlocalwal$"
+META_SUFFIX = ".meta"
+ARCHIVE = "oldWALs/"
+_TAIL = 14  # a dot and thirteen digits
+_THIRTEEN_DIGITS = 10**12
+_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+
+
+def flat_group() -> dict[str, Column]:
+    """What a first lookup by group needs: nearly every file lies in `oldWALs` itself, and its group is known.
+
+    Needs `path`.
+
+    Returns:
+        `_size` (bytes of the path, a closing `.meta` left out), `cut_timestamp` (ms; NULL unless the name
+        ends in a dot and a number of thirteen digits, `.meta` aside) and `flat_group`: all between `oldWALs/` and that
+        dot, NULL where the path is not of that form. It is the group only if no `/` is in it, and looking for one
+        takes longer than the lookup, which settles it: no group of the table holds a `/`.
+    """
+    # `.meta` can only be the suffix of the expression: it is no timestamp
+    size = F.octet_length("path") - F.when(is_meta_wal(), F.lit(len(META_SUFFIX))).otherwise(F.lit(0))
+    # bytes compare like numbers: a dot, then a digit. A cast would trim blanks, but then the number is too small
+    in_form = (
+        (F.col("_size") > _TAIL)
+        & (F.col("_tail") >= F.lit(b".0000000000000"))
+        & (F.col("_tail") <= F.lit(b".9999999999999"))
+    )
+    number = F.substring("_tail", 2, _TAIL - 1).cast("string").try_cast("bigint")
+    flat = F.substring("_bytes", F.lit(len(ARCHIVE) + 1), F.col("_size") - (len(ARCHIVE) + _TAIL)).cast("string")
+    return {
+        "_bytes": F.col("path").cast("binary"),
+        "_size": size,
+        "_tail": F.substring("_bytes", F.col("_size") - (_TAIL - 1), F.lit(_TAIL)),
+        "_number": F.when(in_form, number),
+        "cut_timestamp": F.when(F.col("_number") >= _THIRTEEN_DIGITS, F.col("_number")),
+        "flat_group": F.when(F.col("cut_timestamp").isNotNull() & F.col("path").startswith(ARCHIVE), flat),
+    }
+
+
+def group_and_timestamp(known: Column) -> dict[str, Column]:
+    """The group that `flat_group` is not, and the timestamp of either.
+
+    Args:
+        known: whether `flat_group` is the group.
+
+    Returns:
+        `other_group` (NULL where `known`, and when the name is certainly no WAL; a cut group may still
+        hold a line end, which `is_wal` rules out) and `wal_timestamp` (ms; NULL without a group or when it does not
+        fit 64 bits).
+    """
+    cut = F.col("cut_timestamp").isNotNull()
+    size = F.octet_length("_name") - (F.octet_length("path") - F.col("_size")) - _TAIL
+    flat = (F.col("flat_group") != F.lit("")) & ~F.col("flat_group").contains("/")
+    return {
+        # a group of its own, only not of the table: nothing to take apart
+        "_flat": F.coalesce(~known & flat, F.lit(False)),
+        "_name": F.when(~known & ~F.col("_flat"), name()),
+        "other_group": F.when(F.col("_flat"), F.col("flat_group"))
+        .when(cut & (size > 0), F.substring(F.col("_name").cast("binary"), F.lit(1), size).cast("string"))
+        .when(~cut, F.nullif(F.regexp_extract("_name", WAL_NAME_REGEX, 1), F.lit(""))),
+        "wal_timestamp": F.when(known, F.col("cut_timestamp"))
+        .when(F.col("other_group").isNull(), F.lit(None).cast("bigint"))
+        .when(cut, F.col("cut_timestamp"))
+        .otherwise(F.regexp_extract("_name", WAL_NAME_REGEX, 2).try_cast("bigint")),
+    }
+
+
+def name() -> Column:
+    """The last element of the path; dear, so wanted only where the whole path will not do."""
+    return F.substring_index("path", "/", -1)
+
+
+def ascii_lower(text: Column) -> Column:
+    """Lower case, for text that is known to be ASCII: Spark's own loads Unicode's tables, half a second a session."""
+    return F.when(text.rlike("[A-Z]"), F.translate(text, _UPPER, _LOWER)).otherwise(text)
+
+
+def directory() -> Column:
+    """The path without its last element and the slash before it."""
+    size = F.octet_length("path") - F.octet_length(name()) - 1
+    return F.substring(F.col("path").cast("binary"), F.lit(1), size).cast("string")
+
+
+def is_wal() -> Column:
+    """Whether the name is a valid WAL name; needs `wal_group` and `cut_timestamp`."""
+    cut = F.col("cut_timestamp").isNotNull()
+    # five searches for bytes are quicker than one expression
+    line_end = reduce(Column.__or__, (F.col("wal_group").contains(F.lit(end)) for end in LINE_ENDS))
+    return F.col("wal_group").isNotNull() & (~cut | ~line_end)
+
+
+def is_procedure_wal() -> Column:
+    """Whether the name is that of a procedure WAL of HBase 2.0 to 2.2."""
+    return name().rlike(PROCEDURE_WAL_REGEX)
+
+
+def is_master_local_wal() -> Column:
+    """Whether the name is that of an archived WAL of the master's local region."""
+    return F.col("path").endswith(MASTER_LOCAL_WAL_SUFFIX)
+
+
+def is_meta_wal() -> Column:
+    """Whether the name is that of a WAL of hbase:meta."""
+    return F.col("path").endswith(META_SUFFIX)
+
+
+def own_server(wanted: Column, otherwise: Column | None = None) -> dict[str, Column]:
+    """`own_server`, and the columns that it takes in turn: `host,port,startcode` at the start of the decoded name.
+
+    The host is lower-cased; NULL where HBase throws, and `otherwise` where `wanted` is false, for it is the dearest
+    part of a name. Needs `wal_group`, which holds all of the name that can be encoded.
+    """
+    group = F.col("wal_group")
+    parsed = F.when(F.col("_ordinary") != group, F.col("_ordinary")).when(
+        F.col("_host").rlike(HOST_REGEX) & F.col("_port").between(0, 65535) & F.col("_startcode").isNotNull(),
+        F.concat_ws(
+            ",", ascii_lower(F.col("_host")), F.col("_port").cast("string"), F.col("_startcode").cast("string")
+        ),
+    )
+    return {
+        "_ordinary": F.when(wanted, F.regexp_replace("wal_group", ORDINARY_SERVER_REGEX, "$1,$2,$3")),
+        "_decoded": F.when(
+            wanted & (F.col("_ordinary") == group) & ~group.rlike(BAD_ESCAPE_REGEX), F.try_url_decode("wal_group")
+        ),
+        "_server": F.regexp_extract("_decoded", SERVER_REGEX, 0),
+        "_host": F.regexp_replace(F.substring_index("_server", ",", 1), r"^\[(.*)\]\z", "$1"),
+        "_port": F.split_part(F.col("_server"), F.lit(","), F.lit(2)).try_cast("int"),
+        "_startcode": F.split_part(F.col("_server"), F.lit(","), F.lit(3)).try_cast("bigint"),
+        "own_server": parsed if otherwise is None else F.when(wanted, parsed).otherwise(otherwise),
+    }

@@ -1,1 +1,0 @@
-"""Others beside replication that hold WALs, or are held up: HBase backup, the order of serial peers."""

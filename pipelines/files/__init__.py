@@ -1,0 +1,1 @@
+"""Files on any file system: local, Hadoop, and what executors stream."""

@@ -1,0 +1,113 @@
+"""One WAL as a stream of bytes, read by whichever executor has the task: the standard library and a JVM are enough.
+
+A file of this machine is opened. Anything else is what `hdfs dfs -cat` prints: Hadoop's own client from Spark's jars,
+so every file system works that Spark knows, and memory does not grow with the file (docs/adr/0018).
+"""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+Read = Callable[[int], bytes]
+_CAT = "org.apache.hadoop.fs.FsShell"
+_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true")
+_GLOB = "\\*?[]{}"
+_LAST_WORDS = 4096
+
+
+class NotReadError(OSError):
+    """The file system did not give the file, or not all of it."""
+
+
+class NotThereError(NotReadError):
+    """There is no such file."""
+
+
+@contextmanager
+def opened(uri: str, hadoop_conf: str) -> Iterator[Read]:
+    """A file as a function that gives its next bytes.
+
+    Args:
+        uri: the file.
+        hadoop_conf: see `inspect`.
+
+    Raises:
+        NotReadError: the file system did not give it, or not all of it; NotThereError if there is none.
+    """
+    if uri.startswith("file:"):
+        path = Path("/" + uri.removeprefix("file:").lstrip("/"))
+        try:
+            with path.open("rb", buffering=0) as stream:
+                yield lambda count: stream.read(count) or b""
+        except FileNotFoundError as error:
+            raise NotThereError(uri) from error
+        except OSError as error:
+            raise NotReadError(f"{uri}: {error.strerror or error}") from error
+        return
+    with tempfile.TemporaryDirectory(prefix="walsafe-cat-") as scratch:
+        Path(scratch, "core-site.xml").write_text(hadoop_conf, encoding="utf-8")  # the folder is nobody else's
+        with Path(scratch, "errors").open("w+b") as errors:
+            yield from _cat(uri, scratch, errors)
+
+
+def _cat(uri: str, scratch: str, errors: IO[bytes]) -> Iterator[Read]:
+    """Run Hadoop's `-cat`, and believe the end of its output only if it says itself that all went well."""
+    pattern = "".join(f"\\{char}" if char in _GLOB else char for char in uri)
+    environment = {**os.environ, "CLASSPATH": os.pathsep.join(_class_path(scratch))}
+    command = [_java(), *_OPTIONS, _CAT, "-cat", pattern]
+    try:
+        process = subprocess.Popen(  # noqa: S603 - nothing of it is a shell's
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, bufsize=0
+        )
+    except OSError as error:
+        raise NotReadError(f"{command[0]} did not start: {error}") from error
+    ended = False
+
+    def read(count: int) -> bytes:
+        nonlocal ended
+        piece = process.stdout.read(count) if process.stdout else b""
+        ended = not piece
+        return piece or b""
+
+    try:
+        yield read
+        if ended and process.wait() != 0:
+            words = _last_words(errors)
+            raise (NotThereError if "No such file" in words else NotReadError)(f"{uri}: {words}")
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+
+def _class_path(scratch: str) -> list[str]:
+    """The configuration, then Spark's own jars, wherever this executor has them."""
+    package = find_spec("pyspark")
+    folders = [Path(place) for place in (package.submodule_search_locations if package else None) or ()]
+    jars = [
+        *(Path(home, "jars") for home in (os.environ.get("SPARK_HOME"),) if home),
+        *(folder / "jars" for folder in folders),
+        Path("__spark_libs__"),  # where YARN unpacks them
+    ]
+    own = [folder for folder in (os.environ.get("HADOOP_CONF_DIR"), "__spark_conf__/__hadoop_conf__") if folder]
+    return [scratch, *own, *(f"{folder}/*" for folder in jars if folder.is_dir())]
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home, "bin", "java")) if home else "java"
+
+
+def _last_words(errors: IO[bytes]) -> str:
+    """What Hadoop said: its own line, which begins with `cat:`, else the last one."""
+    errors.seek(0, os.SEEK_END)
+    errors.seek(max(errors.tell() - _LAST_WORDS, 0))
+    lines = errors.read().decode("utf-8", errors="replace").strip().splitlines()
+    said = [line.removeprefix("cat: ") for line in lines if line.startswith("cat: ")]
+    return (said or lines or ["Hadoop's client ended without a word"])[-1]

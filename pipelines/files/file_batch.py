@@ -1,0 +1,22 @@
+"""Files of a listing, in columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FileBatch:
+    """Some files of a listing, column by column; all three columns have the same length.
+
+    Attributes:
+        paths: relative to the WAL root, as in the snapshot: `oldWALs/…`, `WALs/<server>/…`, `remoteWALs/…`.
+        lengths: bytes.
+        modification_times: ms since the epoch, UTC.
+    """
+
+    paths: Sequence[str]
+    lengths: Sequence[int]
+    modification_times: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.paths)

@@ -1,0 +1,43 @@
+"""Small text files on any file system that Hadoop knows, whole or not at all."""
+
+import uuid
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from pipelines.common.errors import UnavailableError
+
+
+def write_text(spark: SparkSession, uri: str, text: str) -> None:
+    """Writes a file under a temporary name beside it, then renames; an older file of that name is replaced.
+
+    Uses `FileContext`, whose rename replaces in one step; `FileSystem.rename` would refuse.
+
+    Args:
+        spark: the session whose JVM and Hadoop configuration are used.
+        uri: the file.
+        text: the whole content, written as UTF-8.
+
+    Raises:
+        UnavailableError: the file system did not take it.
+    """
+    context: Any = spark.sparkContext  # py4j has no types
+    jvm, conf = context._jvm, context._jsc.hadoopConfiguration()
+    try:
+        target = jvm.org.apache.hadoop.fs.Path(uri)
+        files = target.getFileSystem(conf)
+        target = files.makeQualified(target)
+        temporary = jvm.org.apache.hadoop.fs.Path(target.getParent(), f".{target.getName()}.{uuid.uuid4().hex}")
+        out = files.create(temporary, True)
+        try:
+            out.write(bytearray(text.encode("utf-8")))
+        finally:
+            out.close()
+        rename = jvm.org.apache.hadoop.fs.Options.Rename
+        options = context._gateway.new_array(rename, 1)
+        options[0] = rename.OVERWRITE
+        jvm.org.apache.hadoop.fs.FileContext.getFileContext(target.toUri(), conf).rename(temporary, target, options)
+    except Py4JJavaError as error:
+        cause = error.java_exception.toString()
+        raise UnavailableError(f"{uri} cannot be written: {cause}; check the path and try again") from error

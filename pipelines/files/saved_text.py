@@ -1,0 +1,79 @@
+"""Inputs that somebody saved to a file: fetched once, read line by line, never held whole."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from zlib import crc32
+
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+
+
+class SavedFiles:
+    """Local copies of saved files, removed by `close`; a local file is read where it is.
+
+    Args:
+        hadoop: the JVM; None = local files only.
+    """
+
+    def __init__(self, hadoop: HadoopJvm | None = None) -> None:
+        self._hadoop = hadoop
+        self._copies = tempfile.TemporaryDirectory(prefix="walsafe-saved-")
+
+    def local(self, uri: str) -> Path:
+        """The file on this machine.
+
+        Raises:
+            UsageError: there is no such file, or it may not be read.
+            UnavailableError: the file system did not answer.
+        """
+        if self._hadoop is not None:
+            uri = self._hadoop.qualified(uri)
+        if uri.startswith("file:") or "://" not in uri:
+            path = Path("/" + uri.removeprefix("file:").lstrip("/") if uri.startswith("file:") else uri)
+        else:
+            path = self._fetched(uri)
+        if not path.is_file():
+            raise UsageError(f"no such file: {uri}")
+        return path
+
+    def _fetched(self, uri: str) -> Path:
+        if self._hadoop is None:
+            raise UsageError(f"no such file: {uri}")
+        path = Path(self._copies.name) / f"{crc32(uri.encode()):08x}-{uri.rpartition('/')[2]}"
+        if not path.exists():
+            with java_errors(uri):
+                source = self._hadoop.path(uri)
+                files = source.getFileSystem(self._hadoop.conf)
+                if not files.exists(source):
+                    raise UsageError(f"no such file: {uri}")
+                files.copyToLocalFile(False, source, self._hadoop.path(path.as_uri()), True)
+        return path
+
+    def close(self) -> None:
+        """Remove the copies."""
+        self._copies.cleanup()
+
+
+def lines_of(path: Path, name: str) -> Iterator[tuple[int, str]]:
+    """Numbered lines, without their ends.
+
+    Args:
+        path: the file, UTF-8.
+        name: what to call it in messages.
+
+    Raises:
+        UsageError: not UTF-8, or cut off in the middle of its last line, which would be another name.
+        UnavailableError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    raise UsageError(f"{name}, line {number}: cut off in the middle of a line; save it again")
+                try:
+                    yield number, line[:-1].decode("utf-8").removesuffix("\r")
+                except UnicodeDecodeError:
+                    raise UsageError(f"{name}, line {number}: not UTF-8; save it with LC_ALL=C.UTF-8") from None
+    except OSError as error:
+        raise UnavailableError(f"{name} cannot be read: {error}") from error

@@ -1,0 +1,1 @@
+"""What HBase writes, as values: names of servers and WALs, queue rows, znodes, the WAL format. Pure."""

@@ -1,0 +1,46 @@
+"""Replication peers, as HBase knows them (`ReplicationPeerDescription`)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.hbase.peer_rules import PeerRule
+
+PEER_STATES = ("ENABLED", "DISABLED")
+
+
+SYNC_REPLICATION_STATES = ("NONE", "ACTIVE", "DOWNGRADE_ACTIVE", "STANDBY")
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One replication peer (`ReplicationPeerDescription`); None = unknown."""
+
+    peer_id: str
+    state: str
+    cluster_key: str | None = None
+    endpoint: str | None = None
+    serial: bool | None = None
+    replicate_all: bool | None = None
+    sync_replication_state: str | None = None
+    remote_wal_dir: str | None = None
+    config: Mapping[str, str] | None = None
+    rule: PeerRule | None = None
+
+
+def ambiguous_peer(peers: Sequence[Peer]) -> str | None:
+    """A peer whose queues would be read as another's, or None.
+
+    A queue is called `<peer>-<server>`. `ReplicationPeerManager.preAddPeer` refuses an id with a `-`; HBase 1.x and 2.x
+    do the same where they add a peer.
+
+    Args:
+        peers: all there are.
+    """
+    ids = sorted(peer.peer_id for peer in peers if "-" in peer.peer_id)
+    if not ids:
+        return None
+    return (
+        f"peer id {ids[0]!r} has a '-', which HBase forbids: queues are called <peer>-<server>, so those of this peer "
+        f"would count as queues of peer {ids[0].partition('-')[0]!r}. Whoever wrote the peers must write their ids as "
+        "list_peers shows them"
+    )

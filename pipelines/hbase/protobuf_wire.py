@@ -1,0 +1,61 @@
+"""Protobuf's wire format, as far as HBase's WAL files and znodes use it: read by hand, no message is ever written."""
+
+from collections.abc import Iterator
+
+from pipelines.common.errors import MalformedError
+
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+_FIXED = {FIXED64: 8, FIXED32: 4}
+_VARINT_BITS = 64
+
+
+class CutOffError(MalformedError):
+    """The bytes end inside of something: HBase's readers answer with an EOFException there."""
+
+
+def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
+    """An unsigned 64-bit number, and where it ends.
+
+    Raises:
+        CutOffError: the message ends inside.
+        MalformedError: more than ten bytes.
+    """
+    value = 0
+    for shift in range(0, _VARINT_BITS + 6, 7):
+        if pos >= end:
+            raise CutOffError("a message ends inside of a number")
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, pos
+    raise MalformedError("a number of a message has no end")
+
+
+def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int | bytes]]:
+    """The fields of a message in order: number, wire type, value (bytes but for VARINT).
+
+    Raises:
+        CutOffError: the message ends inside of one.
+        MalformedError: not a message.
+    """
+    while pos < end:
+        tag, pos = varint(data, pos, end)
+        number, kind = tag >> 3, tag & 7
+        value: int | bytes
+        if kind == VARINT:
+            value, pos = varint(data, pos, end)
+        else:
+            if kind == LENGTH:
+                size, pos = varint(data, pos, end)
+            elif kind in _FIXED:
+                size = _FIXED[kind]
+            else:
+                raise MalformedError(f"wire type {kind} in a message")
+            if size > end - pos:
+                raise CutOffError("a message ends inside of a field")
+            value = data[pos : pos + size]
+            pos += size
+        if number == 0:
+            raise MalformedError("field 0 in a message")
+        yield number, kind, value

@@ -1,0 +1,225 @@
+"""Rows of `hbase:replication`.
+
+HBase's `ReplicationQueueId`, `ReplicationGroupOffset` and `TableReplicationQueueStorage` (golden names.tsv).
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.server_names import ServerName, java_long
+from pipelines.hbase.wal_names import wal_timestamp
+
+QUEUE_FAMILY = b"queue"
+NEEDS_ALL = -1
+"""The need of a row without an offset for the group: every file of it (minus infinity, as timestamps are >= 0)."""
+
+
+_SEED_OWNER = re.compile(r"([^,/]+,[0-9]+,[0-9]+)(?:-(.+))?", re.DOTALL)
+
+
+class RowLayout(str, Enum):
+    """How a queue row names the source of a recovered queue."""
+
+    SHIPPED = "shipped"
+    """`<peer>-<owner>/<source>`: every HBase that was ever released."""
+    SEED_003 = "seed-003"
+    """`<peer>-<owner>-<source>`: the design of HBASE-27109, which no release has; HBase's own parser throws on it."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class QueueId:
+    """`<peer>-<owner>` or, recovered, `<peer>-<owner>/<source>`.
+
+    Attributes:
+        owner: the server whose row it is now.
+        source: the server that wrote the WALs; None for a normal queue.
+    """
+
+    peer_id: str
+    owner: ServerName
+    source: ServerName | None = None
+
+    @property
+    def wals_of(self) -> ServerName:
+        """The server whose WALs this queue reads (`getServerWALsBelongTo`)."""
+        return self.source or self.owner
+
+    def claimed_by(self, target: ServerName) -> "QueueId":
+        """The id after a claim: the first owner stays the source (`ReplicationQueueId.claim`)."""
+        return QueueId(self.peer_id, target, self.wals_of)
+
+    def __str__(self) -> str:
+        tail = f"/{self.source}" if self.source else ""
+        return f"{self.peer_id}-{self.owner}{tail}"
+
+
+def parse_queue_id(text: str, layout: RowLayout = RowLayout.SHIPPED) -> QueueId:
+    """Parse a row key: peer up to the first `-`, then as the layout says; the shipped one as HBase itself does.
+
+    Raises:
+        MalformedError: where `ReplicationQueueId.parse` throws, seed 003's `-` form and rows with a TAB among them;
+            in the seed's layout, rows of the shipped one.
+    """
+    peer_id, dash, servers = text.partition("-")
+    if not dash:
+        raise MalformedError(f"queue row without '-' after the peer: {text!r}")
+    try:
+        owner, source = _owner_and_source(servers, layout)
+        return QueueId(peer_id, ServerName.parse(owner), None if source is None else ServerName.parse(source))
+    except MalformedError as error:
+        raise MalformedError(f"malformed queue row {text!r}: {error}") from None
+
+
+def parse_row(row: bytes, layout: RowLayout) -> QueueId:
+    """Parse a row key as it was scanned.
+
+    Raises:
+        MalformedError: as `parse_queue_id`, or bytes that are not UTF-8.
+    """
+    try:
+        return parse_queue_id(row.decode("utf-8"), layout)
+    except UnicodeDecodeError:
+        raise MalformedError(f"queue row is not UTF-8: {row!r}") from None
+
+
+def read_passes(passes: Sequence[Collection[bytes]]) -> tuple[frozenset[QueueId], ...]:
+    """The queues of several scans of one table, in whichever layout reads every row of all of them.
+
+    No configuration has a say: HBase writes one layout into a table, and a row that names a source can be read in one
+    layout alone.
+
+    Raises:
+        MalformedError: no layout reads them all; it tells the first row that the shipped one does not read.
+    """
+    for layout in RowLayout:
+        with suppress(MalformedError):
+            return _passes_in(passes, layout)
+    return _passes_in(passes, RowLayout.SHIPPED)  # throws, and tells the row
+
+
+def _passes_in(passes: Sequence[Collection[bytes]], layout: RowLayout) -> tuple[frozenset[QueueId], ...]:
+    return tuple(frozenset(parse_row(row, layout) for row in sorted(rows)) for rows in passes)
+
+
+def readable_queues(rows: Collection[bytes]) -> frozenset[QueueId]:
+    """The queues of those rows that some layout reads; the others are left out."""
+    found = set()
+    for row in rows:
+        for layout in RowLayout:
+            with suppress(MalformedError):
+                found.add(parse_row(row, layout))
+    return frozenset(found)
+
+
+def _owner_and_source(servers: str, layout: RowLayout) -> tuple[str, str | None]:
+    if layout is RowLayout.SHIPPED:
+        owner, slash, source = servers.partition("/")
+        return owner, source if slash else None
+    # a host may hold '-', a port and a startcode cannot: the first '-' after the second comma ends the owner
+    match = _SEED_OWNER.fullmatch(servers)
+    if match is None:
+        raise MalformedError("it is not of the form <peer>-<owner>[-<source>], which `queues.row_layout` names")
+    return match[1], match[2]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupOffset:
+    """How far a queue has come in one WAL group.
+
+    Attributes:
+        wal: file name, verbatim; empty in a placeholder.
+        offset: bytes from the start of the WAL; negative = this WAL is finished.
+    """
+
+    wal: str
+    offset: int
+
+    @property
+    def need(self) -> int:
+        """The smallest WAL timestamp still needed, ms; NEEDS_ALL when the offset's WAL has none."""
+        timestamp = wal_timestamp(self.wal)
+        if timestamp < 0:
+            return NEEDS_ALL
+        return timestamp if self.offset >= 0 else timestamp + 1
+
+    def should_replicate(self, timestamp: int) -> bool:
+        """HBase's `ReplicationOffsetUtil.shouldReplicate`, timestamps only."""
+        own = wal_timestamp(self.wal)
+        return timestamp > own or (timestamp == own and self.offset >= 0)
+
+    def __str__(self) -> str:
+        return f"{self.wal}:{self.offset}"
+
+
+def parse_offset(text: str) -> GroupOffset:
+    """Parse `<wal>:<offset>`, split at the last colon (`ReplicationGroupOffset.parse`).
+
+    Raises:
+        MalformedError: where HBase throws.
+    """
+    wal, colon, offset = text.rpartition(":")
+    if not colon:
+        raise MalformedError(f"offset without ':': {text!r}")
+    try:
+        parsed = GroupOffset(wal, java_long(offset))
+        wal_timestamp(wal)
+    except MalformedError as error:
+        raise MalformedError(f"malformed offset {text!r}: {error}") from None
+    return parsed
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of `hbase:replication`, as scanned."""
+
+    row: bytes
+    family: bytes
+    qualifier: bytes
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a cell of a known column; `timestamp` in ms since the epoch."""
+
+    row: bytes
+    timestamp: int
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCell:
+    """One parsed cell of family `queue`."""
+
+    queue: QueueId
+    group: str
+    offset: GroupOffset
+
+
+def parse_queue_cell(cell: Cell, layout: RowLayout = RowLayout.SHIPPED) -> QueueCell:
+    """Parse one cell of family `queue`.
+
+    Raises:
+        MalformedError: anything HBase itself would throw on, or bytes that are not UTF-8.
+    """
+    try:
+        row, group, value = (part.decode("utf-8") for part in (cell.row, cell.qualifier, cell.value))
+    except UnicodeDecodeError:
+        raise MalformedError(f"queue row is not UTF-8: {cell.row!r}") from None
+    try:
+        return QueueCell(parse_queue_id(row, layout), group, parse_offset(value))
+    except MalformedError as error:
+        raise MalformedError(f"row {row!r}, qualifier {group!r}: {error}") from None
+
+
+def parse_queue_cells(cells: Iterable[Cell], layout: RowLayout = RowLayout.SHIPPED) -> tuple[QueueCell, ...]:
+    """Parse the `queue` family of a scan; cells of other families (`sid`, `hfileref`) are left out.
+
+    Raises:
+        MalformedError: on the first malformed row; one bad row blocks HBase's own cleaner as well.
+    """
+    return tuple(parse_queue_cell(cell, layout) for cell in cells if cell.family == QUEUE_FAMILY)

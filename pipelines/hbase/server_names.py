@@ -1,0 +1,73 @@
+"""Server names `host,port,startcode` (HBase `ServerName`, facts section 1.2)."""
+
+import re
+from dataclasses import dataclass
+
+from pipelines.common.errors import MalformedError
+
+MAX_LONG = 2**63 - 1
+MIN_LONG = -(2**63)
+_NUMBER = re.compile(r"([+-]?)(?=[0-9])0*([0-9]*)")
+_MAX_DIGITS = 19
+_ASCII_UPPER_TO_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+_PRINTABLE_ASCII = re.compile(r"[\x20-\x7e]+")
+
+
+def java_long(text: str) -> int:
+    """What `Long.parseLong` answers.
+
+    Raises:
+        MalformedError: where Java throws NumberFormatException, overflow included.
+    """
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise MalformedError(f"not a number: {text[:80]!r}")
+    # Python refuses to convert thousands of digits, which no 64-bit number has
+    value = int(match.group(1) + (match.group(2) or "0")) if len(match.group(2)) <= _MAX_DIGITS else MAX_LONG + 1
+    if not MIN_LONG <= value <= MAX_LONG:
+        raise MalformedError(f"not a 64-bit number: {text[:80]!r}")
+    return value
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ServerName:
+    """One life of one region server; the host is stored lower-cased, as HBase compares it.
+
+    Ordering is HBase's: host, then port and startcode as numbers.
+    """
+
+    host: str
+    port: int
+    startcode: int
+
+    @classmethod
+    def parse(cls, text: str) -> "ServerName":
+        """Parse as `ServerName.valueOf` does: split at the first and the last comma.
+
+        Hosts outside printable ASCII are refused although Java takes them: lower-casing them differs between
+        languages, and a live server that compares unequal would look dead (docs/adr/0003).
+
+        Raises:
+            MalformedError: where HBase throws, and for the hosts above.
+        """
+        first, last = text.find(","), text.rfind(",")
+        if first < 0 or first == last:
+            raise MalformedError(f"not a server name (host,port,startcode): {text!r}")
+        host, port_text, startcode_text = text[:first], text[first + 1 : last], text[last + 1 :]
+        if host.startswith("[") and host.endswith("]"):
+            host = host[1:-1]
+        # a single colon is a port to Guava's HostAndPort, which throws; two and more are an IPv6 address
+        if not _PRINTABLE_ASCII.fullmatch(host) or host.count(":") == 1 or "[" in host or "]" in host or "/" in host:
+            raise MalformedError(f"not a host name: {host!r} in {text!r}")
+        port = java_long(port_text)
+        if not 0 <= port <= 65535:
+            raise MalformedError(f"port out of range: {port} in {text!r}")
+        return cls(host.translate(_ASCII_UPPER_TO_LOWER), port, java_long(startcode_text))
+
+    @property
+    def address(self) -> str:
+        """`host:port`, the key of backup boundaries."""
+        return f"{self.host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.host},{self.port},{self.startcode}"

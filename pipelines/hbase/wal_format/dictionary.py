@@ -1,0 +1,76 @@
+"""The dictionaries of compressed WALs (HBase `LRUDictionary`)."""
+
+from collections import OrderedDict
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.protobuf_wire import CutOffError
+from pipelines.hbase.wal_format.window import Window
+
+LARGE = 2**15 - 1
+SMALL = 2**7 - 1
+NOT_IN_DICTIONARY = 0xFF
+
+
+class LruDictionary:
+    """As many texts as it has room for; a new one takes the place of the one unused for longest.
+
+    Both adding and looking up make a text the most recent one, as in the writer's dictionary, so that both agree.
+    """
+
+    __slots__ = ("_capacity", "_texts")
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._texts: OrderedDict[int, bytes] = OrderedDict()
+
+    def add(self, text: bytes) -> None:
+        """Remember a text; empty ones have no place (`addEntryInternal`)."""
+        if text:
+            full = len(self._texts) >= self._capacity
+            place = self._texts.popitem(last=False)[0] if full else len(self._texts)
+            self._texts[place] = text
+
+    def get(self, place: int) -> bytes:
+        """The text in a place.
+
+        Raises:
+            MalformedError: nothing is there.
+        """
+        try:
+            self._texts.move_to_end(place)
+        except KeyError:
+            raise MalformedError(f"no text {place} in a dictionary of {len(self._texts)}") from None
+        return self._texts[place]
+
+    def item(self, window: Window) -> bytes:
+        """Read an item: a place in the dictionary, or a new text.
+
+        Raises:
+            CutOffError: the file ends inside.
+            MalformedError: no such place.
+        """
+        status = window.byte()
+        if status != NOT_IN_DICTIONARY:
+            return self.get(status << 8 | window.byte())
+        text = window.take(window.varint())
+        self.add(text)
+        return text
+
+    def item_of(self, text: bytes) -> bytes:
+        """The same, of an item that is the whole of a field (`WALCellCodec.uncompressByteString`)."""
+        rest = Window(lambda _count: b"")
+        rest.data = text
+        try:
+            return self.item(rest)
+        except CutOffError:
+            raise MalformedError("a field ends inside of an item of the dictionary") from None
+
+
+class Dictionaries:
+    """All of one file (`CompressionContext`); attribute values share that of the tables."""
+
+    __slots__ = ("family", "qualifier", "region", "row", "table", "tags")
+
+    def __init__(self) -> None:
+        self.region, self.table, self.row, self.tags = (LruDictionary(LARGE) for _ in range(4))
+        self.family, self.qualifier = LruDictionary(SMALL), LruDictionary(SMALL)

@@ -1,0 +1,89 @@
+"""The beginning of a WAL file: `PWAL` and the message `WALHeader`."""
+
+from dataclasses import dataclass
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.protobuf_wire import LENGTH, VARINT, CutOffError, fields
+from pipelines.hbase.wal_format.window import Window
+
+MAGIC = b"PWAL"
+PLAIN_CODEC = "org.apache.hadoop.hbase.regionserver.wal.WALCellCodec"
+SECURE_CODEC = "org.apache.hadoop.hbase.regionserver.wal.SecureWALCellCodec"
+WRITERS = ("ProtobufLogWriter", "AsyncProtobufLogWriter", "SecureProtobufLogWriter", "SecureAsyncProtobufLogWriter")
+ALGORITHMS = ("LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD", "LZMA", "BROTLI")
+"""HBase's `Compression.Algorithm`, by ordinal."""
+
+
+class HeaderEndError(CutOffError):
+    """The file ends before its header does (`WALHeaderEOFException`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalHeader:
+    """What a WAL says of itself.
+
+    Attributes:
+        writer: class that wrote it, without its package; None in files of old.
+        codec: class of the cells, with its package; None = HBase's own.
+        encrypted: cells cannot be read without the cluster's key.
+        compressed: names are in dictionaries.
+        compressed_tags: tags too.
+        value_algorithm: what values are compressed with; None = not at all.
+    """
+
+    writer: str | None = None
+    codec: str | None = None
+    encrypted: bool = False
+    compressed: bool = False
+    compressed_tags: bool = False
+    value_algorithm: str | None = None
+
+
+def read_header(window: Window) -> WalHeader:
+    """Read magic and header (`AbstractProtobufWALReader.readHeader`).
+
+    Raises:
+        HeaderEndError: the file ends before.
+        MalformedError: not a WAL, or one of another kind.
+    """
+    try:
+        magic = window.take(len(MAGIC))
+        if magic != MAGIC:
+            raise MalformedError(f"not a WAL: it begins with {magic!r}, not with {MAGIC!r}")
+        message = window.take(window.varint())
+    except CutOffError as error:
+        raise HeaderEndError("the file ends inside of its header") from error
+    try:
+        numbers, texts = _values(message)
+    except CutOffError as error:
+        raise HeaderEndError("the header ends inside of a field") from error
+    header = WalHeader(
+        writer=texts.get(4),
+        codec=texts.get(5),
+        encrypted=2 in texts,
+        compressed=bool(numbers.get(1)),
+        compressed_tags=bool(numbers.get(1)) and bool(numbers.get(3)),
+        value_algorithm=_algorithm(numbers.get(7)) if numbers.get(1) and numbers.get(6) else None,
+    )
+    if header.writer is not None and header.writer not in WRITERS:
+        raise MalformedError(f"unknown writer class {header.writer!r}, which HBase refuses too")
+    return header
+
+
+def _values(message: bytes) -> tuple[dict[int, int], dict[int, str]]:
+    numbers: dict[int, int] = {}
+    texts: dict[int, str] = {}
+    for number, kind, value in fields(message, 0, len(message)):
+        if kind == VARINT and isinstance(value, int):
+            numbers[number] = value
+        elif kind == LENGTH and isinstance(value, bytes):
+            texts[number] = value.decode("utf-8", errors="replace")
+    return numbers, texts
+
+
+def _algorithm(ordinal: int | None) -> str | None:
+    if ordinal is None:
+        return None
+    if ordinal >= len(ALGORITHMS):
+        raise MalformedError(f"unknown value compression {ordinal}")
+    return ALGORITHMS[ordinal]

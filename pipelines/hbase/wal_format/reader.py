@@ -1,0 +1,144 @@
+"""A WAL file from its first byte to where HBase would stop."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.protobuf_wire import CutOffError
+from pipelines.hbase.wal_format.cells import CellDecoder, CompressedCells, PlainCells, Visit
+from pipelines.hbase.wal_format.dictionary import Dictionaries
+from pipelines.hbase.wal_format.header import PLAIN_CODEC, HeaderEndError, WalHeader, read_header
+from pipelines.hbase.wal_format.wal_key import WalKey, parse_wal_key
+from pipelines.hbase.wal_format.window import Window
+
+TRAILER_MAGIC = b"LAWP"
+_TRAILER_FRAME = 8
+_EMPTY_TRAILER = b"\0\0\0\0" + TRAILER_MAGIC
+_LARGEST_TRAILER = 1 << 20
+
+
+class Ending(str, Enum):
+    """How a file ends, as replication would find it (`ProtobufWALTailingReader`, `WALEntryStream`)."""
+
+    CLOSED = "CLOSED"
+    """With its trailer: closed by its writer."""
+    OPEN = "OPEN"
+    """After an entry, without a trailer: being written, or its writer died."""
+    TORN = "TORN"
+    """Inside of an entry or of the trailer: its writer died. Readers end with the last whole entry."""
+    NO_HEADER = "NO_HEADER"
+    """Empty, or it ends inside of the header: replication tries again for ever (HBase: WALHeaderEOFException)."""
+    CORRUPT = "CORRUPT"
+    """Something that is no entry; replication tries again for ever."""
+    ENCRYPTED = "ENCRYPTED"
+    """Only the header was read: the cells need the cluster's key."""
+    FOREIGN = "FOREIGN"
+    """Only the header was read: the cells are in a codec that is not HBase's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry.
+
+    Attributes:
+        key: its key.
+        start: offset of its first byte.
+        end: offset behind its last byte, which replication stores when it has shipped it.
+    """
+
+    key: WalKey
+    start: int
+    end: int
+
+
+class WalReader:
+    """Reads one file once.
+
+    Attributes:
+        header: None when there is none.
+        header_end: where the first entry begins.
+        good_end: behind the last whole entry; the header's end without any.
+        length: bytes of the file; None unless it was read to its end.
+        ending: known once `entries` has ended.
+        problem: what is wrong with the file, in words; None when it is CLOSED or OPEN.
+    """
+
+    def __init__(self, read: Callable[[int], bytes], *, values: bool = False) -> None:
+        self._window = Window(read)
+        self._values = values
+        self.header: WalHeader | None = None
+        self.header_end = self.good_end = 0
+        self.length: int | None = None
+        self.ending = Ending.OPEN
+        self.problem: str | None = None
+
+    def entries(self, visit: Visit) -> Iterator[Entry]:
+        """Every whole entry, in order; the cells of an entry are shown to `visit` before it is given.
+
+        It raises nothing but what `read` raises: what is wrong with the file is told by `ending` and `problem`. The
+        cells of an entry that is not whole may have been shown.
+        """
+        try:
+            self.header = read_header(self._window)
+            self.header_end = self.good_end = self._window.offset
+            decoder, dictionaries = self._decoder(self.header)
+            while decoder is not None and not self._at_end():
+                entry = self._entry(decoder, dictionaries, visit)
+                self.good_end = entry.end
+                yield entry
+        except HeaderEndError as error:
+            self._ends(Ending.NO_HEADER, str(error))
+        except CutOffError as error:
+            self._ends(Ending.TORN, str(error))
+        except MalformedError as error:
+            self._ends(Ending.CORRUPT, str(error))
+        self.length = self._window.length
+
+    def _decoder(self, header: WalHeader) -> tuple[CellDecoder | None, Dictionaries | None]:
+        if header.encrypted:
+            self._ends(Ending.ENCRYPTED, f"its cells are encrypted ({header.codec})")
+            return None, None
+        if header.codec not in {None, PLAIN_CODEC}:
+            self._ends(Ending.FOREIGN, f"its cells are in the codec {header.codec}, which is not known here")
+            return None, None
+        if not header.compressed:
+            return PlainCells(self._window, values=self._values), None
+        dictionaries = Dictionaries()
+        return CompressedCells(self._window, dictionaries, header, values=self._values), dictionaries
+
+    def _entry(self, decoder: CellDecoder, dictionaries: Dictionaries | None, visit: Visit) -> Entry:
+        window = self._window
+        start = window.offset
+        try:
+            key = parse_wal_key(window.take(window.varint()), dictionaries)
+        except CutOffError:
+            raise
+        except MalformedError as error:
+            raise MalformedError(f"no entry at {start}: {error}") from None
+        try:
+            decoder.read(key.cells, visit)
+        except CutOffError:
+            raise
+        except MalformedError as error:
+            raise MalformedError(f"the entry at {start} is broken: {error}") from None
+        return Entry(key, start, window.offset)
+
+    def _at_end(self) -> bool:
+        """Whether no entry follows; a whole trailer, or a part of one, is none."""
+        window = self._window
+        if window.have(_LARGEST_TRAILER + _TRAILER_FRAME):
+            return False
+        data, left = window.data, len(window.data) - window.pos
+        if left < _TRAILER_FRAME and _EMPTY_TRAILER.startswith(data[window.pos :]):
+            if left:
+                self._ends(Ending.TORN, "the file ends inside of its trailer")
+            return True
+        size = int.from_bytes(data[-_TRAILER_FRAME:-4], "big", signed=True)
+        if left == size + _TRAILER_FRAME and data.endswith(TRAILER_MAGIC):
+            self.ending = Ending.CLOSED
+            return True
+        return False
+
+    def _ends(self, ending: Ending, problem: str) -> None:
+        self.ending, self.problem = ending, problem

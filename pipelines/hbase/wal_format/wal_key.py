@@ -1,0 +1,124 @@
+"""The message `WALKey`, with which each entry begins (HBase `WALKeyImpl.readFieldsFromPb`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.protobuf_wire import LENGTH, VARINT, CutOffError, fields, varint
+from pipelines.hbase.wal_format.dictionary import Dictionaries, LruDictionary
+
+SCOPE_LOCAL, SCOPE_GLOBAL = 0, 1
+_SCOPES = (0, 1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class WalKey:
+    """One entry's key.
+
+    Attributes:
+        region: encoded region name.
+        table: `namespace:table`, the default namespace left out.
+        sequence_id: of the edit.
+        write_time: ms since the epoch.
+        scopes: replication scope by family, as it was when the edit was written; families without one are left out.
+        cells: how many follow.
+        clusters: other clusters that the edit has come through.
+    """
+
+    region: bytes
+    table: str
+    sequence_id: int
+    write_time: int
+    scopes: Mapping[bytes, int]
+    cells: int
+    clusters: int
+
+
+def parse_wal_key(data: bytes, dictionaries: Dictionaries | None) -> WalKey:
+    """Parse a key.
+
+    Args:
+        data: the message.
+        dictionaries: of a compressed file.
+
+    Raises:
+        CutOffError: a field is longer than the message; HBase takes that for the end of the file.
+        MalformedError: not a key.
+    """
+    region = table = None
+    numbers = {3: -1, 4: -1, 7: 0}
+    scopes: list[tuple[bytes, int]] = []
+    attributes: list[bytes] = []
+    clusters = 0
+    pos, end = 0, len(data)
+    while pos < end:
+        tag = data[pos]
+        if tag in {0x18, 0x20, 0x38}:
+            numbers[tag >> 3], pos = varint(data, pos + 1, end)
+            continue
+        if tag not in {0x0A, 0x12, 0x32, 0x42, 0x62}:
+            pos = _other(data, pos, end)
+            continue
+        size, begin = varint(data, pos + 1, end)
+        pos = begin + size
+        if pos > end:
+            raise CutOffError("a key ends inside of a field")
+        part = data[begin:pos]
+        if tag == 0x0A:
+            region = part
+        elif tag == 0x12:
+            table = part
+        elif tag == 0x32:
+            scopes.append(_scope(part))
+        elif tag == 0x42:
+            clusters += 1
+        else:
+            attributes.append(part)
+    if region is None or table is None or numbers[3] < 0 or numbers[4] < 0:
+        raise MalformedError("a key without region, table, sequence id or write time")
+    if dictionaries is not None:
+        region, table = dictionaries.region.item_of(region), dictionaries.table.item_of(table)
+        scopes = [(dictionaries.family.item_of(family), scope) for family, scope in scopes]
+        _attributes(attributes, dictionaries.table)
+    return WalKey(region, _name(table), numbers[3], numbers[4], dict(scopes), numbers[7] & 0xFFFFFFFF, clusters)
+
+
+@lru_cache(1024)
+def _name(table: bytes) -> str:
+    return table.decode("utf-8", errors="replace")
+
+
+def _other(data: bytes, pos: int, end: int) -> int:
+    """Pass over a field that is of no use here."""
+    tag, begin = varint(data, pos, end)
+    kind = tag & 7
+    if kind == VARINT:
+        return varint(data, begin, end)[1]
+    size, begin = varint(data, begin, end) if kind == LENGTH else ({1: 8, 5: 4}.get(kind, -1), begin)
+    if size < 0 or tag < 8:
+        raise MalformedError(f"tag {tag} in a key")
+    if size > end - begin:
+        raise CutOffError("a key ends inside of a field")
+    return begin + size
+
+
+@lru_cache(1024)  # the same few in every entry
+def _scope(part: bytes) -> tuple[bytes, int]:
+    family, scope = None, None
+    for number, kind, value in fields(part, 0, len(part)):
+        if number == 1 and kind == LENGTH and isinstance(value, bytes):
+            family = value
+        elif number == 2 and kind == VARINT and value in _SCOPES and isinstance(value, int):
+            scope = value
+    if family is None or scope is None:
+        raise MalformedError("a replication scope without family or type")
+    return family, scope
+
+
+def _attributes(parts: list[bytes], dictionary: LruDictionary) -> None:
+    """Attribute values are items of the tables' dictionary, and so move its texts."""
+    for part in parts:
+        for number, kind, value in fields(part, 0, len(part)):
+            if number == 2 and kind == LENGTH and isinstance(value, bytes):
+                dictionary.item_of(value)

@@ -1,0 +1,131 @@
+"""WAL file names (HBase `AbstractFSWALProvider`, `AbstractWALProvider`; facts section 1.1, golden names.tsv)."""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from urllib.parse import quote_plus, unquote_to_bytes
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.server_names import ServerName, java_long
+
+# Java's `.` stops at these; Python's at "\n" alone
+_NO_LINE_END = r"[^\n\r\x85\u2028\u2029]"
+WAL_NAME = re.compile(rf"({_NO_LINE_END}+)\.([0-9]+)(\.[0-9A-Za-z]+)?")
+PROCEDURE_WAL_NAME = re.compile(rf"{_NO_LINE_END}*pv2-[0-9]{{20}}{_NO_LINE_END}log")
+MASTER_LOCAL_WAL_SUFFIX = "$masterlocalwal$"
+META_SUFFIX = ".meta"
+SYNC_REPLICATION_SUFFIX = ".syncrep"
+_SERVER_AT_START = re.compile(r"[^,]+,[0-9]+,[0-9]+")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_SYNC_PEER = re.compile(rf"{_NO_LINE_END}*-[0-9]+-({_NO_LINE_END}+)")
+
+
+class FileKind(str, Enum):
+    """What HBase's cleaner chain takes a file for, by its name alone (facts section 2.1)."""
+
+    WAL = "WAL"
+    PROCEDURE_WAL = "PROCEDURE_WAL"
+    MASTER_LOCAL_WAL = "MASTER_LOCAL_WAL"
+    INVALID = "INVALID"
+
+
+@dataclass(frozen=True, slots=True)
+class WalName:
+    """A valid WAL name taken apart.
+
+    Attributes:
+        name: the file name, verbatim.
+        group: everything before the timestamp, still URL-encoded: the qualifier in `hbase:replication`.
+        timestamp: ms; None when it does not fit 64 bits (HBase throws NumberFormatException where it compares it).
+        server: None when HBase throws: no server at the start, a malformed escape, a port out of range.
+    """
+
+    name: str
+    group: str
+    timestamp: int | None
+    server: ServerName | None
+
+    @property
+    def is_meta(self) -> bool:
+        """A WAL of hbase:meta, never replicated."""
+        return self.name.endswith(META_SUFFIX)
+
+    @property
+    def sync_peer_id(self) -> str | None:
+        """The peer of a synchronous replication WAL (`SyncReplicationWALProvider`), else None."""
+        if not self.name.endswith(SYNC_REPLICATION_SUFFIX):
+            return None
+        match = _SYNC_PEER.fullmatch(self.group)
+        return match.group(1) if match else None
+
+
+def file_kind(name: str) -> FileKind:
+    """Classify one file name of oldWALs as HBase's `LogCleaner.validate` does."""
+    if WAL_NAME.fullmatch(name):
+        return FileKind.WAL
+    if PROCEDURE_WAL_NAME.fullmatch(name):
+        return FileKind.PROCEDURE_WAL
+    if name.endswith(MASTER_LOCAL_WAL_SUFFIX):
+        return FileKind.MASTER_LOCAL_WAL
+    return FileKind.INVALID
+
+
+def parse_wal_name(name: str) -> WalName | None:
+    """Take a WAL name apart; None when the name is not one (HBase: `validateWALFilename` is false)."""
+    match = WAL_NAME.fullmatch(name)
+    if match is None:
+        return None
+    try:
+        timestamp = java_long(match.group(2))
+    except MalformedError:
+        timestamp = None
+    return WalName(name, match.group(1), timestamp, server_of(name))
+
+
+def wal_timestamp(name: str) -> int:
+    """HBase's `WAL timestamp`: -1 for a name that is not a WAL.
+
+    Raises:
+        MalformedError: the timestamp does not fit 64 bits.
+    """
+    wal = parse_wal_name(name)
+    if wal is None:
+        return -1
+    if wal.timestamp is None:
+        raise MalformedError(f"the timestamp of {name!r} does not fit 64 bits")
+    return wal.timestamp
+
+
+def server_of(name: str) -> ServerName | None:
+    """The server a WAL name begins with after URL-decoding, or None where HBase throws."""
+    if _BAD_ESCAPE.search(name):
+        return None
+    decoded = unquote_to_bytes(name.replace("+", " ")).decode("utf-8", errors="replace")
+    match = _SERVER_AT_START.match(decoded)
+    if match is None:
+        return None
+    try:
+        return ServerName.parse(match.group())
+    except MalformedError:
+        return None
+
+
+def encode_prefix(raw: str) -> str:
+    """Java's `URLEncoder.encode(raw, UTF_8)`: how HBase writes a server or a namespace into a WAL name."""
+    return quote_plus(raw, safe="*").replace("~", "%7E")
+
+
+def is_replication_table_group(group: str, server: ServerName) -> bool:
+    """Whether a group is the WAL of `hbase:replication` itself.
+
+    Exactly E`.rep`, or beginning with E`.`E`.rep.` (multiwal); E`.`E`.rep` is a user namespace called `rep`.
+    E is taken from the name verbatim, since groups are never compared in another case.
+    """
+    encoded = encoded_server(group, server)
+    return encoded is not None and (group == f"{encoded}.rep" or group.startswith(f"{encoded}.{encoded}.rep."))
+
+
+def encoded_server(group: str, server: ServerName) -> str | None:
+    """The shortest beginning of `group` that is the encoded server; None when it is written in another way."""
+    encoded = encode_prefix(str(server))
+    return group[: len(encoded)] if group[: len(encoded)].lower() == encoded.lower() else None

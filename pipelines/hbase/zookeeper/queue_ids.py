@@ -1,0 +1,58 @@
+"""Queue ids of HBase 1.x and 2.x: `ReplicationQueueInfo` (golden names.tsv, section "zk queue info")."""
+
+import re
+from dataclasses import dataclass
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.server_names import ServerName
+
+_FULL_SERVER_NAME = re.compile(r"[^,]+,[0-9]+,[0-9]+")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ZkQueueId:
+    """`<peer>` or, once claimed, `<peer>-<server>-<server>…`.
+
+    Attributes:
+        text: the znode's name, verbatim.
+        peer_id: up to the first `-`.
+        recovered: it was claimed at least once.
+        dead_servers: whose queue it was, the first owner first; names that HBase cannot read are left out, as by HBase.
+    """
+
+    text: str
+    peer_id: str
+    recovered: bool
+    dead_servers: tuple[ServerName, ...]
+
+
+def parse_zk_queue_id(text: str) -> ZkQueueId:
+    """Take a queue's name apart; like HBase's own reading it never fails."""
+    peer_id, dash, servers = text.partition("-")
+    return ZkQueueId(text, peer_id, bool(dash), tuple(_dead_servers(servers)))
+
+
+def _dead_servers(text: str) -> list[ServerName]:
+    """A `-` ends a server only behind its second comma: host names hold hyphens too."""
+    found: list[ServerName] = []
+    commas = start = 0
+    for at, char in enumerate(text):
+        if char == ",":
+            commas += 1
+        elif char == "-" and commas >= 2:
+            if at > start:
+                found += _server(text[start:at])
+                start = at + 1
+            commas = 0
+    if start < len(text) - 1:
+        found += _server(text[start:])
+    return found
+
+
+def _server(text: str) -> list[ServerName]:
+    if _FULL_SERVER_NAME.fullmatch(text) is None:
+        return []
+    try:
+        return [ServerName.parse(text)]
+    except MalformedError:
+        return []

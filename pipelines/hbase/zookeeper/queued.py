@@ -1,0 +1,119 @@
+"""Both readings of queues in ZooKeeper as the rule sees them: by exact WAL name (design section 3)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.hbase.replication_queues import GroupOffset, QueueId
+from pipelines.hbase.wal_names import parse_wal_name
+from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue
+
+
+@dataclass(frozen=True)
+class QueuedWals:
+    """Which WALs stand in a queue.
+
+    Attributes:
+        read_from: start of the first reading, ms since the epoch. A file archived later may be in a queue unseen.
+        queues_of: by WAL name, every queue of either reading that has it, sorted, with the smaller position; None =
+            unreadable in both.
+        first_reading: names in the first reading alone: what HBase's own cleaner would have seen then.
+    """
+
+    read_from: int
+    queues_of: Mapping[str, tuple[tuple[QueueId, int | None], ...]] = field(default_factory=dict)
+    first_reading: frozenset[str] = frozenset()
+
+
+def queued_wals(trees: Sequence[ReplicationTree], read_from: int) -> QueuedWals:
+    """Merge both readings: what either has is held.
+
+    Args:
+        trees: first and second reading.
+        read_from: start of step queues-1, ms.
+    """
+    merged: dict[str, dict[QueueId, int | None]] = {}
+    for tree in trees:
+        for queue in tree.queues:
+            key = queue_key(queue)
+            for wal, position in queue.wals.items():
+                queues = merged.setdefault(wal, {})
+                known = [value for value in (queues.get(key), position) if value is not None]
+                queues[key] = min(known, default=None)
+    first = trees[0].queues if trees else ()
+    return QueuedWals(
+        read_from,
+        {wal: tuple(sorted(queues.items(), key=lambda item: _order(item[0]))) for wal, queues in merged.items()},
+        frozenset(wal for queue in first for wal in queue.wals),
+    )
+
+
+def queue_key(queue: ZkQueue) -> QueueId:
+    """The queue in the words of every table: peer, present owner, and the first owner of one that was claimed.
+
+    Two queues of one server that were claimed along different ways from one first owner have one key.
+    """
+    source = queue.source
+    return QueueId(queue.queue.peer_id, queue.owner, source if queue.queue.dead_servers else None)
+
+
+def first_wals(trees: Iterable[ReplicationTree]) -> Mapping[QueueId, Mapping[str, GroupOffset]]:
+    """For each queue and WAL group the WAL that is to be read next and its position; empty queues have no group.
+
+    That is the oldest by the number in its name: a queue's znodes have no other order.
+    """
+    found: dict[QueueId, dict[str, GroupOffset]] = {}
+    for tree in trees:
+        for queue in tree.queues:
+            groups = found.setdefault(queue_key(queue), {})
+            for wal, position in queue.wals.items():
+                group = group_of(wal)
+                offset = GroupOffset(wal, position or 0)
+                known = groups.get(group)
+                groups[group] = offset if known is None else min(known, offset, key=_first)
+    return found
+
+
+def group_of(wal: str) -> str:
+    """The WAL group of a name; the name itself where it has none."""
+    name = parse_wal_name(wal)
+    return wal if name is None else name.group
+
+
+def number_of(wal: str) -> int | None:
+    """The timestamp of a WAL name, ms; None where it has none of 64 bits."""
+    name = parse_wal_name(wal)
+    return None if name is None else name.timestamp
+
+
+def unsettled(trees: Sequence[ReplicationTree]) -> str | None:
+    """Why queues may have moved behind both readings, or None.
+
+    A claim changes the cversion of `rs`: HBase 2 makes and removes a child of it on purpose (HBASE-12865), HBase 1
+    removes the dead server's znode at the end. HBase 1 compares `rs/<server>` too, and so does this: a copy without a
+    multi takes its time. A claim under way moves a WAL once, which one of the readings sees; for another claim a lock
+    or a queue is made, so no server's znode may have changed until all queues have been read (docs/proof.md).
+    """
+    if len(trees) < 2:
+        return "the queues were not read twice"
+    first, last = trees[0], trees[-1]
+    if first.opened is None or last.closed is None:
+        where = "before the first" if first.opened is None else "after the second"
+        return f"the cversion of rs was not read {where} reading of the queues"
+    seen = [value for tree in trees for value in (tree.opened, tree.closed) if value is not None]
+    if len(set(seen)) > 1:
+        return f"servers or queues moved while they were read: the cversion of rs went from {seen[0]} to {max(seen)}"
+    for server in sorted(first.cversions):
+        looks = (first.cversions, last.cversions, last.cversions_after)
+        if len({look[server] for look in looks if server in look}) > 1:
+            return f"a queue or the lock of {server} came or went while the queues were read"
+    return None
+
+
+def _first(offset: GroupOffset) -> tuple[int, str, int]:
+    number = number_of(offset.wal)
+    return (-1 if number is None else number, offset.wal, offset.offset)
+
+
+def _order(queue: QueueId) -> tuple[str, str, str]:
+    """How holders are sorted everywhere."""
+    return (queue.peer_id, str(queue.owner), str(queue.wals_of))

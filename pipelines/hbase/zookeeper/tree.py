@@ -1,0 +1,202 @@
+"""The znodes of one reading of `/hbase/replication`, taken apart (`ZKReplicationQueueStorage`, facts section 5)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.queue_ids import ZkQueueId, parse_zk_queue_id
+from pipelines.hbase.zookeeper.values import parse_lock_owner, parse_position
+from pipelines.hbase.zookeeper.wire import MAGIC, without_metadata
+
+ABSENT = -1
+"""The cversion that stands for "there is no such znode"; only that of `rs` is written so."""
+QUEUES, PEERS, HFILE_REFS, REGIONS = "rs", "peers", "hfile-refs", "regions"
+_PARTS = (QUEUES, PEERS, HFILE_REFS, REGIONS)
+_TRANSIENT = "cversion_"
+_LOCK = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Znode:
+    """One znode as it was read, HBase's metadata included; `cversion` counts the changes of its children."""
+
+    path: str
+    data: bytes
+    cversion: int
+
+
+@dataclass(frozen=True, slots=True)
+class ZkQueue:
+    """One queue.
+
+    Attributes:
+        owner: the server below whose znode it stands.
+        queue: its name.
+        wals: position by WAL name, in the order read; None = data that HBase could not read either.
+    """
+
+    owner: ServerName
+    queue: ZkQueueId
+    wals: Mapping[str, int | None]
+
+    @property
+    def source(self) -> ServerName:
+        """The server that wrote the WALs: the first owner."""
+        return self.queue.dead_servers[0] if self.queue.dead_servers else self.owner
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationTree:
+    """One reading.
+
+    Attributes:
+        queues: of all servers, empty ones too, sorted.
+        opened: cversion of `rs` before anything below it was read; None = it was not read then, ABSENT = no such znode.
+        closed: the same after everything below it.
+        cversions: of `rs/<server>`: a queue or a lock came or went where it changes.
+        cversions_after: the same, read again after all queues; empty where that was not done.
+        locks: servers whose queues somebody is moving (HBase 1.x), with who it is if the znode says so. A crash in
+            between leaves the lock for ever.
+        hfile_refs: names of bulk-loaded HFiles by peer.
+        sequence_ids: last pushed sequence id by encoded region and peer.
+    """
+
+    queues: tuple[ZkQueue, ...]
+    opened: int | None
+    closed: int | None
+    cversions: Mapping[ServerName, int] = field(default_factory=dict)
+    cversions_after: Mapping[ServerName, int] = field(default_factory=dict)
+    locks: Mapping[ServerName, str | None] = field(default_factory=dict)
+    hfile_refs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sequence_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+def parse_tree(znodes: Sequence[Znode]) -> ReplicationTree:
+    """Take one reading apart.
+
+    Args:
+        znodes: in the order in which they were read; `rs` itself before, or after, or both, of all that is below it.
+            A server's znode may stand once more behind all queues.
+
+    Raises:
+        MalformedError: a znode that replication does not have, or a server name that HBase throws on. A tree that is
+            not understood might hold queues in another place, so nothing of it is believed.
+    """
+    base = base_of(znodes)
+    tree = _Builder()
+    for znode in znodes:
+        if znode.path == base:
+            continue
+        part, _, rest = znode.path[len(base) + 1 :].partition("/")
+        if not znode.path.startswith(f"{base}/") or part not in _PARTS:
+            raise MalformedError(f"znode {znode.path!r} is none of replication's: {base} has {', '.join(_PARTS)}")
+        names = rest.split("/") if rest else []
+        if "" in names:
+            raise MalformedError(f"znode {znode.path!r} has an empty name")
+        tree.add(part, names, znode)
+    return tree.built()
+
+
+def base_of(znodes: Iterable[Znode]) -> str:
+    """The znode of replication: what `rs` stands below. HBase's own `/hbase/rs` has siblings that are no part of it.
+
+    Raises:
+        MalformedError: no `rs` was read.
+    """
+    found = [znode.path for znode in znodes if znode.path.endswith(f"/{QUEUES}")]
+    if not found:
+        raise MalformedError("no znode 'rs' was read: it stands before and after the queues")
+    return min(found, key=lambda path: (path.count("/"), path)).removesuffix(f"/{QUEUES}")
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self._queues: dict[tuple[ServerName, str], dict[str, int | None]] = {}
+        self._locks: dict[ServerName, str | None] = {}
+        self._cversions: dict[ServerName, int] = {}
+        self._cversions_after: dict[ServerName, int] = {}
+        self._hfile_refs: dict[str, list[str]] = {}
+        self._sequence_ids: dict[tuple[str, str], int] = {}
+        self._readings: list[tuple[int, int]] = []
+        self._below: list[int] = []
+        self._count = 0
+
+    def add(self, part: str, names: list[str], znode: Znode) -> None:
+        self._count += 1
+        if part == QUEUES and not names:
+            self._readings.append((self._count, znode.cversion))
+        elif part == QUEUES:
+            self._below.append(self._count)
+            self._add_queue(names, znode)
+        elif part == HFILE_REFS and names:
+            refs = self._hfile_refs.setdefault(names[0], [])
+            refs += names[1:2]
+        elif part == REGIONS and len(names) == 3:
+            region, dash, peer = "".join(names).rpartition("-")
+            if not dash:
+                raise MalformedError(f"znode {znode.path!r} is no region and peer")
+            self._sequence_ids[region, peer] = parse_position(without_metadata(znode.data))
+
+    def _add_queue(self, names: list[str], znode: Znode) -> None:
+        # made and removed by a claim, so that the cversion of `rs` changes; with queues it is a server to HBase, too
+        if names[0].startswith(_TRANSIENT) and len(names) == 1:
+            return
+        try:
+            owner = ServerName.parse(names[0])
+        except MalformedError as error:
+            raise MalformedError(f"znode {znode.path!r}: {error}") from None
+        match names[1:]:
+            case []:
+                if _plain(znode.data).startswith(MAGIC):
+                    raise MalformedError(
+                        f"znode {znode.path!r} is a region server's own, not that of its queues: was /hbase/rs read "
+                        "in place of /hbase/replication/rs?"
+                    )
+                looks = self._cversions_after if owner in self._cversions else self._cversions
+                looks[owner] = znode.cversion
+            case [queue]:
+                # a peer may be called so too; then there are WALs below it
+                if queue == _LOCK:
+                    self._locks[owner] = parse_lock_owner(_plain(znode.data))
+                self._queues.setdefault((owner, queue), {})
+            case [queue, wal]:
+                self._queues.setdefault((owner, queue), {})[wal] = _position(znode.data)
+            case _:
+                raise MalformedError(f"znode {znode.path!r} stands below a WAL")
+
+    def built(self) -> ReplicationTree:
+        locked = {server for server in self._locks if not self._queues[server, _LOCK]}
+        queues = [
+            ZkQueue(owner, parse_zk_queue_id(queue), wals)
+            for (owner, queue), wals in sorted(self._queues.items())
+            if queue != _LOCK or owner not in locked
+        ]
+        before = [cversion for at, cversion in self._readings if at < min(self._below, default=self._count + 1)]
+        after = [cversion for at, cversion in self._readings if at > max(self._below, default=0)]
+        return ReplicationTree(
+            queues=tuple(queues),
+            opened=before[0] if before else None,
+            closed=after[-1] if after else None,
+            cversions=self._cversions,
+            cversions_after=self._cversions_after,
+            locks={server: owner for server, owner in self._locks.items() if server in locked},
+            hfile_refs={peer: tuple(refs) for peer, refs in self._hfile_refs.items()},
+            sequence_ids=self._sequence_ids,
+        )
+
+
+def _position(data: bytes) -> int | None:
+    """HBase's cleaner goes by names alone, so a position that it could not read changes no verdict."""
+    try:
+        return parse_position(without_metadata(data))
+    except MalformedError:
+        return None
+
+
+def _plain(data: bytes) -> bytes:
+    """The data behind HBase's metadata; nothing where they cannot be told apart."""
+    try:
+        return without_metadata(data)
+    except MalformedError:
+        return b""

@@ -1,0 +1,155 @@
+"""What HBase keeps in the znodes of replication (facts section 5; golden zk.tsv holds the answers of its classes)."""
+
+from collections.abc import Iterable, Mapping
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.peer_rules import DEFAULT_NAMESPACE, PeerRule, Tables, table_name
+from pipelines.hbase.peers import SYNC_REPLICATION_STATES, Peer
+from pipelines.hbase.zookeeper.wire import MAGIC, Value, delimited, message, number, signed, text
+
+_LONG = 8
+_ENABLED = MAGIC + b"\x08\x00"
+
+
+def parse_position(data: bytes | None) -> int:
+    """A position in a WAL, or a last pushed sequence id (`ZKUtil.parseWALPositionFrom`).
+
+    Promises HBase's own reading: no data is 0; behind the magic a message; else the first eight bytes as a number,
+    even where they are digits.
+
+    Raises:
+        MalformedError: where HBase throws.
+    """
+    if data is None:
+        raise MalformedError("no data in place of a WAL position")
+    if data.startswith(MAGIC):
+        position = number(message(data[len(MAGIC) :]), 1)
+        if position is None:
+            raise MalformedError("a WAL position without its number")
+        return signed(position)
+    if not data:
+        return 0
+    if len(data) < _LONG:
+        raise MalformedError(f"a WAL position of {len(data)} bytes: {data!r}")
+    return int.from_bytes(data[:_LONG], "big", signed=True)
+
+
+def parse_peer_state(data: bytes | None) -> str:
+    """`peer-state`: ENABLED only if the bytes are exactly those (`ZKReplicationPeerStorage.isPeerEnabled`)."""
+    return "ENABLED" if data == _ENABLED else "DISABLED"
+
+
+def parse_sync_state(data: bytes) -> str:
+    """`sync-rep-state` or `new-sync-rep-state` of HBase 3 (`SyncReplicationState.parseFrom`).
+
+    Raises:
+        MalformedError: where HBase throws.
+    """
+    return _sync_state(message(_behind_magic(data, "a synchronous replication state")))
+
+
+def parse_sync_states(data: bytes) -> tuple[str, ...]:
+    """State and new state in one, as HBase 3 keeps them where peers are files.
+
+    Raises:
+        MalformedError: where HBase throws.
+    """
+    whole = _behind_magic(data, "synchronous replication states")
+    return tuple(_sync_state(message(part)) for part in delimited(whole))
+
+
+def _sync_state(fields: Mapping[int, tuple[Value, ...]]) -> str:
+    state = number(fields, 1)
+    if state is None or not 0 <= state < len(SYNC_REPLICATION_STATES):
+        raise MalformedError(f"no synchronous replication state: {state}")
+    return SYNC_REPLICATION_STATES[state]
+
+
+def parse_lock_owner(data: bytes) -> str | None:
+    """Who holds `rs/<server>/lock` (`ReplicationLock`, HBase 1.x without multi); None = the znode does not say."""
+    if not data.startswith(MAGIC):
+        return None
+    try:
+        return text(message(data[len(MAGIC) :]), 1)
+    except MalformedError:
+        return None
+
+
+def parse_peer(peer_id: str, data: bytes, state: bytes | None, sync_state: bytes | None = None) -> Peer:
+    """A peer from `peers/<id>` (`ReplicationPeerConfigUtil.parsePeerFrom`); text without the magic is its cluster key.
+
+    Args:
+        peer_id: the znode's name.
+        data: of the znode.
+        state: of `peer-state` below it; None = there is none, which HBase 2 reads as disabled.
+        sync_state: of `sync-rep-state`; None = there is none, as ever before HBase 3.
+
+    Raises:
+        MalformedError: where HBase throws.
+    """
+    enabled = parse_peer_state(state)
+    sync = None if sync_state is None else parse_sync_state(sync_state)
+    if not data.startswith(MAGIC):
+        try:
+            key = data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise MalformedError(f"peer {peer_id}: its cluster key is not UTF-8") from None
+        return Peer(peer_id, enabled, key, serial=False, replicate_all=True, sync_replication_state=sync)
+    try:
+        fields = message(data[len(MAGIC) :])
+        replicate_all = number(fields, 8)
+        return Peer(
+            peer_id=peer_id,
+            state=enabled,
+            cluster_key=text(fields, 1),
+            endpoint=text(fields, 2),
+            serial=bool(number(fields, 11)),
+            # as HBase's builder has it where the field is absent
+            replicate_all=replicate_all is None or bool(replicate_all),
+            sync_replication_state=sync,
+            remote_wal_dir=text(fields, 12),
+            config=_configuration(fields),
+            rule=_rule(fields),
+        )
+    except MalformedError as error:
+        raise MalformedError(f"peer {peer_id}: {error}") from None
+
+
+def _configuration(fields: Mapping[int, tuple[Value, ...]]) -> dict[str, str]:
+    found = {}
+    for pair in fields.get(4, ()):
+        if isinstance(pair, bytes):
+            names = message(pair)
+            found[text(names, 1) or ""] = text(names, 2) or ""
+    return found
+
+
+def _rule(fields: Mapping[int, tuple[Value, ...]]) -> PeerRule:
+    return PeerRule(
+        namespaces=frozenset(_texts(fields, 6)),
+        tables=_tables(fields.get(5, ())),
+        exclude_namespaces=frozenset(_texts(fields, 10)),
+        exclude_tables=_tables(fields.get(9, ())),
+    )
+
+
+def _tables(values: Iterable[Value]) -> Tables:
+    """`TableCF`: a `TableName` of namespace and qualifier, and families; none of these stands for all."""
+    found = {}
+    for value in values:
+        table = message(value) if isinstance(value, bytes) else {}
+        name = next((message(one) for one in table.get(1, ()) if isinstance(one, bytes)), {})
+        whole = f"{text(name, 1) or DEFAULT_NAMESPACE}:{text(name, 2) or ''}"
+        found[table_name(whole)] = tuple(sorted(_texts(table, 2)))
+    return found
+
+
+def _texts(fields: Mapping[int, tuple[Value, ...]], field: int) -> list[str]:
+    """Every text of a repeated field."""
+    return [text({field: (value,)}, field) or "" for value in fields.get(field, ()) if isinstance(value, bytes)]
+
+
+def _behind_magic(data: bytes, what: str) -> bytes:
+    if not data.startswith(MAGIC):
+        raise MalformedError(f"{what} without the magic: {data[:80]!r}")
+    return data[len(MAGIC) :]

@@ -1,0 +1,82 @@
+"""What HBase puts into its znodes: metadata, and messages of Protocol Buffers as numbers and byte strings."""
+
+from collections.abc import Iterator, Mapping
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.protobuf_wire import fields, varint
+from pipelines.hbase.server_names import MAX_LONG
+
+MAGIC = b"PBUF"
+"""What HBase puts before a message in a znode (`ProtobufMagic`)."""
+_METADATA, _METADATA_HEAD = b"\xff", 5
+Value = int | bytes
+"""A varint as an unsigned number of 64 bits; everything else as bytes."""
+
+
+def without_metadata(data: bytes) -> bytes:
+    """A znode's data without what HBase's `RecoverableZooKeeper` puts before them (`ZKMetadata.removeMetaData`).
+
+    That is 0xFF, the size of an identifier of the writer, and the identifier; empty data have none.
+
+    Raises:
+        MalformedError: the identifier is longer than the data.
+    """
+    if data[:1] != _METADATA:
+        return data
+    size = int.from_bytes(data[1:_METADATA_HEAD], "big", signed=True)
+    if not 0 <= size <= len(data) - _METADATA_HEAD:
+        raise MalformedError(f"the writer's identifier is cut off: {data[:80]!r}")
+    return data[_METADATA_HEAD + size :]
+
+
+def message(data: bytes) -> Mapping[int, tuple[Value, ...]]:
+    """All values of a message by field number, in order of appearance.
+
+    Raises:
+        MalformedError: truncated, or no message: where protobuf throws InvalidProtocolBufferException.
+    """
+    found: dict[int, tuple[Value, ...]] = {}
+    for number, _, value in fields(data, 0, len(data)):
+        found[number] = (*found.get(number, ()), value)
+    return found
+
+
+def delimited(data: bytes) -> Iterator[bytes]:
+    """Messages that stand one behind the other, the size of each before it (`writeDelimitedTo`).
+
+    Raises:
+        MalformedError: truncated.
+    """
+    at = 0
+    while at < len(data):
+        size, at = varint(data, at, len(data))
+        if size > len(data) - at:
+            raise MalformedError("the data end inside of a message")
+        yield data[at : at + size]
+        at += size
+
+
+def signed(value: int) -> int:
+    """A varint as the int64 it stands for."""
+    return value if value <= MAX_LONG else value - (1 << 64)
+
+
+def number(values: Mapping[int, tuple[Value, ...]], field: int) -> int | None:
+    """The last number of a field, as protobuf takes it; None = absent, or of another type."""
+    numbers = [value for value in values.get(field, ()) if isinstance(value, int)]
+    return numbers[-1] if numbers else None
+
+
+def text(values: Mapping[int, tuple[Value, ...]], field: int) -> str | None:
+    """The last text of a field; None = absent.
+
+    Raises:
+        MalformedError: not UTF-8.
+    """
+    texts = [value for value in values.get(field, ()) if isinstance(value, bytes)]
+    if not texts:
+        return None
+    try:
+        return texts[-1].decode("utf-8")
+    except UnicodeDecodeError:
+        raise MalformedError(f"field {field} is not UTF-8: {texts[-1][:80]!r}") from None

@@ -1,0 +1,1 @@
+"""The Delta tables: written, read back, kept small."""

@@ -1,0 +1,258 @@
+"""The Delta tables of the lake: created with their comments, written idempotently (design section 4, ADR on the lake).
+
+How a rerun replaces its rows and concurrent runs lose none:
+
+1. look whether the run's rows are there; 2a. none: append, which Delta never refuses for another run's append;
+2b. some: one atomic overwrite of just those rows. 3. After an append look back: if others committed since step 1 and
+rows of this run are among theirs (the same run started twice), do 2b. So the last writer's rows stand, once.
+"""
+
+import logging
+import random
+import re
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from typing import Any, TypeVar
+
+from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
+
+from pipelines.common.errors import UnavailableError
+from pipelines.common.spark.few_rows import for_few_rows
+from pipelines.common.spark.local_frames import local_frame
+from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.lake.delta_kernel import newest_version
+from pipelines.lake.lake_errors import is_conflict, lake_errors
+from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
+from pipelines.lake.run_summary import RunKey
+from schemas.registry import DECISION_TABLES, TABLES
+from schemas.table import Table
+
+_LOG = logging.getLogger(__name__)
+_ATTEMPTS = 12
+_THREADS = 3
+_LOOK_BACK = 100
+_NO_TABLE_THERE = ("DELTA_TABLE_NOT_FOUND", "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION")
+_RANDOM = random.SystemRandom()
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_T = TypeVar("_T")
+
+
+class DeltaTables:
+    """Writes the tables below one lake folder; any Hadoop URI, no metastore.
+
+    Every error of the lake is an `UnavailableError` (worth another try) or a `UsageError` (a person must act) that
+    names the path. Rows of a commit appear all or not at all.
+    """
+
+    def __init__(self, spark: SparkSession, lake_uri: str) -> None:
+        self._spark = for_few_rows(spark)
+        # Delta takes file:///lake and file:/lake for two places
+        self.lake_uri = re.sub(r"^file:/+", "file:/", lake_uri.rstrip("/"))
+        self._ensured: dict[str, int] = {}
+
+    def location(self, table: Table) -> str:
+        """The folder of a table."""
+        return f"{self.lake_uri}/{table.name}"
+
+    def exists(self, table: Table) -> bool:
+        """Whether the table was made, or its making was begun."""
+        location = self.location(table)
+        hadoop = HadoopJvm.of(self._spark)
+        with java_errors(location):
+            log = hadoop.path(f"{location}/_delta_log")
+            return bool(log.getFileSystem(hadoop.conf).exists(log))
+
+    def ensure(self, tables: Sequence[Table] = DECISION_TABLES) -> None:
+        """Create what is missing and add columns that an older walsafe did not have; nothing is ever dropped.
+
+        A lake with more columns than this walsafe knows is left as it is: they stay NULL in new rows.
+
+        Raises:
+            UsageError: the folder holds something else, its log is corrupt, or a column has another type.
+            UnavailableError: the lake cannot be read or written.
+        """
+        first, *rest = tables  # alone, so that the others find the classes loaded and the lake's folder made
+        self._ensure(first)
+        self._in_parallel(self._ensure, rest)
+
+    def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey], *, fresh: bool = False) -> None:
+        """Make the frames the whole of what the tables hold of these runs; tables commit side by side.
+
+        Args:
+            writes: table name to its rows: exactly the table's columns and types, identity columns filled from `runs`.
+            runs: the clusters and runs that the frames speak of, those without any row included.
+            fresh: since `ensure`, `runs` has been read and has no other attempt at any of these runs: saves the look
+                before each append; the look back finds a twin that began later.
+
+        Raises:
+            UnavailableError: the lake cannot be written, or others kept it busy for minutes.
+        """
+        known = {table.name: table for table in TABLES}
+        for name, frame in writes.items():
+            same_columns(frame.schema, known[name])
+        if runs:
+            self._in_parallel(lambda name: self._replace(known[name], writes[name], runs, fresh=fresh), list(writes))
+
+    def append_rows(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append a few rows of the driver in one commit, e.g. STARTED and terminal rows of `runs`.
+
+        Args:
+            table: the table.
+            rows: by column name; columns left out are NULL; timestamps as ms since the epoch.
+        """
+        frame = self.frame(table, rows)
+        self._retrying(table, lambda: self._append(table, frame, str(uuid.uuid4())))
+
+    def frame(self, table: Table, rows: Sequence[Mapping[str, object]]) -> DataFrame:
+        """Rows of the driver as a DataFrame of the table's columns; see `append_rows`."""
+        unknown = {name for row in rows for name in row} - set(table.schema.names)
+        if unknown:
+            raise ValueError(f"{table.name} has no column {', '.join(sorted(unknown))}")
+        instants = {field.name for field in table.schema if isinstance(field.dataType, TimestampType)}
+        values = [
+            tuple(_instant(row.get(name)) if name in instants else row.get(name) for name in table.schema.names)
+            for row in rows
+        ]
+        return local_frame(self._spark, values, table.schema).coalesce(1)
+
+    def _ensure(self, table: Table) -> None:
+        self._retrying(table, lambda: self._create_or_widen(table))
+
+    def _create_or_widen(self, table: Table) -> None:
+        location = self.location(table)
+        self._create(table, location)
+        self._ensured[table.name] = self._version(table)
+        there = self._spark.read.format("delta").load(location).schema
+        fault = column_fault(there, table, location)
+        if fault is not None:
+            raise fault
+        if lacks_columns(there, table.schema):
+            _LOG.info("adding the new columns of %s to %s", table.name, location)
+            nothing = local_frame(self._spark, [], table.schema)
+            nothing.write.format("delta").mode("append").option("mergeSchema", "true").save(location)
+
+    def _create(self, table: Table, location: str) -> None:
+        builder = DeltaTable.createIfNotExists(self._spark).location(location).comment(table.comment)
+        if table.statistics is not None:
+            builder = builder.property("delta.dataSkippingStatsColumns", ",".join(table.statistics))
+        try:
+            builder.addColumns(table.schema).partitionedBy(*table.partitioned_by).execute()
+        except AnalysisException as error:
+            # a log without a commit: another process is making the table, or died over it, or its disk was full;
+            # an append makes it, or adds nothing to what the other one has made
+            if error.getCondition() not in _NO_TABLE_THERE or self._lost_its_log(location):
+                raise
+            _LOG.info("%s: its making was begun by another run; going on with it", location)
+            nothing = local_frame(self._spark, [], table.schema).write.format("delta").mode("append")
+            nothing.partitionBy(*table.partitioned_by).save(location)
+            self._spark.sql(f"COMMENT ON TABLE delta.`{location}` IS {_quoted(table.comment)}")
+
+    def _lost_its_log(self, location: str) -> bool:
+        """Whether the folder holds files that no commit accounts for."""
+        jvm: Any = self._spark._jvm  # noqa: SLF001
+        session: Any = self._spark._jsparkSession  # noqa: SLF001
+        folder = jvm.org.apache.hadoop.fs.Path(location)
+        files = folder.getFileSystem(session.sessionState().newHadoopConf())
+        names = {status.getPath().getName() for status in files.listStatus(folder)}
+        log = jvm.org.apache.hadoop.fs.Path(folder, "_delta_log")
+        found = files.listStatus(log) if "_delta_log" in names else ()
+        committed = any(status.isFile() and not status.getPath().getName().startswith(".") for status in found)
+        return not committed and not names <= {"_delta_log"}
+
+    def _replace(self, table: Table, frame: DataFrame, runs: Collection[RunKey], *, fresh: bool) -> None:
+        # good for one append, which changes the version; a second try looks for itself
+        hint = iter([self._ensured.pop(table.name, None)] if fresh else [])
+        self._retrying(table, lambda: self._replace_once(table, frame, runs, next(hint, None)))
+
+    def _replace_once(self, table: Table, frame: DataFrame, runs: Collection[RunKey], ensured: int | None) -> None:
+        before = self._version(table) if ensured is None else ensured
+        token, of_runs = str(uuid.uuid4()), _rows_of(runs)
+        if ensured is not None or not self._any_row(table, of_runs):
+            self._append(table, frame, token)
+            if self._version(table) == before + 1 or not self._any_row(table, of_runs, self._before(table, token)):
+                return
+            _LOG.warning("%s: this run was written by another process at the same time", table.name)
+        self._writer(table, frame, token).mode("overwrite").option("replaceWhere", of_runs).save(self.location(table))
+
+    def _append(self, table: Table, frame: DataFrame, token: str) -> None:
+        self._writer(table, frame, token).mode("append").save(self.location(table))
+
+    def _writer(self, table: Table, frame: DataFrame, token: str) -> DataFrameWriter:
+        return frame.select(*table.schema.names).write.format("delta").option("userMetadata", token)
+
+    def _version(self, table: Table) -> int:
+        return newest_version(self._spark, self.location(table))
+
+    def _before(self, table: Table, token: str) -> int:
+        """The version before the commit that carries the token."""
+        commits = DeltaTable.forPath(self._spark, self.location(table)).history(_LOOK_BACK)
+        found = commits.where(F.col("userMetadata") == token).select("version").head()
+        return int(found.version) - 1 if found else self._version(table)
+
+    def _any_row(self, table: Table, condition: str, version: int | None = None) -> bool:
+        reader = self._spark.read.format("delta")
+        reader = reader if version is None else reader.option("versionAsOf", version)
+        return reader.load(self.location(table)).where(condition).select("run_id").head() is not None
+
+    def _retrying(self, table: Table, commit: Callable[[], None]) -> None:
+        for attempt in range(1, _ATTEMPTS + 1):
+            conflict = self._conflict_of(table, commit)
+            if conflict is None:
+                return
+            pause = _RANDOM.uniform(0.1, min(15.0, 0.25 * 2**attempt))
+            _LOG.info("%s: another run committed first, attempt %d, waiting %.1f s", table.name, attempt, pause)
+            time.sleep(pause)
+        raise UnavailableError(
+            f"Delta table {self.location(table)}: other runs kept committing for {_ATTEMPTS} attempts; "
+            "try again when they have ended"
+        ) from conflict
+
+    def _conflict_of(self, table: Table, commit: Callable[[], None]) -> Exception | None:
+        """Commit; the exception if another run came first, in which case nothing was written."""
+        try:
+            with lake_errors(self.location(table)):
+                commit()
+        except Exception as error:
+            if is_conflict(error):
+                return error
+            raise
+        return None
+
+    def _in_parallel(self, work: Callable[[_T], None], items: Sequence[_T]) -> None:
+        """Commit side by side: a commit is mostly waiting of the driver. All end before the first error is raised."""
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="lake") as pool:
+            futures = [pool.submit(work, item) for item in items]
+        for future in futures:
+            future.result()
+
+
+def _instant(value: object) -> object:
+    return _EPOCH + timedelta(milliseconds=value) if isinstance(value, int) else value
+
+
+def _rows_of(runs: Collection[RunKey]) -> str:
+    """SQL condition on the rows of these runs; names are safe to quote (RunKey checks them)."""
+    dates = ", ".join(sorted({f"DATE'{run.run_date.isoformat()}'" for run in runs}))
+    ids = sorted({run.run_id for run in runs})
+    clusters = sorted({run.cluster for run in runs})
+    condition = f"run_date IN ({dates}) AND run_id IN ({_texts(ids)}) AND cluster IN ({_texts(clusters)})"
+    if len(ids) > 1:  # run ids differ between the clusters of a fleet: the pairs count, the rest lets files be skipped
+        condition += f" AND concat(cluster, '/', run_id) IN ({_texts(sorted(f'{r.cluster}/{r.run_id}' for r in runs))})"
+    return condition
+
+
+def _quoted(text: str) -> str:
+    """An SQL string."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _texts(values: Collection[str]) -> str:
+    return ", ".join(f"'{value}'" for value in values)

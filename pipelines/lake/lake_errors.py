@@ -1,0 +1,103 @@
+"""What went wrong with a Delta table, said so that a person can act; shared by the lake's reader and its writer.
+
+Delta and Hadoop reach Python as captured exceptions or raw `Py4JJavaError`s, depending on the class; both carry the
+error condition or the Java class name in their text, so the text is what is looked at.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pipelines.common.errors import UnavailableError, UsageError, WalsafeError
+
+_CONFLICT = re.compile(
+    r"DELTA_CONCURRENT_|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED|io\.delta\.exceptions\."
+    r"(Concurrent\w+|MetadataChanged|ProtocolChanged)|ConcurrentModificationException"
+)
+_DAMAGED_LOG = (
+    r"FAILED_READ_FILE[^\n]*_delta_log|DELTA_(VERSIONS_NOT_CONTIGUOUS|TRUNCATED_TRANSACTION_LOG|STATE_RECOVER|LOG_FILE"
+    r"|MISSING_PART_FILES|SCHEMA_NOT_SET)|EXPRESSION_DECODING_FAILED"
+)
+# what the Parquet reader says of content; a file system that fails while it reads says something of its own
+_DAMAGED_FILE = (
+    r"is not a Parquet file|can not read class org\.apache\.parquet\.format|ParquetDecodingException|ZstdIOException"
+    r"|(Caused by|^): (org\.apache|shaded)\.parquet\."
+)
+_KNOWN: tuple[tuple[str, type[WalsafeError], str], ...] = (
+    (
+        r"No space left on device|QuotaExceeded|[Dd]isk quota",
+        UnavailableError,
+        "its disk is full or over quota: free some space",
+    ),
+    (
+        r"DELTA_MISSING_DELTA_TABLE|DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_TABLE_NOT_FOUND",
+        UsageError,
+        "the folder holds other files and no Delta table: give --lake a folder of its own",
+    ),
+    (r"PATH_NOT_FOUND", UsageError, "there is no such table: check --lake, or let reconcile run there first"),
+    (
+        r"DELTA_INVALID_PROTOCOL|DELTA_UNSUPPORTED_(FEATURES|PROTOCOL)|InvalidProtocolVersion",
+        UsageError,
+        "a newer Delta wrote it: use a walsafe with that version, or another --lake",
+    ),
+    (
+        _DAMAGED_LOG,
+        UsageError,
+        "its transaction log is damaged: restore it from a backup, or move the folder away and lose its history",
+    ),
+    (
+        r"FAILED_READ_FILE\.FILE_NOT_EXIST|DELTA_FILE_NOT_FOUND",
+        UsageError,
+        "a data file is gone that its transaction log names: restore it from a backup",
+    ),
+    (_DAMAGED_FILE, UsageError, "a data file is damaged: restore it from a backup"),
+    (r"No FileSystem for scheme|UnsupportedFileSystem", UsageError, "Spark has no file system for that URI"),
+    (
+        r"AccessControlException|Permission denied|AccessDenied",
+        UsageError,
+        "this user may not do that there: check owner and permissions",
+    ),
+    (r"DELTA_CANNOT_CREATE_LOG_PATH", UsageError, "the folder cannot be made: check the path and its permissions"),
+    (
+        r"\bjava\.(net|io|nio)\.[\w.]*(Exception|Error)\b|org\.apache\.hadoop\.(ipc|fs|hdfs|security)\.[\w.]*(Exception|Error)",
+        UnavailableError,
+        "the file system did not answer as it should: try again",
+    ),
+)
+_CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
+_RAISED = re.compile(r"^: (.+)$", re.MULTILINE)
+
+
+def is_conflict(error: Exception) -> bool:
+    """Whether Delta refused the commit because another one came first: nothing was written, another try may succeed."""
+    return _CONFLICT.search(str(error)) is not None
+
+
+def lake_error(error: Exception, location: str) -> WalsafeError | None:
+    """The error that tells a person what to do about this table, or None for anything that is not the lake's fault."""
+    text = str(error)
+    if is_conflict(error):
+        return None
+    for pattern, kind, way_out in _KNOWN:
+        if re.search(pattern, text):
+            return kind(f"Delta table {location}: {way_out} ({_shortly(text)})")
+    return None
+
+
+@contextmanager
+def lake_errors(location: str) -> Iterator[None]:
+    """Turn errors of a table at `location` into `UsageError` and `UnavailableError`; others pass as they are."""
+    try:
+        yield
+    except WalsafeError:
+        raise
+    except Exception as error:
+        known = lake_error(error, location)
+        if known is None:
+            raise
+        raise known from error
+
+
+def _shortly(text: str) -> str:
+    found = _CAUSE.findall(text)[-1:] or _RAISED.findall(text)[:1] or text.strip().splitlines()[:1]
+    return found[0][:300] if found else "no further word"

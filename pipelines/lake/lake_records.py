@@ -1,0 +1,103 @@
+"""What is read back from the lake: runs and the verdicts on single files. Instants in ms since the epoch, UTC."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from pipelines.lake.run_summary import RunKey
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The last terminal row of one cluster and run in `runs`.
+
+    Attributes:
+        status: DONE, REFUSED or FAILED.
+        mode: NIGHTLY or REPLAY.
+        at: when the row was written.
+        reason: why it was refused or failed.
+        files_started_at: start of step `files`; None when the snapshot could not be read.
+        snapshot_sha256: of snapshot.json.
+        list_uri: directory of its delete-safe list.
+    """
+
+    cluster: str
+    run_id: str
+    run_date: date
+    status: str
+    mode: str | None
+    at: int
+    reason: str | None
+    files_started_at: int | None
+    snapshot_sha256: str | None
+    exit_code: int | None
+    list_uri: str | None
+
+    @property
+    def key(self) -> RunKey:
+        """The identity columns of its rows."""
+        return RunKey(self.cluster, self.run_id, self.run_date)
+
+    @property
+    def night(self) -> int:
+        """The instant it speaks of."""
+        return self.at if self.files_started_at is None else self.files_started_at
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """What makes one run newer than another: its night, but never one behind the instant it was written at.
+
+        A host whose clock was ahead leaves a refused run of a day to come, which must not stay the newest until then.
+        """
+        return min(self.night, self.at), self.at
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """One entry of `wal_verdicts.blocking`: a (peer, queue row) that needs the file."""
+
+    peer_id: str
+    owner: str | None
+    source: str | None
+    wal: str | None
+    offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileVerdict:
+    """One row of `wal_verdicts`."""
+
+    cluster: str
+    path: str
+    server: str | None
+    wal_group: str | None
+    wal_timestamp: int | None
+    length: int | None
+    modification_time: int | None
+    verdict: str
+    reason: str
+    hbase_verdict: str | None
+    blocking: tuple[Blocker, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueNight:
+    """How one (peer, source server, group) stood on one night: the smallest need over its queue rows.
+
+    Attributes:
+        need: smallest WAL timestamp still needed, ms; -1 = all.
+    """
+
+    files_started: int
+    need: int
+    wal: str | None
+    offset: int | None
+    pending_files: int
+    pending_bytes: int
+
+
+QueueGroup = tuple[str, str, str]
+"""(peer, source server, WAL group)."""
+
+QueueNights = Mapping[QueueGroup, tuple[QueueNight, ...]]
+"""Newest first."""

@@ -1,0 +1,48 @@
+"""Compare the columns a table has with those this walsafe knows: only ever added (design section 4)."""
+
+from collections.abc import Iterator
+
+from pyspark.sql.types import ArrayType, DataType, StructType
+
+from pipelines.common.errors import UsageError
+from schemas.table import Table
+
+
+def leaves(kind: DataType, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every column with its type, structs and arrays of structs taken apart: `blocking.element.wal`, `string`."""
+    if isinstance(kind, StructType):
+        for field in kind:
+            yield from leaves(field.dataType, f"{path}.{field.name}" if path else field.name)
+    elif isinstance(kind, ArrayType):
+        yield from leaves(kind.elementType, f"{path}.element")
+    else:
+        yield path, kind.simpleString()
+
+
+def lacks_columns(there: StructType, known: StructType) -> bool:
+    """Whether an older walsafe made the table: some known column is not there."""
+    return not {path for path, _ in leaves(known)} <= {path for path, _ in leaves(there)}
+
+
+def column_fault(there: StructType, table: Table, location: str) -> UsageError | None:
+    """Why the table at `location` cannot take this walsafe's rows, or None; unknown columns there are no fault."""
+    types = dict(leaves(there))
+    for path, kind in leaves(table.schema):
+        if types.get(path, kind) != kind:
+            return UsageError(
+                f"Delta table {location}: column {path} is {types[path]}, this walsafe writes {kind}; "
+                "another program made this table, so give --lake a folder of its own"
+            )
+    return None
+
+
+def same_columns(frame: StructType, table: Table) -> None:
+    """Hold a frame to its table's columns, in order and type.
+
+    Raises:
+        ValueError: a defect of the caller; the message names the first difference.
+    """
+    have, want = list(leaves(frame)), list(leaves(table.schema))
+    if frame.names != table.schema.names or have != want:
+        difference = next((pair for pair in zip(have, want, strict=False) if pair[0] != pair[1]), "a column is missing")
+        raise ValueError(f"the frame for {table.name} does not have its columns: {difference}")

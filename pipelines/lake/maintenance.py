@@ -1,0 +1,220 @@
+"""Retention, compaction and vacuum of Delta tables: the only module that removes rows or files of the lake.
+
+Readers stay safe because nothing here removes a file that a version within the grace needs: a DELETE of whole
+partitions and OPTIMIZE only write the log, and VACUUM leaves what was unnamed for less than the table's
+`delta.deletedFileRetentionDuration`. Delta 4.4 ignores `RETAIN n HOURS`, and with a longer n it would remove too much:
+tombstones older than that property are gone from the log. So the property is the one place that says how long.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date
+from typing import Any
+
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.common.instants import HOUR_MS
+from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
+from pipelines.lake.lake_errors import is_conflict, lake_errors
+from pipelines.lake.retention import COMPACTED_FILE_BYTES, MIN_GRACE_MS, SMALL_FILE_BYTES, Partition, Size
+from schemas.table import Table
+
+_LOG = logging.getLogger(__name__)
+_ATTEMPTS = 5
+_GRACE = "delta.deletedFileRetentionDuration"
+_SETTINGS = {
+    # measured: the default of 10,000 tasks takes half a minute for a table of six files
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+    # rewrite what is small and nothing else
+    "spark.databricks.delta.optimize.minFileSize": str(SMALL_FILE_BYTES),
+    "spark.databricks.delta.optimize.maxFileSize": str(COMPACTED_FILE_BYTES),
+}
+
+
+class LakeMaintenance:
+    """The `TableKeeper` of Delta tables below one lake folder; any Hadoop URI, no metastore."""
+
+    def __init__(self, spark: SparkSession, lake_uri: str) -> None:
+        self._spark = spark
+        self._hadoop = HadoopJvm.of(spark)
+        self._lake = lake_uri.rstrip("/")
+
+    def exists(self, table: Table) -> bool:
+        """See `TableKeeper.exists`."""
+        location = self._location(table)
+        with java_errors(location):
+            log = self._hadoop.path(f"{location}/_delta_log")
+            return bool(log.getFileSystem(self._hadoop.conf).exists(log))
+
+    def partitions(self, table: Table) -> tuple[Partition, ...]:
+        """See `TableKeeper.partitions`."""
+        small = F.col("size") < SMALL_FILE_BYTES
+        rows = F.get_json_object("stats", "$.numRecords").cast("bigint")
+        with self._errors(table):
+            files = DataFrame(self._snapshot(table).allFiles().toDF(), self._spark)
+            by_night = files.groupBy(F.col("partitionValues")["run_date"].cast("date").alias("run_date")).agg(
+                F.count(F.lit(1)).alias("files"),
+                F.sum("size").alias("bytes"),
+                F.sum(rows).alias("rows"),
+                F.count(rows).alias("counted"),
+                F.count_if(small).alias("small_files"),
+                F.sum(F.when(small, F.col("size")).otherwise(0)).alias("small_bytes"),
+            )
+            return tuple(
+                Partition(
+                    row["run_date"],
+                    Size(row["files"], row["bytes"]),
+                    row["rows"] if row["counted"] == row["files"] else None,
+                    Size(row["small_files"], row["small_bytes"]),
+                )
+                for row in by_night.collect()
+            )
+
+    def last_written(self, table: Table, dates: Collection[date]) -> Mapping[date, int]:
+        """See `TableKeeper.last_written`."""
+        if "at" not in table.schema.names or not dates:
+            return {}
+        with self._errors(table):
+            rows = self._spark.read.format("delta").load(self._location(table))
+            latest = rows.where(F.col("run_date").isin(sorted(dates))).groupBy("run_date")
+            found = latest.agg(F.max(F.unix_millis("at")).alias("at")).collect()
+        return {row["run_date"]: row["at"] for row in found if row["at"] is not None}
+
+    def drop(self, table: Table, dates: Collection[date]) -> None:
+        """See `TableKeeper.drop`."""
+        self._retrying(table, lambda: self._table(table).delete(_nights(dates)))
+
+    def compact(self, table: Table, dates: Collection[date]) -> None:
+        """See `TableKeeper.compact`."""
+        self._retrying(table, lambda: self._table(table).optimize().where(_nights(dates)).executeCompaction())
+
+    def grace_ms(self, table: Table) -> int:
+        """See `TableKeeper.grace_ms`."""
+        with self._errors(table):
+            metadata = self._snapshot(table).metadata()
+            return int(self._hadoop.view.org.apache.spark.sql.delta.DeltaLog.tombstoneRetentionMillis(metadata))
+
+    def set_grace(self, table: Table, grace_ms: int) -> None:
+        """See `TableKeeper.set_grace`."""
+        hours = -(-grace_ms // HOUR_MS)
+        change = f"ALTER TABLE {self._name(table)} SET TBLPROPERTIES ('{_GRACE}' = 'interval {hours} hours')"
+        self._retrying(table, lambda: self._spark.sql(change))
+
+    def removable(self, table: Table) -> Size:
+        """See `TableKeeper.removable`."""
+        self._check_grace(table)
+        with self._errors(table), _settings(self._spark):
+            rows = self._spark.sql(f"VACUUM {self._name(table)} DRY RUN").collect()
+        with java_errors(self._location(table)):
+            return self._size_of([row["path"] for row in rows])
+
+    def vacuum(self, table: Table) -> None:
+        """See `TableKeeper.vacuum`.
+
+        Raises:
+            UsageError: the table keeps such files for less than `MIN_GRACE_MS`.
+        """
+        self._check_grace(table)
+        self._retrying(table, lambda: self._spark.sql(f"VACUUM {self._name(table)}").collect())
+
+    def _check_grace(self, table: Table) -> None:
+        grace = self.grace_ms(table)
+        if grace < MIN_GRACE_MS:
+            raise UsageError(
+                f"Delta table {self._location(table)}: {_GRACE} is {grace // HOUR_MS} h, and readers need "
+                f"{MIN_GRACE_MS // HOUR_MS} h at least; set maintain.vacuum_grace to 7d or more"
+            )
+
+    def _size_of(self, files: Collection[str]) -> Size:
+        """Sizes of files by listing their folders: a call a night, not a call a file."""
+        names: dict[str, set[str]] = {}
+        for file in files:
+            folder, _, name = file.rpartition("/")
+            names.setdefault(folder, set()).add(name)
+        total = Size()
+        for folder, wanted in names.items():
+            path = self._hadoop.path(folder)
+            file_system = path.getFileSystem(self._hadoop.conf)
+            for status in file_system.listStatus(path) if file_system.exists(path) else ():
+                if status.isFile() and status.getPath().getName() in wanted:
+                    total += Size(1, int(status.getLen()))
+        return total
+
+    def _location(self, table: Table) -> str:
+        return f"{self._lake}/{table.name}"
+
+    def _name(self, table: Table) -> str:
+        return f"delta.`{self._location(table).replace('`', '``')}`"
+
+    def _table(self, table: Table) -> DeltaTable:
+        return DeltaTable.forPath(self._spark, self._location(table))
+
+    def _snapshot(self, table: Table) -> Any:  # noqa: ANN401 - a Java object
+        """The newest version, which no cache stands for."""
+        log = self._hadoop.view.org.apache.spark.sql.delta.DeltaLog
+        return log.forTableWithSnapshot(self._spark._jsparkSession, self._location(table))._2()  # noqa: SLF001
+
+    def _retrying(self, table: Table, commit: Callable[[], object]) -> None:
+        for attempt in range(1, _ATTEMPTS + 1):
+            conflict = self._conflict_of(table, commit)
+            if conflict is None:
+                return
+            _LOG.info("%s: another run committed first, attempt %d", table.name, attempt)
+            time.sleep(attempt)
+        raise UnavailableError(
+            f"Delta table {self._location(table)}: other runs kept committing for {_ATTEMPTS} attempts; "
+            "try again when they have ended"
+        ) from conflict
+
+    def _conflict_of(self, table: Table, commit: Callable[[], object]) -> Exception | None:
+        """Commit; the exception if another run came first, in which case nothing was changed."""
+        try:
+            with self._errors(table), _settings(self._spark):
+                commit()
+        except Exception as error:
+            if is_conflict(error):
+                return error
+            raise
+        return None
+
+    @contextmanager
+    def _errors(self, table: Table) -> Iterator[None]:
+        """Whatever goes wrong with one table must not keep the others from their turn; conflicts pass."""
+        try:
+            with lake_errors(self._location(table)):
+                yield
+        except (Py4JError, PySparkException) as error:
+            if is_conflict(error):
+                raise
+            raise UnavailableError(
+                f"Delta table {self._location(table)}: {java_cause(error)}; see the log, then try again"
+            ) from error
+
+
+def _nights(dates: Collection[date]) -> str:
+    """SQL condition on whole partitions; Delta then touches its log only."""
+    days = ", ".join(f"DATE'{day.isoformat()}'" for day in sorted(dates))
+    return f"run_date IN ({days})"
+
+
+@contextmanager
+def _settings(spark: SparkSession) -> Iterator[None]:
+    """Maintain's own settings, and the session's again afterwards."""
+    before = {name: spark.conf.get(name, None) for name in _SETTINGS}
+    for name, value in _SETTINGS.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)

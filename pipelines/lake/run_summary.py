@@ -1,0 +1,214 @@
+"""What one run says of one cluster: the rows of its small tables as values.
+
+The field names of the row classes are the columns of their tables (schemas/, identity columns left out; a test holds
+the two equal), so one value feeds the tables, the report, the metrics and the result object.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import date, datetime, timezone
+from typing import TYPE_CHECKING
+
+from pipelines.common.errors import UsageError
+from pipelines.common.names import NAME
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+STARTED = "STARTED"
+DONE = "DONE"
+REFUSED = "REFUSED"
+FAILED = "FAILED"
+TERMINAL = (DONE, REFUSED, FAILED)
+DELETABLE = "DELETABLE"
+HELD = "HELD"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RunKey:
+    """What the rows of one cluster and run have in common; every table begins with these columns.
+
+    Attributes:
+        cluster: name of the cluster.
+        run_id: the run.
+        run_date: UTC date of the start of step `files`; the partition of every table.
+
+    Raises:
+        UsageError: a name that the contract does not allow.
+    """
+
+    cluster: str
+    run_id: str
+    run_date: date
+
+    def __post_init__(self) -> None:
+        for what, name in (("cluster", self.cluster), ("run id", self.run_id)):
+            if not NAME.fullmatch(name):
+                raise UsageError(f"{what} {name!r}: letters, digits, '.', '_' and '-' only, at most 64, no '.' first")
+
+    @classmethod
+    def of(cls, cluster: str, run_id: str, files_started_ms: int) -> "RunKey":
+        """The key of a run whose step `files` started then (ms since the epoch)."""
+        return cls(cluster, run_id, datetime.fromtimestamp(files_started_ms // 1000, timezone.utc).date())
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictTotal:
+    """A row of `verdict_totals`; bytes and ms."""
+
+    verdict: str
+    reason: str
+    hbase_verdict: str | None
+    files: int
+    bytes: int
+    oldest_modification_age_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedRow:
+    """A row of `pinned_bytes`; `level` is peer, queue or group; bytes and ms."""
+
+    level: str
+    peer_id: str
+    peer_state: str | None
+    owner: str | None
+    source: str | None
+    wal_group: str | None
+    exclusive_files: int
+    exclusive_bytes: int
+    joint_files: int
+    joint_bytes: int
+    freed_files: int
+    freed_bytes: int
+    oldest_timestamp: int | None = None
+    oldest_age_ms: int | None = None
+    remedy: str | None = None
+
+    @property
+    def files(self) -> int:
+        """Files held, alone or with others."""
+        return self.exclusive_files + self.joint_files
+
+    @property
+    def bytes(self) -> int:
+        """Bytes held, alone or with others."""
+        return self.exclusive_bytes + self.joint_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """A row of `queue_offsets`; bytes and ms."""
+
+    peer_id: str
+    peer_exists: bool
+    owner: str
+    source: str
+    recovered: bool
+    wal_group: str | None
+    wal: str | None
+    offset: int | None
+    need_timestamp: int | None
+    pending_files: int
+    pending_bytes: int
+    live_pending_files: int = 0
+    live_pending_bytes: int = 0
+    oldest_pending_timestamp: int | None = None
+    oldest_pending_age_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """A row of `findings`; `first_seen` and `acknowledged_until` in ms since the epoch."""
+
+    key: str
+    code: str
+    severity: str
+    subject: str
+    peer_id: str | None
+    server: str | None
+    message: str
+    evidence: str
+    remedy: str
+    files: int | None
+    bytes: int | None
+    first_seen: int | None = None
+    nights: int = 1
+    is_new: bool = True
+    acknowledged: bool = False
+    acknowledged_reason: str | None = None
+    acknowledged_until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NightTotal:
+    """One night of one cluster in one group (a reason, a peer …): a point of a curve. Bytes."""
+
+    files_started_ms: int
+    run_id: str
+    group: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The nights before this run, oldest first; this run is not among them.
+
+    Attributes:
+        by_reason: per night and `VERDICT reason`.
+        by_peer: per night and peer, bytes held alone or with others.
+    """
+
+    by_reason: tuple[NightTotal, ...] = ()
+    by_peer: tuple[NightTotal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """All that people are shown of one cluster in one run.
+
+    Attributes:
+        status: DONE, REFUSED or FAILED.
+        mode: NIGHTLY or REPLAY.
+        exit_code: this cluster's own.
+        reason: why it was refused or failed, and the way out; None when it is done.
+        files_started_ms: start of step `files`, ms since the epoch; ages count from it.
+        list_uri: directory of the delete-safe list; None without one.
+        history: earlier nights, for curves.
+    """
+
+    cluster: str
+    run_id: str
+    status: str
+    mode: str
+    exit_code: int
+    reason: str | None
+    files_started_ms: int
+    totals: tuple[VerdictTotal, ...] = ()
+    pinned: tuple[PinnedRow, ...] = ()
+    queues: tuple[QueueRow, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
+    list_uri: str | None = None
+    lake_uri: str | None = None
+    history: History = History()
+
+    @property
+    def key(self) -> RunKey:
+        """The identity columns of its rows."""
+        return RunKey.of(self.cluster, self.run_id, self.files_started_ms)
+
+    def total(self, verdict: str | None = None) -> tuple[int, int]:
+        """(files, bytes) under oldWALs with that verdict, or of all."""
+        rows = [row for row in self.totals if verdict in (None, row.verdict)]
+        return sum(row.files for row in rows), sum(row.bytes for row in rows)
+
+    def holders(self, level: str) -> tuple[PinnedRow, ...]:
+        """The rows of one level of `pinned_bytes`, most bytes first."""
+        rows = (row for row in self.pinned if row.level == level)
+        return tuple(sorted(rows, key=lambda row: (-row.bytes, row.peer_id, row.owner or "", row.source or "")))
+
+
+def table_row(key: RunKey, row: "DataclassInstance") -> Mapping[str, object]:
+    """The row with its identity columns, by column name: what a table sink takes."""
+    own = {field.name: getattr(row, field.name) for field in fields(row)}
+    return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, **own}

@@ -1,0 +1,190 @@
+"""Removes expired directories of lists and snapshots, through Hadoop's FileSystem.
+
+A directory goes only when it is by format what it should be: it lies directly where lists or snapshots lie, no
+symbolic link leads to it, its manifest.json or snapshot.json is a whole one, and it holds nothing else. It is renamed
+to a hidden name first, so that no reader ever sees a half of it; the hidden rest of a maintain that died goes with a
+later one.
+"""
+
+import hashlib
+import re
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipelines.common.errors import RefusedError, UsageError
+from pipelines.common.json_form import read_json
+from pipelines.common.names import NAME
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
+from pipelines.lake.retention import LEFTOVER, LIST, SNAPSHOT, Size, Stored
+from pipelines.maintain.ports import Found, LeftAlone
+from pipelines.reconcile.delete_list import MANIFEST, parse_manifest
+from pipelines.snapshot.model import parse_snapshot
+
+SECOND_LOOKS = "second looks"
+"""The folder below a lake where a clean-up keeps the snapshots of its second look, until it has ended."""
+SNAPSHOT_JSON = "snapshot.json"
+_HEX = "[0-9a-f]{32}"
+_EXPIRED = ".expired-"
+# the hidden names of sinks/delete_list.py, of sinks/snapshot_target.py, and of `remove` below; those of
+# sinks/scratch.py, below a hidden folder
+_LEFTOVERS = {
+    LIST: re.compile(rf"\.staging-{_HEX}|\.unfinished-{NAME.pattern}-{_HEX}|{re.escape(_EXPIRED)}{_HEX}"),
+    SNAPSHOT: re.compile(rf"\.(?s:.+)\.{_HEX}\.making|{re.escape(_EXPIRED)}{_HEX}"),
+    SECOND_LOOKS: re.compile(_HEX),
+}
+_DEEPEST = 2
+
+
+class HadoopDirectories:
+    """The `StoredDirectories` below one folder.
+
+    Args:
+        hadoop: the JVM.
+        root: the folder; any Hadoop URI.
+        kind: LIST for `<root>/<cluster>/<run_id>`, SNAPSHOT for `<root>/<any>` and `<root>/<any>/<any>`, SECOND_LOOKS
+            for `<root>/<random>`, of which nothing but what dead jobs have left lies still.
+    """
+
+    def __init__(self, hadoop: HadoopJvm, root: str, kind: str) -> None:
+        self._hadoop = hadoop
+        self._kind = kind
+        with java_errors(root):
+            path = hadoop.path(root)
+            self._files: JavaObject = path.getFileSystem(hadoop.conf)
+            self._root: JavaObject = self._files.makeQualified(path)
+            uri = self._root.toUri()
+            self._context: JavaObject = hadoop.view.org.apache.hadoop.fs.FileContext.getFileContext(uri, hadoop.conf)
+
+    def find(self) -> Found:
+        """See `StoredDirectories.find`; a folder that is not there holds nothing."""
+        with java_errors(str(self._root.toString())):
+            if not self._files.exists(self._root):
+                if self._kind == SECOND_LOOKS:
+                    return Found((), ())  # no clean-up has ever run on this lake
+                raise UsageError(
+                    f"{self._root.toString()}: no such folder; check maintain.lists and maintain.snapshots"
+                )
+            found = list(self._below(self._root, 1))
+        stored = tuple(one for one in found if isinstance(one, Stored))
+        return Found(stored, tuple(one for one in found if isinstance(one, LeftAlone)))
+
+    def measure(self, stored: Stored) -> Size | LeftAlone:
+        """See `StoredDirectories.measure`."""
+        total = Size()
+        with java_errors(stored.uri):
+            for name, status in self._walk(self._hadoop.path(stored.uri)):
+                hidden = name.rpartition("/")[2].startswith(".")
+                if stored.kind != LEFTOVER and not hidden and name not in stored.names:
+                    return LeftAlone(stored.uri, f"it holds {name}, which is no part of a {stored.kind}")
+                total += Size(1, int(status.getLen()))
+        return total
+
+    def remove(self, stored: Stored) -> None:
+        """See `StoredDirectories.remove`.
+
+        Raises:
+            RefusedError: the directory does not lie where `find` looks.
+        """
+        with java_errors(stored.uri):
+            path = self._hadoop.path(stored.uri)
+            self._check_place(path)
+            if stored.kind != LEFTOVER:
+                path = self._hide(path)
+            self._files.delete(path, True)  # with everything below
+            parent = path.getParent()
+            # the folder of a fleet's night; a cluster's folder of lists stays, for a run may be about to write there
+            if stored.kind == SNAPSHOT and not parent.equals(self._root) and not self._files.listStatus(parent):
+                self._files.delete(parent, False)  # fails if a capture was quicker
+
+    def _below(self, folder: JavaObject, depth: int) -> Iterator[Stored | LeftAlone]:
+        for status in self._files.listStatus(folder):
+            path = status.getPath()
+            name, uri = str(path.getName()), str(path.toString())
+            if self._is_link(path):
+                yield LeftAlone(uri, "a symbolic link")
+            elif not status.isDirectory():
+                continue
+            elif _LEFTOVERS[self._kind].fullmatch(name):
+                yield Stored(LEFTOVER, uri, self._changed(status))
+            elif name.startswith(".") or self._kind == SECOND_LOOKS:
+                yield LeftAlone(uri, "no name that walsafe gives")
+            elif self._kind == LIST and depth == 1:
+                yield from self._below(path, depth + 1)
+            else:
+                yield from self._read(path, depth)
+
+    def _read(self, path: JavaObject, depth: int) -> Iterator[Stored | LeftAlone]:
+        uri = str(path.toString())
+        main = MANIFEST if self._kind == LIST else SNAPSHOT_JSON
+        file = self._hadoop.path(f"{uri}/{main}")
+        if not self._files.exists(file):
+            if self._kind == SNAPSHOT and depth < _DEEPEST:
+                yield from self._below(path, depth + 1)
+            else:
+                yield LeftAlone(uri, f"it has no {main}")
+            return
+        content = self._content(file)
+        try:
+            yield _list(uri, content) if self._kind == LIST else _snapshot(uri, content)
+        except (RefusedError, ValueError) as error:
+            yield LeftAlone(uri, str(error))
+
+    def _content(self, file: JavaObject) -> bytes:
+        stream = self._files.open(file)
+        try:
+            return bytes(self._hadoop.view.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+
+    def _changed(self, folder: JavaObject) -> int:
+        """The last change of anything in a folder: it has no time written in it."""
+        times = [int(status.getModificationTime()) for _, status in self._walk(folder.getPath())]
+        return max([int(folder.getModificationTime()), *times])
+
+    def _walk(self, folder: JavaObject) -> Iterator[tuple[str, JavaObject]]:
+        """Every file below, by its relative name; behind a link on a local disk too, which is then no part of ours."""
+        prefix = f"{self._files.makeQualified(folder).toString()}/"
+        files = self._files.listFiles(folder, True)
+        while files.hasNext():
+            status = files.next()
+            yield str(status.getPath().toString()).removeprefix(prefix), status
+
+    def _hide(self, path: JavaObject) -> JavaObject:
+        hidden = self._hadoop.view.org.apache.hadoop.fs.Path(path.getParent(), f"{_EXPIRED}{uuid.uuid4().hex}")
+        options = self._hadoop.gateway.new_array(self._hadoop.view.org.apache.hadoop.fs.Options.Rename, 0)
+        self._context.rename(path, hidden, options)
+        return hidden
+
+    def _check_place(self, path: JavaObject) -> None:
+        """Once more, whatever was found before: no link on the way from the root, and not far from it."""
+        one = self._files.makeQualified(path)
+        for _ in range(_DEEPEST):
+            if one is None or self._is_link(one):
+                break
+            one = one.getParent()
+            if one is not None and one.equals(self._root):
+                return
+        raise RefusedError(f"{path.toString()} is not below {self._root.toString()}; nothing was removed")
+
+    def _is_link(self, path: JavaObject) -> bool:
+        if path.toUri().getScheme() == "file":  # Hadoop's own answer there is no, whatever it is
+            return Path(str(path.toUri().getPath())).is_symlink()
+        return bool(self._context.getFileLinkStatus(path).isSymlink())
+
+
+def _list(uri: str, content: bytes) -> Stored:
+    manifest = parse_manifest(content.decode("utf-8"), MANIFEST)
+    if uri.split("/")[-2:] != [manifest.cluster, manifest.run_id]:
+        raise RefusedError(f"its {MANIFEST} is of {manifest.cluster}/{manifest.run_id}")
+    names = frozenset({MANIFEST, *(part.name for part in manifest.parts)})
+    return Stored(LIST, uri, manifest.not_after, manifest.cluster, manifest.run_id, manifest.snapshot_sha256, names)
+
+
+def _snapshot(uri: str, content: bytes) -> Stored:
+    snapshot = parse_snapshot(read_json(content, SNAPSHOT_JSON))
+    if not snapshot.steps:
+        raise RefusedError(f"its {SNAPSHOT_JSON} has no steps")
+    taken = max(step.finished_at for step in snapshot.steps)
+    names = frozenset({SNAPSHOT_JSON, *snapshot.contents})
+    return Stored(SNAPSHOT, uri, taken, snapshot.cluster, None, hashlib.sha256(content).hexdigest(), names)

@@ -1,0 +1,244 @@
+"""maintain: retention, compaction and vacuum of the tables, expiry of lists and snapshots.
+
+A rehearsal asks the same questions and changes nothing. What fails is told and does not keep the rest from its turn;
+but where it is not known which runs are needed, no night, list or snapshot is removed.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from pipelines.common.clock import Clock
+from pipelines.common.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, UsageError, WalsafeError
+from pipelines.common.human import human_bytes, human_count
+from pipelines.common.instants import format_instant
+from pipelines.common.outcome import Outcome
+from pipelines.lake.retention import (
+    Needed,
+    Partition,
+    RetentionPolicy,
+    Size,
+    Stored,
+    expired,
+    files_after,
+    past_retention,
+    to_compact,
+    why_stays,
+)
+from pipelines.maintain.ports import LeftAlone, NeededReader, StoredDirectories, TableKeeper
+from pipelines.maintain.text import maintain_text
+from schemas.table import Table
+
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class MaintainRequest:
+    """What to maintain.
+
+    Attributes:
+        tables: of the lake; those that are not there yet are left out.
+        policy: how long what is kept.
+        execute: False = say what would be done, and write nothing.
+    """
+
+    tables: Sequence[Table]
+    policy: RetentionPolicy
+    execute: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MaintainPorts:
+    """What maintain works with.
+
+    Attributes:
+        directories: what opens each folder of lists and of snapshots that the configuration names, by its URI.
+    """
+
+    clock: Clock
+    reader: NeededReader
+    keeper: TableKeeper
+    directories: Sequence[tuple[str, Callable[[], StoredDirectories]]] = ()
+
+
+def maintain(request: MaintainRequest, ports: MaintainPorts) -> Outcome:
+    """Maintain one lake with its lists and snapshots.
+
+    Returns:
+        Exit code 0; 4 when something was unavailable, 2 when something needs a person, and the rest was still done.
+        `result` has `executed`, `tables`, `expired`, `left_alone`, `freed_bytes`, `later_bytes` (of files that VACUUM
+        removes when their grace is over) and `errors`. In a rehearsal they say what would come of `--execute`.
+
+    Raises:
+        UsageError: there is no lake.
+    """
+    work = _Work(request, ports)
+    there = [table for table in request.tables if work.tried(table.name, partial(ports.keeper.exists, table))]
+    if not there and not work.errors:
+        raise UsageError("no table of walsafe is in this lake: check --lake, or let reconcile run there first")
+    work.needed = work.tried("runs to keep", partial(ports.reader.needed, request.policy.nights))
+    for number, table in enumerate(there, start=1):
+        _LOG.info("table %d of %d: %s", number, len(there), table.name)
+        work.maintain_table(table)
+    for uri, opened in ports.directories:
+        _LOG.info("expired directories of %s", uri)
+        work.expire(uri, opened)
+    result = work.result()
+    return Outcome(work.exit_code, result, maintain_text(result))
+
+
+class _Work:
+    """One run of maintain: what was done so far, and what failed."""
+
+    def __init__(self, request: MaintainRequest, ports: MaintainPorts) -> None:
+        self._policy, self._execute = request.policy, request.execute
+        self._keeper = ports.keeper
+        self._now = ports.clock.now_ms()
+        self.needed: Needed | None = None
+        self.errors: list[Json] = []
+        self._codes: set[int] = set()
+        self._tables: list[Json] = []
+        self._expired: list[Json] = []
+        self._left_alone: list[LeftAlone] = []
+        self._freed, self._later = Size(), Size()
+
+    @property
+    def exit_code(self) -> int:
+        """What needs a person comes before what may succeed later."""
+        if not self._codes:
+            return EXIT_DONE
+        return EXIT_UNAVAILABLE if self._codes == {EXIT_UNAVAILABLE} else EXIT_USAGE
+
+    def result(self) -> Json:
+        """All that was done, or would be."""
+        return {
+            "executed": self._execute,
+            "freed_bytes": self._freed.bytes,
+            "later_bytes": self._later.bytes,
+            "tables": self._tables,
+            "expired": self._expired,
+            "left_alone": [{"uri": one.uri, "why": one.why} for one in self._left_alone],
+            "errors": self.errors,
+        }
+
+    def tried(self, what: str, step: Callable[[], _T]) -> _T | None:
+        """The answer, or None after an error, which is told."""
+        try:
+            return step()
+        except WalsafeError as error:
+            self.errors.append({"of": what, "kind": type(error).__name__, "message": str(error)})
+            self._codes.add(error.exit_code)
+            _LOG.error("%s: %s", what, error)
+            return None
+
+    def maintain_table(self, table: Table) -> None:
+        """All steps of one table; after one that fails the others of this table are left for the next time."""
+        story: Json = {"table": table.name, "keep_ms": self._policy.tables_ms[table.name]}
+        self._tables.append(story)
+        self.tried(table.name, partial(self._steps, table, story))
+
+    def _steps(self, table: Table, story: Json) -> None:
+        partitions = self._keeper.partitions(table)
+        story["now"] = _counted(partitions)
+        gone = self._drop(table, partitions, story)
+        self._compact(table, to_compact(partitions, self._policy.compact_from, self._now, gone), story)
+        self._vacuum(table, story)
+
+    def _drop(self, table: Table, partitions: Sequence[Partition], story: Json) -> tuple[Partition, ...]:
+        if self.needed is None:
+            return ()
+        keep_ms = self._policy.tables_ms[table.name]
+        old = past_retention(partitions, keep_ms, self._now)
+        gone = expired(partitions, keep_ms, self._now, self.needed, self._keeper.last_written(table, old))
+        story["dropped"] = _counted(gone)
+        story["kept_old_nights"] = len(old) - len(gone)
+        if gone and self._execute:
+            self._keeper.drop(table, [one.run_date for one in gone if one.run_date is not None])
+            _LOG.info("%s: %s deleted", table.name, human_count(len(gone), "night"))
+        self._later += _total(gone)
+        return gone
+
+    def _compact(self, table: Table, chosen: Sequence[Partition], story: Json) -> None:
+        small = sum((one.small for one in chosen), Size())
+        story["compacted"] = {
+            "partitions": len(chosen),
+            "files": small.files,
+            "bytes": small.bytes,
+            "files_after": sum(map(files_after, chosen)),
+        }
+        if chosen and self._execute:
+            self._keeper.compact(table, [one.run_date for one in chosen if one.run_date is not None])
+            _LOG.info("%s: %s of %s compacted", table.name, human_count(small.files, "file"), human_bytes(small.bytes))
+        self._later += small
+
+    def _vacuum(self, table: Table, story: Json) -> None:
+        wanted = self._policy.grace_ms
+        if wanted is not None and self._keeper.grace_ms(table) != wanted:
+            story["new_grace_ms"] = wanted
+            if self._execute:
+                self._keeper.set_grace(table, wanted)
+        if not self._execute and "new_grace_ms" in story:
+            return  # what VACUUM would remove with a grace that is not set yet cannot be asked without writing
+        removable = self._keeper.removable(table)
+        if removable.files and self._execute:
+            self._keeper.vacuum(table)
+            _LOG.info("%s: %s freed", table.name, human_bytes(removable.bytes))
+        story["removed"] = {"files": removable.files, "bytes": removable.bytes}
+        self._freed += removable
+
+    def expire(self, uri: str, opened: Callable[[], StoredDirectories]) -> None:
+        """Remove what has expired below one folder, oldest first."""
+        needed = self.needed
+        directories = self.tried(uri, opened)
+        found = directories and self.tried(uri, directories.find)
+        if directories is None or not found:
+            return
+        self._left_alone += found.left_alone
+        if needed is None:
+            return
+        for stored in sorted(found.stored, key=lambda one: one.since):
+            if why_stays(stored, self._policy, needed, self._now) is None:
+                self.tried(stored.uri, partial(self._remove, stored, directories))
+
+    def _remove(self, stored: Stored, directories: StoredDirectories) -> None:
+        size = directories.measure(stored)
+        if isinstance(size, LeftAlone):
+            self._left_alone.append(size)
+            return
+        if self._execute:
+            directories.remove(stored)
+            _LOG.info("%s %s removed, %s freed", stored.kind, stored.uri, human_bytes(size.bytes))
+        self._expired.append(
+            {
+                "kind": stored.kind,
+                "uri": stored.uri,
+                "cluster": stored.cluster,
+                "run_id": stored.run_id,
+                "since": format_instant(stored.since),
+                "files": size.files,
+                "bytes": size.bytes,
+            }
+        )
+        self._freed += size
+
+
+def _total(partitions: Sequence[Partition]) -> Size:
+    return sum((one.size for one in partitions), Size())
+
+
+def _counted(partitions: Sequence[Partition]) -> Json:
+    """What partitions hold; `rows` is null where a writer did not count them."""
+    size, rows = _total(partitions), [one.rows for one in partitions]
+    dates = sorted(one.run_date.isoformat() for one in partitions if one.run_date is not None)
+    return {
+        "partitions": len(partitions),
+        "first": dates[0] if dates else None,
+        "last": dates[-1] if dates else None,
+        "rows": None if None in rows else sum(row for row in rows if row is not None),
+        "files": size.files,
+        "bytes": size.bytes,
+    }

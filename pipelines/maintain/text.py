@@ -1,0 +1,78 @@
+"""The answer of maintain for eyes: the same JSON, said in lines."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pipelines.common.human import human_bytes, human_count, human_duration
+
+Json = Mapping[str, Any]
+_SHOWN = 10
+
+
+def maintain_text(result: Json) -> str:
+    """Table by table, then directories, then what it comes to."""
+    done = bool(result["executed"])
+    lines = [] if done else ["Rehearsal: nothing was changed. --execute does what stands here.", ""]
+    for table in result["tables"]:
+        lines += _table(table, done=done)
+    lines += ["", *_directories(result, done=done)]
+    for error in result["errors"]:
+        lines.append(f"! {error['of']}: {error['message']}")
+    freed, later = human_bytes(result["freed_bytes"]), human_bytes(result["later_bytes"])
+    lines.append(f"Freed: {freed}. Once readers have had their time: {later} more.")
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: Json, *, done: bool) -> Iterator[str]:
+    now = table.get("now")
+    if now is None:
+        yield f"{table['table']}: not maintained, see below"
+        return
+    yield f"{table['table']}: {human_count(now['partitions'], 'night')}, {_held(now)}"
+    dropped, compacted, removed = table.get("dropped"), table.get("compacted"), table.get("removed")
+    if dropped and dropped["partitions"]:
+        nights = human_count(dropped["partitions"], "night")
+        keep = human_duration(table["keep_ms"])
+        span = dropped["first"] if dropped["first"] == dropped["last"] else f"{dropped['first']} to {dropped['last']}"
+        yield f"  retention: {_verb('drops', 'dropped', done)} {nights} older than {keep} ({span}), {_held(dropped)}"
+    if table.get("kept_old_nights"):
+        yield f"  retention: {human_count(table['kept_old_nights'], 'older night')} kept, still needed or just written"
+    if compacted and compacted["partitions"]:
+        nights = human_count(compacted["partitions"], "night")
+        of = f"{human_count(compacted['files'], 'small file')}, {human_bytes(compacted['bytes'])}, of {nights}"
+        yield f"  compaction: {_verb('merges', 'merged', done)} {of} into about {compacted['files_after']:,}"
+    if "new_grace_ms" in table:
+        grace = human_duration(table["new_grace_ms"])
+        yield f"  vacuum: {_verb('sets', 'set', done)} the grace of removed files to {grace}"
+    if removed and removed["files"]:
+        of = f"{human_count(removed['files'], 'file')}, {human_bytes(removed['bytes'])}"
+        yield f"  vacuum: {_verb('removes', 'removed', done)} {of}"
+
+
+def _directories(result: Json, *, done: bool) -> Iterator[str]:
+    expired: Sequence[Json] = result["expired"]
+    for kind, words in (("list", "list"), ("snapshot", "snapshot"), ("leftover", "left-over folder")):
+        mine = [one for one in expired if one["kind"] == kind]
+        if not mine:
+            continue
+        size = human_bytes(sum(one["bytes"] for one in mine))
+        yield f"{_verb('Removes', 'Removed', done)} {human_count(len(mine), words)}, {size}:"
+        yield from _some([f"  {one['uri']} ({one['since'][:10]}, {human_bytes(one['bytes'])})" for one in mine])
+    if result["left_alone"]:
+        yield f"Left alone: {human_count(len(result['left_alone']), 'other entry').replace('entrys', 'entries')}:"
+        yield from _some([f"  {one['uri']}: {one['why']}" for one in result["left_alone"]])
+
+
+def _some(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:_SHOWN]
+    if len(lines) > _SHOWN:
+        yield f"  … and {len(lines) - _SHOWN:,} more (--output json has them all)"
+
+
+def _held(counted: Json) -> str:
+    rows = "rows not counted" if counted["rows"] is None else human_count(counted["rows"], "row")
+    return f"{rows}, {human_count(counted['files'], 'file')}, {human_bytes(counted['bytes'])}"
+
+
+def _verb(would: str, did: str, done: bool) -> str:
+    return did if done else would

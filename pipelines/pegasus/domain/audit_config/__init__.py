@@ -1,0 +1,29 @@
+"""Rules on a series of states: configurations C2 to C8 and replicas R1 to R5 (docs/split-rules.md)."""
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.audit_config.configurations import of_one_state, of_two_states
+from pipelines.pegasus.domain.audit_config.lasting import freshly_registered, lasting
+from pipelines.pegasus.domain.audit_config.replicas import replicas
+from pipelines.pegasus.domain.audit_config.timing import Timing
+from pipelines.pegasus.domain.state.model import ClusterState
+
+__all__ = ["Timing", "audit_config"]
+
+
+def audit_config(series: Sequence[ClusterState], timing: Timing) -> Iterator[FindingRow]:
+    """All violations in a series.
+
+    Args:
+        series: states of one cluster in the order of their times.
+        timing: how long things may last.
+    """
+    for place, state in enumerate(series):
+        for table in state.tables:
+            yield from of_one_state(table)
+            before = next((one for one in reversed(series[:place]) if one.table(table.app_id)), None)
+            yield from replicas(table, freshly_registered(series[: place + 1], table.app_id, timing))
+            if before is not None:
+                yield from of_two_states(before, state, table.app_id)
+    yield from lasting(series, timing)

@@ -1,0 +1,101 @@
+"""What only shows over time: children that wait too long, parents that answer nobody, replicas left behind."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from pipelines.common.human import human_duration
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.audit_config.timing import Timing
+from pipelines.pegasus.domain.report import ERROR, WARNING, violated
+from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, UNREGISTERED, ClusterState, Table
+
+Subject: TypeAlias = tuple[int, int, str]
+"""Table, partition, node."""
+
+
+def lasting(series: Sequence[ClusterState], timing: Timing) -> Iterator[FindingRow]:
+    """R2, R5 and stuck children: true at the end of the series, and without a break for longer than allowed."""
+    if not series:
+        return
+    names = {table.app_id: table.name for table in series[-1].tables}
+    for (app, index, _), since in _since(series, _waiting):
+        if since >= timing.stuck_ms:
+            yield violated(
+                "STUCK", ERROR, f"{app}.{index}",
+                f"Partition {names[app]} {app}.{index} has waited at ballot -1 for {human_duration(since)}: "
+                "its parent does not register it.",
+                "Pause and restart the split of its parent; if that does not help, move the parent's primary "
+                "(https://github.com/apache/incubator-pegasus/issues/2209).", waited_ms=since,
+            )  # fmt: skip
+    for (app, index, node), since in _since(series, _rejecting):
+        if since > timing.reject_ms:
+            yield violated(
+                "R2", ERROR, f"{app}.{index}@{node}",
+                f"Replica {names[app]} {app}.{index} on {node} has answered nobody for {human_duration(since)}.",
+                "Move the primary of that partition: the new one begins with a version of its own.", rejected_ms=since,
+            )  # fmt: skip
+    for (app, index, node), since in _since(series, _left_over):
+        registered = _is_registered(series[-1], app, index)
+        if registered or since >= timing.stuck_ms:
+            words = "its child is registered" if registered else f"it has been one for {human_duration(since)}"
+            yield violated(
+                "R5", WARNING, f"{app}.{index}@{node}",
+                f"Replica {names[app]} {app}.{index} on {node} is still {SPLITTING_REPLICA}, though {words}.",
+                "Restart that replica server; the partition learns again from its primary.", lasting_ms=since,
+            )  # fmt: skip
+
+
+def _since(series: Sequence[ClusterState], true_of: Callable[[Table], Iterator[Subject]]) -> list[tuple[Subject, int]]:
+    """What is true in the last state, with the ms since when it has been true without a break."""
+    last = series[-1]
+    begun = {subject: last.observed_at for table in last.tables for subject in true_of(table)}
+    standing = set(begun)
+    for state in reversed(series[:-1]):
+        standing &= {subject for table in state.tables for subject in true_of(table)}
+        begun |= dict.fromkeys(standing, state.observed_at)
+    return [(subject, last.observed_at - since) for subject, since in sorted(begun.items())]
+
+
+def _waiting(table: Table) -> Iterator[Subject]:
+    """Children that somebody should register; a split that was paused waits as it should."""
+    for one in table.unregistered:
+        if (table.split_states or {}).get(one.index - table.partition_count // 2) != "PAUSED":
+            yield table.app_id, one.index, ""
+
+
+def _rejecting(table: Table) -> Iterator[Subject]:
+    for one in table.replicas:
+        if one.partition_version == -1:
+            yield table.app_id, one.index, one.node
+
+
+def _left_over(table: Table) -> Iterator[Subject]:
+    for one in table.replicas:
+        if one.status == SPLITTING_REPLICA:
+            yield table.app_id, one.index, one.node
+
+
+def freshly_registered(series: Sequence[ClusterState], app: int, timing: Timing) -> frozenset[int]:
+    """Partitions, parents and children, of children that were registered a moment before the last state.
+
+    A moment is since the state before, or the interval of a config sync: servers learn of a registration by it.
+    """
+    *earlier, last = series
+    now = last.table(app)
+    if now is None:
+        return frozenset()
+    half = now.partition_count // 2
+    new = set[int]()
+    for place, state in enumerate(reversed(earlier)):
+        before = state.table(app)
+        if before is None or (place > 0 and last.observed_at - state.observed_at > timing.reject_ms):
+            break
+        there = {one.index for one in before.partitions if one.there}
+        new |= {one.index for one in now.partitions if one.there and one.index >= half} - there
+    return frozenset(new | {index - half for index in new})
+
+
+def _is_registered(state: ClusterState, app: int, index: int) -> bool:
+    table = state.table(app)
+    partition = table.by_index.get(index) if table else None
+    return partition is not None and partition.ballot != UNREGISTERED

@@ -1,0 +1,137 @@
+"""What replicas and their directories show: R1 to R4."""
+
+from collections.abc import Iterator
+
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.report import ERROR, WARNING, violated
+from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, UNREGISTERED, Partition, Replica, Table
+
+_GARBAGE = (
+    "Compare it with split-verify, then move the directory away: no server loads it, and meta's disk report counts it."
+)
+
+
+def replicas(table: Table, fresh: frozenset[int] = frozenset()) -> Iterator[FindingRow]:
+    """All of one table at one moment.
+
+    Args:
+        table: at that moment.
+        fresh: partitions whose split was registered since the moment before: their replicas are still to be told.
+    """
+    found = table.by_index
+    for replica in table.replicas:
+        partition = found.get(replica.index)
+        if replica.index not in fresh:
+            yield from _count(table, replica, partition)
+        yield from _version(table, replica)
+        yield from _directory(table, replica, partition)
+        yield from _init_info(table, replica, partition)
+    yield from _groups(table, fresh)
+
+
+def _groups(table: Table, fresh: frozenset[int]) -> Iterator[FindingRow]:
+    """R1 among the replicas of one partition."""
+    for index in sorted({one.index for one in table.replicas} - fresh):
+        counts = {
+            one.node: one.partition_count
+            for one in table.replicas
+            if one.index == index and one.partition_count is not None and one.status != SPLITTING_REPLICA
+        }
+        if len(set(counts.values())) > 1:
+            yield violated(
+                "R1", WARNING if _is_waiting(table, index) else ERROR, f"{table.app_id}.{index}",
+                f"Partition {table.name} {table.app_id}.{index}: its replicas count different numbers of partitions.",
+                "A secondary that missed the group check takes the old count along when it is promoted: "
+                "wait for one group check, then look again.", counts=counts,
+            )  # fmt: skip
+
+
+def _count(table: Table, replica: Replica, partition: Partition | None) -> Iterator[FindingRow]:
+    """R1 against meta: once a child is registered, parent and child count as meta does."""
+    if replica.partition_count is None or partition is None or _is_waiting(table, replica.index):
+        return
+    if replica.partition_count != table.partition_count and replica.index < table.partition_count:
+        yield _violated(
+            "R1", ERROR, table, replica,
+            f"counts {replica.partition_count} partitions, meta {table.partition_count}, and its child is registered.",
+            "It would take the child's requests for its own. Restart that replica server, then look again.",
+        )  # fmt: skip
+
+
+def _version(table: Table, replica: Replica) -> Iterator[FindingRow]:
+    """R2: a version is the count - 1, or -1 while the child is being registered."""
+    version = replica.partition_version
+    if version is None or version == -1:
+        return
+    if replica.partition_count is not None:
+        right = {replica.partition_count - 1}
+    else:
+        right = {table.partition_count - 1} | ({table.partition_count // 2 - 1} if table.is_splitting else set())
+    if version not in right:
+        yield _violated(
+            "R2", ERROR, table, replica, f"has partition version {version}; right is {_or(right)}, or -1.",
+            "Restart that replica server: the version is in its memory alone.", version=version,
+        )  # fmt: skip
+
+
+def _directory(table: Table, replica: Replica, partition: Partition | None) -> Iterator[FindingRow]:
+    """R3: a directory that its own `.app-info` or meta does not count."""
+    learning = replica.status == SPLITTING_REPLICA and _is_waiting(table, replica.index)
+    if replica.partition_count is not None and replica.index >= replica.partition_count and not learning:
+        yield _violated(
+            "R3", WARNING, table, replica,
+            f"is a garbage child: its .app-info counts {replica.partition_count} partitions.", _GARBAGE,
+        )  # fmt: skip
+    if replica.index >= table.partition_count and replica.status != "PS_ERROR":
+        yield _violated(
+            "R3", ERROR, table, replica,
+            f"is beyond meta's {table.partition_count} partitions: a meta server that is told of it stops by a CHECK.",
+            "Move the directory away before the replica server or a meta server is started again.",
+        )  # fmt: skip
+    if (
+        partition is not None and partition.ballot == UNREGISTERED and replica.status not in {None, SPLITTING_REPLICA}
+        and replica.partition_count == table.partition_count and replica.status == "PS_INACTIVE"
+    ):  # fmt: skip
+        yield _violated(
+            "R3", ERROR, table, replica,
+            "was given the new count, and meta has no such child: it looks valid and must not be loaded as its owner.",
+            _GARBAGE,
+        )  # fmt: skip
+
+
+def _init_info(table: Table, replica: Replica, partition: Partition | None) -> Iterator[FindingRow]:
+    """R4."""
+    meta = partition.ballot if partition is not None and partition.there else None
+    if replica.init_ballot is not None and meta is not None and replica.init_ballot > meta:
+        yield _violated(
+            "R4", ERROR, table, replica,
+            f"has seen ballot {replica.init_ballot}, meta says {meta}: meta was set back.",
+            "Restore meta from a newer state, or recover the table from the replicas.",
+        )  # fmt: skip
+    flushed = replica.last_flushed_decree
+    if replica.init_durable_decree is not None and flushed is not None and replica.init_durable_decree > flushed:
+        yield _violated(
+            "R4", ERROR, table, replica,
+            f"promises decree {replica.init_durable_decree}, its data ends at {flushed}: its data are incomplete.",
+            "Let it learn again from its primary; if it is the primary, compare with a secondary first.",
+        )  # fmt: skip
+
+
+def _is_waiting(table: Table, index: int) -> bool:
+    """Whether the partition's split is under way: its count may be the old or the new one."""
+    half = table.partition_count // 2
+    waiting = {one.index for one in table.unregistered}
+    return index in waiting or index + half in waiting
+
+
+def _or(numbers: set[int]) -> str:
+    return " or ".join(map(str, sorted(numbers)))
+
+
+def _violated(
+    rule: str, severity: str, table: Table, replica: Replica, message: str, remedy: str, **evidence: object
+) -> FindingRow:
+    return violated(
+        rule, severity, f"{table.app_id}.{replica.index}@{replica.node}",
+        f"Replica {table.name} {table.app_id}.{replica.index} on {replica.node} {message}", remedy, **evidence,
+    )  # fmt: skip

@@ -1,0 +1,172 @@
+"""Log files of replicas: do they follow each other, and which may be deleted?"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.audit_log.facts import Facts
+from pipelines.pegasus.domain.private_log.blocks import Ending
+from pipelines.pegasus.domain.report import ERROR, violated
+
+DELETABLE, HELD = "DELETABLE", "HELD"
+_LOOK = "Keep the log; let the replica learn again from its primary, or compare with the other replicas first."
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One log; the row of `split_logs`. Bytes; decrees and ballots of its own mutations, None without any.
+
+    Attributes:
+        node: server, from the directory.
+        length: bytes up to the last whole block.
+        max_decree_before: the largest decree in the logs before it, by its header.
+        foreign: mutations of another partition than the directory's.
+        ballots_back: mutations with a lower ballot than one before them.
+        undecoded: requests that cannot be replayed from the log alone.
+    """
+
+    node: str
+    app_id: int
+    partition: int
+    log: str
+    log_index: int
+    start_offset: int
+    length: int = 0
+    ending: str = Ending.WHOLE.value
+    problem: str | None = None
+    bad_blocks: int = 0
+    mutations: int = 0
+    min_decree: int | None = None
+    max_decree: int | None = None
+    min_ballot: int | None = None
+    max_ballot: int | None = None
+    max_decree_before: int | None = None
+    foreign: int = 0
+    ballots_back: int = 0
+    undecoded: int = 0
+    verdict: str = HELD
+    reason: str = "UNDECIDED"
+
+    @property
+    def replica(self) -> tuple[str, int, int]:
+        """Node, table and partition."""
+        return self.node, self.app_id, self.partition
+
+    @property
+    def where(self) -> str:
+        """For messages."""
+        return f"{self.app_id}.{self.partition}@{self.node}/{self.log}"
+
+
+def by_replica(files: Iterable[LogFile]) -> list[list[LogFile]]:
+    """The logs of each replica in their order."""
+    ordered = sorted(files, key=lambda file: (file.replica, file.log_index))
+    return [list(group) for _, group in groupby(ordered, key=lambda file: file.replica)]
+
+
+def check_files(files: Iterable[LogFile]) -> Iterator[FindingRow]:
+    """L1 (index, offset, CRC, partition) and the ballots of L2."""
+    for logs in by_replica(files):
+        for log in logs:
+            yield from _own(log, last=log is logs[-1])
+        for before, log in pairwise(logs):
+            yield from _follows(before, log)
+
+
+def _own(log: LogFile, *, last: bool) -> Iterator[FindingRow]:
+    broken = log.ending in {Ending.CORRUPT.value, Ending.UNREADABLE.value}
+    if broken or (log.ending == Ending.NO_HEADER.value and not last):
+        words = log.problem or "it has no whole header, and logs follow it"
+        yield violated(
+            "L1", ERROR, log.where, f"Log {log.where} is {log.ending}: {words}.", _LOOK, blocks=log.bad_blocks
+        )
+    if log.foreign:
+        yield violated(
+            "L1", ERROR, f"{log.where}/gpid",
+            f"Log {log.where} holds {log.foreign} mutations of another partition: a child must copy them as its own.",
+            _LOOK, mutations=log.foreign,
+        )  # fmt: skip
+    if log.ballots_back:
+        yield violated(
+            "L2", ERROR, f"{log.where}/ballot",
+            f"Log {log.where} goes back to a lower ballot {log.ballots_back} times: a later decree never has one.",
+            _LOOK, mutations=log.ballots_back,
+        )  # fmt: skip
+
+
+def _follows(before: LogFile, log: LogFile) -> Iterator[FindingRow]:
+    end = before.start_offset + before.length
+    if log.log_index != before.log_index + 1 or (_is_readable(before) and not _meets(before, log)):
+        yield violated(
+            "L1", ERROR, f"{log.where}/order",
+            f"Log {log.where} does not follow {before.log}, which ends at {end}: a log between them is missing.",
+            _LOOK, expected_index=before.log_index + 1, expected_offset=end,
+        )  # fmt: skip
+    if before.max_ballot is not None and log.min_ballot is not None and log.min_ballot < before.max_ballot:
+        yield violated(
+            "L2", ERROR, f"{log.where}/ballot",
+            f"Log {log.where} begins with ballot {log.min_ballot}, {before.log} ended with {before.max_ballot}.", _LOOK,
+        )  # fmt: skip
+
+
+def _is_readable(log: LogFile) -> bool:
+    return log.ending in {Ending.WHOLE.value, Ending.TORN.value}
+
+
+def _meets(log: LogFile, following: LogFile) -> bool:
+    """Whether nothing stands between the two: no log, and no end of the first that could not be read."""
+    return following.log_index == log.log_index + 1 and following.start_offset == log.start_offset + log.length
+
+
+def decided(files: Iterable[LogFile], facts: Facts) -> list[LogFile]:
+    """Each log with its verdict: may it be deleted, and if not, why? The first reason that applies.
+
+    The twin of HBase's ReplicationLogCleaner: a log goes only if its replica, its child and its duplication need
+    nothing of it any more; doubt is HELD. Only the oldest may go, for a server demands that indexes follow each other.
+    """
+    found = []
+    for logs in by_replica(files):
+        oldest = True
+        for log, following in zip(logs, [*logs[1:], None], strict=True):
+            reason = _held(log, following, facts) or (None if oldest else "OLDER_LOG_HELD")
+            oldest = oldest and reason is None
+            found.append(replace(log, verdict=HELD if reason else DELETABLE, reason=reason or "NOT_NEEDED"))
+    return found
+
+
+def _held(log: LogFile, following: LogFile | None, facts: Facts) -> str | None:
+    if not _is_readable(log) or (following is not None and not _meets(log, following)):
+        return "BROKEN_LOG"
+    if following is None:
+        return "NEWEST_LOG"
+    newest = log.max_decree if log.max_decree is not None else log.max_decree_before
+    if newest is None:
+        return "DECREES_UNKNOWN"
+    newest = max(newest, following.max_decree_before or 0)  # what a torn end has hidden is counted there
+    durable = facts.durable.get((log.node, log.partition))
+    if log.app_id != facts.app_id or durable is None:
+        return "DURABLE_UNKNOWN"
+    if newest > durable:
+        return "NOT_DURABLE"
+    if facts.old_count is None:
+        return "SPLIT_UNKNOWN"
+    group = facts.group_of(log.partition)
+    if group is None or group.child_ballot is None:
+        return "CHILD_NOT_REGISTERED"
+    if facts.duplicating is None:
+        return "DUPLICATION_UNKNOWN"
+    if facts.duplicating:
+        confirmed = facts.confirmed.get(log.partition)
+        if confirmed is None:
+            return "DUPLICATION_UNKNOWN"
+        if newest > confirmed:
+            return "DUPLICATION_PENDING"
+    return None
+
+
+REASONS: Sequence[str] = (
+    "BROKEN_LOG", "NEWEST_LOG", "DECREES_UNKNOWN", "DURABLE_UNKNOWN", "NOT_DURABLE", "SPLIT_UNKNOWN",
+    "CHILD_NOT_REGISTERED", "DUPLICATION_UNKNOWN", "DUPLICATION_PENDING", "OLDER_LOG_HELD", "NOT_NEEDED",
+)  # fmt: skip
+"""In the order in which they are asked."""

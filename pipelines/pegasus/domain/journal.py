@@ -1,0 +1,84 @@
+"""Request journals: what clients asked of which partition, and what they were told (docs/split-route.md)."""
+
+from dataclasses import dataclass
+
+from pipelines.common.errors import SnapshotError, UsageError
+from pipelines.common.json_form import Form, read_json
+
+KINDS = ("read", "write", "scan")
+OK = "ERR_OK"
+MISUSED = "ERR_PARENT_PARTITION_MISUSED"
+REJECTS = ("ERR_OBJECT_NOT_FOUND", "ERR_SPLITTING")
+"""The seed's name, and that of the code since 2.3."""
+CODES = (OK, MISUSED, *REJECTS, "ERR_TIMEOUT", "ERR_INVALID_STATE")
+U64 = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request.
+
+    Attributes:
+        line: of the journal, from 1.
+        at_us: μs since the epoch.
+        client: its name.
+        kind: read, write or scan.
+        hash: of the request's header, 0 … 2^64-1; a scan's is the number of its partition.
+        partition: that was asked.
+        version: `partition_version` of the primary that answered; None = unknown.
+        code: what it said.
+        decree: of the answer, of an acknowledged write; None = unknown.
+        node: that answered; None = unknown.
+        foreign_rows: of a scan, rows that it returned and that its partition does not own; None = unknown.
+    """
+
+    line: int
+    at_us: int
+    client: str
+    kind: str
+    hash: int
+    partition: int
+    version: int | None
+    code: str
+    decree: int | None = None
+    node: str | None = None
+    foreign_rows: int | None = None
+
+
+def parse_request(text: str | bytes, line: int, where: str) -> Asked:
+    """One line of a journal.
+
+    Raises:
+        UsageError: it is none; the message names file, line and key.
+    """
+    place = f"{where}, line {line}"
+    try:
+        form = Form(read_json(text, place), place)
+        asked = _request(form, line)
+        form.no_other_keys()
+    except SnapshotError as error:
+        raise UsageError(f"{error}; the format of journals is docs/split-route.md") from None
+    return asked
+
+
+def _request(form: Form, line: int) -> Asked:
+    digits = form.text("hash")
+    if len(digits) != 16 or not set(digits) <= set("0123456789abcdef"):
+        raise SnapshotError(f"{form.where}: 'hash' must be 16 hexadecimal digits, found {digits!r}")
+    return Asked(
+        line,
+        form.count("ts"),
+        form.text("client"),
+        form.one_of("kind", KINDS),
+        int(digits, 16),
+        form.count("pidx"),
+        _optional(form, "version"),
+        form.one_of("code", CODES),
+        _optional(form, "decree"),
+        form.optional_text("node"),
+        _optional(form, "foreign_rows"),
+    )
+
+
+def _optional(form: Form, key: str) -> int | None:
+    return form.integer(key) if key in tuple(form.names()) else None

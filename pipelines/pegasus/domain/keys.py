@@ -1,0 +1,90 @@
+r"""Raw keys of Pegasus's data column family (src/base/pegasus_key_schema.h), and how people write them.
+
+A raw key is the length of the hash key (two bytes, big-endian), the hash key, the sort key. RocksDB compares raw keys
+byte by byte, so they are sorted by the length of the hash key first.
+"""
+
+import re
+from typing import NamedTuple
+
+from pipelines.common.errors import MalformedError
+from pipelines.pegasus.domain.crc64 import crc64
+
+LENGTH_BYTES = 2
+MAX_HASH_KEY = 0xFFFE
+"""Pegasus asserts that a hash key is shorter than 65535 bytes."""
+EMPTY_WRITE = b""
+"""The raw key under which an empty write of the primary is stored; no client can write it."""
+_PLAIN = re.compile(rb"[ -!#-\[\]-~]")
+_ESCAPE = re.compile(r'\\(?:x([0-9a-fA-F]{2})|([\\"]))|([^\\])', re.DOTALL)
+
+
+class SplitKey(NamedTuple):
+    """The two parts of a raw key."""
+
+    hash_key: bytes
+    sort_key: bytes
+
+
+def encode_key(hash_key: bytes, sort_key: bytes) -> bytes:
+    """The raw key.
+
+    Raises:
+        MalformedError: the hash key is longer than `MAX_HASH_KEY` bytes.
+    """
+    if len(hash_key) > MAX_HASH_KEY:
+        raise MalformedError(f"hash key of {len(hash_key)} bytes: at most {MAX_HASH_KEY}")
+    return len(hash_key).to_bytes(LENGTH_BYTES, "big") + hash_key + sort_key
+
+
+def decode_key(raw: bytes) -> SplitKey:
+    """The parts of a raw key.
+
+    Raises:
+        MalformedError: too short for its own length field, or a length that Pegasus never writes.
+    """
+    if len(raw) < LENGTH_BYTES:
+        raise MalformedError(f"raw key of {len(raw)} bytes: the length of the hash key alone takes {LENGTH_BYTES}")
+    length = int.from_bytes(raw[:LENGTH_BYTES], "big")
+    if length > MAX_HASH_KEY:
+        raise MalformedError(f"raw key {escaped(raw[:20])}: a hash key of {length} bytes is never written")
+    if LENGTH_BYTES + length > len(raw):
+        raise MalformedError(
+            f"raw key {escaped(raw[:20])}: its hash key should have {length} bytes, {len(raw) - LENGTH_BYTES} are there"
+        )
+    return SplitKey(raw[LENGTH_BYTES : LENGTH_BYTES + length], raw[LENGTH_BYTES + length :])
+
+
+def key_hash(raw: bytes) -> int:
+    """`pegasus_key_hash`: the CRC-64 of the hash key, of the sort key where the hash key is empty; 0 … 2^64-1.
+
+    Raises:
+        MalformedError: see `decode_key`.
+    """
+    key = decode_key(raw)
+    return crc64(key.hash_key or key.sort_key)
+
+
+def escaped(data: bytes) -> str:
+    r"""Bytes as Pegasus's shell writes them: printable ASCII as it is, the rest, `\` and `"` escaped by a backslash."""
+    return "".join(
+        chr(byte) if _PLAIN.fullmatch(bytes([byte])) else f"\\{chr(byte)}" if byte in b'\\"' else f"\\x{byte:02X}"
+        for byte in data
+    )
+
+
+def unescaped(text: str) -> bytes:
+    r"""The bytes that were written so; characters beyond ASCII stand for their UTF-8.
+
+    Raises:
+        MalformedError: a backslash with something else behind it than `xHH`, `\` or `"`.
+    """
+    data, at = bytearray(), 0
+    while at < len(text):
+        found = _ESCAPE.match(text, at)
+        if found is None:
+            raise MalformedError(rf'key {text!r}: the backslash at {at} must be followed by xHH, \ or "')
+        code, quoted, plain = found.groups()
+        data += bytes([int(code, 16)]) if code else (quoted or plain).encode()
+        at = found.end()
+    return bytes(data)

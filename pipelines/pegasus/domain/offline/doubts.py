@@ -1,0 +1,43 @@
+"""What an offline split could not be sure of, as findings."""
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.common.human import human_count
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.offline.plan import Done, Source
+from pipelines.pegasus.domain.report import WARNING, violated
+
+
+def doubts_of(app: str, sources: Sequence[Source], parts: Sequence[Done], *, of_replicas: bool) -> Iterator[FindingRow]:
+    """Warnings: keys that are none, a replica without its private log, a count of partitions that nobody could read.
+
+    Args:
+        app: name of the table.
+        sources: its old partitions.
+        parts: what became of them.
+        of_replicas: they are directories of replica servers, which have logs.
+    """
+    malformed = sum(part.malformed for part in parts)
+    if malformed:
+        yield violated(
+            "D6", WARNING, app,
+            f"Table {app}: {human_count(malformed, 'row')} with a key that Pegasus does not write: no partition owns "
+            "it, and it is not in the output.",
+            "Look at them before the old data go.", rows=malformed,
+        )  # fmt: skip
+    bare = [source for source in sources if of_replicas and source.logs is None]
+    if bare:
+        yield violated(
+            "L6", WARNING, app,
+            f"Table {app}: {human_count(len(bare), 'replica')} without plog, such as {bare[0].database}: what was "
+            "written behind the flushed data is not in the output.",
+            "Bring the plog of each replica along, or flush the table before its servers stop.", replicas=len(bare),
+        )  # fmt: skip
+    unread = [source for source in sources if source.unread is not None]
+    if unread:
+        yield violated(
+            "R1", WARNING, app,
+            f"Table {app}: {human_count(len(unread), 'file')} could not be read, so --from was not compared with the "
+            f"count in it: {unread[0].unread}.",
+            "Compare --from with `app <name> -d`.", files=len(unread),
+        )  # fmt: skip

@@ -1,0 +1,83 @@
+"""What a private log adds to a database: everything behind its last flushed decree that was committed."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pipelines.common.errors import RefusedError
+from pipelines.pegasus.domain.private_log.mutations import Mutation
+from pipelines.pegasus.domain.private_log.requests import Replay, RowWrite, decode
+from pipelines.pegasus.domain.values import Timetag, Value, encode_value
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Rows by raw key; None = removed.
+
+    Attributes:
+        committed: decree up to which it goes.
+        rows: encoded values.
+        writes: row writes and removals, overwritten ones included.
+    """
+
+    committed: int
+    rows: dict[bytes, bytes | None] = field(default_factory=dict)
+    writes: int = 0
+
+
+def tail_of(
+    mutations: Iterable[Mutation], flushed: int, committed: int | None, version: int, cluster_id: int, where: str
+) -> Tail:
+    """The committed part of a log behind the flushed data.
+
+    Of one decree the mutation with the highest ballot counts, of these the last. What is behind the last committed
+    decree was never acknowledged, or is lost with its primary: it is left out.
+
+    Args:
+        mutations: of all logs, in order.
+        flushed: last flushed decree of the database.
+        committed: apply so far; None = the largest `last_committed_decree` in the log.
+        version: `pegasus_data_version`.
+        cluster_id: for time tags.
+        where: for messages.
+
+    Raises:
+        RefusedError: a decree is missing, or a request cannot be replayed without the value before it.
+    """
+    behind: dict[int, Mutation] = {}
+    said = flushed
+    for one in mutations:
+        said = max(said, one.committed)
+        if one.decree > flushed and (one.decree not in behind or behind[one.decree].ballot <= one.ballot):
+            behind[one.decree] = one
+    upto = said if committed is None else committed
+    missing = [decree for decree in range(flushed + 1, upto + 1) if decree not in behind]
+    if missing:
+        raise RefusedError(
+            f"{where}: decree {missing[0]} is in no private log, the data end at {flushed}, and {upto} is committed: "
+            "writes would be lost. Take the logs along, or say --committed-decree"
+        )
+    tail: dict[bytes, bytes | None] = {}
+    writes = 0
+    for decree in range(flushed + 1, upto + 1):
+        for row in _rows(behind[decree], where):
+            tail[row.key] = _encoded(row, behind[decree], version, cluster_id)
+            writes += 1
+    return Tail(upto, tail, writes)
+
+
+def _rows(mutation: Mutation, where: str) -> Iterator[RowWrite]:
+    for update in mutation.updates:
+        request = decode(update)
+        if request.replay in {Replay.NEEDS_BASE, Replay.UNKNOWN}:
+            raise RefusedError(
+                f"{where}: decree {mutation.decree} is {update.code}, which the log alone cannot replay"
+                f"{': ' + request.problem if request.problem else ''}. Flush the table first, or split a cold backup"
+            )
+        yield from request.rows
+
+
+def _encoded(row: RowWrite, mutation: Mutation, version: int, cluster_id: int) -> bytes | None:
+    if row.value is None:
+        return None
+    tag = None if version == 0 else Timetag(mutation.timestamp_us or 0, cluster_id, deleted=False)
+    return encode_value(Value(version, row.expire_ts, tag, row.value))

@@ -1,0 +1,168 @@
+"""May this table be split now? Blockers and warnings (docs/split-rules.md)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipelines.common.human import human_bytes
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.partitions import is_power_of_two
+from pipelines.pegasus.domain.report import ERROR, WARNING, violated
+from pipelines.pegasus.domain.state.model import AVAILABLE, VALIDATE_ENV, ClusterState, Table
+from pipelines.pegasus.domain.state.ownership import deleted_share
+
+DISK_SHARE = 0.9
+"""admin-cli refuses a split that would leave a disk fuller than this."""
+DISK_COPIES = 3
+"""And it counts the table's bytes on a disk so often."""
+RULES = ("C1", "C2", "C7", "C9", "C11", "C12", "F37")
+"""In the order in which they are asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One rule asked of one table. verdict: OK, WARNING, BLOCKER or UNKNOWN."""
+
+    app_id: int
+    table: str
+    rule: str
+    verdict: str
+    words: str
+
+
+def preflight(state: ClusterState, table: Table, to_count: int | None) -> Iterator[FindingRow]:
+    """What is in the way of splitting one table.
+
+    Args:
+        state: the newest one.
+        table: of that state.
+        to_count: partitions wanted; None = twice as many as now.
+    """
+    yield from _counts(table, to_count)
+    yield from _under_way(table)
+    yield from _env(table)
+    yield from _health(table)
+    yield from _use(table)
+    yield from _disks(state, table)
+
+
+def checks(table: Table, found: list[FindingRow]) -> list[Check]:
+    """Every rule with its verdict, those without a finding included."""
+    rows = []
+    for rule in RULES:
+        mine = [row for row in found if row.code == f"SPLIT_{rule}"]
+        if not mine:
+            rows.append(Check(table.app_id, table.name, rule, "OK", "nothing is in the way"))
+        for row in mine:
+            unknown = '"unknown": true' in row.evidence
+            verdict = "UNKNOWN" if unknown else "BLOCKER" if row.severity == ERROR else "WARNING"
+            rows.append(Check(table.app_id, table.name, rule, verdict, row.message))
+    return rows
+
+
+def _counts(table: Table, to_count: int | None) -> Iterator[FindingRow]:
+    count = table.partition_count
+    if not is_power_of_two(count):
+        share = deleted_share(count)
+        yield _found(
+            "C1", ERROR, table,
+            f"{count} partitions are no power of two: after a split to {2 * count}, compaction deletes {share:.0%} of "
+            "its keys. The server allows it.",
+            "Do not split it. Make a table with a power of two and copy the data, or use split-run, which places every "
+            "key by its hash.", deleted_share=round(share, 4),
+        )  # fmt: skip
+    if to_count is not None and to_count != 2 * count:
+        yield _found(
+            "C2", ERROR, table, f"a split goes from {count} to {2 * count} partitions, not to {to_count}.",
+            f"Split to {2 * count}, and again after that; split-run does several doublings in one.", wanted=to_count,
+        )  # fmt: skip
+
+
+def _under_way(table: Table) -> Iterator[FindingRow]:
+    half = table.partition_count // 2
+    missing = [one.index for one in table.unregistered]
+    holes = [index for index in missing if index < half]
+    if holes:
+        yield _found(
+            "C7", ERROR, table,
+            f"nodes of {len(holes)} partitions below {half} are missing, such as {holes[0]}: after a restart of the "
+            "meta servers the table would never become available.",
+            "Mend the nodes first; do not restart the meta servers before.", partitions=holes[:20],
+        )  # fmt: skip
+    if len(missing) > len(holes):
+        yield _found(
+            "C12", ERROR, table,
+            f"a split is under way: {len(missing) - len(holes)} children wait for their registration.",
+            "Wait for it, or cancel it; split-audit-config says what is stuck.", children=missing[:20], part="/split",
+        )  # fmt: skip
+
+
+def _env(table: Table) -> Iterator[FindingRow]:
+    was_split = table.init_partition_count not in {None, -1} and table.partition_count != table.init_partition_count
+    if table.envs is None:
+        yield _found(
+            "C9", WARNING, table, "its envs are not known.", "Add the output of get_app_envs as 'envs'.", unknown=True
+        )
+    elif was_split and table.envs.get(VALIDATE_ENV) != "true":
+        yield _found(
+            "C9", WARNING, table,
+            f"it has been split before, and {VALIDATE_ENV} is {table.envs.get(VALIDATE_ENV, 'not set')}: scans "
+            "see rows twice, and no compaction removes what is stale.",
+            f"set_app_envs {VALIDATE_ENV} true, then a manual compaction, then split-stale.",
+        )  # fmt: skip
+
+
+def _health(table: Table) -> Iterator[FindingRow]:
+    thin = [one.index for one in table.partitions if one.there and len(one.members) < table.max_replica_count]
+    headless = [one.index for one in table.partitions if one.there and one.primary is None]
+    if thin or headless:
+        yield _found(
+            "C11", ERROR, table,
+            f"{len(set(thin) | set(headless))} partitions have fewer than {table.max_replica_count} replicas, such as "
+            f"{min([*thin, *headless])}: their split would wait for ever.",
+            "Let the cluster heal (ls -d, app -d); then try again.", partitions=sorted({*thin, *headless})[:20],
+        )  # fmt: skip
+    if table.learning:
+        yield _found(
+            "C11", ERROR, table, f"{len(table.learning)} partitions have a learner.",
+            "Wait until it has learned.", partitions=sorted(table.learning)[:20], part="/learning",
+        )  # fmt: skip
+
+
+def _use(table: Table) -> Iterator[FindingRow]:
+    if table.status != AVAILABLE:
+        yield _found("C12", ERROR, table, f"it is {table.status}.", "Only an available table can be split.")
+    if table.bulk_loading:
+        yield _found(
+            "C12", ERROR, table, "a bulk load is under way.", "Wait for its end, or cancel it.", part="/bulk-load"
+        )
+    if table.duplicating:
+        yield _found(
+            "C12", WARNING, table, "it is being duplicated: the other cluster keeps its own count, and its logs are "
+            "held until both have what they need.",
+            "Split the table of the other cluster too; split-audit-log says which logs may go.",
+            part="/duplication",
+        )  # fmt: skip
+
+
+def _disks(state: ClusterState, table: Table) -> Iterator[FindingRow]:
+    if state.disks is None:
+        yield _found(
+            "F37", WARNING, table, "the use of the disks is not known.", "Add 'disks' to the state file.", unknown=True
+        )
+        return
+    for disk in state.disks:
+        needed = disk.used + DISK_COPIES * disk.apps.get(table.app_id, 0)
+        if disk.apps.get(table.app_id) and needed > DISK_SHARE * disk.capacity:
+            size = human_bytes(disk.apps[table.app_id])
+            yield violated(
+                "F37", ERROR, f"{table.app_id}@{disk.node}/{disk.name}",
+                f"Table {table.name}: {disk.node} {disk.name} has {human_bytes(disk.used)} of "
+                f"{human_bytes(disk.capacity)} in use, and {DISK_COPIES} times the table's {size} there would fill "
+                f"more than {DISK_SHARE:.0%} of it.",
+                "Free space on that disk or move replicas away (migrate_disk) first.",
+                used=disk.used, capacity=disk.capacity, table_bytes=disk.apps[table.app_id],
+            )  # fmt: skip
+
+
+def _found(rule: str, severity: str, table: Table, message: str, remedy: str, **evidence: object) -> FindingRow:
+    return violated(rule, severity, f"{table.app_id}", f"Table {table.name}: {message}", remedy, **evidence)

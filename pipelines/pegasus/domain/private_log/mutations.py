@@ -1,0 +1,119 @@
+"""Mutations of a private log (`src/replica/mutation.cpp`); all numbers are little-endian."""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipelines.common.errors import MalformedError
+from pipelines.pegasus.domain.private_log.blocks import MAGIC
+from pipelines.pegasus.domain.private_log.names import Gpid
+
+_MUTATION = struct.Struct("<qiiqqqqq")
+_INT = struct.Struct("<i")
+_UPDATE = struct.Struct("<ii")
+_FILE = struct.Struct("<4siqi")
+_GPID = struct.Struct("<iiqq")
+_MOST_UPDATES = 1 << 20
+_LONGEST_CODE = 256
+_OLD_LAYOUT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class FileHeader:
+    """What the first block of a log says.
+
+    Attributes:
+        start_offset: the global offset of the file's first byte.
+        max_decrees: of each partition, the largest decree in the logs before; a private log has one partition.
+        valid_offsets: of each, the global offset from which on the logs are its own (`valid_start_offset`).
+    """
+
+    start_offset: int
+    max_decrees: Mapping[Gpid, int]
+    valid_offsets: Mapping[Gpid, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One request of a mutation.
+
+    Attributes:
+        code: task code, such as RPC_RRDB_RRDB_PUT.
+        serialization: 1 thrift binary, 3 thrift JSON, 0 none.
+        data: the request as the client wrote it.
+    """
+
+    code: str
+    serialization: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One mutation.
+
+    Attributes:
+        committed: `last_committed_decree` of its writer.
+        timestamp_us: μs since the epoch; None in the layout before Pegasus 1.x.
+        log_offset: global offset of its first byte, as written.
+    """
+
+    gpid: Gpid
+    ballot: int
+    decree: int
+    log_offset: int
+    committed: int
+    timestamp_us: int | None
+    updates: tuple[Update, ...]
+
+
+def parse_file_header(body: bytes) -> tuple[FileHeader, int]:
+    """The header of a log, and how many bytes of the first block it takes.
+
+    Raises:
+        MalformedError: it is none.
+    """
+    if len(body) < _FILE.size:
+        raise MalformedError("the header of the log is too short")
+    magic, version, start, count = _FILE.unpack_from(body)
+    end = _FILE.size + count * _GPID.size
+    if magic != MAGIC or version != 1 or start < 0 or count < 0 or end > len(body):
+        raise MalformedError(f"the header of the log is none of version 1 (it says {version})")
+    entries = [_GPID.unpack_from(body, _FILE.size + place * _GPID.size) for place in range(count)]
+    decrees = {Gpid(app, partition): decree for app, partition, decree, _ in entries}
+    valid = {Gpid(app, partition): offset for app, partition, _, offset in entries}
+    return FileHeader(start, decrees, valid), end
+
+
+def parse_mutation(body: bytes, begin: int) -> tuple[Mutation, int]:
+    """The mutation that begins there, and where it ends.
+
+    Raises:
+        MalformedError: there is none.
+    """
+    try:
+        version, app, partition, ballot, decree, offset, committed, stamp = _MUTATION.unpack_from(body, begin)
+        (count,) = _INT.unpack_from(body, begin + _MUTATION.size)
+        if 0 < version <= _OLD_LAYOUT or not 0 <= count <= _MOST_UPDATES:
+            raise MalformedError(f"a mutation of version {version} with {count} requests")
+        place = begin + _MUTATION.size + _INT.size
+        heads = []
+        for _ in range(count):
+            (length,) = _INT.unpack_from(body, place)
+            place += _INT.size
+            if not 0 <= length <= _LONGEST_CODE or place + length > len(body):
+                raise MalformedError(f"a task code of {length} bytes")
+            code = body[place : place + length].decode("ascii")
+            place += length
+            heads.append((code, *_UPDATE.unpack_from(body, place)))
+            place += _UPDATE.size
+        updates = []
+        for code, serialization, length in heads:
+            if length < 0 or place + length > len(body):
+                raise MalformedError(f"a request of {length} bytes")
+            updates.append(Update(code, serialization, body[place : place + length]))
+            place += length
+    except (struct.error, UnicodeDecodeError) as error:
+        raise MalformedError("a mutation that is cut off") from error
+    time = stamp if version == 0 else None
+    return Mutation(Gpid(app, partition), ballot, decree, offset, committed, time, tuple(updates)), place

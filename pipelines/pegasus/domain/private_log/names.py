@@ -1,0 +1,57 @@
+"""Names of private logs and of the replica directories they stand in (`mutation_log_utils.cpp`, `replica_stub.cpp`)."""
+
+import re
+from dataclasses import dataclass
+
+from pipelines.common.errors import MalformedError
+
+_LOG = re.compile(r"log\.(\d{1,19})\.(\d{1,19})")
+_REPLICA = re.compile(r"(\d{1,10})\.(\d{1,10})\.[a-z]+")
+DISCARDED = (".err", ".gar", ".bak", ".ori", ".tmp")
+"""Endings of replica directories that a server has put aside."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LogName:
+    """`log.<index>.<start offset>`; the index counts from 1, the offset goes on through all logs of a replica."""
+
+    index: int
+    start_offset: int
+
+    def __str__(self) -> str:
+        return f"log.{self.index}.{self.start_offset}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Gpid:
+    """A partition: id of its table and its index."""
+
+    app_id: int
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.app_id}.{self.partition}"
+
+
+def parse_log_name(name: str) -> LogName:
+    """The two numbers of a log's name.
+
+    Raises:
+        MalformedError: it is none; Pegasus's own test data has names with a word behind, which are cut off first.
+    """
+    found = _LOG.fullmatch(".".join(name.split(".")[:3]))
+    if found is None:
+        raise MalformedError(f"{name!r} is no private log: log.<index>.<start offset>")
+    return LogName(int(found[1]), int(found[2]))
+
+
+def parse_replica_name(name: str) -> Gpid:
+    """The partition of a replica directory such as `2.5.pegasus`.
+
+    Raises:
+        MalformedError: it is none, or one that a server has put aside.
+    """
+    found = _REPLICA.fullmatch(name)
+    if found is None or name.endswith(DISCARDED):
+        raise MalformedError(f"{name!r} is no replica directory: <app id>.<partition>.pegasus")
+    return Gpid(int(found[1]), int(found[2]))

@@ -1,0 +1,84 @@
+"""One private log from beginning to end."""
+
+from collections.abc import Iterator
+
+from pipelines.common.errors import MalformedError
+from pipelines.pegasus.domain.private_log.blocks import Block, Checksum, Ending, Read, blocks
+from pipelines.pegasus.domain.private_log.mutations import (
+    FileHeader,
+    Mutation,
+    parse_file_header,
+    parse_mutation,
+)
+
+
+class LogReader:
+    """Gives a log's mutations in their order; what the log is shows when it has been read to its end.
+
+    Bytes that are no log never raise: `ending` and `problem` tell. Memory does not grow with the log.
+
+    Attributes:
+        header: None until the first mutation, and when it could not be read.
+        ending: how the log ends.
+        problem: the first thing that is wrong with it; None = nothing is.
+        bad_blocks: blocks with a wrong CRC or with something that is no mutation; the others are read.
+        length: bytes up to the last whole block.
+        blocks: whole ones.
+    """
+
+    def __init__(self, read: Read, checksum: Checksum, start_offset: int | None = None) -> None:
+        """A reader; `checksum` is CRC-32C, `start_offset` that of the log's name, which its header must repeat."""
+        self._read = read
+        self._start = start_offset
+        self._checksum = checksum
+        self.header: FileHeader | None = None
+        self.ending = Ending.WHOLE
+        self.problem: str | None = None
+        self.bad_blocks = 0
+        self.length = 0
+        self.blocks = 0
+
+    def __iter__(self) -> Iterator[Mutation]:
+        first = True
+        for block in blocks(self._read, self._checksum):
+            if block.torn:
+                self._end(Ending.NO_HEADER if first else Ending.TORN)
+                return
+            if block.problem is not None:
+                self._corrupt(block.problem)
+            else:
+                self.blocks += 1
+                self.length = block.offset + 16 + len(block.body)
+                yield from self._mutations(block, first=first)
+            first = False
+        if first:
+            self._end(Ending.NO_HEADER)
+
+    def _mutations(self, block: Block, *, first: bool) -> Iterator[Mutation]:
+        place = 0
+        try:
+            if first:
+                self.header, place = parse_file_header(block.body)
+                if self._start is not None and self.header.start_offset != self._start:
+                    raise MalformedError(f"its header says offset {self.header.start_offset}, its name {self._start}")
+            while place < len(block.body):
+                mutation, end = parse_mutation(block.body, place)
+                if self.header is not None:
+                    there = self.header.start_offset + block.offset + 16 + place
+                    if mutation.log_offset != there:
+                        raise MalformedError(
+                            f"mutation {mutation.decree} says offset {mutation.log_offset}, not {there}"
+                        )
+                yield mutation
+                place = end
+        except MalformedError as error:
+            self._corrupt(f"block at {block.offset}: {error}")
+
+    def _corrupt(self, problem: str) -> None:
+        self.bad_blocks += 1
+        self.problem = self.problem or problem
+        self._end(Ending.CORRUPT)
+
+    def _end(self, ending: Ending) -> None:
+        if self.ending is not Ending.CORRUPT:
+            self.ending = ending

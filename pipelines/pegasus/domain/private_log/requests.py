@@ -1,0 +1,153 @@
+"""What the requests of a mutation do to the rows of a partition (`idl/rrdb.thrift`)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from pipelines.common.errors import MalformedError
+from pipelines.pegasus.domain.keys import decode_key, encode_key
+from pipelines.pegasus.domain.private_log.mutations import Update
+from pipelines.pegasus.domain.private_log.thrift import Kind, ThriftReader
+
+_BINARY = 1
+
+
+class Replay(str, Enum):
+    """Whether a request can be replayed from the log alone."""
+
+    ROWS = "ROWS"
+    """It puts and removes the rows that it names."""
+    EMPTY = "EMPTY"
+    """An empty write: it moves the decree and nothing else."""
+    NEEDS_BASE = "NEEDS_BASE"
+    """INCR and CHECK_AND_…: what they write depends on what was there; the log does not have it."""
+    UNKNOWN = "UNKNOWN"
+    """Another request, another serialization, or bytes that are not what the task code says."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowWrite:
+    """One row.
+
+    Attributes:
+        key: raw key: length of the hash key, hash key, sort key.
+        value: the user's bytes; None = removed.
+        expire_ts: seconds since 2016; 0 = never.
+    """
+
+    key: bytes
+    value: bytes | None
+    expire_ts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request, decoded.
+
+    Attributes:
+        key: a raw key that hashes as the request does; None where there is none, as for an empty write.
+        rows: what it does; empty unless `replay` is ROWS.
+        problem: why it is UNKNOWN.
+    """
+
+    replay: Replay
+    key: bytes | None = None
+    rows: tuple[RowWrite, ...] = ()
+    problem: str | None = None
+
+
+def decode(update: Update) -> Request:
+    """Decode one request; never raises for its sake."""
+    if update.code == "RPC_REPLICATION_WRITE_EMPTY":
+        return Request(Replay.EMPTY)
+    reading = _READING.get(update.code.removeprefix("RPC_RRDB_RRDB_"))
+    if reading is None:
+        return Request(Replay.UNKNOWN, problem=f"{update.code} is not decoded")
+    if update.serialization != _BINARY:
+        return Request(Replay.UNKNOWN, problem=f"{update.code} in serialization {update.serialization}")
+    try:
+        return reading(_Argument(update.data))
+    except MalformedError as error:
+        return Request(Replay.UNKNOWN, problem=f"{update.code}: {error}")
+
+
+class _Argument:
+    """The argument of a call: field 0 from C++ clients, 1 from the others."""
+
+    def __init__(self, data: bytes) -> None:
+        self._reader = ThriftReader(data)
+
+    def of(self, kind: Callable[[ThriftReader], Any]) -> Any:  # noqa: ANN401 - a thrift value
+        found = self._reader.fields({0: kind, 1: kind})
+        self._reader.end()
+        if len(found) != 1:
+            raise MalformedError(f"{len(found)} arguments")
+        return next(iter(found.values()))
+
+    def struct(self, *blobs: int, **lists: Callable[[ThriftReader], Any]) -> dict[int, Any]:
+        """A struct with these fields as blobs; `lists` are named f<field>."""
+        known: dict[int, Callable[[ThriftReader], Any]] = dict.fromkeys(blobs, ThriftReader.blob)
+        known |= {int(name[1:]): lambda reader, kind=kind: reader.items(kind) for name, kind in lists.items()}  # type: ignore[misc]
+        found: dict[int, Any] = self.of(lambda reader: reader.fields(known))
+        return found
+
+
+def _put(argument: _Argument) -> Request:
+    found = argument.struct(1, 2)
+    key = _key(found.get(1, b""))
+    return Request(Replay.ROWS, key, (RowWrite(key, found.get(2, b""), _expiry(found.get(3, 0))),))
+
+
+def _remove(argument: _Argument) -> Request:
+    key = _key(argument.of(ThriftReader.blob))
+    return Request(Replay.ROWS, key, (RowWrite(key, None),))
+
+
+def _multi_put(argument: _Argument) -> Request:
+    found = argument.struct(1, f2=lambda reader: reader.fields({1: ThriftReader.blob, 2: ThriftReader.blob}))
+    hash_key, expiry = found.get(1, b""), _expiry(found.get(3, 0))
+    rows = tuple(RowWrite(encode_key(hash_key, one.get(1, b"")), one.get(2, b""), expiry) for one in found.get(2, ()))
+    return Request(Replay.ROWS, rows[0].key if rows else encode_key(hash_key, b""), rows)
+
+
+def _multi_remove(argument: _Argument) -> Request:
+    found = argument.struct(1, f2=ThriftReader.blob)
+    hash_key = found.get(1, b"")
+    rows = tuple(RowWrite(encode_key(hash_key, one), None) for one in found.get(2, ()))
+    return Request(Replay.ROWS, rows[0].key if rows else encode_key(hash_key, b""), rows)
+
+
+def _incr(argument: _Argument) -> Request:
+    return Request(Replay.NEEDS_BASE, _key(argument.struct(1).get(1, b"")))
+
+
+def _check_and_set(argument: _Argument) -> Request:
+    found = argument.struct(1, 2, 4, 6, 7)
+    return Request(Replay.NEEDS_BASE, encode_key(found.get(1, b""), found.get(2, b"")))
+
+
+def _check_and_mutate(argument: _Argument) -> Request:
+    mutate: dict[int, Kind] = {2: ThriftReader.blob, 3: ThriftReader.blob}
+    found = argument.struct(1, 2, 4, f5=lambda reader: reader.fields(mutate))
+    return Request(Replay.NEEDS_BASE, encode_key(found.get(1, b""), found.get(2, b"")))
+
+
+def _key(data: bytes) -> bytes:
+    decode_key(data)
+    return data
+
+
+def _expiry(seconds: object) -> int:
+    return int(seconds) if isinstance(seconds, int) and seconds > 0 else 0
+
+
+_READING: dict[str, Callable[[_Argument], Request]] = {
+    "PUT": _put,
+    "REMOVE": _remove,
+    "MULTI_PUT": _multi_put,
+    "MULTI_REMOVE": _multi_remove,
+    "INCR": _incr,
+    "CHECK_AND_SET": _check_and_set,
+    "CHECK_AND_MUTATE": _check_and_mutate,
+}

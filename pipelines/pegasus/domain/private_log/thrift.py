@@ -1,0 +1,90 @@
+"""As much of thrift's binary protocol as requests in a private log need.
+
+Pegasus declares `dsn.blob` a struct and writes it as a length and bytes, without fields: thrift libraries stumble.
+Which fields are blobs is therefore the caller's knowledge.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from pipelines.common.errors import MalformedError
+
+STOP, BOOL, BYTE, DOUBLE, I16, I32, I64, STRING, STRUCT, MAP, SET, LIST = 0, 2, 3, 4, 6, 8, 10, 11, 12, 13, 14, 15
+_NUMBERS = {
+    BOOL: struct.Struct(">b"),
+    BYTE: struct.Struct(">b"),
+    DOUBLE: struct.Struct(">d"),
+    I16: struct.Struct(">h"),
+    I32: struct.Struct(">i"),
+    I64: struct.Struct(">q"),
+}
+_HEADER = struct.Struct(">bh")
+Value: TypeAlias = Any
+
+
+class ThriftReader:
+    """Reads one buffer.
+
+    Every method raises MalformedError where the buffer is not what it should be.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._place = 0
+
+    def blob(self) -> bytes:
+        """A length and bytes."""
+        length = int(self.number(I32))
+        end = self._place + length
+        if length < 0 or end > len(self._data):
+            raise MalformedError(f"a blob of {length} bytes at {self._place}")
+        found = self._data[self._place : end]
+        self._place = end
+        return found
+
+    def number(self, kind: int) -> int | float:
+        """A number of a thrift type."""
+        form = _NUMBERS[kind]
+        try:
+            (value,) = form.unpack_from(self._data, self._place)
+        except struct.error as error:
+            raise MalformedError(f"the request ends at {self._place}") from error
+        self._place += form.size
+        return value  # type: ignore[no-any-return]
+
+    def fields(self, known: "dict[int, Kind]") -> dict[int, Value]:
+        """A struct's fields up to its stop; `known` tells how to read those of type struct or list."""
+        found: dict[int, Value] = {}
+        while True:
+            kind = int(self.number(BYTE))
+            if kind == STOP:
+                return found
+            name = int(self.number(I16))
+            found[name] = self._value(kind, known.get(name))
+
+    def items(self, kind: "Kind") -> list[Value]:
+        """A list."""
+        self.number(BYTE)
+        count = int(self.number(I32))
+        if not 0 <= count <= len(self._data):
+            raise MalformedError(f"a list of {count}")
+        return [kind(self) for _ in range(count)]
+
+    def end(self) -> None:
+        """Nothing may follow."""
+        if self._place != len(self._data):
+            raise MalformedError(f"{len(self._data) - self._place} bytes behind the request")
+
+    def _value(self, kind: int, known: "Kind | None") -> Value:
+        if kind in _NUMBERS:
+            return self.number(kind)
+        if kind == STRING:
+            return self.blob()
+        if kind in {STRUCT, LIST} and known is not None:
+            return known(self)
+        raise MalformedError(f"a field of thrift type {kind} at {self._place}")
+
+
+Kind: TypeAlias = Callable[[ThriftReader], Value]
+"""How a value is read."""

@@ -1,0 +1,122 @@
+"""Private logs, written as Pegasus writes them (`src/replica/mutation_log.cpp`, `log_block.cpp`): the reader's twin.
+
+For simulated logs alone: no job writes into a replica's directory.
+"""
+
+import struct
+
+from pipelines.pegasus.domain.private_log.blocks import MAGIC, Checksum
+from pipelines.pegasus.domain.private_log.mutations import FileHeader, Mutation, Update
+from pipelines.pegasus.domain.private_log.names import Gpid
+
+_BLOCK = struct.Struct("<4siII")
+_FILE = struct.Struct("<4siqi")
+_GPID = struct.Struct("<iiqq")
+_MUTATION = struct.Struct("<qiiqqqqqi")
+_UPDATE = struct.Struct("<ii")
+_VERSION = 0
+EMPTY = Update("RPC_REPLICATION_WRITE_EMPTY", 0, b"")
+"""The request of an empty write: it moves the decree and nothing else."""
+
+
+class LogWriter:
+    """One log in memory.
+
+    Attributes:
+        data: its bytes so far.
+    """
+
+    def __init__(self, header: FileHeader, checksum: Checksum) -> None:
+        """A log with this header as its first block; `checksum` is CRC-32C."""
+        self._header = header
+        self._checksum = checksum
+        self._sum = 0
+        self.data = bytearray()
+        self._block(encode_file_header(header))
+
+    @property
+    def end(self) -> int:
+        """Global offset behind the last block: where the next log begins."""
+        return self._header.start_offset + len(self.data)
+
+    @property
+    def next_offset(self) -> int:
+        """Global offset of the first mutation of the next block."""
+        return self.end + _BLOCK.size
+
+    def add(self, *mutations: Mutation) -> None:
+        """One block with these mutations; their `log_offset` is written as it is."""
+        self._block(b"".join(map(encode_mutation, mutations)))
+
+    def append(self, *mutations: Mutation) -> None:
+        """One block with these mutations, with the offsets that they have in this log."""
+        place, found = self.next_offset, bytearray()
+        for one in mutations:
+            found += encode_mutation(one, place + len(found))
+        self._block(bytes(found))
+
+    def _block(self, body: bytes) -> None:
+        self._sum = self._checksum(body, self._sum)
+        self.data += _BLOCK.pack(MAGIC, len(body), self._sum, len(self.data)) + body
+
+
+def encode_file_header(header: FileHeader) -> bytes:
+    """The bytes that `mutations.parse_file_header` reads."""
+    entries = b"".join(
+        _GPID.pack(gpid.app_id, gpid.partition, decree, header.valid_offsets.get(gpid, 0))
+        for gpid, decree in header.max_decrees.items()
+    )
+    return _FILE.pack(MAGIC, 1, header.start_offset, len(header.max_decrees)) + entries
+
+
+def encode_mutation(mutation: Mutation, log_offset: int | None = None) -> bytes:
+    """The bytes that `mutations.parse_mutation` reads.
+
+    Args:
+        mutation: with a time; the layout before Pegasus 1.x is not written.
+        log_offset: instead of the mutation's own.
+    """
+    gpid: Gpid = mutation.gpid
+    head = _MUTATION.pack(
+        _VERSION, gpid.app_id, gpid.partition, mutation.ballot, mutation.decree,
+        mutation.log_offset if log_offset is None else log_offset, mutation.committed, mutation.timestamp_us,
+        len(mutation.updates),
+    )  # fmt: skip
+    names = b"".join(
+        len(one.code).to_bytes(4, "little") + one.code.encode("ascii") + _UPDATE.pack(one.serialization, len(one.data))
+        for one in mutation.updates
+    )
+    return head + names + b"".join(one.data for one in mutation.updates)
+
+
+def put(key: bytes, value: bytes, expire_ts: int = 0, argument: int = 0) -> Update:
+    """RRDB_PUT of a row, as thrift's binary protocol with Pegasus's bare blobs.
+
+    Args:
+        key: raw key.
+        value: the user's bytes.
+        expire_ts: seconds since 2016; 0 = never.
+        argument: number of the call's field: 0 from C++ clients, 1 from the others.
+    """
+    inner = blob_field(1, key) + blob_field(2, value) + i32_field(3, expire_ts) + b"\x00"
+    return Update("RPC_RRDB_RRDB_PUT", 1, call(inner, argument))
+
+
+def call(inner: bytes, argument: int = 0) -> bytes:
+    """The argument struct of a call around the bytes of its one field."""
+    return b"\x0c" + argument.to_bytes(2, "big") + inner + b"\x00"
+
+
+def blob(data: bytes) -> bytes:
+    """A `dsn.blob`: length and bytes, without fields."""
+    return len(data).to_bytes(4, "big") + data
+
+
+def blob_field(number: int, data: bytes) -> bytes:
+    """A field that is a blob; its type says struct."""
+    return b"\x0c" + number.to_bytes(2, "big") + blob(data)
+
+
+def i32_field(number: int, value: int) -> bytes:
+    """A field that is an i32."""
+    return b"\x08" + number.to_bytes(2, "big") + value.to_bytes(4, "big", signed=True)

@@ -1,0 +1,65 @@
+"""Findings of the split jobs: rows of the shared table, one a violated rule and subject."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.lake.run_summary import FindingRow
+
+ERROR, WARNING, INFO = "error", "warning", "info"
+SEVERITIES = (ERROR, WARNING, INFO)
+MARK = "SPLIT_"
+"""Codes of these findings begin so; the rule's name of docs/split-rules.md follows."""
+
+
+def violated(rule: str, severity: str, subject: str, message: str, remedy: str, **evidence: object) -> FindingRow:
+    """One violation of a rule.
+
+    Args:
+        rule: its name, such as C5.
+        severity: error = a blocker or a proven difference, warning or info.
+        subject: table, partition, replica or log.
+        message: one sentence.
+        remedy: what to do.
+        evidence: the values it was drawn from; become JSON.
+    """
+    text = json.dumps(evidence, sort_keys=True, default=str)
+    code = f"{MARK}{rule}"
+    return FindingRow(f"{code}:{subject}", code, severity, subject, None, None, message, text, remedy, None, None)
+
+
+def in_order(
+    rows: Iterable[FindingRow], at_ms: int, before: Mapping[str, tuple[int, int]], known: Sequence[Acknowledgement]
+) -> tuple[FindingRow, ...]:
+    """Each finding once, the gravest and latest of a key; errors first, with what earlier runs and the settings say.
+
+    Args:
+        rows: of this run.
+        at_ms: the time that the run speaks of, ms since the epoch.
+        before: first_seen (ms) and runs, by key, of earlier runs.
+        known: acknowledged findings.
+    """
+    reasons = {one.key: one.reason for one in known if at_ms <= one.until}
+    found: dict[str, FindingRow] = {}
+    for row in rows:
+        other = found.get(row.key)
+        if other is None or SEVERITIES.index(row.severity) <= SEVERITIES.index(other.severity):
+            found[row.key] = row
+    dated = [
+        replace(
+            row,
+            first_seen=before[row.key][0] if row.key in before else at_ms,
+            nights=before[row.key][1] + 1 if row.key in before else 1,
+            is_new=row.key not in before,
+            acknowledged=row.key in reasons,
+            acknowledged_reason=reasons.get(row.key),
+        )
+        for row in found.values()
+    ]
+    return tuple(sorted(dated, key=lambda row: (SEVERITIES.index(row.severity), row.code, row.subject)))
+
+
+def is_proven(rows: Iterable[FindingRow]) -> bool:
+    """Whether a run must end with exit code 3: a blocker or a proven difference that nobody has acknowledged."""
+    return any(row.severity == ERROR and not row.acknowledged for row in rows)

@@ -1,0 +1,189 @@
+"""What Pegasus's compaction filter would do with each row (src/server/key_ttl_compaction_filter.h), and why."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from pipelines.common.errors import UsageError
+from pipelines.common.human import human_bytes, human_count
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.partitions import is_owner, is_power_of_two
+from pipelines.pegasus.domain.report import ERROR, INFO, WARNING, violated
+from pipelines.pegasus.domain.rows import NOTHING, Kind, Place, Placement, Tallies, Tally
+
+
+class Fate(Enum):
+    """What becomes of rows in the next compaction; the first that applies."""
+
+    KEPT_EMPTY_WRITE = "KEPT_EMPTY_WRITE"  # a key below two bytes is never looked at
+    KEPT_MALFORMED = "KEPT_MALFORMED"  # no rule of ours: Pegasus asserts on such a key
+    KEPT_GETS_TTL = "KEPT_GETS_TTL"  # the table has a default TTL: the row gets it, and is not looked at further
+    DROPPED_EXPIRED = "DROPPED_EXPIRED"
+    KEPT_ENV_LOST = "KEPT_ENV_LOST"  # stale, but the validate env is not true
+    KEPT_REJECTING = "KEPT_REJECTING"  # stale, but the version is -1: a registration is under way
+    KEPT_UNCOUNTED = "KEPT_UNCOUNTED"  # a child before its count update: its index is above its version
+    DROPPED_STALE = "DROPPED_STALE"
+    KEPT_OLD_VERSION = "KEPT_OLD_VERSION"  # stale by the new count, but the replica still has the old version
+    KEPT_OWNED = "KEPT_OWNED"
+
+
+DROPPED = frozenset({Fate.DROPPED_EXPIRED, Fate.DROPPED_STALE})
+STALE_KINDS = frozenset({Kind.STALE, Kind.FOREIGN})
+STANDING = frozenset({Fate.KEPT_REJECTING.value, Fate.KEPT_UNCOUNTED.value, Fate.KEPT_OLD_VERSION.value})
+"""Copies that compaction does not take yet: the split has not ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSettings:
+    """What decides besides the row.
+
+    Attributes:
+        placement: of the table.
+        validate: `replica.split.validate_partition_hash` is true on the replicas.
+        default_ttl: `default_ttl` of the table, seconds; 0 = none.
+        versions: `partition_version` by partition, where it is not the count - 1.
+
+    Raises:
+        UsageError: a version that no partition has.
+    """
+
+    placement: Placement
+    validate: bool
+    default_ttl: int = 0
+    versions: Mapping[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for index, version in self.versions.items():
+            if not (version == -1 or is_power_of_two(version + 1)) or not 0 <= index < self.placement.count:
+                raise UsageError(
+                    f"partition_version {version} of partition {index}: -1, or a number of partitions minus 1"
+                )
+
+    @property
+    def groups(self) -> int:
+        """The next power of two: `group & version` is then `hash & version`."""
+        return 1 << (self.placement.count - 1).bit_length()
+
+    def version(self, index: int) -> int:
+        """The version of a partition."""
+        return self.versions.get(index, self.placement.count - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class StaleRow:
+    """A row of `split_stale`. Bytes of keys and values, before compression."""
+
+    table_name: str
+    partition_index: int
+    fate: str
+    is_dropped: bool
+    is_stale: bool
+    rows: int
+    bytes: int
+
+
+def fate_of(place: Place, settings: FilterSettings) -> Fate:
+    """What the filter does with the rows of a place (`place.group` = hash % `settings.groups`)."""
+    if place.kind is Kind.EMPTY_WRITE:
+        return Fate.KEPT_EMPTY_WRITE
+    if place.kind is Kind.MALFORMED:
+        return Fate.KEPT_MALFORMED
+    if settings.default_ttl and place.forever:
+        return Fate.KEPT_GETS_TTL
+    if place.expired:
+        return Fate.DROPPED_EXPIRED
+    version, stale = settings.version(place.index), place.kind in STALE_KINDS
+    misses = version >= 0 and not is_owner(place.group, place.index, version)
+    if (stale or misses) and not settings.validate:
+        return Fate.KEPT_ENV_LOST
+    if stale and version < 0:
+        return Fate.KEPT_REJECTING
+    if (stale or misses) and place.index > version >= 0:
+        return Fate.KEPT_UNCOUNTED
+    if misses:
+        return Fate.DROPPED_STALE
+    return Fate.KEPT_OLD_VERSION if stale else Fate.KEPT_OWNED
+
+
+def fates(table: str, tallies: Tallies, settings: FilterSettings) -> tuple[StaleRow, ...]:
+    """Rows and bytes by partition and fate."""
+    sums: dict[tuple[int, Fate, bool], Tally] = {}
+    for place, tally in tallies.items():
+        key = (place.index, fate_of(place, settings), place.kind in STALE_KINDS)
+        sums[key] = sums.get(key, NOTHING) + tally
+    order = list(Fate)
+    return tuple(
+        StaleRow(table, index, fate.value, fate in DROPPED, stale, tally.rows, tally.bytes)
+        for (index, fate, stale), tally in sorted(
+            sums.items(), key=lambda item: (item[0][0], order.index(item[0][1]), item[0][2])
+        )
+    )
+
+
+def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSettings) -> Iterator[FindingRow]:
+    """What an operator must know: copies that nobody will take, and rows that the filter takes wrongly."""
+    by_fate: dict[Fate, Tally] = {}
+    wrongly, size = 0, 0
+    for row in rows:
+        fate = Fate(row.fate)
+        if row.is_stale or fate is Fate.DROPPED_STALE:
+            by_fate[fate] = by_fate.get(fate, NOTHING) + Tally(row.rows, row.bytes)
+        if fate is Fate.DROPPED_STALE and not row.is_stale:
+            wrongly, size = wrongly + row.rows, size + row.bytes
+    lost = by_fate.get(Fate.KEPT_ENV_LOST, NOTHING)
+    if lost.rows:
+        yield violated(
+            "C9",
+            ERROR,
+            table,
+            f"Table {table}: {_amount(lost)} are copies of a split that nothing will ever take: the env "
+            "replica.split.validate_partition_hash is not true. Scans return them twice.",
+            "Set the env to true again (backup and restore lose it, issue #1964), then compact; look with split-verify "
+            "first.",
+            rows=lost.rows,
+            bytes=lost.bytes,
+        )
+    if wrongly:
+        yield violated(
+            "C1",
+            ERROR,
+            table,
+            f"Table {table}: the filter will take {_amount(Tally(wrongly, size))} that belong where they are: its rule "
+            f"is hash & {settings.placement.count - 1}, and {settings.placement.count} is no power of two.",
+            "Set replica.split.validate_partition_hash to false before any compaction, and move the data to a table "
+            "with a power of two.",
+            rows=wrongly,
+            bytes=size,
+        )
+    for fate, words in (
+        (Fate.KEPT_REJECTING, "their partitions reject requests (partition_version -1)"),
+        (Fate.KEPT_UNCOUNTED, "their child has not taken the new count"),
+        (Fate.KEPT_OLD_VERSION, "their parent has not taken the new count"),
+    ):
+        held = by_fate.get(fate, NOTHING)
+        if held.rows:
+            yield violated(
+                "D4",
+                WARNING,
+                f"{table}/{fate.value}",
+                f"Table {table}: {_amount(held)} are copies that compaction does not take yet: {words}.",
+                "Wait for the split to end, then compact; split-audit-config tells whether it hangs.",
+                rows=held.rows,
+                bytes=held.bytes,
+            )
+    taken = by_fate.get(Fate.DROPPED_STALE, NOTHING)
+    if taken.rows > wrongly:
+        yield violated(
+            "D4",
+            INFO,
+            table,
+            f"Table {table}: a manual compaction takes {_amount(Tally(taken.rows - wrongly, taken.bytes - size))} of "
+            "copies that a split has left.",
+            "Prove the split with split-verify first: a compaction cannot be undone.",
+            rows=taken.rows - wrongly,
+            bytes=taken.bytes - size,
+        )
+
+
+def _amount(tally: Tally) -> str:
+    return f"{human_count(tally.rows, 'row')} ({human_bytes(tally.bytes)})"

@@ -1,0 +1,81 @@
+"""What a table's own files say of it: `.app-info` of a replica, `app_metadata` of a cold backup.
+
+`.app-info` was derived from Pegasus's source (`replica_app_info::store`, `marshall_thrift_internal`,
+`dsn.layer2.thrift`); no file of a real server was at hand. So what is not as expected is told, and stops nothing.
+"""
+
+import json
+from dataclasses import dataclass
+
+from pipelines.common.errors import MalformedError
+
+APP_INFO = ".app-info"
+_MARK = bytes.fromhex("080000deadbeef00")
+"""A thrift struct (binary) with the magic number as its field 0, an i32."""
+_NAME, _ID, _COUNT, _FIRST_COUNT = "3", "4", "5", "13"
+
+
+@dataclass(frozen=True, slots=True)
+class AppInfo:
+    """The part of `app_info` that a split is about.
+
+    Attributes:
+        init_partition_count: with which it was created; None = not said.
+    """
+
+    app_id: int
+    app_name: str
+    partition_count: int
+    init_partition_count: int | None = None
+
+
+def parse_app_info(data: bytes) -> AppInfo:
+    """`.app-info`: the magic number, then `app_info` in thrift's JSON, whose keys are the numbers of the fields.
+
+    Raises:
+        MalformedError: it is something else.
+    """
+    if not data.startswith(_MARK):
+        raise MalformedError(f"it begins with {data[:8].hex() or 'nothing'}, not with {_MARK.hex()}")
+    try:
+        fields = json.loads(data[len(_MARK) :])["0"]["rec"]
+        first = fields.get(_FIRST_COUNT)
+        return AppInfo(
+            _number(fields[_ID]["i32"]),
+            _text(fields[_NAME]["str"]),
+            _number(fields[_COUNT]["i32"]),
+            None if first is None else _number(first["i32"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise MalformedError(f"behind its first 8 bytes it is no app_info in thrift's JSON ({error!r})") from None
+
+
+def parse_app_metadata(data: bytes) -> AppInfo:
+    """`app_metadata`: `app_info` as the meta server writes it (`json_helper.h`); keys beyond those needed may be there.
+
+    Raises:
+        MalformedError: it is something else.
+    """
+    try:
+        said = json.loads(data)
+        first = said.get("init_partition_count")
+        return AppInfo(
+            _number(said["app_id"]),
+            _text(said["app_name"]),
+            _number(said["partition_count"]),
+            None if first is None else _number(first),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise MalformedError(f"it is no app_info in JSON ({error!r})") from None
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{value!r} is no number")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value

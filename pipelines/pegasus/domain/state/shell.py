@@ -1,0 +1,55 @@
+"""A table as Pegasus's shell prints it: `app <name> -d -j`, where every value is a string."""
+
+from pipelines.common.errors import SnapshotError
+from pipelines.common.json_form import Form
+from pipelines.pegasus.domain.state.model import UNREGISTERED, Partition, Table
+
+_NOBODY = {"", "-", "invalid address", "invalid host_port"}
+
+
+def shell_table(form: Form, envs: dict[str, str] | None) -> Table:
+    """The table; the shell tells neither envs nor what the table was created with.
+
+    Args:
+        form: the shell's whole output; it is Pegasus's own, so unknown keys are passed over.
+        envs: from `get_app_envs`; None = unknown.
+
+    Raises:
+        SnapshotError: it is not that output.
+    """
+    general = form.part("general")
+    count = _number(general, "partition_count")
+    found = {}
+    for name, row in form.named_parts("replicas").items():
+        index = _number(row, "pidx")
+        if str(index) != name:
+            raise SnapshotError(f"{row.where}: 'pidx' {index} is not {name!r}")
+        found[index] = _partition(row, index)
+    return Table(
+        app_id=_number(general, "app_id"),
+        name=general.text("app_name"),
+        partition_count=count,
+        max_replica_count=_number(general, "max_replica_count"),
+        envs=envs,
+        partitions=tuple(found.get(index) or Partition(index) for index in sorted({*range(count), *found})),
+    )
+
+
+def _partition(row: Form, index: int) -> Partition:
+    ballot, primary = _number(row, "ballot"), row.any_text("primary")
+    secondaries = row.any_text("secondaries").strip().removeprefix("[").removesuffix("]")
+    return Partition(
+        index=index,
+        ballot=ballot,
+        there=ballot != UNREGISTERED,
+        primary=None if primary in _NOBODY else primary,
+        secondaries=tuple(sorted(one.strip() for one in secondaries.split(",") if one.strip() not in _NOBODY)),
+    )
+
+
+def _number(form: Form, key: str) -> int:
+    text = form.text(key)
+    try:
+        return int(text)
+    except ValueError:
+        raise SnapshotError(f"{form.where}: {key!r} must be a number in a string, found {text!r}") from None

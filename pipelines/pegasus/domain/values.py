@@ -1,0 +1,128 @@
+"""Values of the data column family: when a row expires and when it was written (src/base/pegasus_value_schema.h).
+
+Everything is big-endian. Version 0 is `expire_ts`, data; version 1 `expire_ts`, `timetag`, data; version 2 a byte
+0x82, `expire_ts`, `timetag`, data. The first bit tells version 2 from the others, 0 and 1 are told apart by the
+replica's meta column family alone (`pegasus_data_version`); new replicas have 1.
+"""
+
+from dataclasses import dataclass
+
+from pipelines.common.errors import MalformedError
+
+EPOCH_S = 1_451_606_400
+"""2016-01-01T00:00:00Z, from which `expire_ts` counts, in seconds since 1970."""
+VERSIONS = (0, 1, 2)
+NEWEST = 2
+NO_EXPIRY = 0
+_HEADER_BYTES = {0: 4, 1: 12, 2: 13}
+_MARKED = 0x80
+
+
+@dataclass(frozen=True, slots=True)
+class Timetag:
+    """When and where a value was written.
+
+    Attributes:
+        timestamp_us: microseconds since 1970, by the clock of the primary.
+        cluster_id: of the cluster it was first written in, 0 … 127.
+        deleted: it is the record of a delete.
+    """
+
+    timestamp_us: int
+    cluster_id: int
+    deleted: bool
+
+    @classmethod
+    def of(cls, packed: int) -> "Timetag":
+        """Unpacks the 64 bits: timestamp (56), cluster (7), deleted (1)."""
+        return cls(packed >> 8, packed >> 1 & 0x7F, bool(packed & 1))
+
+    @property
+    def packed(self) -> int:
+        """The 64 bits; of two writes of one key, the one with the greater number stands."""
+        return self.timestamp_us << 8 | self.cluster_id << 1 | int(self.deleted)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value, decoded.
+
+    Attributes:
+        version: 0, 1 or 2.
+        expire_ts: seconds since `EPOCH_S`; 0 = never.
+        timetag: None in version 0.
+        data: the user's bytes.
+    """
+
+    version: int
+    expire_ts: int
+    timetag: Timetag | None
+    data: bytes
+
+
+def header_bytes(version: int) -> int:
+    """Bytes in front of the user's data."""
+    return _HEADER_BYTES[version]
+
+
+def decode_value(raw: bytes, data_version: int = 1) -> Value:
+    """A value as it is stored.
+
+    Args:
+        raw: all its bytes.
+        data_version: `pegasus_data_version` of the replica, for values that do not say their version.
+
+    Raises:
+        MalformedError: too short for its header, or a version that is unknown.
+    """
+    version = value_version(raw, data_version)
+    if len(raw) < header_bytes(version):
+        raise MalformedError(
+            f"value of {len(raw)} bytes: the header of version {version} takes {header_bytes(version)}"
+        )
+    at = 1 if version == NEWEST else 0
+    expire_ts = int.from_bytes(raw[at : at + 4], "big")
+    packed = None if version == 0 else int.from_bytes(raw[at + 4 : at + 12], "big")
+    timetag = None if packed is None else Timetag.of(packed)
+    return Value(version, expire_ts, timetag, raw[header_bytes(version) :])
+
+
+def value_version(raw: bytes, data_version: int = 1) -> int:
+    """The version of a value: of its own mark, else of its replica.
+
+    A mark with an unknown number is read as the newest version, as Pegasus does.
+
+    Raises:
+        MalformedError: the replica's version is unknown.
+    """
+    if raw and raw[0] & _MARKED:
+        return NEWEST
+    if data_version not in VERSIONS[:2]:
+        raise MalformedError(f"pegasus_data_version {data_version}: 0 or 1 is known, 2 marks itself")
+    return data_version
+
+
+def encode_value(value: Value) -> bytes:
+    """The bytes of a value.
+
+    Raises:
+        MalformedError: an unknown version, a timetag where there is none, or an `expire_ts` that version 0 or 1 would
+            take for the mark of another version.
+    """
+    if value.version not in VERSIONS or (value.timetag is None) != (value.version == 0):
+        raise MalformedError(f"value of version {value.version}: 1 and 2 have a timetag, 0 has none")
+    if not 0 <= value.expire_ts < (1 << 31 if value.version < NEWEST else 1 << 32):
+        raise MalformedError(f"expire_ts {value.expire_ts} does not fit into version {value.version}")
+    mark = bytes([_MARKED | NEWEST]) if value.version == NEWEST else b""
+    tag = b"" if value.timetag is None else value.timetag.packed.to_bytes(8, "big")
+    return mark + value.expire_ts.to_bytes(4, "big") + tag + value.data
+
+
+def is_expired(expire_ts: int, now_s: int) -> bool:
+    """`check_if_ts_expired`.
+
+    Args:
+        expire_ts: of the value.
+        now_s: seconds since 1970.
+    """
+    return 0 < expire_ts <= now_s - EPOCH_S

@@ -1,0 +1,124 @@
+"""The dear half of the comparison: what is wrong with one key, where the sums have shown that something is."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE
+
+
+class Reason(Enum):
+    """Why a row is a difference; the words of issue 7."""
+
+    LOST = "lost"
+    FOREIGN = "foreign"
+    STALE = "stale"
+    STALE_NEWER = "stale-newer"
+    VALUE = "value"
+    EXPIRED = "expired"
+    MALFORMED = "malformed"
+
+
+class Copy(NamedTuple):
+    """The rows of one key that lie in a partition that owns it.
+
+    Attributes:
+        rows: how many; a partition of Pegasus has one at most.
+        lies_in: the partition.
+        digest: of key and value.
+        expired: its time to live is over.
+        timetag: `Timetag.packed`; 0 = the value has none.
+    """
+
+    rows: int = 0
+    lies_in: int | None = None
+    digest: int | None = None
+    expired: bool = False
+    timetag: int = 0
+
+    @property
+    def live(self) -> bool:
+        """Whether a client reads it."""
+        return self.rows > 0 and not self.expired
+
+
+class KeyFacts(NamedTuple):
+    """All rows of one key, on both sides.
+
+    Attributes:
+        before: its owner's, before.
+        after: its owner's, after.
+        stale: the newest copy that was left in another partition, after.
+    """
+
+    before: Copy
+    after: Copy
+    stale: Copy
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One thing that is wrong with a key.
+
+    Attributes:
+        side: where it is wrong: where the row is missing, lies, or is older.
+        detail: one sentence.
+    """
+
+    reason: Reason
+    side: str
+    detail: str
+
+
+def judge(facts: KeyFacts) -> Iterator[Judged]:
+    """What is wrong with one key; nothing when its live rows are the same on both sides."""
+    yield from _twice(facts)
+    yield from _owners(facts)
+    yield from _newer_copy(facts)
+
+
+def _twice(facts: KeyFacts) -> Iterator[Judged]:
+    for side, copy in ((BEFORE, facts.before), (AFTER, facts.after)):
+        if copy.rows > 1:
+            yield Judged(Reason.MALFORMED, side, f"{copy.rows} rows of one key: no export of a RocksDB has that")
+
+
+def _owners(facts: KeyFacts) -> Iterator[Judged]:
+    before, after = facts.before, facts.after
+    if before.live and not after.rows:
+        left = f"; a copy is left in partition {facts.stale.lies_in}" if facts.stale.rows else ""
+        yield Judged(Reason.LOST, AFTER, f"live before, not in its partition after{left}")
+    elif after.live and not before.rows:
+        yield Judged(Reason.LOST, BEFORE, "live after, not there before: written meanwhile, or come back")
+    elif before.live and after.live and before.digest != after.digest:
+        yield Judged(Reason.VALUE, *_older(before, after))
+    elif before.live != after.live and before.rows and after.rows:
+        side = AFTER if after.expired else BEFORE
+        yield Judged(Reason.EXPIRED, side, f"expired {side}, live on the other side: its expire time has changed")
+
+
+def _older(before: Copy, after: Copy) -> tuple[str, str]:
+    if not (before.timetag and after.timetag) or before.timetag == after.timetag:
+        return AFTER, "the value differs, and no time of writing says which is newer"
+    if before.timetag > after.timetag:
+        return AFTER, "the value after is an older one: a write was undone"
+    return BEFORE, "the value after was written later"
+
+
+def _newer_copy(facts: KeyFacts) -> Iterator[Judged]:
+    stale, owner = facts.stale, facts.after
+    if not stale.live or not stale.timetag:
+        return
+    if owner.rows and stale.timetag > owner.timetag > 0:
+        yield Judged(
+            Reason.STALE_NEWER,
+            AFTER,
+            f"the copy in partition {stale.lies_in} is newer than the owner's row: the parent took a write",
+        )
+    elif not owner.rows and not facts.before.rows:
+        yield Judged(
+            Reason.STALE_NEWER,
+            AFTER,
+            f"only partition {stale.lies_in} has it, which does not own it: written to the parent after the split",
+        )

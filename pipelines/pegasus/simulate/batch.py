@@ -1,0 +1,61 @@
+"""Units of work of split-simulate: a row of the failure table, or a range of seeds."""
+
+from dataclasses import dataclass
+
+from pipelines.common.errors import UsageError
+from pipelines.pegasus.simulate.injections import BY_ROW, MUTANTS, SHIPPED
+from pipelines.pegasus.simulate.walk import story, walk
+from pipelines.pegasus.simulate.world import Design
+
+RANGE = 500
+"""Seeds of one range."""
+DESIGNS: dict[str, Design] = {"mended": Design(), "shipped": SHIPPED, **MUTANTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A row of `split_simulations`, without its design."""
+
+    design: str
+    subject: str
+    what: str
+    states: int
+    is_finished: bool
+    settled: int
+    broken: str | None
+    history: str | None
+
+
+def design_of(name: str) -> Design:
+    """The protocol of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in DESIGNS:
+        raise UsageError(f"no design {name!r}; there are {', '.join(DESIGNS)} (docs/split-simulate.md)")
+    return DESIGNS[name]
+
+
+def play(subject: str, design: str) -> Simulated:
+    """Search one row (`F11`), or play a range of seeds (its first one)."""
+    if subject in BY_ROW:
+        one = BY_ROW[subject]
+        found = one.search(design_of(design))
+        broken = found.broken
+        what, history = (broken.what, story(broken.moves)) if broken else (None, None)
+        return Simulated(design, subject, one.what, found.states, found.finished, found.settled, what, history)
+    first, made, settled = int(subject), 0, 0
+    protocol = design_of(design)
+    for seed in range(first, first + RANGE):
+        history_of = walk(seed, protocol)
+        made += len(history_of.moves)
+        settled += history_of.is_settled
+        if history_of.broken is not None:
+            words = f"seed {seed}\n{story(history_of.moves)}"
+            return Simulated(design, _seeds(first), "random histories", made, False, settled, history_of.broken, words)
+    return Simulated(design, _seeds(first), "random histories", made, False, settled, None, None)
+
+
+def _seeds(first: int) -> str:
+    return f"seeds {first} to {first + RANGE - 1}"

@@ -1,0 +1,87 @@
+"""What a split of a whole table leaves behind, in the formats of the jobs: rows, states, logs, a journal, facts.
+
+Each partition of the table is one group of the model with a history of its own; the histories go on side by side.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.pegasus.domain.private_log.blocks import Checksum
+from pipelines.pegasus.simulate.emission.journal import journal, version_of
+from pipelines.pegasus.simulate.emission.logs import facts_of, log_files
+from pipelines.pegasus.simulate.emission.rows import EmittedRow, rows_after, rows_before
+from pipelines.pegasus.simulate.emission.states import aligned, states
+from pipelines.pegasus.simulate.emission.table import Spread
+from pipelines.pegasus.simulate.emission.trace import trace_of
+from pipelines.pegasus.simulate.walk import History
+from pipelines.pegasus.simulate.world import leader
+
+__all__ = ["Emitted", "EmittedRow", "emit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """What a table's split has left.
+
+    Attributes:
+        before: rows before, and every write that was acknowledged since.
+        after: rows that the primaries of parents and children have.
+        states: of the cluster, one JSON object each time something changed (docs/split-state.md).
+        journal: requests and answers, a JSON object each (docs/split-route.md).
+        logs: private logs by their path, `<node>/…/<app>.<partition>.pegasus/plog/log.<index>.<offset>`.
+        facts: what logs do not tell (docs/split-audit-log.md).
+        counts: partitions before and after.
+        validates: the table's env `replica.split.validate_partition_hash` is true.
+        versions: `partition_version` of partitions where it is not the count - 1.
+    """
+
+    before: tuple[EmittedRow, ...]
+    after: tuple[EmittedRow, ...]
+    states: tuple[Mapping[str, object], ...]
+    journal: tuple[Mapping[str, object], ...]
+    logs: Mapping[str, bytes]
+    facts: Mapping[str, object]
+    counts: tuple[int, int]
+    validates: bool
+    versions: Mapping[int, int]
+
+
+def emit(histories: Sequence[History], checksum: Checksum, confirmed: int | None = None, every: int = 1) -> Emitted:
+    """The split of a table with as many partitions as there are histories.
+
+    Args:
+        histories: one a partition.
+        checksum: CRC-32C, for the logs.
+        confirmed: decree up to which another cluster has confirmed the table's duplication; None = none is there.
+        every: only each so-manieth step gives a state.
+    """
+    groups = len(histories)
+    found = [(Spread(group, groups), history) for group, history in enumerate(aligned(histories))]
+    traces = [trace_of(history) for _, history in found]
+    asked = [
+        (one.at_us, number, one.request)
+        for number, ((spread, history), trace) in enumerate(zip(found, traces, strict=True))
+        for one in journal(spread, history, trace)
+    ]
+    last = [history.worlds[-1] for _, history in found]
+    times = max(world.meta.times for world in last)
+    versions = {
+        group: version_of(Spread(group, groups), primary.version)
+        for group, primary in enumerate(map(leader, last))
+        if primary is not None
+    }
+    return Emitted(
+        before=tuple(row for spread, history in found for row in rows_before(spread, history)),
+        after=tuple(row for spread, history in found for row in rows_after(spread, history)),
+        states=tuple(states([history for _, history in found], every)),
+        journal=tuple(request for _, _, request in sorted(asked, key=lambda one: one[:2])),
+        logs={
+            path: data
+            for (spread, history), trace in zip(found, traces, strict=True)
+            for path, data in log_files(spread, history, trace, checksum)
+        },
+        facts=facts_of(traces, confirmed),
+        counts=(groups, times * groups),
+        validates=times == 1 or all(world.meta.validates for world in last),
+        versions={group: version for group, version in versions.items() if version != times * groups - 1},
+    )

@@ -1,0 +1,35 @@
+"""Rows of the table before the split and after it."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pipelines.pegasus.simulate.emission.table import BASE_ROWS, Spread, key_of, value_of
+from pipelines.pegasus.simulate.walk import History
+from pipelines.pegasus.simulate.world import acked
+
+
+class EmittedRow(NamedTuple):
+    """A row of an export (docs/split-rows.md)."""
+
+    partition_index: int
+    key: bytes
+    value: bytes
+
+
+def rows_before(spread: Spread, history: History) -> Iterator[EmittedRow]:
+    """What was there before, and every write that was acknowledged since."""
+    yield from _held(spread, history, acked(history.worlds[-1]), spread.group)
+
+
+def rows_after(spread: Spread, history: History) -> Iterator[EmittedRow]:
+    """What the primaries of parent and child have in the end."""
+    world = history.worlds[-1]
+    yield from _held(spread, history, world.replicas[world.meta.primary].has, spread.group)
+    if world.meta.child is not None:
+        yield from _held(spread, history, world.replicas[world.meta.child[1]].child_has, spread.child)
+
+
+def _held(spread: Spread, history: History, writes: int, index: int) -> Iterator[EmittedRow]:
+    there = [place for place in range(len(history.scope.writes)) if writes >> place & 1]
+    for number in [*range(BASE_ROWS), *(BASE_ROWS + place for place in there)]:
+        yield EmittedRow(index, key_of(spread, history, number), value_of(number))

@@ -1,0 +1,198 @@
+"""One history of a group, written down as its replicas' private logs and its clients would have it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from pipelines.pegasus.simulate.emission.table import BASE_ROWS
+from pipelines.pegasus.simulate.walk import History
+from pipelines.pegasus.simulate.world import (
+    CAUGHT_UP,
+    LEARNT,
+    MADE,
+    NEW,
+    NO_CHILD,
+    PREPARED,
+    Move,
+    World,
+    living_members,
+)
+
+OLDEST = 41
+"""The first decree that is still in a log: older logs are gone."""
+CHECKPOINT = 45
+"""Children learn from a checkpoint of this decree, and what follows from logs."""
+BASE_BALLOT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A mutation in a replica's log.
+
+    Attributes:
+        number: of the row that it puts; None = an empty write.
+        step: of the history.
+        committed: last committed decree of its writer.
+    """
+
+    decree: int
+    ballot: int
+    number: int | None
+    committed: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """A write that a client was told is done.
+
+    Attributes:
+        number: of its row.
+        version: of the primary when it looked at the request: OLD, REJECT or NEW.
+        to_child: the child took it.
+    """
+
+    number: int
+    decree: int
+    node: int
+    version: int
+    step: int
+    to_child: bool
+
+
+@dataclass(slots=True)
+class Trace:
+    """What a history leaves in logs.
+
+    Attributes:
+        parents: logs by node, in the order of writing.
+        children: likewise; of those that were discarded nothing is left.
+        learned: committed decree up to which each child's data were durable when it had learned.
+        child_ballot: with which the child was registered; None = it was not.
+        sync_point: the empty write that was the last sync point.
+        committed: decree that the parent had committed when it asked to register its child.
+    """
+
+    parents: dict[int, list[Logged]] = field(default_factory=dict)
+    children: dict[int, list[Logged]] = field(default_factory=dict)
+    learned: dict[int, int] = field(default_factory=dict)
+    acks: list[Ack] = field(default_factory=list)
+    child_ballot: int | None = None
+    sync_point: int | None = None
+    committed: int | None = None
+
+
+def trace_of(history: History) -> Trace:
+    """Follow a history step by step."""
+    writer = _Writer(history)
+    for step, move in enumerate(history.moves):
+        writer.follow(step + 1, move, history.worlds[step], history.worlds[step + 1])
+    writer.end(len(history.moves) + 1, history.worlds[-1])
+    return writer.trace
+
+
+class _Writer:
+    """Counts decrees: of the parent, and of the child from its registration on."""
+
+    def __init__(self, history: History) -> None:
+        self.trace = Trace()
+        base = [
+            Logged(decree, BASE_BALLOT, decree - 1, decree - 1, 0) for decree in range(OLDEST, BASE_ROWS + 1)
+        ]  # row n is written by decree n + 1
+        self.trace.parents = {node: list(base) for node in range(history.scope.replicas)}
+        self.decree = self.committed = BASE_ROWS
+        self.child_decree = self.child_committed = 0
+        self.prepared: dict[int, tuple[int, int]] = {}
+
+    def follow(self, step: int, move: Move, before: World, after: World) -> None:
+        name, about = move
+        if after.meta.ballot != before.meta.ballot:
+            self.decree = self.committed  # nobody answers what was under way: the new ballot takes its decrees again
+        if name == "write_parent":
+            self.prepared[about] = (
+                self._log(step, after, BASE_ROWS + about),
+                before.replicas[after.meta.primary].version,
+            )
+        elif name == "sync_mode":
+            self.trace.sync_point = self._log(step, after, None)
+        elif name == "commit":
+            decree, version = self.prepared[about]
+            self.committed = max(self.committed, decree)
+            self.trace.acks.append(Ack(BASE_ROWS + about, decree, after.meta.primary, version, step, to_child=False))
+        elif name == "register_child":
+            self.trace.committed = self.committed
+        elif name == "sync_point" and PREPARED not in after.writes:
+            self.committed = self.decree
+        if before.meta.child is None and after.meta.child is not None:
+            self.trace.child_ballot = after.meta.child[0]
+            self.child_decree = self.child_committed = self.decree
+        if name == "write_child":
+            self._write_child(step, after, about)
+        else:
+            self._children(name, before, after)
+
+    def end(self, step: int, last: World) -> None:
+        """Empty writes, by which all that was committed shows: servers send them when nobody writes."""
+        self._log(step, last, None)
+        if last.meta.child is not None:
+            self._log_child(step, last, None)
+        gone = {node for node, one in enumerate(last.replicas) if not one.alive}
+        for node in gone:
+            self.trace.parents.pop(node, None)
+            self.trace.children.pop(node, None)
+        outside = set(self.trace.parents) - set(living_members(last))
+        for node in outside:
+            self.trace.parents.pop(node)
+            if not last.replicas[node].active:
+                self.trace.children.pop(node, None)
+
+    def _log(self, step: int, world: World, number: int | None) -> int:
+        self.decree += 1
+        entry = Logged(self.decree, world.meta.ballot, number, self.committed, step)
+        for node in living_members(world):
+            self.trace.parents[node].append(entry)
+        return self.decree
+
+    def _log_child(self, step: int, world: World, number: int | None) -> None:
+        self.child_decree += 1
+        ballot = world.meta.child[0] if world.meta.child else 0
+        entry = Logged(self.child_decree, ballot, number, self.child_committed, step)
+        for node, one in enumerate(world.replicas):
+            if one.alive and one.counted and node in self.trace.children:
+                self.trace.children[node].append(entry)
+        self.child_committed = self.child_decree
+
+    def _write_child(self, step: int, world: World, place: int) -> None:
+        self._log_child(step, world, BASE_ROWS + place)
+        node = world.meta.child[1] if world.meta.child else 0
+        self.trace.acks.append(Ack(BASE_ROWS + place, self.child_decree, node, NEW, step, to_child=True))
+
+    def _children(self, name: str, before: World, after: World) -> None:
+        for node, (was, now) in enumerate(zip(before.replicas, after.replicas, strict=True)):
+            if now.child == NO_CHILD:
+                self.trace.children.pop(node, None)
+            elif now.child == MADE:
+                self.trace.children[node] = []
+            elif was.child == MADE:
+                self._copy(node, lambda one: one.decree <= self.committed)
+                self.trace.learned[node] = self.committed
+            elif was.child == LEARNT and now.child == CAUGHT_UP:
+                self._copy(node, lambda _: True)
+            elif now.child_has & ~was.child_has:
+                gained = now.child_has & ~was.child_has
+                self._copy(node, partial(_is_among, gained))
+            elif name == "sync_point":
+                self._copy(node, lambda one: one.number is None)
+
+    def _copy(self, node: int, wanted: Callable[[Logged], bool]) -> None:
+        """What a child takes from its parent: under the number of its own partition, and otherwise as it is."""
+        there = self.trace.children.setdefault(node, [])
+        known = {one.decree for one in there}
+        newest = {one.decree: one for one in self.trace.parents[node]}
+        there += [
+            one for decree, one in sorted(newest.items()) if decree > CHECKPOINT and decree not in known and wanted(one)
+        ]
+
+
+def _is_among(writes: int, one: Logged) -> bool:
+    return one.number is not None and one.number >= BASE_ROWS and bool(writes >> (one.number - BASE_ROWS) & 1)

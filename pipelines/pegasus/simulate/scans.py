@@ -1,0 +1,65 @@
+"""A full scan beside a split (F36): the seed promises nothing while it runs, and exact rows before and after."""
+
+from collections.abc import Iterator
+
+from pipelines.pegasus.simulate.clients import child_serves
+from pipelines.pegasus.simulate.world import (
+    CHILD_HALF,
+    NEW,
+    OLD,
+    PARENT_HALF,
+    Design,
+    Scan,
+    Scope,
+    Step,
+    World,
+    acked,
+    half_mask,
+    leader,
+)
+
+
+def scan_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
+    """One scan: it asks meta for the partitions, then each of them; of a child with ballot -1 its parent, once more."""
+    if not scope.scans:
+        return
+    scan = world.scan
+    if scan is None:
+        pieces = 2 if world.meta.doubled else 1
+        yield ("scan_begin", pieces), world._replace(scan=Scan(pieces, 0, acked(world), 0, 0, overlaps(world)))
+    elif not scan.is_over:
+        given = rows_given(world, scope, design)
+        if given is not None:
+            flagged = scan.flagged or overlaps(world) or (scan.pieces == 2) != world.meta.doubled
+            after = scan._replace(
+                next=scan.next + 1, seen=scan.seen | given, twice=scan.twice | scan.seen & given, flagged=flagged
+            )
+            name = "scan_piece" if not after.is_over else "scan_flagged" if flagged else "scan_exact"
+            yield (name, scan.next), world._replace(scan=after)
+
+
+def overlaps(world: World) -> bool:
+    """Whether a split is under way: from the new count in ZooKeeper to the last replica that learns of it."""
+    primary = leader(world)
+    ended = child_serves(world) and primary is not None and primary.version == NEW
+    return world.meta.doubled and not ended
+
+
+def asks_child(world: World) -> bool:
+    """Whether the scan's next piece is the child's own."""
+    return world.scan is not None and world.scan.next == 1 and world.meta.child is not None
+
+
+def rows_given(world: World, scope: Scope, design: Design) -> int | None:
+    """The writes that the next piece gives (`pegasus_server_impl.cpp`, the filter of scans); None = nobody answers."""
+    of_child, of_parent = half_mask(scope, CHILD_HALF), half_mask(scope, PARENT_HALF)
+    if asks_child(world) and world.meta.child is not None:
+        has = world.replicas[world.meta.child[1]].child_has
+        return (has & of_child if design.scan_filter else has) & acked(world) if child_serves(world) else None
+    primary = leader(world)
+    if primary is None:
+        return None
+    has = primary.has & acked(world)
+    if primary.version == OLD or not (design.scan_filter and world.meta.validates):
+        return has
+    return has & of_parent if primary.version == NEW else 0

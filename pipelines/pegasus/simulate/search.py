@@ -1,0 +1,120 @@
+"""Every history of one group, breadth-first: the shortest that breaks an invariant, and states without a way out."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pipelines.pegasus.simulate.clients import STUCK, client_steps, compaction_steps, is_settled, violation
+from pipelines.pegasus.simulate.faults import FAULTS, fault_steps
+from pipelines.pegasus.simulate.protocol import protocol_steps
+from pipelines.pegasus.simulate.scans import scan_steps
+from pipelines.pegasus.simulate.world import Design, Move, Scope, Step, World, first_world
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A history that breaks something.
+
+    Attributes:
+        what: LOST, DOUBLE_OWNER, BALLOT, COUNT, MISSCANNED, FORGOTTEN or STUCK.
+        moves: its steps.
+        world: where it ends.
+    """
+
+    what: str
+    moves: tuple[Move, ...]
+    world: World
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """What a search came to.
+
+    Attributes:
+        states: different ones.
+        finished: none was left out.
+        settled: states in which the split has ended.
+        stuck: states from which it cannot end unless something more goes wrong.
+        broken: the shortest history that breaks something; None = nothing does.
+        seen: names of all moves that were made.
+    """
+
+    states: int
+    finished: bool
+    settled: int
+    stuck: int
+    broken: Broken | None
+    seen: frozenset[str]
+
+
+def steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
+    """Everything that may happen next."""
+    yield from protocol_steps(world, scope, design)
+    yield from client_steps(world, scope, design)
+    yield from scan_steps(world, scope, design)
+    yield from compaction_steps(world, scope, design)
+    yield from fault_steps(world, scope, design)
+
+
+@lru_cache(maxsize=64)
+def explore(scope: Scope, design: Design, limit: int = 200_000) -> Explored:
+    """Search all histories; rows that play the same scope share the answer.
+
+    Args:
+        scope: what is played.
+        design: the protocol.
+        limit: states after which to give up.
+    """
+    first = first_world(scope)
+    numbers, worlds = {first: 0}, [first]
+    parents: list[tuple[int, Move] | None] = [None]
+    before: list[list[int]] = [[]]
+    seen, waiting = set[str](), deque([0])
+    while waiting:
+        number = waiting.popleft()
+        for move, after in steps(worlds[number], scope, design):
+            seen.add(move[0])
+            place = numbers.get(after)
+            if place is None:
+                place = len(worlds)
+                numbers[after] = place
+                worlds.append(after)
+                parents.append((number, move))
+                before.append([])
+                what = violation(after, scope, worlds[number])
+                if what is not None:
+                    broken = Broken(what, _path(parents, place), after)
+                    return Explored(len(worlds), False, 0, 0, broken, frozenset(seen))
+                waiting.append(place)
+            if move[0] not in FAULTS:
+                before[place].append(number)
+        if len(worlds) > limit:
+            return Explored(len(worlds), False, 0, 0, None, frozenset(seen))
+    settled = [number for number, world in enumerate(worlds) if is_settled(world)]
+    stuck = _without_way_to(settled, before)
+    dead_end = Broken(STUCK, _path(parents, stuck[0]), worlds[stuck[0]]) if stuck else None
+    return Explored(len(worlds), True, len(settled), len(stuck), dead_end, frozenset(seen))
+
+
+def _path(parents: Sequence[tuple[int, Move] | None], last: int) -> tuple[Move, ...]:
+    moves = list[Move]()
+    step = parents[last]
+    while step is not None:
+        moves.append(step[1])
+        step = parents[step[0]]
+    return tuple(reversed(moves))
+
+
+def _without_way_to(goals: Sequence[int], before: Sequence[Sequence[int]]) -> list[int]:
+    """States from which no steps but faults lead to a goal, in the order in which they were found."""
+    reaches = [False] * len(before)
+    waiting = deque(goals)
+    for goal in goals:
+        reaches[goal] = True
+    while waiting:
+        for number in before[waiting.popleft()]:
+            if not reaches[number]:
+                reaches[number] = True
+                waiting.append(number)
+    return [number for number, there in enumerate(reaches) if not there]

@@ -1,0 +1,137 @@
+"""Files of new partitions: SSTs that Pegasus's RocksDB 8.5 can read, or Parquet."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines.common.errors import UnavailableError
+from pipelines.pegasus.domain.offline.plan import PartFile
+
+FORMAT_VERSION = 5
+"""Of the SST's footer; rocksdict's default is 6, which RocksDB 8.5.3 cannot read."""
+
+
+class Writer(Protocol):
+    """One file that grows."""
+
+    def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+        """Append rows; their keys are above all before."""
+        ...
+
+    def close(self) -> None:
+        """Finish the file."""
+        ...
+
+
+def sst_writer(path: Path) -> Any:  # noqa: ANN401 - a library without types
+    """Rocksdict's writer of an SST that Pegasus can load, compressed as it does by default (LZ4)."""
+    import rocksdict  # noqa: PLC0415 - an optional extra
+
+    table = rocksdict.BlockBasedOptions()
+    table.set_format_version(FORMAT_VERSION)
+    options = rocksdict.Options(raw_mode=True)
+    options.set_block_based_table_factory(table)
+    options.set_compression_type(rocksdict.DBCompressionType.lz4())
+    writer = rocksdict.SstFileWriter(options=options)
+    writer.open(str(path))
+    return writer
+
+
+class SstWriter:
+    """An SST; every method raises UnavailableError where the disk refuses."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._errors():
+            self._writer = sst_writer(path)
+
+    def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+        """See `Writer.put`."""
+        writer = self._writer
+        with self._errors():
+            for key, value in zip(keys, values, strict=True):
+                writer[key] = value
+
+    def close(self) -> None:
+        """See `Writer.close`."""
+        with self._errors():
+            self._writer.finish()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - rocksdict raises bare exceptions
+            raise UnavailableError(f"{self._path} cannot be written ({error}); start again, and it goes on") from None
+
+
+class ParquetWriter:
+    """Columns partition_index, key, value: what split-verify reads."""
+
+    SCHEMA = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
+
+    def __init__(self, path: Path, partition: int) -> None:
+        self._partition = partition
+        self._writer = pq.ParquetWriter(str(path), self.SCHEMA, write_page_checksum=True)
+
+    def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+        """See `Writer.put`."""
+        indexes = pa.array([self._partition] * len(keys), pa.int32())
+        arrays = [indexes, pa.array(keys, pa.binary()), pa.array(values, pa.binary())]
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self.SCHEMA))
+
+    def close(self) -> None:
+        """See `Writer.close`."""
+        self._writer.close()
+
+
+class PartitionFiles:
+    """The files of one old partition's rows, spread over the new ones below `folder`."""
+
+    def __init__(self, folder: Path, parent: int, file_bytes: int, *, parquet: bool) -> None:
+        self._folder, self._parent = folder, parent
+        self._limit, self._parquet = file_bytes, parquet
+        self._open: dict[int, tuple[Writer, Path, list[int]]] = {}
+        self._numbers: dict[int, int] = {}
+        self._done: list[PartFile] = []
+
+    def put(self, partition: int, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+        """Append rows to a new partition."""
+        if partition not in self._open:
+            self._open[partition] = self._begin(partition)
+        writer, _, sizes = self._open[partition]
+        writer.put(keys, values)
+        sizes[0] += len(keys)
+        sizes[1] += sum(map(len, keys)) + sum(map(len, values))
+        if sizes[1] >= self._limit:
+            self._end(partition)
+
+    def close(self) -> tuple[PartFile, ...]:
+        """Finish all files."""
+        for partition in sorted(self._open):
+            self._end(partition)
+        return tuple(sorted(self._done, key=lambda file: (file.partition, file.file)))
+
+    def _begin(self, partition: int) -> tuple[Writer, Path, list[int]]:
+        number = self._numbers[partition] = self._numbers.get(partition, -1) + 1
+        folder = self._folder / str(partition)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self._parent}-{number}.{'parquet' if self._parquet else 'sst'}"
+        writer: Writer = ParquetWriter(path, partition) if self._parquet else SstWriter(path)
+        return writer, path, [0, 0]
+
+    def _end(self, partition: int) -> None:
+        writer, path, (rows, raw) = self._open.pop(partition)
+        writer.close()
+        digest = hashlib.md5(usedforsecurity=False)
+        with path.open("rb") as stream:
+            while piece := stream.read(1 << 20):
+                digest.update(piece)
+        self._done.append(
+            PartFile(partition, self._parent, path.name, rows, path.stat().st_size, digest.hexdigest(), raw)
+        )

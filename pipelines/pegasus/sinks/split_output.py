@@ -1,0 +1,120 @@
+"""The output of an offline split: staged by old partition, told by manifests, then renamed as a whole."""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.pegasus.domain.offline.plan import Done, PartFile
+
+MANIFEST = "_split_manifest.json"
+"""The underscore hides it from readers of Parquet."""
+_PART = "part.json"
+
+
+class SplitOutput:
+    """`<out>/<cluster>/<app>` in Pegasus's bulk-load layout, or the same with Parquet files.
+
+    Until everything is there it is `<out>/<cluster>/.<app>.staging`; a part that has its manifest is not made again.
+    """
+
+    def __init__(self, out: str, cluster: str, app: str, inputs: str) -> None:
+        """`inputs` is a digest of what the output is made of."""
+        self.final = Path(out) / cluster / app
+        self.staging = Path(out) / cluster / f".{app}.staging"
+        self._inputs = inputs
+
+    def begin(self) -> list[Done] | None:
+        """Make the staging directory; the parts, if the output is there already and made of the same.
+
+        Raises:
+            UsageError: there is another output.
+            UnavailableError: it cannot be made.
+        """
+        if self.final.exists():
+            manifest = self.final / MANIFEST
+            said = json.loads(manifest.read_text()) if manifest.is_file() else {}
+            if said.get("inputs") != self._inputs:
+                raise UsageError(
+                    f"{self.final} is there already, and made of something else; move it away or give another --out"
+                )
+            return [_done(part) for part in said["parts"]]
+        try:
+            self.staging.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UnavailableError(f"{self.staging} cannot be made: {error.strerror}") from None
+        return None
+
+    def part(self, partition: int) -> Path:
+        """Directory of one old partition's files, emptied."""
+        folder = self.staging / f"part-{partition}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder
+
+    def kept(self, partition: int, fingerprint: str) -> Done | None:
+        """What an earlier attempt made of an old partition; None = nothing whole, or of something else."""
+        manifest = self.staging / f"part-{partition}" / _PART
+        if not manifest.is_file():
+            return None
+        said = json.loads(manifest.read_text())
+        return _done(said["part"], resumed=True) if said["inputs"] == fingerprint else None
+
+    def keep(self, done: Done, fingerprint: str) -> None:
+        """Say that an old partition is whole: last, by rename."""
+        target = self.staging / f"part-{done.partition}" / _PART
+        _write(target, {"inputs": fingerprint, "part": asdict(done)})
+
+    def publish(self, app_id: int, app: str, count: int, parts: Sequence[Done], *, parquet: bool) -> None:
+        """Bring all files together and let the output appear by one rename.
+
+        Raises:
+            UnavailableError: the file system refuses.
+        """
+        try:
+            whole = self.staging / "whole"
+            shutil.rmtree(whole, ignore_errors=True)  # of an attempt that died here, maybe with other parts
+            whole.mkdir()
+            files = [file for part in parts for file in part.files]
+            for partition in range(count):
+                mine = [file for file in files if file.partition == partition]
+                folder = whole / str(partition)
+                folder.mkdir()
+                for file in mine:
+                    _link(self.staging / f"part-{file.parent}" / str(partition) / file.file, folder / file.file)
+                if not parquet:
+                    listed = [{"name": file.file, "size": file.bytes, "md5": file.md5} for file in mine]
+                    total = sum(file.bytes for file in mine)
+                    _write(folder / "bulk_load_metadata", {"files": listed, "file_total_size": total})
+            if not parquet:
+                _write(whole / "bulk_load_info", {"app_id": app_id, "app_name": app, "partition_count": count})
+            _write(whole / MANIFEST, {"inputs": self._inputs, "parts": [asdict(part) for part in parts]})
+            whole.rename(self.final)
+            shutil.rmtree(self.staging)
+        except OSError as error:
+            raise UnavailableError(f"{error.filename}: {error.strerror}; start again, and it goes on") from None
+
+
+def _link(source: Path, target: Path) -> None:
+    """A second name, so that the part stays whole until the output is; a copy where there is no such thing."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _write(target: Path, document: object) -> None:
+    scratch = target.with_name(f".{target.name}.new")
+    with scratch.open("w", encoding="utf-8") as stream:
+        stream.write(json.dumps(document))
+        stream.flush()
+        os.fsync(stream.fileno())
+    scratch.replace(target)
+
+
+def _done(said: dict[str, object], *, resumed: bool = True) -> Done:
+    files = tuple(PartFile(**file) for file in said["files"])  # type: ignore[attr-defined]
+    return Done(**{**said, "files": files, "resumed": resumed})  # type: ignore[arg-type]

@@ -1,0 +1,102 @@
+"""Rows of one old partition from Parquet, sorted by key on disk: a temporary RocksDB does that in bounded memory."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from pipelines.common.errors import UsageError
+from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
+
+COLUMNS = {"partition_index": pa.int32(), "key": pa.binary(), "value": pa.binary()}
+"""What split-run itself writes; the number may be wider, the bytes large_binary."""
+_BATCH = 10_000
+
+
+def check_rows(directory: str, count: int) -> None:
+    """Look at the columns, and at every row's partition.
+
+    Raises:
+        UsageError: a column is missing, unknown or of another type, a row is of no partition below `count`, or a file
+            is damaged.
+    """
+    rows = _dataset(directory)
+    unknown = sorted(set(rows.schema.names) - set(COLUMNS))
+    if unknown:
+        raise UsageError(f"{directory}: unknown column {unknown[0]!r}; the columns are {', '.join(COLUMNS)}")
+    for name, kind in COLUMNS.items():
+        found = rows.schema.field(name).type if name in rows.schema.names else None
+        wanted = pa.types.is_integer if kind == pa.int32() else lambda one: one in (pa.binary(), pa.large_binary())
+        if found is None or not wanted(found):
+            raise UsageError(f"{directory}: column {name!r} must be {kind}, found {found or 'no such column'}")
+    for batch in _batches(rows, ["partition_index"]):
+        column = batch.column(0)
+        if column.null_count:
+            raise UsageError(f"{directory}: a row has no partition_index")
+        if len(column):
+            ends = pc.min_max(column).as_py()
+            if ends["min"] < 0 or ends["max"] >= count:
+                raise UsageError(f"{directory}: a row is of partition {ends['max']}; the table has {count}")
+
+
+@contextmanager
+def opened_rows(directory: str, partition: int) -> Iterator[ReplicaDb]:
+    """The rows of one partition in the order of their keys.
+
+    Raises:
+        UsageError: there is no Parquet, a file is damaged, a key is there twice, or rocksdict is not installed.
+    """
+    rocksdict = rocksdict_module()
+    mine = ds.field("partition_index") == partition
+    with tempfile.TemporaryDirectory(prefix="walsafe-rows-") as scratch:
+        options = rocksdict.Options(raw_mode=True)
+        options.create_if_missing(True)
+        database = rocksdict.Rdict(scratch, options=options)
+        try:
+            put = 0
+            for batch in _batches(_dataset(directory), ["key", "value"], mine):
+                if batch.column(0).null_count or batch.column(1).null_count:
+                    raise UsageError(f"{directory}: a row of partition {partition} has no key or no value")
+                writes = rocksdict.WriteBatch(raw_mode=True)
+                for key, value in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+                    writes.put(key, value)
+                database.write(writes)
+                put += batch.num_rows
+            kept = sum(1 for _ in database.items())
+            if kept != put:
+                raise UsageError(f"{directory}: {put - kept} keys of partition {partition} are there more than once")
+            yield ReplicaDb(1, 0, database, directory, scratch)
+        finally:
+            database.close()
+
+
+def _batches(rows: ds.Dataset, columns: list[str], only: ds.Expression | None = None) -> Iterator[pa.RecordBatch]:
+    for fragment in rows.get_fragments():
+        with _damage_named(fragment.path):
+            yield from fragment.to_batches(schema=rows.schema, columns=columns, filter=only, batch_size=_BATCH)
+
+
+@contextmanager
+def _damage_named(path: str) -> Iterator[None]:
+    """Its own errors say what is wrong, and not where."""
+    try:
+        yield
+    except (OSError, pa.ArrowInvalid) as error:
+        raise UsageError(f"{path} is no whole Parquet file ({error}); export it again") from None
+
+
+def _dataset(directory: str) -> ds.Dataset:
+    files = [str(path) for path in sorted(Path(directory).rglob("*.parquet"))]
+    if not files:
+        raise UsageError(f"{directory}: no Parquet there (files end in .parquet)")
+    checked = ds.ParquetFileFormat(
+        default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    )
+    try:
+        return ds.dataset(files, format=checked)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise UsageError(f"{directory}: no Parquet there ({error})") from None

@@ -1,0 +1,106 @@
+"""Private logs and journals of a file system, decoded on Spark's executors."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.common.errors import MalformedError, UsageError
+from pipelines.pegasus.domain.private_log.names import DISCARDED, parse_log_name, parse_replica_name
+from pipelines.pegasus.transforms.journal_rows import parsed_lines
+from pipelines.pegasus.transforms.log_rows import DECODED, TASK, Opener, decoding
+
+_MOST_TASKS = 10_000
+_DEEPEST = 12
+_LOGS = "plog"
+
+
+class Entry(Protocol):
+    """An element of a directory."""
+
+    @property
+    def name(self) -> str:
+        """Its last name."""
+        ...
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is one."""
+        ...
+
+
+class Files(Protocol):
+    """The part of a file system that is needed."""
+
+    def entries(self, path: str) -> Sequence[Entry] | None:
+        """The elements of a directory; None when there is no such directory."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """A whole file."""
+        ...
+
+    def qualified(self, path: str) -> str:
+        """With scheme and authority."""
+        ...
+
+
+class PrivateLogs:
+    """`LogReader`: one log is one task; what is decoded waits on the executors' disks."""
+
+    def __init__(self, spark: SparkSession, files: Files, opener: Opener) -> None:
+        self._spark = spark
+        self._files = files
+        self._opener = opener
+
+    def decode(self, uri: str) -> DataFrame:
+        """See `LogReader.decode`."""
+        root = self._files.qualified(uri).rstrip("/")
+        found = list(self._logs(root, "", 0))
+        if not found:
+            raise UsageError(
+                f"{uri}: no private log there; wanted is …/<app>.<partition>.pegasus/plog/log.<index>.<offset>"
+            )
+        tasks = self._spark.createDataFrame(found, TASK).repartition(min(len(found), _MOST_TASKS))
+        return tasks.mapInArrow(decoding(self._opener), DECODED).persist(StorageLevel.DISK_ONLY)
+
+    def journal(self, uri: str) -> DataFrame:
+        """See `LogReader.journal`; the journal is read by the driver, line by line numbered."""
+        entries = self._files.entries(uri)
+        if entries is not None:
+            raise UsageError(f"{uri} is a directory; a journal is one file of JSON lines (docs/split-route.md)")
+        try:
+            text = self._files.read(uri).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{uri}: not UTF-8 ({error}); a journal is JSON lines (docs/split-route.md)") from None
+        lines = [(line, number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        if not lines:
+            raise UsageError(f"{uri}: the journal is empty")
+        frame = self._spark.createDataFrame(lines, "value string, line long")
+        return parsed_lines(frame, uri).persist(StorageLevel.DISK_ONLY)
+
+    def _logs(self, path: str, node: str, depth: int) -> Iterator[tuple[str, str, int, int, str]]:
+        """uri, node, table, partition and log of everything below; directories put aside are passed over."""
+        if depth > _DEEPEST:
+            raise UsageError(f"{path}: {_DEEPEST} directories deep and still no replica; give one nearer to them")
+        for entry in self._files.entries(path) or ():
+            below = f"{path}/{entry.name}"
+            if not entry.is_directory or entry.name.endswith(DISCARDED):
+                continue
+            try:
+                gpid = parse_replica_name(entry.name)
+            except MalformedError:
+                yield from self._logs(below, f"{node}/{entry.name}" if node else entry.name, depth + 1)
+                continue
+            for log in self._files.entries(f"{below}/{_LOGS}") or ():
+                if not log.is_directory and _is_log(log.name):
+                    yield f"{below}/{_LOGS}/{log.name}", node or "local", gpid.app_id, gpid.partition, log.name
+
+
+def _is_log(name: str) -> bool:
+    try:
+        parse_log_name(name)
+    except MalformedError:
+        return False
+    return True

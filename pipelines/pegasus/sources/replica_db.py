@@ -1,0 +1,151 @@
+"""One replica's RocksDB, opened so that nothing of it changes (rocksdict, the optional extra `split`)."""
+
+import importlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
+from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
+
+_META = "pegasus_meta_cf"
+_LEFT_OUT = frozenset({"LOCK"})
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaDb:
+    """An open database.
+
+    Attributes:
+        data_version: `pegasus_data_version`.
+        flushed: `pegasus_last_flushed_decree`.
+    """
+
+    data_version: int
+    flushed: int
+    _database: Any
+    _where: str
+    _clone: str
+
+    def rows(self) -> Iterator[tuple[bytes, bytes]]:
+        """Live rows in the order of their keys: deletes, deleted ranges and overwrites are resolved.
+
+        Raises:
+            RefusedError: RocksDB stopped before the end, at a damaged block or at a merge that it cannot resolve.
+        """
+        last, count = None, 0
+        for count, row in enumerate(self._database.items(), 1):  # noqa: B007 - the count is for the message
+            last = row[0]
+            yield row
+        self._ended(last, count)
+
+    def _ended(self, last: bytes | None, count: int) -> None:
+        """Ask again behind the last row: rocksdict's `items` ends at an error as it does at the end."""
+        iterator = self._database.iter()
+        if last is None:
+            iterator.seek_to_first()
+        else:
+            iterator.seek(last)
+            if iterator.valid():
+                iterator.next()
+        try:
+            iterator.status()
+        except Exception as error:  # noqa: BLE001 - rocksdict raises bare exceptions
+            raise RefusedError(_stopped(self._where, count, str(error).replace(self._clone, self._where))) from None
+        if iterator.valid():
+            raise RefusedError(_stopped(self._where, count, "it has more rows when it is asked again"))
+
+
+@contextmanager
+def opened_db(directory: str) -> Iterator[ReplicaDb]:
+    """Open a database read-only, through a clone of links: rocksdict writes a file of its own into what it opens.
+
+    Raises:
+        UsageError: it is no RocksDB of Pegasus, or rocksdict is not installed.
+        RefusedError: it is encrypted.
+        UnavailableError: the directory cannot be read.
+    """
+    rocksdict = rocksdict_module()
+    with tempfile.TemporaryDirectory(prefix="walsafe-replica-") as clone:
+        _linked(Path(directory), Path(clone))
+        options = rocksdict.Options(raw_mode=True)
+        try:
+            families = rocksdict.Rdict.list_cf(clone, options)
+            if _META not in families:
+                raise UsageError(f"{directory}: no column family {_META}, so it is no data of Pegasus 2 or newer")
+            known = {name: options for name in families if name != "default"}
+            database = rocksdict.Rdict(
+                clone, options=options, column_families=known, access_type=rocksdict.AccessType.read_only(False)
+            )
+        except WalsafeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - rocksdict raises bare exceptions
+            said = str(error).replace(clone, directory)
+            raise UsageError(
+                f"{directory}: RocksDB cannot open it ({said}); take the replica of another server, or a cold backup"
+            ) from None
+        try:
+            meta = database.get_column_family(_META)
+            yield ReplicaDb(
+                _number(meta, b"pegasus_data_version", directory),
+                _number(meta, b"pegasus_last_flushed_decree", directory),
+                database,
+                directory,
+                clone,
+            )
+        finally:
+            database.close()
+
+
+def rocksdict_module() -> Any:  # noqa: ANN401 - a library without types
+    """The optional library.
+
+    Raises:
+        UsageError: it is not installed.
+    """
+    try:
+        return importlib.import_module("rocksdict")
+    except ImportError:
+        raise UsageError("split-run needs rocksdict: pip install 'rocksdict>=0.3.29' (the extra 'split')") from None
+
+
+def _linked(directory: Path, clone: Path) -> None:
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError as error:
+        raise UnavailableError(f"{directory} cannot be read: {error.strerror}") from None
+    if "CURRENT" not in names:
+        raise UsageError(f"{directory}: no file CURRENT, so it is no RocksDB")
+    for name in names:
+        if name not in _LEFT_OUT:
+            path = (directory / name).resolve()
+            if path.is_file():
+                refuse_encrypted(_head(path), str(directory / name))
+            (clone / name).symlink_to(path)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(MAGIC))
+    except OSError as error:
+        raise UnavailableError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _stopped(where: str, count: int, said: str) -> str:
+    """`said` may be of a merge: a table of Pegasus has no merge operator (`pegasus_server_impl_init.cpp`)."""
+    way_out = "take the replica of another server, or a cold backup"
+    if "merge" in said.lower():
+        way_out = "Pegasus writes no merges: let the program that wrote them compact the whole database first"
+    return f"{where}: RocksDB gives {count:,} rows and then stops ({said}); rows would be lost. So {way_out}"
+
+
+def _number(meta: Any, key: bytes, directory: str) -> int:  # noqa: ANN401 - rocksdict's column family
+    text = meta.get(key)
+    if text is None or not bytes(text).isdigit():
+        raise UsageError(f"{directory}: {key.decode()} is {text!r} in {_META}; it should be a number")
+    return int(text)

@@ -1,0 +1,106 @@
+"""Old partitions on a file system: replica directories, or a cold backup."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pipelines.common.errors import MalformedError, UnavailableError, UsageError
+from pipelines.pegasus.domain.encryption import refuse_encrypted
+from pipelines.pegasus.domain.offline.plan import Source
+from pipelines.pegasus.domain.private_log.names import DISCARDED, parse_replica_name
+from pipelines.pegasus.domain.state.app_info import APP_INFO, AppInfo, parse_app_info, parse_app_metadata
+
+_DEEPEST = 12
+
+
+def replicas_of(root: str, app_id: int, count: int) -> list[Source]:
+    """One source for each old partition: `<app>.<partition>.pegasus/data/rdb`, logs in `plog`.
+
+    Raises:
+        UsageError: a partition has none, or more than one, or its `.app-info` is of another table or count.
+        RefusedError: `.app-info` is encrypted.
+    """
+    found: dict[int, list[Source]] = {}
+    for path in _directories(Path(root), 0):
+        gpid = parse_replica_name(path.name)
+        if gpid.app_id == app_id:
+            logs = path / "plog"
+            unread = _agreed(path / APP_INFO, parse_app_info, app_id, count)
+            source = Source(gpid.partition, str(path / "data" / "rdb"), str(logs) if logs.is_dir() else None, unread)
+            found.setdefault(gpid.partition, []).append(source)
+    return _each_once(found, root, app_id, count)
+
+
+def backup_of(root: str, app_id: int, count: int) -> list[Source]:
+    """One source for each partition of `<root>/<app>_<id>`, a cold backup; there is no log in it.
+
+    Raises:
+        UsageError: it is no finished backup of that table, a partition is missing, or `app_metadata` counts others.
+    """
+    folders = [path for path in sorted(Path(root).glob("*_*")) if path.name.rpartition("_")[2] == str(app_id)]
+    if len(folders) != 1:
+        raise UsageError(f"{root}: {len(folders)} directories end in _{app_id}; give the one of a backup id")
+    (folder,) = folders
+    if not (folder / "meta" / "app_backup_status").is_file():
+        raise UsageError(f"{folder}: no meta/app_backup_status, so the backup has not ended")
+    unread = _agreed(folder / "meta" / "app_metadata", parse_app_metadata, app_id, count)
+    found: dict[int, list[Source]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.isdigit():
+            current = path / "current_checkpoint"
+            if not current.is_file():
+                raise UsageError(f"{path}: no current_checkpoint, which names the directory that counts")
+            name = current.read_text(encoding="utf-8").strip()
+            if "/" in name or not (path / name).is_dir():
+                raise UsageError(f"{current} names {name!r}, which is no directory there")
+            found.setdefault(int(path.name), []).append(Source(int(path.name), str(path / name), None, unread))
+    return _each_once(found, str(folder), app_id, count)
+
+
+def _agreed(path: Path, parse: Callable[[bytes], AppInfo], app_id: int, count: int) -> str | None:
+    """Hold the table's own count against the caller's; what is wrong with a file that cannot be understood."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnavailableError(f"{path} cannot be read: {error.strerror}") from None
+    refuse_encrypted(data, str(path))
+    try:
+        said = parse(data)
+    except MalformedError as error:
+        return f"{path}: {error}"
+    if (said.app_id, said.partition_count) != (app_id, count):
+        raise UsageError(
+            f"{path}: table {said.app_id} ({said.app_name}) has {said.partition_count} partitions, and --app-id "
+            f"{app_id} --from {count} was given. Give the table's own numbers and the data of all its partitions"
+        )
+    return None
+
+
+def _each_once(found: dict[int, list[Source]], root: str, app_id: int, count: int) -> list[Source]:
+    missing = sorted(set(range(count)) - set(found))
+    if missing:
+        raise UsageError(f"{root}: no data of partition {app_id}.{missing[0]} ({len(missing)} of {count} are missing)")
+    beyond = sorted(set(found) - set(range(count)))
+    if beyond:
+        raise UsageError(f"{root}: there is a partition {app_id}.{beyond[0]}; the table has more than {count}")
+    doubled = next((sources for _, sources in sorted(found.items()) if len(sources) > 1), None)
+    if doubled:
+        places = " and ".join(source.database for source in doubled[:2])
+        raise UsageError(f"partition {app_id}.{doubled[0].partition} is there twice: {places}; which one counts?")
+    return [found[index][0] for index in range(count)]
+
+
+def _directories(path: Path, depth: int) -> Iterator[Path]:
+    """Replica directories below; those put aside are passed over."""
+    if depth > _DEEPEST or not path.is_dir():
+        return
+    for below in sorted(path.iterdir()):
+        if not below.is_dir() or below.name.endswith(DISCARDED):
+            continue
+        try:
+            parse_replica_name(below.name)
+        except MalformedError:
+            yield from _directories(below, depth + 1)
+        else:
+            yield below

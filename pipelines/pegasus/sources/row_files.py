@@ -1,0 +1,94 @@
+"""Rows of Pegasus tables from Parquet files (docs/split-rows.md)."""
+
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BinaryType, DataType, IntegerType, StructType
+
+from pipelines.common.errors import UsageError
+from pipelines.pegasus.domain.rows import Kind, Tallies
+from pipelines.pegasus.transforms.examined_rows import Question
+from pipelines.pegasus.transforms.row_frames import detailed, tallied
+
+COLUMNS: dict[str, DataType] = {"partition_index": IntegerType(), "key": BinaryType(), "value": BinaryType()}
+"""Every column, and no other, of such a file."""
+CHECKED = {"parquet.page.verify-checksum.enabled": "true"}
+"""Pages that have a checksum are held against it; those of split-run have one."""
+_DAMAGED = re.compile(
+    r"is not a Parquet file|CANNOT_READ_FILE_FOOTER|FAILED_READ_FILE|ParquetDecodingException|corrupted file: "
+)
+
+
+class ParquetRows:
+    """`RowReader` over Parquet; it has no method that writes."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def rows(self, uri: str) -> DataFrame:
+        """The rows of a directory.
+
+        Raises:
+            UsageError: there is none, or it has other columns than `COLUMNS`.
+        """
+        with parquet_errors(uri):
+            frame = self._spark.read.options(**CHECKED).parquet(uri)
+        check_columns(frame.schema, uri)
+        return frame.select(*COLUMNS)
+
+    def tally(self, uri: str, question: Question) -> Tallies:
+        """See `RowReader.tally`."""
+        rows = self.rows(uri)
+        with parquet_errors(uri):
+            return tallied(rows, question)
+
+    def details(self, uri: str, question: Question, groups: Collection[int], kinds: Collection[Kind]) -> DataFrame:
+        """See `RowReader.details`."""
+        return detailed(self.rows(uri), question, groups, kinds)
+
+
+def check_columns(schema: StructType, uri: str) -> None:
+    """Refuse what is not a table's rows: an unknown column is a typing error or another format.
+
+    Raises:
+        UsageError: a column is missing, unknown or of another type.
+    """
+    there = {field.name: field.dataType for field in schema}
+    unknown, missing = sorted(set(there) - set(COLUMNS)), sorted(set(COLUMNS) - set(there))
+    if unknown or missing:
+        said = [f"unknown column {name!r}" for name in unknown] + [f"no column {name!r}" for name in missing]
+        raise UsageError(f"{uri}: {', '.join(said)}; docs/split-rows.md has the columns: {', '.join(COLUMNS)}")
+    for name, kind in COLUMNS.items():
+        if there[name] != kind:
+            found, asked = there[name].simpleString(), kind.simpleString()
+            raise UsageError(f"{uri}: column {name!r} is {found}, it must be {asked} (docs/split-rows.md)")
+
+
+@contextmanager
+def parquet_errors(uri: str, page: str = "docs/split-rows.md") -> Iterator[None]:
+    """Spark's errors of reading Parquet in words; Spark reads when it is asked for rows, not when it opens.
+
+    Args:
+        uri: what is read.
+        page: where its format is told.
+
+    Raises:
+        UsageError: there is none, or a file is damaged.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        text = str(error)
+        if "PATH_NOT_FOUND" in text:
+            raise UsageError(f"{uri}: no such directory; give one of Parquet files ({page})") from error
+        if "UNABLE_TO_INFER_SCHEMA" in text:
+            raise UsageError(f"{uri}: no Parquet file in it; {page} says what belongs there") from error
+        if _DAMAGED.search(text):
+            damaged = re.search(r"(?:file:|hdfs:|s3a?:)?/\S+\.parquet", text)
+            where = damaged.group(0) if damaged else "a file"
+            raise UsageError(f"{uri}: {where} is no whole Parquet file; export it again") from error
+        raise

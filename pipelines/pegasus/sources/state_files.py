@@ -1,0 +1,54 @@
+"""State files of a file system."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Protocol
+
+from pipelines.common.errors import UsageError
+from pipelines.pegasus.domain.state.model import ClusterState
+from pipelines.pegasus.domain.state.reading import parse_state
+
+
+class Entry(Protocol):
+    """An element of a directory."""
+
+    @property
+    def name(self) -> str:
+        """Its last name."""
+        ...
+
+
+class Files(Protocol):
+    """The part of a file system that is needed."""
+
+    def entries(self, path: str) -> Sequence[Entry] | None:
+        """The elements of a directory; None when there is no such directory."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """A whole file."""
+        ...
+
+
+class StateFiles:
+    """`StateReader` over files."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def states(self, uri: str) -> Sequence[ClusterState]:
+        """See `StateReader.states`."""
+        entries = self._files.entries(uri)
+        names = [uri] if entries is None else [f"{uri.rstrip('/')}/{one.name}" for one in entries]
+        paths = [name for name in names if entries is None or name.endswith(".json")]
+        if not paths:
+            raise UsageError(f"{uri}: no *.json there; a state file is docs/split-state.md")
+        states = sorted((parse_state(self._files.read(path), path) for path in paths), key=lambda one: one.observed_at)
+        for one, other in pairwise(states):
+            if one.cluster != other.cluster:
+                raise UsageError(
+                    f"{other.where} is of cluster {other.cluster}, {one.where} of {one.cluster}: one series, please"
+                )
+            if one.observed_at == other.observed_at:
+                raise UsageError(f"{one.where} and {other.where} are of the same moment; which one counts?")
+        return states

@@ -1,0 +1,80 @@
+"""Arrow batches of rows, examined by columns: what each row is and where it belongs (the vectorised `domain.rows`)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pipelines.pegasus.domain.rows import Kind, Placement
+from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
+from pipelines.pegasus.transforms.value_columns import value_heads
+
+NO_GROUP = -1
+
+
+class Question(NamedTuple):
+    """What is asked of the rows of one table.
+
+    Attributes:
+        placement: of the table.
+        groups: rows are told apart by `hash % groups`.
+        now_s: seconds since 1970, for what has expired.
+    """
+
+    placement: Placement
+    groups: int
+    now_s: int
+
+
+class Examined(NamedTuple):
+    """A batch, examined; `Place` and `Tally` say what the columns mean."""
+
+    lies_in: NDArray[np.int32]
+    group: NDArray[np.int32]
+    kind: NDArray[np.int8]
+    expired: NDArray[np.bool_]
+    forever: NDArray[np.bool_]
+    size: NDArray[np.int64]
+    digest: NDArray[np.uint64]
+    hashes: NDArray[np.uint64]
+    timetags: NDArray[np.uint64]
+
+
+def examine(batch: Any, question: Question) -> Examined:  # noqa: ANN401 - pyarrow ships no types
+    """Examine a RecordBatch of `partition_index`, `key`, `head`, `value_length`, `digest` (see `row_frames.heads`)."""
+    placement = question.placement
+    incomplete = _incomplete(batch)
+    index = np.asarray(pc.fill_null(batch.column("partition_index"), 0))
+    keys = binary_column(batch.column("key"))
+    found = key_hashes(keys)
+    heads = value_heads(binary_column(batch.column("head")), placement.data_version)
+    owner = partition_indexes(found.hashes, placement.count)
+    family = partition_indexes(found.hashes, placement.created_with) == index % placement.created_with
+    kind = np.where(owner == index, Kind.OWNED, np.where(family, Kind.STALE, Kind.FOREIGN)).astype(np.int8)
+    kind[found.malformed | heads.malformed] = Kind.MALFORMED
+    kind[found.empty] = Kind.EMPTY_WRITE
+    kind[incomplete] = Kind.INCOMPLETE
+    kind[((index < 0) | (index >= placement.count)) & ~incomplete] = Kind.OUT_OF_RANGE
+    hashed = kind >= Kind.FOREIGN
+    group = np.where(hashed, partition_indexes(found.hashes, question.groups), NO_GROUP).astype(np.int32)
+    size = keys.lengths + np.asarray(pc.fill_null(batch.column("value_length"), 0))
+    digest = np.asarray(pc.fill_null(batch.column("digest"), 0)).view(np.uint64)
+    expired = heads.expired(question.now_s) & hashed
+    forever = (heads.expire_ts == 0) & hashed
+    return Examined(index, group, kind, expired, forever, size, digest, found.hashes, heads.timetags)
+
+
+def _incomplete(batch: Any) -> NDArray[np.bool_]:  # noqa: ANN401
+    missing = np.zeros(batch.num_rows, dtype=np.bool_)
+    for name in ("partition_index", "key", "head"):
+        column = batch.column(name)
+        if column.null_count:
+            missing |= np.asarray(column.is_null())
+    return missing
+
+
+def binary(batch: Any, name: str, wanted: NDArray[np.bool_]) -> Any:  # noqa: ANN401
+    """Some values of a column of bytes."""
+    return batch.column(name).filter(pa.array(wanted))

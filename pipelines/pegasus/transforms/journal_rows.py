@@ -1,0 +1,64 @@
+"""Request journals as rows, and acknowledged writes of them."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from pipelines.common.errors import UsageError
+from pipelines.pegasus.domain.journal import OK, Asked, parse_request
+
+_TEXTS = {"client", "kind", "code", "node", "hash"}
+ASKED = StructType(
+    [
+        *(
+            StructField(field.name, StringType() if field.name in _TEXTS - {"hash"} else LongType())
+            for field in fields(Asked)
+        ),
+        StructField("fault", StringType()),
+    ]
+)
+"""`hash` is signed; `fault` says what is wrong with a line, whose other columns are NULL then."""
+
+
+def parsed_lines(lines: DataFrame, where: str) -> DataFrame:
+    """Lines of a journal.
+
+    Args:
+        lines: `value` and its number `line`.
+        where: what to call the journal.
+    """
+
+    def parse(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            rows = [_row(text, line, where) for text, line in zip(*map(_list, batch.columns), strict=True)]
+            schema = to_arrow_schema(ASKED)
+            columns = [pa.array([row.get(field.name) for row in rows], type=field.type) for field in schema]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return lines.select("value", "line").mapInArrow(parse, ASKED)
+
+
+def acknowledged_writes(asked: DataFrame, app_id: int) -> DataFrame:
+    """Writes that a client was told are done, and whose decree it was told: app_id, partition, decree, hash."""
+    done = asked.where((F.col("kind") == "write") & (F.col("code") == OK) & F.col("decree").isNotNull())
+    return done.select(F.lit(app_id).alias("app_id"), F.col("partition").cast("int"), "decree", "hash")
+
+
+def _list(column: Any) -> list[Any]:  # noqa: ANN401 - pyarrow ships no types
+    found: list[Any] = column.to_pylist()
+    return found
+
+
+def _row(text: str, line: int, where: str) -> dict[str, object]:
+    try:
+        asked = parse_request(text, line, where)
+    except UsageError as error:
+        return {"line": line, "fault": str(error)}
+    row: dict[str, object] = {field.name: getattr(asked, field.name) for field in fields(Asked)}
+    return {**row, "hash": asked.hash - (1 << 64) if asked.hash >> 63 else asked.hash}

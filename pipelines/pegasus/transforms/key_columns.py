@@ -1,0 +1,91 @@
+"""Columns of raw keys: their hashes and partitions (the vectorised form of `domain.keys` and `domain.partitions`)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipelines.pegasus.domain.keys import LENGTH_BYTES, MAX_HASH_KEY
+from pipelines.pegasus.domain.partitions import is_power_of_two
+from pipelines.pegasus.transforms.crc64_columns import BATCH, Bytes, Hashes, Offsets, crc64_columns
+
+
+class BinaryColumn(NamedTuple):
+    """An Arrow array of byte strings as numpy sees it; nothing is copied."""
+
+    data: Bytes
+    offsets: Offsets
+
+    @property
+    def starts(self) -> Offsets:
+        """Where each string begins."""
+        return self.offsets[:-1]
+
+    @property
+    def lengths(self) -> Offsets:
+        """Bytes of each string."""
+        return np.diff(self.offsets)
+
+
+class KeyHashes(NamedTuple):
+    """What a column of raw keys tells.
+
+    Attributes:
+        hashes: `pegasus_key_hash` of each key; 0 where it is malformed or the key of an empty write.
+        malformed: keys that `decode_key` refuses, without the empty ones.
+        empty: keys of no byte: records of empty writes.
+    """
+
+    hashes: Hashes
+    malformed: NDArray[np.bool_]
+    empty: NDArray[np.bool_]
+
+
+def binary_column(array: Any) -> BinaryColumn:  # noqa: ANN401 - pyarrow ships no types
+    """The bytes and offsets of a pyarrow `BinaryArray`, `LargeBinaryArray` or the like; NULL counts as empty."""
+    width = np.int64 if str(array.type).startswith("large") else np.int32
+    _, offsets, data = array.buffers()
+    ends = np.frombuffer(offsets, dtype=width)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    empty = np.zeros(0, dtype=np.uint8)
+    return BinaryColumn(empty if data is None else np.frombuffer(data, dtype=np.uint8), ends)
+
+
+def key_hashes(keys: BinaryColumn) -> KeyHashes:
+    """`key_hash` of every raw key of a column."""
+    size = len(keys.offsets) - 1
+    found = KeyHashes(np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.bool_), np.empty(size, dtype=np.bool_))
+    for begin in range(0, size, BATCH):
+        part = slice(begin, begin + BATCH)
+        into = KeyHashes(found.hashes[part], found.malformed[part], found.empty[part])
+        _batch(keys.data, keys.offsets[begin : begin + BATCH + 1], into)
+    return found
+
+
+def _batch(data: Bytes, offsets: Offsets, found: KeyHashes) -> None:
+    """Fills in what some keys tell."""
+    lengths, starts = np.diff(offsets), offsets[:-1]
+    np.equal(lengths, 0, out=found.empty)
+    short = lengths < LENGTH_BYTES
+    if some_short := bool(short.any()):
+        starts = np.where(short, 0, starts)
+    if len(data) < LENGTH_BYTES:
+        found.hashes[:], found.malformed[:] = 0, short & ~found.empty
+        return
+    room = lengths - LENGTH_BYTES
+    hash_key = data.take(starts).astype(np.int64) << 8 | data.take(starts + 1)
+    hashed = np.where(hash_key == 0, room, hash_key)
+    malformed = (hash_key > room) | (hash_key > MAX_HASH_KEY)
+    if some_short:
+        malformed |= short
+    if malformed.any():
+        hashed[malformed] = 0
+    found.hashes[:] = crc64_columns(data, starts + LENGTH_BYTES, hashed)
+    np.logical_and(malformed, ~found.empty, out=found.malformed)
+
+
+def partition_indexes(hashes: Hashes, count: int) -> NDArray[np.int32]:
+    """`partition_index` of every hash, for a table of `count` partitions."""
+    size = np.uint64(count)
+    indexes = hashes & (size - np.uint64(1)) if is_power_of_two(count) else hashes % size
+    found: NDArray[np.int32] = indexes.astype(np.int32)
+    return found

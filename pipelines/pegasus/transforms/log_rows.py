@@ -1,0 +1,167 @@
+"""Private logs as rows: decoded on the executors, one log a task, in batches, so that memory does not grow with it."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import fields
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from pipelines.common.errors import MalformedError
+from pipelines.pegasus.domain.audit_log.files import LogFile
+from pipelines.pegasus.domain.keys import key_hash
+from pipelines.pegasus.domain.private_log.blocks import Ending, Read
+from pipelines.pegasus.domain.private_log.mutations import Mutation
+from pipelines.pegasus.domain.private_log.names import Gpid, parse_log_name
+from pipelines.pegasus.domain.private_log.reader import LogReader
+from pipelines.pegasus.domain.private_log.requests import Replay, decode
+from pipelines.pegasus.transforms.log_checksum import crc32c
+
+BATCH = 8192
+Opener: TypeAlias = Callable[[str], AbstractContextManager[Read]]
+"""Opens a URI for reading; raises OSError."""
+TASK = StructType(
+    [
+        StructField("uri", StringType()),
+        StructField("node", StringType()),
+        StructField("app_id", IntegerType()),
+        StructField("partition", IntegerType()),
+        StructField("log", StringType()),
+    ]
+)
+_NUMBERS = {"start_offset", "length", "min_decree", "max_decree", "min_ballot", "max_ballot", "max_decree_before"}
+_TEXTS = {"node", "log", "ending", "problem", "verdict", "reason"}
+FILE = StructType(
+    [
+        StructField(
+            field.name,
+            StringType() if field.name in _TEXTS else LongType() if field.name in _NUMBERS else IntegerType(),
+        )
+        for field in fields(LogFile)
+    ]
+)
+MUTATION = StructType(
+    [
+        StructField("node", StringType()),
+        StructField("app_id", IntegerType()),
+        StructField("partition", IntegerType()),
+        StructField("log", StringType()),
+        StructField("log_offset", LongType()),
+        StructField("decree", LongType()),
+        StructField("ballot", LongType()),
+        StructField("committed", LongType()),
+        StructField("timestamp_us", LongType()),
+        StructField("codes", ArrayType(StringType())),
+        StructField("hashes", ArrayType(LongType())),
+        StructField("digest", StringType()),
+        StructField("empty", BooleanType()),
+    ]
+)
+DECODED = StructType([StructField("file", FILE), StructField("mutation", MUTATION)])
+"""Either is NULL: the file's row comes behind its mutations."""
+
+
+def decoding(opener: Opener) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What `mapInArrow` needs to make `DECODED` of `TASK`."""
+
+    def decode_logs(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for task in batch.to_pylist():
+                yield from log_batches(task, opener)
+
+    return decode_logs
+
+
+def log_batches(task: dict[str, Any], opener: Opener) -> Iterator[Any]:
+    """One log; never raises for the file's or the file system's sake."""
+    tally = _Tally(task)
+    rows: list[dict[str, Any]] = []
+    try:
+        with opener(task["uri"]) as read:
+            reader = LogReader(read, crc32c, tally.start_offset)
+            for mutation in reader:
+                rows.append({"mutation": tally.row(mutation)})
+                if len(rows) == BATCH:
+                    yield _batch(rows)
+                    rows = []
+            tally.end(reader)
+    except OSError as error:
+        tally.unreadable(str(error))
+    rows.append({"file": tally.file})
+    yield _batch(rows)
+
+
+class _Tally:
+    """What is counted of one log while it is read."""
+
+    def __init__(self, task: dict[str, Any]) -> None:
+        name = parse_log_name(task["log"])
+        self.start_offset = name.start_offset
+        self.gpid = Gpid(task["app_id"], task["partition"])
+        self.file: dict[str, Any] = {field.name: field.default for field in fields(LogFile)}
+        self.file |= {name: task[name] for name in ("node", "app_id", "partition", "log")}
+        self.file |= {"log_index": name.index, "start_offset": name.start_offset}
+
+    def row(self, mutation: Mutation) -> dict[str, Any]:
+        file = self.file
+        file["mutations"] += 1
+        file["foreign"] += mutation.gpid != self.gpid
+        file["ballots_back"] += file["max_ballot"] is not None and mutation.ballot < file["max_ballot"]
+        for name, value in (("decree", mutation.decree), ("ballot", mutation.ballot)):
+            low, high = file[f"min_{name}"], file[f"max_{name}"]
+            file[f"min_{name}"] = value if low is None else min(low, value)
+            file[f"max_{name}"] = value if high is None else max(high, value)
+        digest = hashlib.blake2b(digest_size=8)
+        hashes, empty = set(), True
+        for update in mutation.updates:
+            request = decode(update)
+            digest.update(update.code.encode() + b"\0" + len(update.data).to_bytes(4, "big") + update.data)
+            empty = empty and request.replay is Replay.EMPTY
+            file["undecoded"] += request.replay in {Replay.NEEDS_BASE, Replay.UNKNOWN}
+            if request.key is not None:
+                hashes.add(_signed_hash(request.key))
+        return {
+            "node": file["node"], "app_id": file["app_id"], "partition": file["partition"], "log": file["log"],
+            "log_offset": mutation.log_offset, "decree": mutation.decree, "ballot": mutation.ballot,
+            "committed": mutation.committed, "timestamp_us": mutation.timestamp_us,
+            "codes": [update.code for update in mutation.updates], "hashes": sorted(hashes),
+            "digest": digest.hexdigest(), "empty": empty,
+        }  # fmt: skip
+
+    def end(self, reader: LogReader) -> None:
+        header = reader.header
+        self.file |= {
+            "ending": reader.ending.value, "problem": reader.problem, "bad_blocks": reader.bad_blocks,
+            "length": reader.length,
+            "max_decree_before": header.max_decrees.get(self.gpid) if header else None,
+        }  # fmt: skip
+        if header and self.gpid not in header.max_decrees and header.max_decrees:
+            self.file["foreign"] += 1
+
+    def unreadable(self, problem: str) -> None:
+        self.file |= {"ending": Ending.UNREADABLE.value, "problem": problem}
+
+
+def _signed_hash(key: bytes) -> int:
+    try:
+        unsigned = key_hash(key)
+    except MalformedError:  # a hash key alone that is too long: no partition owns it
+        return 0
+    return unsigned - (1 << 64) if unsigned >> 63 else unsigned
+
+
+def _batch(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - pyarrow ships no types
+    schema = to_arrow_schema(DECODED)
+    columns = [pa.array([row.get(field.name) for row in rows], type=field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,0 +1,85 @@
+"""Keys of a table as hashes and sizes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, BooleanType, LongType, StructField, StructType
+
+from pipelines.common.errors import UsageError
+from pipelines.pegasus.domain.split_plan import Size
+from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes
+
+HASHED = StructType(
+    [
+        StructField("hash", LongType()),
+        StructField("size", LongType()),
+        StructField("malformed", BooleanType()),
+        StructField("key", BinaryType()),
+    ]
+)
+
+_COLUMNS = {"partition_index", "key", "value", "value_bytes"}
+
+
+def hashed(rows: DataFrame, where: str) -> DataFrame:
+    """Each key with its hash and the bytes of key and value; records of empty writes are left out.
+
+    Args:
+        rows: `key` (raw key), and `value` or `value_bytes`.
+        where: for messages.
+
+    Raises:
+        UsageError: columns are missing, unknown or of another type.
+    """
+    kinds = dict(rows.dtypes)
+    unknown = sorted(set(kinds) - _COLUMNS)
+    if unknown:
+        raise UsageError(f"{where}: unknown column {unknown[0]!r}; docs/split-plan.md has those that may be there")
+    if kinds.get("key") != "binary":
+        raise UsageError(
+            f"{where}: column 'key' must be the raw key as BINARY, found {kinds.get('key', 'no such column')}"
+        )
+    if kinds.get("value") == "binary":
+        size = F.length("value")
+    elif kinds.get("value_bytes") in {"int", "bigint"}:
+        size = F.col("value_bytes")
+    else:
+        raise UsageError(f"{where}: wanted is 'value' as BINARY, or 'value_bytes' as a number")
+    sized = rows.select(F.coalesce("key", F.lit(b"")).alias("key"), size.cast("long").alias("size"))
+    return sized.mapInArrow(_hash, HASHED)
+
+
+def sizes(keys: DataFrame, count: int) -> dict[int, Size]:
+    """Sums by the last bits of the hash, as many as `count` partitions need."""
+    low = F.col("hash").bitwiseAND(F.lit(count - 1)).alias("low")
+    rows = (
+        keys.where("NOT malformed").groupBy(low).agg(F.count("*").alias("rows"), F.sum("size").alias("bytes")).collect()
+    )
+    return {row["low"]: Size(row["rows"], row["bytes"] or 0) for row in rows}
+
+
+def hot_hashes(keys: DataFrame, target: int, most: int) -> list[tuple[int, int, int, bytes]]:
+    """Hashes that have more than `target` bytes alone, so that no split helps: hash, rows, bytes, one of their keys."""
+    sums = keys.where("NOT malformed").groupBy("hash")
+    found = sums.agg(F.count("*").alias("rows"), F.sum("size").alias("bytes"), F.min("key").alias("key"))
+    rows = found.where(F.col("bytes") > target).orderBy(F.desc("bytes")).limit(most).collect()
+    return [(row["hash"], row["rows"], row["bytes"], bytes(row["key"])) for row in rows]
+
+
+def _hash(batches: Iterator[Any]) -> Iterator[Any]:
+    for batch in batches:
+        keys, values = batch.column(0), batch.column(1)
+        column = binary_column(keys)
+        found = key_hashes(column)
+        lengths = np.asarray(values.fill_null(0)) + column.lengths
+        rows = pa.RecordBatch.from_arrays(
+            [pa.array(found.hashes.view(np.int64)), pa.array(lengths), pa.array(found.malformed), keys], schema=_ARROW
+        )
+        yield rows.filter(pa.array(~found.empty))
+
+
+_ARROW = pa.schema([("hash", pa.int64()), ("size", pa.int64()), ("malformed", pa.bool_()), ("key", pa.binary())])

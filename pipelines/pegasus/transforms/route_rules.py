@@ -1,0 +1,58 @@
+"""Q1 to Q5 on request journals (docs/split-rules.md)."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from pipelines.pegasus.domain.journal import MISUSED, OK, REJECTS
+
+REJECT = "REJECT"
+
+
+def expected() -> Column:
+    """What a primary with that version says to that hash; NULL where the version is unknown."""
+    return (
+        F.when(F.col("version") == -1, REJECT)
+        .when(F.col("hash").bitwiseAND(F.col("version")) != F.col("partition"), MISUSED)
+        .when(F.col("version").isNotNull(), OK)
+    )
+
+
+def broken(asked: DataFrame, old_count: int | None) -> DataFrame:
+    """Every violation: rule, partition, line of the journal, and how many there are of the rule and partition.
+
+    Args:
+        asked: `transforms.journal_rows.ASKED`.
+        old_count: partitions before the split; None = unknown: Q3 is not asked.
+    """
+    said = F.when(F.col("code").isin(*REJECTS), REJECT).otherwise(F.col("code"))
+    keyed = asked.where("kind <> 'scan'").withColumn("said", said).withColumn("expected", expected())
+    judged = keyed.where(F.col("said").isin(REJECT, OK, MISUSED))
+    accepted_by_nobody = (F.col("kind") == "write") & (F.col("said") == OK) & (F.col("version") == -1)
+    by_client = Window.partitionBy("client", "hash").orderBy("at_us", "line")
+    again = (F.lag("said").over(by_client) == MISUSED) & (F.lag("partition").over(by_client) == F.col("partition"))
+    scans = asked.where("kind = 'scan' AND foreign_rows > 0")
+    overlapping = F.col("version").isNull() | (F.col("version") == -1)
+    frames = [
+        _as(judged.where((F.col("said") != F.col("expected")) & ~accepted_by_nobody), "Q1"),
+        _as(judged.where(accepted_by_nobody), "Q2"),
+        _as(keyed.withColumn("again", again).where("again"), "Q4"),
+        _as(scans.where(~overlapping), "Q5"),
+        _as(scans.where(overlapping), "Q5_OVERLAP"),
+    ]
+    if old_count is not None:
+        frames.append(_as(_two_owners(keyed, old_count), "Q3"))
+    every = frames[0]
+    for frame in frames[1:]:
+        every = every.unionByName(frame)
+    return every.groupBy("rule", "partition").agg(F.min("line").alias("line"), F.count("*").alias("number"))
+
+
+def _two_owners(keyed: DataFrame, old_count: int) -> DataFrame:
+    """What a parent accepted after its child had accepted the same hash."""
+    accepted = keyed.where(F.col("said") == OK)
+    child = accepted.where(F.col("partition") >= old_count).groupBy("hash").agg(F.min("at_us").alias("since"))
+    return accepted.where(F.col("partition") < old_count).join(child, "hash").where(F.col("at_us") > F.col("since"))
+
+
+def _as(rows: DataFrame, rule: str) -> DataFrame:
+    return rows.select(F.lit(rule).alias("rule"), "partition", "line")

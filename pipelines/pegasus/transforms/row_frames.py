@@ -1,0 +1,182 @@
+"""Rows of tables as DataFrames: counted without a shuffle, compared key by key only where the sums differ."""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    ByteType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from pipelines.pegasus.domain.rows import U64, Kind, Tallies
+from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE
+from pipelines.pegasus.domain.verify.judge import Copy, KeyFacts, judge
+from pipelines.pegasus.transforms.examined_rows import Question, binary, examine
+from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, merged, tally_of
+from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
+
+Batches = Iterator[Any]
+DETAIL_SCHEMA = StructType(
+    [
+        StructField("partition_index", IntegerType()),
+        StructField("group", IntegerType()),
+        StructField("kind", ByteType()),
+        StructField("expired", BooleanType()),
+        StructField("key", BinaryType()),
+        StructField("hash", LongType()),
+        StructField("digest", LongType()),
+        StructField("timetag", LongType()),
+    ]
+)
+JUDGED_SCHEMA = StructType(
+    [
+        StructField("group", IntegerType()),
+        StructField("reason", StringType()),
+        StructField("side", StringType()),
+        StructField("key", BinaryType()),
+        StructField("hash", LongType()),
+        StructField("before_index", IntegerType()),
+        StructField("after_index", IntegerType()),
+        StructField("before_timetag", LongType()),
+        StructField("after_timetag", LongType()),
+        StructField("stale_timetag", LongType()),
+        StructField("detail", StringType()),
+    ]
+)
+_COPIES = ("before", "after", "stale")
+
+
+def heads(rows: DataFrame) -> DataFrame:
+    """What must be known of every row; of the value only its first bytes, its length and a digest leave the JVM."""
+    return rows.select(
+        "partition_index",
+        "key",
+        F.substring("value", 1, HEAD_BYTES).alias("head"),
+        F.length("value").cast("long").alias("value_length"),
+        F.xxhash64("key", "value").alias("digest"),
+    )
+
+
+def tallied(rows: DataFrame, question: Question) -> Tallies:
+    """The sums of all rows; nothing is shuffled."""
+    counted = heads(rows).mapInArrow(tally_of(question), TALLY_SCHEMA)
+    return merged(iter(counted.collect()))
+
+
+def detailed(rows: DataFrame, question: Question, groups: Collection[int], kinds: Collection[Kind]) -> DataFrame:
+    """The rows of some groups or of some kinds, one by one."""
+    asked = np.array(sorted(groups), dtype=np.int32)
+    odd = np.array(sorted(kinds), dtype=np.int8)
+
+    def pick(batches: Batches) -> Batches:
+        for batch in batches:
+            found = examine(batch, question)
+            wanted = np.isin(found.group, asked) & (found.kind >= Kind.STALE) | np.isin(found.kind, odd)
+            columns = (found.lies_in, found.group, found.kind, found.expired)
+            bits = (found.hashes, found.digest, found.timetags)
+            arrays = [pa.array(column[wanted]) for column in columns]
+            arrays.append(binary(batch, "key", wanted))
+            arrays += [pa.array(column[wanted].view(np.int64)) for column in bits]
+            yield pa.RecordBatch.from_arrays(arrays, names=DETAIL_SCHEMA.names)
+
+    return heads(rows).mapInArrow(pick, DETAIL_SCHEMA)
+
+
+def judged(before: DataFrame, after: DataFrame) -> DataFrame:
+    """What is wrong with every key of two frames of `DETAIL_SCHEMA`: a shuffle of these rows alone."""
+    both = before.withColumn("side", F.lit(BEFORE)).unionByName(after.withColumn("side", F.lit(AFTER)))
+    which = {
+        "before": (F.col("side") == BEFORE) & (F.col("kind") == int(Kind.OWNED)),
+        "after": (F.col("side") == AFTER) & (F.col("kind") == int(Kind.OWNED)),
+        "stale": (F.col("side") == AFTER) & (F.col("kind") == int(Kind.STALE)),
+    }
+    sums = [column for name, condition in which.items() for column in _copy(name, condition)]
+    keys = both.where(F.col("kind") >= int(Kind.STALE)).groupBy("key", "hash", "group").agg(*sums)
+    same = (F.col("before_rows") == 1) & (F.col("after_rows") == 1) & (F.col("stale_rows") == 0)
+    return keys.where(~(same & (F.col("before_digest") == F.col("after_digest")))).mapInArrow(_judge, JUDGED_SCHEMA)
+
+
+def odd_rows(frame: DataFrame, side: str) -> DataFrame:
+    """Rows of `DETAIL_SCHEMA` that are a difference by what they are, as `JUDGED_SCHEMA`."""
+    word = F.when(F.col("kind") == int(Kind.FOREIGN), "foreign").when(F.col("kind") == int(Kind.STALE), "stale")
+    index = F.col("partition_index")
+    sentences = {
+        Kind.FOREIGN: F.concat(F.lit("lies in partition "), index, F.lit(", where it never belonged")),
+        Kind.STALE: F.concat(F.lit("still lies in partition "), index, F.lit(" after its compaction")),
+    }
+    detail = F.when(F.col("kind") == int(Kind.FOREIGN), sentences[Kind.FOREIGN]).when(
+        F.col("kind") == int(Kind.STALE), sentences[Kind.STALE]
+    )
+    nothing = F.lit(None).cast("long")
+    return frame.select(
+        F.when(F.col("group") >= 0, F.col("group")).alias("group"),
+        F.coalesce(word, F.lit("malformed")).alias("reason"),
+        F.lit(side).alias("side"),
+        "key",
+        F.when(F.col("group") >= 0, F.col("hash")).alias("hash"),
+        F.when(F.lit(side == BEFORE), index).alias("before_index"),
+        F.when(F.lit(side == AFTER), index).alias("after_index"),
+        (F.col("timetag") if side == BEFORE else nothing).alias("before_timetag"),
+        (F.col("timetag") if side == AFTER else nothing).alias("after_timetag"),
+        nothing.alias("stale_timetag"),
+        F.coalesce(detail, F.lit("neither a key nor a value that Pegasus writes")).alias("detail"),
+    )
+
+
+def _copy(name: str, condition: Column) -> list[Column]:
+    """The fields of a `Copy`."""
+
+    def of(column: str) -> Column:
+        return F.max(F.when(condition, F.col(column)))
+
+    return [
+        F.count_if(condition).alias(f"{name}_rows"),
+        of("partition_index").alias(f"{name}_index"),
+        of("digest").alias(f"{name}_digest"),
+        F.coalesce(F.min(F.when(condition, F.col("expired"))), F.lit(False)).alias(f"{name}_expired"),
+        F.coalesce(of("timetag"), F.lit(0)).alias(f"{name}_timetag"),
+    ]
+
+
+def _judge(batches: Batches) -> Batches:
+    for batch in batches:
+        rows = [row for facts in batch.to_pylist() for row in _judged_rows(facts)]
+        columns = list(zip(*rows, strict=True)) or [()] * len(JUDGED_SCHEMA.names)
+        arrays = [pa.array(list(column), kind) for column, kind in zip(columns, _ARROW, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, names=JUDGED_SCHEMA.names)
+
+
+_ARROW = (pa.int32(), pa.string(), pa.string(), pa.binary(), pa.int64(), pa.int32(), pa.int32(), *[pa.int64()] * 3,
+          pa.string())  # fmt: skip
+
+
+def _judged_rows(facts: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    copies = {name: _read_copy(facts, name) for name in _COPIES}
+    for found in judge(KeyFacts(*(copies[name] for name in _COPIES))):
+        tags = (facts[f"{name}_timetag"] or None for name in _COPIES)
+        where = (facts["before_index"], facts["after_index"])
+        about = (facts["group"], found.reason.value, found.side, facts["key"], facts["hash"])
+        yield (*about, *where, *tags, found.detail)
+
+
+def _read_copy(facts: dict[str, Any], name: str) -> Copy:
+    rows, index, digest, expired, timetag = (
+        facts[f"{name}_{field}"] for field in ("rows", "index", "digest", "expired", "timetag")
+    )
+    return Copy(rows, index, digest, expired, timetag & U64)
+
+
+def reason_counts(frame: DataFrame) -> dict[tuple[int | None, str, str], int]:
+    """Differences by (partition, reason, side)."""
+    rows = frame.groupBy("group", "reason", "side").count().collect()
+    return {(row["group"], row["reason"], row["side"]): row["count"] for row in rows}

@@ -1,0 +1,113 @@
+"""Rows counted up by place: inside of a task, so that of a task's millions of rows a few sums leave it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    IntegerType,
+    LongType,
+    StructField,
+    StructType,
+)
+
+from pipelines.pegasus.domain.rows import U64, Kind, Place, Tallies, Tally
+from pipelines.pegasus.transforms.examined_rows import Examined, Question, examine
+
+TALLY_SCHEMA = StructType(
+    [
+        StructField("partition_index", IntegerType()),
+        StructField("group", IntegerType()),
+        StructField("kind", ByteType()),
+        StructField("expired", BooleanType()),
+        StructField("forever", BooleanType()),
+        StructField("rows", LongType()),
+        StructField("bytes", LongType()),
+        StructField("digest_sum", LongType()),
+        StructField("digest_xor", LongType()),
+        StructField("newest", LongType()),
+    ]
+)
+"""What a task says of the rows it has read; 64-bit numbers keep their bits."""
+Batches = Iterator[Any]
+
+
+def tally_of(question: Question) -> Callable[[Batches], Batches]:
+    """What `mapInArrow` calls with the batches of a task: one batch of sums at its end."""
+
+    def count(batches: Batches) -> Batches:
+        tallies: Tallies = {}
+        for batch in batches:
+            add_batch(tallies, examine(batch, question))
+        yield _as_batch(tallies)
+
+    return count
+
+
+def add_batch(tallies: Tallies, rows: Examined) -> None:
+    """Add the rows of one batch."""
+    if not len(rows.lies_in):
+        return
+    # one number for each place; a batch has few of them, so that sorting is by runs
+    kinds = len(Kind)
+    codes = ((rows.lies_in.astype(np.int64) << 24 | (rows.group + 1)) * kinds + rows.kind) * 4
+    codes += rows.expired * 2 + rows.forever
+    order = np.argsort(codes, kind="stable")
+    codes = codes[order]
+    begins = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
+    counts = np.diff(np.append(begins, len(codes)))
+    sizes = np.add.reduceat(rows.size[order], begins)
+    digests = rows.digest[order]
+    sums = np.add.reduceat(digests, begins)
+    xors = np.bitwise_xor.reduceat(digests, begins)
+    newest = np.maximum.reduceat(rows.timetags[order], begins)
+    for place, begin in enumerate(begins.tolist()):
+        row = order[begin]
+        where = Place(
+            int(rows.lies_in[row]),
+            int(rows.group[row]),
+            Kind(int(rows.kind[row])),
+            bool(rows.expired[row]),
+            bool(rows.forever[row]),
+        )
+        more = Tally(*(int(column[place]) for column in (counts, sizes, sums, xors, newest)))
+        tallies[where] = tallies[where] + more if where in tallies else more
+
+
+def merged(rows: Iterator[Any]) -> Tallies:
+    """The sums of all tasks; rows of `TALLY_SCHEMA`."""
+    tallies: Tallies = {}
+    for row in rows:
+        where = Place(row["partition_index"], row["group"], Kind(row["kind"]), row["expired"], row["forever"])
+        more = Tally(
+            row["rows"], row["bytes"], row["digest_sum"] & U64, row["digest_xor"] & U64, row["newest"] & U64
+        )  # fmt: skip
+        tallies[where] = tallies[where] + more if where in tallies else more
+    return tallies
+
+
+def _as_batch(tallies: Tallies) -> Any:  # noqa: ANN401 - pyarrow ships no types
+    places, sums = list(tallies), list(tallies.values())
+    columns = [
+        pa.array([one.index for one in places], pa.int32()),
+        pa.array([one.group for one in places], pa.int32()),
+        pa.array([int(one.kind) for one in places], pa.int8()),
+        pa.array([one.expired for one in places], pa.bool_()),
+        pa.array([one.forever for one in places], pa.bool_()),
+        pa.array([one.rows for one in sums], pa.int64()),
+        pa.array([one.bytes for one in sums], pa.int64()),
+        _bits([one.digest_sum for one in sums]),
+        _bits([one.digest_xor for one in sums]),
+        _bits([one.newest for one in sums]),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=TALLY_SCHEMA.names)
+
+
+def _bits(values: list[int]) -> Any:  # noqa: ANN401
+    """Unsigned numbers as the signed ones of the same bits."""
+    bits: NDArray[np.int64] = np.array(values, dtype=np.uint64).view(np.int64)
+    return pa.array(bits)

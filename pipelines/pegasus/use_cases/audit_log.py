@@ -1,0 +1,141 @@
+"""split-audit-log: private logs of parents and children against each other, and which may be deleted."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.common.errors import RefusedError, UsageError
+from pipelines.common.human import human_bytes, human_count
+from pipelines.common.outcome import Outcome
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.audit_log.facts import Facts
+from pipelines.pegasus.domain.audit_log.files import DELETABLE, LogFile, check_files, decided
+from pipelines.pegasus.domain.audit_log.words import Broken, behind_sync_point, broken_rules
+from pipelines.pegasus.domain.private_log.blocks import ENCRYPTED
+from pipelines.pegasus.transforms import log_rules
+from pipelines.pegasus.transforms.journal_rows import acknowledged_writes
+from pipelines.pegasus.use_cases.frame import Rows, SplitPorts, SplitRun, delivered
+from schemas.split_logs import SPLIT_LOGS
+from schemas.split_mutations import SPLIT_MUTATIONS
+from schemas.table import Table
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LogInputs:
+    """What was read.
+
+    Attributes:
+        decoded: `transforms.log_rows.DECODED`.
+        facts: of the table.
+        journal: `transforms.journal_rows.ASKED`; None = no journal.
+    """
+
+    decoded: DataFrame
+    facts: Facts
+    journal: DataFrame | None = None
+
+
+def newest_ms(inputs: LogInputs) -> int | None:
+    """Time of the newest mutation, ms since the epoch; None = there is none with a time."""
+    row = inputs.decoded.agg(F.max("mutation.timestamp_us").alias("newest")).head()
+    return row["newest"] // 1000 if row and row["newest"] else None
+
+
+def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> Outcome:
+    """Judge the logs; see `delivered` for the exit code.
+
+    Raises:
+        UsageError: the logs are of another table, or a line of the journal is none.
+        RefusedError: logs are encrypted.
+    """
+    facts = inputs.facts
+    names = [field.name for field in fields(LogFile)]
+    rows = inputs.decoded.where("file IS NOT NULL").select("file.*").collect()
+    files = decided([LogFile(**{name: row[name] for name in names}) for row in rows], facts)
+    if all(file.app_id != facts.app_id for file in files):
+        raise UsageError(f"no log is of table {facts.app_id}, which the facts are about")
+    if encrypted := [file for file in files if file.problem == ENCRYPTED]:
+        raise RefusedError(
+            f"{encrypted[0].where} and {len(encrypted) - 1} other logs of {len(files)} are encrypted "
+            "(encrypt_data_at_rest): nobody but their server has the key, so nothing can be said of them. Ask the "
+            "server with its own mlog_dump, on a copy: it renames logs that it does not like"
+        )
+    mutations = inputs.decoded.where("mutation IS NOT NULL").select("mutation.*")
+    mine = mutations.where(F.col("app_id") == facts.app_id)
+    broken = list(_broken(mine, inputs))
+    findings = [*check_files(files), *broken]
+    result, lines = _told(run, files, facts)
+    writes: list[tuple[Table, Rows]] = [
+        (SPLIT_LOGS, files),
+        (SPLIT_MUTATIONS, mutations.withColumn("at", F.timestamp_micros("timestamp_us"))),
+    ]
+    return delivered(run, ports, writes, findings, result, lines)
+
+
+def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
+    """L2 to L6 of the table."""
+    facts, spark = inputs.facts, mutations.sparkSession
+    decrees = log_rules.effective(mutations).persist()
+    frames = [log_rules.gaps(decrees), log_rules.conflicts(decrees)]
+    groups = None
+    if facts.old_count is not None and facts.groups:
+        values = [
+            (one.parent, one.parent + facts.old_count, one.child_ballot, one.sync_point, one.committed)
+            for one in facts.groups.values()
+        ]
+        columns = "parent int, child int, child_ballot long, sync_point long, committed long"
+        groups = spark.createDataFrame(values, columns)
+        frames += [log_rules.against_parent(decrees, groups)]
+        frames += [log_rules.misplaced(decrees, groups, 2 * facts.old_count)]
+    if inputs.journal is not None:
+        fault = inputs.journal.where("fault IS NOT NULL").orderBy("line").head()
+        if fault is not None:
+            raise UsageError(str(fault["fault"]))
+        durable = Counter[int]()
+        for (_, partition), decree in facts.durable.items():
+            durable[partition] = max(durable[partition], decree)
+        frame = spark.createDataFrame([*durable.items()], "partition int, durable long")
+        frames.append(log_rules.unlogged(acknowledged_writes(inputs.journal, facts.app_id), decrees, frame))
+    every = frames[0]
+    for frame in frames[1:]:
+        every = every.unionByName(frame)
+    yield from broken_rules(Broken(**row.asDict()) for row in every.collect())
+    if groups is not None:
+        found = log_rules.copied_to(decrees, groups).where("sync_point IS NOT NULL").collect()
+        copied = [(row["node"], row["partition"], row["sync_point"], row["copied"]) for row in found]
+        yield from behind_sync_point(copied, facts)
+    decrees.unpersist()
+
+
+def _told(run: SplitRun, files: Sequence[LogFile], facts: Facts) -> tuple[dict[str, object], list[str]]:
+    free = [file for file in files if file.verdict == DELETABLE]
+    reasons = Counter(f"{file.verdict} {file.reason}" for file in files)
+    mutations = sum(file.mutations for file in files)
+    result: dict[str, object] = {
+        "app_id": facts.app_id,
+        "logs": len(files),
+        "bytes": sum(file.length for file in files),
+        "mutations": mutations,
+        "undecoded": sum(file.undecoded for file in files),
+        "endings": dict(sorted(Counter(file.ending for file in files).items())),
+        "verdicts": dict(sorted(reasons.items())),
+        "deletable": [file.where for file in free],
+        "deletable_bytes": sum(file.length for file in free),
+    }
+    size = human_bytes(sum(file.length for file in files))
+    lines = [
+        f"cluster {run.cluster}, table {facts.app_id}: {human_count(len(files), 'log')}, {size}, "
+        + human_count(mutations, "mutation")
+    ]
+    lines += [f"  {number:>6,}  {reason}" for reason, number in sorted(reasons.items())]
+    if free:
+        lines += ["", f"  delete-safe, {human_bytes(sum(file.length for file in free))}:"]
+        lines += [f"    {file.where}" for file in free[:_SHOWN]]
+        if len(free) > _SHOWN:
+            lines.append(f"    … and {len(free) - _SHOWN:,} more; table split_logs has every one")
+    return result, lines

@@ -1,0 +1,126 @@
+"""What every split job does with its answer: identity, tables, findings, exit code, text."""
+
+import hashlib
+import json
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime, timezone
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED
+from pipelines.common.outcome import Outcome
+from pipelines.lake.run_summary import FindingRow, RunKey, table_row
+from pipelines.lake.table_sink import TableSink
+from pipelines.pegasus.domain.report import in_order, is_proven
+from pipelines.pegasus.ports import PastFindings
+from schemas.findings import FINDINGS
+from schemas.table import Table
+
+_WIDTH, _INDENT = 120, " " * 13
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRun:
+    """Identity of a run.
+
+    Attributes:
+        job: its name; run ids end with it.
+        at_ms: the time that the run speaks of, ms since the epoch.
+        inputs: whatever tells this run from another of the same time.
+        run_id: given by the caller; None = made from the others.
+        acknowledged: of the configuration.
+    """
+
+    job: str
+    cluster: str
+    at_ms: int
+    inputs: object = None
+    run_id: str | None = None
+    acknowledged: tuple[Acknowledgement, ...] = ()
+
+    @property
+    def key(self) -> RunKey:
+        """The identity columns of its rows."""
+        digest = hashlib.sha256(json.dumps(self.inputs, sort_keys=True, default=str).encode()).hexdigest()[:8]
+        stamp = datetime.fromtimestamp(self.at_ms // 1000, timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+        return RunKey.of(self.cluster, self.run_id or f"{stamp}-{digest}-{self.job}", self.at_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPorts:
+    """What a split job writes with; None = nothing is to be written."""
+
+    tables: TableSink | None = None
+    past: PastFindings | None = None
+
+
+Rows = DataFrame | Sequence[Any]
+"""Values whose fields are the columns, or a DataFrame of them; identity columns are added."""
+
+
+def delivered(
+    run: SplitRun,
+    ports: SplitPorts,
+    writes: Sequence[tuple[Table, Rows]],
+    found: Iterable[FindingRow],
+    result: Mapping[str, object],
+    lines: Iterable[str],
+) -> Outcome:
+    """Write the tables and say it all.
+
+    Args:
+        run: identity.
+        ports: where to.
+        writes: tables and their rows.
+        found: findings.
+        result: the job's own part of the result object.
+        lines: the job's own part of the text.
+
+    Returns:
+        Exit code 3 when there is a blocker or a proven difference that nobody has acknowledged, else 0.
+    """
+    key, sink = run.key, ports.tables
+    if sink is not None:
+        sink.ensure([*(table for table, _ in writes), FINDINGS])
+    before = ports.past.findings_before(key) if ports.past is not None else {}
+    findings = in_order(found, run.at_ms, before, run.acknowledged)
+    if sink is not None:
+        frames = {table.name: _frame(sink, table, rows, key) for table, rows in writes}
+        frames[FINDINGS.name] = sink.frame(FINDINGS, [table_row(key, row) for row in findings])
+        sink.replace(frames, [key])
+    document = {
+        "cluster": key.cluster,
+        "run_id": key.run_id,
+        "run_date": key.run_date.isoformat(),
+        **result,
+        "findings": [{**asdict(row), "evidence": json.loads(row.evidence)} for row in findings],
+    }
+    text = "\n".join([*lines, *_finding_lines(findings)]) + "\n"
+    return Outcome(EXIT_REFUSED if is_proven(findings) else EXIT_DONE, document, text)
+
+
+def _frame(sink: TableSink, table: Table, rows: Rows, key: RunKey) -> DataFrame:
+    if not isinstance(rows, DataFrame):
+        named = [{field.name: getattr(row, field.name) for field in fields(row)} for row in rows]
+        return sink.frame(table, [{**asdict(key), **row} for row in named])
+    identity = {name: F.lit(value) for name, value in asdict(key).items()}
+    return rows.withColumns(identity).select(*(F.col(field.name).cast(field.dataType) for field in table.schema))
+
+
+def _finding_lines(findings: Sequence[FindingRow]) -> Iterable[str]:
+    for row in findings:
+        yield ""
+        yield f"  {row.severity:<8} {row.code}{', acknowledged' if row.acknowledged else ''}"
+        for words in (row.message, f"-> {row.remedy}"):
+            yield textwrap.fill(
+                words, _WIDTH, initial_indent=_INDENT, subsequent_indent=f"{_INDENT}   ", break_long_words=False,
+                break_on_hyphens=False,
+            )  # fmt: skip
+    if not findings:
+        yield ""
+        yield "  no finding"

@@ -1,0 +1,134 @@
+"""One old partition of an offline split: rows of its data and log to files of the new partitions."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from pipelines.common.errors import RefusedError
+from pipelines.pegasus.domain.offline.merge import merged
+from pipelines.pegasus.domain.offline.plan import Counts, Done, PartFile, Rules, Source
+from pipelines.pegasus.domain.offline.tail import Tail, tail_of
+from pipelines.pegasus.domain.private_log.mutations import Mutation
+from pipelines.pegasus.domain.values import EPOCH_S
+from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
+
+BATCH = 50_000
+
+
+class OpenDb(Protocol):
+    """A replica's data."""
+
+    @property
+    def data_version(self) -> int:
+        """`pegasus_data_version`."""
+        ...
+
+    @property
+    def flushed(self) -> int:
+        """`pegasus_last_flushed_decree`."""
+        ...
+
+    def rows(self) -> Iterator[tuple[bytes, bytes]]:
+        """Live rows by key."""
+        ...
+
+
+class PartSink(Protocol):
+    """Files of new partitions."""
+
+    def put(self, partition: int, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+        """Append rows, in the order of their keys."""
+        ...
+
+    def close(self) -> tuple[PartFile, ...]:
+        """Finish all files."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTools:
+    """The technologies of a task."""
+
+    open_db: Callable[[str], AbstractContextManager[OpenDb]]
+    mutations: Callable[[str], Iterable[Mutation]]
+    sink: Callable[[int], PartSink]
+
+
+def split_partition(source: Source, counts: Counts, rules: Rules, tools: PartitionTools) -> Done:
+    """Split one partition. A row that is not this partition's by its hash was left by an earlier split: it is left out.
+
+    Raises:
+        UsageError, UnavailableError: the data cannot be opened.
+        RefusedError: the log lacks a committed decree, is broken, or cannot be replayed.
+    """
+    with tools.open_db(source.database) as database:
+        tail = Tail(database.flushed)
+        if source.logs is not None:
+            tail = tail_of(
+                tools.mutations(source.logs), database.flushed, rules.committed, database.data_version,
+                rules.cluster_id, source.logs,
+            )  # fmt: skip
+        elif rules.committed is not None and rules.committed > database.flushed:
+            raise RefusedError(
+                f"{source.database}: the data end at decree {database.flushed}, and there is no log up to "
+                f"{rules.committed}"
+            )
+        sink = tools.sink(source.partition)
+
+        tally = _Tally()
+        rows = _counted(database.rows(), tally)
+        live = merged(rows, tail.rows)
+        while batch := list(islice(live, BATCH)):
+            _spread(batch, source.partition, counts, rules, sink, tally)
+    return Done(
+        source.partition, sink.close(), tally.read, tail.writes, database.flushed, tail.committed, tally.expired,
+        tally.stale, tally.malformed, tally.empty,
+    )  # fmt: skip
+
+
+@dataclass
+class _Tally:
+    read: int = 0
+    expired: int = 0
+    stale: int = 0
+    malformed: int = 0
+    empty: int = 0
+
+
+def _counted(rows: Iterable[tuple[bytes, bytes]], tally: _Tally) -> Iterator[tuple[bytes, bytes]]:
+    for row in rows:
+        tally.read += 1
+        yield row
+
+
+def _spread(
+    batch: list[tuple[bytes, bytes]], partition: int, counts: Counts, rules: Rules, sink: PartSink, tally: _Tally,
+) -> None:  # fmt: skip
+    """Put the rows of a batch into their new partitions; those of one partition keep their order."""
+    keys, values = [key for key, _ in batch], [value for _, value in batch]
+    found = key_hashes(binary_column(pa.array(keys, pa.binary())))
+    mine = partition_indexes(found.hashes, counts.old) == partition
+    whole = ~found.malformed & ~found.empty
+    good = whole & mine
+    tally.malformed += int(found.malformed.sum())
+    tally.empty += int(found.empty.sum())
+    tally.stale += int((whole & ~mine).sum())
+    if rules.expired_at_s is not None:
+        now = rules.expired_at_s - EPOCH_S
+        expired = np.fromiter((_is_expired(value, now) for value in values), dtype=np.bool_, count=len(values))
+        tally.expired += int((good & expired).sum())
+        good &= ~expired
+    targets = partition_indexes(found.hashes, counts.new)
+    for target in np.unique(targets[good]).tolist():
+        chosen = np.flatnonzero(good & (targets == target)).tolist()
+        sink.put(target, [keys[one] for one in chosen], [values[one] for one in chosen])
+
+
+def _is_expired(value: bytes, now: int) -> bool:
+    begin = 1 if value[:1] >= b"\x80" else 0  # the first bit marks version 2
+    return 0 < int.from_bytes(value[begin : begin + 4], "big") <= now

@@ -1,0 +1,128 @@
+"""split-plan: what a split would yield, and whether it helps."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from pyspark.sql import DataFrame
+
+from pipelines.common.errors import UsageError
+from pipelines.common.human import human_bytes, human_count
+from pipelines.common.outcome import Outcome
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.keys import decode_key, escaped
+from pipelines.pegasus.domain.report import WARNING, violated
+from pipelines.pegasus.domain.split_plan import FINEST, PlanRow, doublings_for, levels, one_split
+from pipelines.pegasus.transforms.plan_rows import hashed, hot_hashes, sizes
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from schemas.split_plan import SPLIT_PLAN
+
+MOST_HOT = 20
+SKEWED = 1.5
+"""A parent whose greater child gets three quarters of its bytes or more is worth a word."""
+_SHOWN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PlanQuestion:
+    """What is asked.
+
+    Attributes:
+        rows: see `transforms.plan_rows.hashed`.
+        where: for messages.
+        count: partitions now.
+        target: bytes that a partition should have at most.
+    """
+
+    rows: DataFrame
+    where: str
+    count: int
+    target: int
+
+
+def run_plan(run: SplitRun, question: PlanQuestion, ports: SplitPorts) -> Outcome:
+    """Plan a split.
+
+    Raises:
+        UsageError: the rows have other columns, or there is none.
+    """
+    keys = hashed(question.rows, question.where).persist()
+    found = sizes(keys, question.count << FINEST)
+    if not found:
+        raise UsageError(f"{question.where}: there is no row in it")
+    plan = one_split(found, question.count)
+    after = levels(found, question.count)
+    needed = doublings_for(after, question.target)
+    hot = hot_hashes(keys, question.target, MOST_HOT)
+    malformed = keys.where("malformed").count()
+    keys.unpersist()
+    findings = [*_hot(hot, question.target), *_skewed(plan), *_malformed(malformed, question.where)]
+    result = {
+        "partitions": question.count,
+        "rows": sum(row.rows for row in plan),
+        "bytes": sum(row.bytes for row in plan),
+        "malformed": malformed,
+        "target_bytes": question.target,
+        "doublings": needed,
+        "levels": [asdict(level) for level in after],
+        "plan": [asdict(row) for row in plan],
+    }
+    total = sum(row.bytes for row in plan)
+    lines = [
+        f"{human_count(question.count, 'partition')}, {result['rows']:,} rows, {human_bytes(total)}",
+        *_plan_lines(plan),
+        f"  largest partition now {human_bytes(after[0].largest)}, after one split {human_bytes(after[1].largest)}",
+        _needed(needed, question),
+    ]
+    return delivered(run, ports, [(SPLIT_PLAN, plan)], findings, result, lines)
+
+
+def _needed(doublings: int | None, question: PlanQuestion) -> str:
+    size = human_bytes(question.target)
+    if doublings is None:
+        return f"  no {FINEST} doublings bring every partition to {size}"
+    if doublings == 0:
+        return f"  no partition is above {size}: no split is needed"
+    count = question.count << doublings
+    return f"  {human_count(doublings, 'doubling')} to have no partition above {size}: {count} partitions"
+
+
+def _plan_lines(plan: Sequence[PlanRow]) -> Iterator[str]:
+    yield f"  {'parent':>7} {'child':>7} {'rows':>12} {'keep':>10} {'move':>10}  skew"
+    for row in plan[:_SHOWN]:
+        keep, move = human_bytes(row.keep_bytes), human_bytes(row.move_bytes)
+        yield f"  {row.parent:>7} {row.child:>7} {row.rows:>12,} {keep:>10} {move:>10}  {row.skew:.2f}"
+    if len(plan) > _SHOWN:
+        yield f"  … and {len(plan) - _SHOWN:,} more; table split_plan has every one"
+
+
+def _hot(hot: Sequence[tuple[int, int, int, bytes]], target: int) -> Iterator[FindingRow]:
+    for key_hash, rows, size, key in hot:
+        name = escaped(decode_key(key).hash_key[:40])
+        yield violated(
+            "HOT_KEY", WARNING, f"{key_hash & (1 << 64) - 1:016x}",
+            f"Hash key \"{name}\" has {human_bytes(size)} in {human_count(rows, 'row')}, more than the "
+            f"{human_bytes(target)} that a partition should have: no split divides it.",
+            "Spread it over several hash keys.", bytes=size, rows=rows,
+        )  # fmt: skip
+
+
+def _skewed(plan: Sequence[PlanRow]) -> Iterator[FindingRow]:
+    worst = [row for row in plan if row.skew >= SKEWED]
+    if worst:
+        row = max(worst, key=lambda one: one.bytes)
+        yield violated(
+            "SKEW", WARNING, "",
+            f"{human_count(len(worst), 'parent')} would be divided unevenly, such as {row.parent}: "
+            f"{human_bytes(row.keep_bytes)} stay and {human_bytes(row.move_bytes)} go.",
+            "Look for large hash keys; few keys also fall unevenly by chance.",
+            parents=[one.parent for one in worst[:20]],
+        )  # fmt: skip
+
+
+def _malformed(number: int, where: str) -> Iterator[FindingRow]:
+    if number:
+        yield violated(
+            "D6", WARNING, "",
+            f"{where} has {human_count(number, 'key')} that Pegasus does not write; not counted here.",
+            "Look whether the column has raw keys: two bytes of length, hash key, sort key.", keys=number,
+        )  # fmt: skip

@@ -1,0 +1,47 @@
+"""split-preflight: may these tables be split now?"""
+
+from dataclasses import asdict
+
+from pipelines.common.errors import UsageError
+from pipelines.common.human import human_instant
+from pipelines.common.outcome import Outcome
+from pipelines.pegasus.domain.preflight import checks, preflight
+from pipelines.pegasus.domain.state.model import ClusterState, Table
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from schemas.split_preflight import SPLIT_PREFLIGHT
+
+_MARKS = {"OK": "ok", "WARNING": "warning", "BLOCKER": "BLOCKER", "UNKNOWN": "unknown"}
+
+
+def run_preflight(
+    run: SplitRun, state: ClusterState, name: str | None, to_count: int | None, ports: SplitPorts
+) -> Outcome:
+    """Ask every rule of every table, or of one.
+
+    Raises:
+        UsageError: there is no such table.
+    """
+    tables = chosen(state, name)
+    found = {table.app_id: list(preflight(state, table, to_count)) for table in tables}
+    rows = [row for table in tables for row in checks(table, found[table.app_id])]
+    lines = [f"cluster {state.cluster}, {human_instant(state.observed_at)}"]
+    for table in tables:
+        lines.append(f"  table {table.name}: {table.partition_count} partitions")
+        lines += [f"    {row.rule:<4} {_MARKS[row.verdict]}" for row in rows if row.app_id == table.app_id]
+    blocked = sorted({row.table for row in rows if row.verdict == "BLOCKER"})
+    result = {"blocked": blocked, "checks": [asdict(row) for row in rows]}
+    findings = [row for one in found.values() for row in one]
+    return delivered(run, ports, [(SPLIT_PREFLIGHT, rows)], findings, result, lines)
+
+
+def chosen(state: ClusterState, name: str | None) -> list[Table]:
+    """The tables by name; None = all.
+
+    Raises:
+        UsageError: there is no such table.
+    """
+    found = [table for table in state.tables if name in {None, table.name}]
+    if not found:
+        there = ", ".join(sorted(table.name for table in state.tables)) or "none"
+        raise UsageError(f"{state.where}: no table {name or ''}; there are: {there}")
+    return found

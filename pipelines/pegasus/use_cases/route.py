@@ -1,0 +1,113 @@
+"""split-route: what requests were told, and what they would be told at each stage of a split."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.common.errors import UsageError
+from pipelines.common.human import human_count
+from pipelines.common.outcome import Outcome
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.journal import U64
+from pipelines.pegasus.domain.report import ERROR, WARNING, violated
+from pipelines.pegasus.domain.what_if import RouteRow, what_if
+from pipelines.pegasus.transforms.route_rules import broken
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from schemas.split_routes import SPLIT_ROUTES
+
+_WORDS = {
+    "Q1": (
+        ERROR, "answered {n} otherwise than its version and the hash demand",
+        "Look at that server's version (split-audit-config, R2).",
+    ),
+    "Q2": (ERROR, "accepted {n} to write while its version was -1", "Compare parent and child with split-verify."),
+    "Q3": (
+        ERROR, "accepted {n} after its child had accepted the same keys",
+        "Compare parent and child with split-verify: the child's readers miss what the parent took.",
+    ),
+    "Q4": (WARNING, "was asked {n} again by clients that it had told to ask elsewhere", "Update that client library."),
+    "Q5": (ERROR, "gave scans rows that it does not own, in {n}", "Set replica.split.validate_partition_hash to true."),
+    "Q5_OVERLAP": (WARNING, "gave scans rows that it does not own, in {n} during the split", "Scan again."),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RouteQuestion:
+    """What is asked.
+
+    Attributes:
+        journal: `transforms.journal_rows.ASKED`; None = only a what-if.
+        hashes: for the what-if, besides the journal's.
+        old_count: partitions before the split; None = unknown, no what-if.
+        names: `seed` or `shipped`: what a rejection is called.
+    """
+
+    journal: DataFrame | None
+    hashes: Sequence[int] = ()
+    old_count: int | None = None
+    names: str = "seed"
+
+
+def checked_journal(journal: DataFrame) -> int:
+    """Time of its newest request, ms since the epoch.
+
+    Raises:
+        UsageError: a line is none; file, line and key are named.
+    """
+    fault = journal.where("fault IS NOT NULL").orderBy("line").head()
+    if fault is not None:
+        raise UsageError(str(fault["fault"]))
+    row = journal.agg(F.max("at_us").alias("newest")).head()
+    return int(row["newest"]) // 1000 if row else 0
+
+
+def run_route(run: SplitRun, question: RouteQuestion, ports: SplitPorts) -> Outcome:
+    """Judge the journal and answer the what-if; see `delivered` for the exit code."""
+    counts: dict[str, int] = {}
+    findings: list[FindingRow] = []
+    bits = dict.fromkeys(question.hashes, 1)
+    lines = []
+    if question.journal is not None:
+        rows = question.journal.groupBy("code").count().orderBy("code").collect()
+        counts = {row["code"]: row["count"] for row in rows}
+        findings = list(_violations(broken(question.journal, question.old_count)))
+        lines.append(f"{human_count(sum(counts.values()), 'request')}")
+        lines += [f"  {number:>9,}  {code}" for code, number in counts.items()]
+        if question.old_count is not None:
+            bits |= _bits(question.journal, question.old_count)
+    routes: list[RouteRow] = []
+    if question.old_count is not None:
+        routes = what_if(bits, question.old_count, question.names)
+        lines += _route_lines(routes, question.old_count)
+    result = {"requests": sum(counts.values()), "codes": counts, "what_if": [asdict(row) for row in routes]}
+    return delivered(run, ports, [(SPLIT_ROUTES, routes)], findings, result, lines)
+
+
+def _bits(journal: DataFrame, old_count: int) -> dict[int, int]:
+    """How many requests have these last bits of the hash: answers depend on no others."""
+    low = F.col("hash").bitwiseAND(F.lit(2 * old_count - 1)).alias("low")
+    rows = journal.where("kind <> 'scan'").groupBy(low).count().collect()
+    return {int(row["low"]) % U64: row["count"] for row in rows}
+
+
+def _violations(rows: DataFrame) -> Iterator[FindingRow]:
+    for row in rows.orderBy("rule", "partition").collect():
+        severity, words, remedy = _WORDS[row["rule"]]
+        n = human_count(row["number"], "request")
+        yield violated(
+            row["rule"].partition("_")[0], severity, f"{row['partition']}{'/overlap' if '_' in row['rule'] else ''}",
+            f"Partition {row['partition']} {words.format(n=n)}; the first is line {row['line']}.", remedy,
+            requests=row["number"], line=row["line"],
+        )  # fmt: skip
+
+
+def _route_lines(rows: Sequence[RouteRow], old_count: int) -> Iterator[str]:
+    yield f"If {old_count} partitions were split to {2 * old_count}"
+    stage = ""
+    for row in rows:
+        if row.stage != stage:
+            stage = row.stage
+            yield f"  {stage:<6} {row.words}"
+        yield f"    {row.client} client {row.requests:>9,}  {row.code}"

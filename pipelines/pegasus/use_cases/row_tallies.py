@@ -1,0 +1,28 @@
+"""Sums of rows that a job may believe: of such a table, and whole."""
+
+import logging
+
+from pipelines.common.errors import UsageError
+from pipelines.common.human import human_count
+from pipelines.pegasus.domain.rows import Kind, Placement, Tallies
+from pipelines.pegasus.domain.verify.compare import faulty_places
+
+_LOG = logging.getLogger(__name__)
+
+
+def believable(tallies: Tallies, uri: str, placement: Placement) -> Tallies:
+    """The sums as they are.
+
+    Raises:
+        UsageError: rows that cannot be of such a table, or lack something.
+    """
+    for kind, words in (
+        (Kind.OUT_OF_RANGE, f"rows of partition {{index}}, but the table is said to have {placement.count}"),
+        (Kind.INCOMPLETE, "rows without a partition_index, key or value (such as one of partition {index})"),
+    ):
+        places = faulty_places(tallies, kind)
+        if places:
+            raise UsageError(f"{uri}: {words.format(index=places[0].index)}; docs/split-rows.md has the format")
+    total = sum(tally.rows for tally in tallies.values())
+    _LOG.info("%s: %s counted", uri, human_count(total, "row"))
+    return tallies

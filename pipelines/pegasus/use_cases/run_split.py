@@ -1,0 +1,56 @@
+"""split-run: an offline split of all partitions of a table."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from pipelines.common.human import human_bytes, human_count
+from pipelines.common.outcome import Outcome
+from pipelines.lake.run_summary import FindingRow
+from pipelines.pegasus.domain.offline.plan import Counts, Done
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from schemas.split_manifest import SPLIT_MANIFEST
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What was made.
+
+    Attributes:
+        app: name of the table.
+        location: of the output.
+        doubts: warnings.
+    """
+
+    app: str
+    location: str
+    counts: Counts
+    parts: Sequence[Done]
+    doubts: Sequence[FindingRow] = ()
+
+
+def tell_split(run: SplitRun, split: Split, ports: SplitPorts) -> Outcome:
+    """Write the manifest's table and say what was made; exit code 0."""
+    files = [file for part in split.parts for file in part.files]
+    sums = {
+        name: sum(getattr(part, name) for part in split.parts)
+        for name in ("rows", "read", "logged", "expired", "stale", "malformed", "empty")
+    }
+    size = sum(file.bytes for file in files)
+    result = {
+        "app": split.app,
+        "location": split.location,
+        "old_count": split.counts.old,
+        "new_count": split.counts.new,
+        "files": len(files),
+        "bytes": size,
+        "resumed": sum(part.resumed for part in split.parts),
+        **sums,
+        "parts": [{**asdict(part), "files": len(part.files)} for part in split.parts],
+    }
+    left_out = ", ".join(f"{sums[name]:,} {name}" for name in ("expired", "stale", "malformed", "empty"))
+    lines = [
+        f"table {split.app}: {split.counts.old} to {split.counts.new} partitions in {split.location}",
+        f"  {sums['rows']:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
+        f"  read {sums['read']:,}, {sums['logged']:,} writes of private logs; left out: {left_out}",
+    ]
+    return delivered(run, ports, [(SPLIT_MANIFEST, files)], split.doubts, result, lines)

@@ -1,0 +1,72 @@
+"""split-stale: a rehearsal of the compaction filter on the rows of a table."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from pipelines.common.human import human_bytes
+from pipelines.common.outcome import Outcome
+from pipelines.pegasus.domain.stale import FilterSettings, StaleRow, fates, stale_findings
+from pipelines.pegasus.ports_rows import RowReader
+from pipelines.pegasus.transforms.examined_rows import Question
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from pipelines.pegasus.use_cases.row_tallies import believable
+from schemas.split_stale import SPLIT_STALE
+
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class StaleRequest:
+    """What to rehearse.
+
+    Attributes:
+        table: name of the Pegasus table.
+        uri: directory of its rows.
+        settings: of the filter.
+        at_ms: instant of the compaction, ms since the epoch.
+    """
+
+    table: str
+    uri: str
+    settings: FilterSettings
+    at_ms: int
+
+
+def split_stale(request: StaleRequest, rows: RowReader, run: SplitRun, ports: SplitPorts) -> Outcome:
+    """Rehearse, tell and write.
+
+    Returns:
+        Exit code 3 when the filter would leave copies for ever or take what it must not, else 0.
+
+    Raises:
+        UsageError: the rows are not those of a table with so many partitions.
+    """
+    settings = request.settings
+    question = Question(settings.placement, settings.groups, request.at_ms // 1000)
+    tallies = believable(rows.tally(request.uri, question), request.uri, settings.placement)
+    found = fates(request.table, tallies, settings)
+    dropped = [row for row in found if row.is_dropped]
+    result = {
+        "table": request.table,
+        "dropped_rows": sum(row.rows for row in dropped),
+        "dropped_bytes": sum(row.bytes for row in dropped),
+        "stale_rows": sum(row.rows for row in found if row.is_stale),
+        "stale_bytes": sum(row.bytes for row in found if row.is_stale),
+        "fates": [asdict(row) for row in found],
+    }
+    findings = stale_findings(request.table, found, settings)
+    return delivered(run, ports, [(SPLIT_STALE, found)], findings, result, _lines(request.table, found))
+
+
+def _lines(table: str, rows: Sequence[StaleRow]) -> Iterator[str]:
+    whole = sum(row.bytes for row in rows)
+    dropped = sum(row.bytes for row in rows if row.is_dropped)
+    share = f"{100 * dropped / whole:.0f} %" if whole else "nothing"
+    yield f"table {table}: compaction takes {human_bytes(dropped)} of {human_bytes(whole)} ({share})"
+    yield ""
+    yield f"  {'partition':>9} {'rows':>14} {'bytes':>12}  fate"
+    for row in rows[:_SHOWN]:
+        mark = " (a copy)" if row.is_stale and not row.is_dropped else ""
+        yield f"  {row.partition_index:>9} {row.rows:>14,} {human_bytes(row.bytes):>12}  {row.fate}{mark}"
+    if len(rows) > _SHOWN:
+        yield f"  … and {len(rows) - _SHOWN:,} lines more; table split_stale has every one"

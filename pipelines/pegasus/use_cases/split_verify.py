@@ -1,0 +1,156 @@
+"""split-verify: proves that two copies of a table hold the same live rows, or says which do not agree and why."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.common.human import human_count
+from pipelines.common.outcome import Outcome
+from pipelines.pegasus.domain.keys import escaped
+from pipelines.pegasus.domain.rows import U64, Kind, Placement, Tallies
+from pipelines.pegasus.domain.verify.compare import (
+    AFTER,
+    BEFORE,
+    Comparison,
+    Differences,
+    DiffRow,
+    compare,
+    groups_of,
+)
+from pipelines.pegasus.domain.verify.findings import verify_findings
+from pipelines.pegasus.ports_rows import RowReader
+from pipelines.pegasus.transforms.examined_rows import Question
+from pipelines.pegasus.transforms.row_frames import judged, odd_rows, reason_counts
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from pipelines.pegasus.use_cases.row_tallies import believable
+from pipelines.pegasus.use_cases.split_verify_text import verify_lines, verify_result
+from schemas.split_diff import SPLIT_DIFF
+from schemas.split_verify import SPLIT_VERIFY
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One side of the comparison.
+
+    Attributes:
+        uri: directory of rows.
+        placement: how they should be spread.
+    """
+
+    uri: str
+    placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyRequest:
+    """What to compare.
+
+    Attributes:
+        table: name of the Pegasus table.
+        at_ms: instant for what has expired, ms since the epoch.
+        compacted: a manual compaction has finished after the split: no stale copy may be left.
+        most: differences of each reason that are told one by one.
+    """
+
+    table: str
+    before: Copy
+    after: Copy
+    at_ms: int
+    compacted: bool = False
+    most: int = 1000
+
+    @property
+    def inputs(self) -> Mapping[str, str]:
+        """What tells this run from another of the same instant."""
+        return {name: str(getattr(self, name)) for name in ("table", "before", "after", "compacted", "most")}
+
+
+def split_verify(request: VerifyRequest, rows: RowReader, run: SplitRun, ports: SplitPorts) -> Outcome:
+    """Compare, tell and write.
+
+    Returns:
+        Exit code 3 when a difference is proven that nobody has acknowledged, else 0.
+
+    Raises:
+        UsageError: the rows are not those of tables with so many partitions.
+        UnavailableError: they could not be read, or the lake not written.
+    """
+    groups = groups_of(request.before.placement, request.after.placement)
+    questions = {
+        side: Question(copy.placement, groups, request.at_ms // 1000)
+        for side, copy in ((BEFORE, request.before), (AFTER, request.after))
+    }
+    before = _tally(rows, request.before, questions[BEFORE])
+    after = _tally(rows, request.after, questions[AFTER])
+    compared = compare(request.table, groups, before, after)
+    differences = _differences(request, rows, questions, compared)
+    return delivered(
+        run,
+        ports,
+        [(SPLIT_VERIFY, compared.partitions), (SPLIT_DIFF, differences.rows)],
+        verify_findings(request.table, compared, differences.counts),
+        verify_result(compared, differences),
+        verify_lines(request.table, compared, differences),
+    )
+
+
+def _tally(rows: RowReader, copy: Copy, question: Question) -> Tallies:
+    return believable(rows.tally(copy.uri, question), copy.uri, copy.placement)
+
+
+def _differences(
+    request: VerifyRequest, rows: RowReader, questions: Mapping[str, Question], compared: Comparison
+) -> Differences:
+    """Look at the rows where the sums say that something is wrong; at none if they say that nothing is."""
+    odd = {BEFORE: [Kind.MALFORMED, Kind.FOREIGN], AFTER: [Kind.MALFORMED, Kind.FOREIGN]}
+    if request.compacted:
+        odd[AFTER].append(Kind.STALE)
+    copies = {BEFORE: request.before, AFTER: request.after}
+    there = {side: [kind for kind in kinds if compared.rows(side, kind)] for side, kinds in odd.items()}
+    frames = []
+    if compared.wanted:
+        _LOG.info("looking into %s", human_count(len(compared.wanted), "partition"))
+        parts = (rows.details(copies[side].uri, questions[side], compared.wanted, ()) for side in (BEFORE, AFTER))
+        frames.append(judged(*parts))
+    frames += [
+        odd_rows(rows.details(copies[side].uri, questions[side], (), kinds), side)
+        for side, kinds in there.items()
+        if kinds
+    ]
+    if not frames:
+        return Differences({}, ())
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionByName(frame)
+    whole = whole.persist()
+    counts = reason_counts(whole)
+    shown = tuple(row for reason in sorted({key[1] for key in counts}) for row in _shown(whole, reason, request))
+    whole.unpersist()
+    return Differences(counts, shown)
+
+
+def _shown(frame: DataFrame, reason: str, request: VerifyRequest) -> list[DiffRow]:
+    chosen = frame.where(F.col("reason") == reason).orderBy("group", "key", "side").limit(request.most)
+    return [
+        DiffRow(
+            request.table,
+            row["group"],
+            row["reason"],
+            row["side"],
+            escaped(bytes(row["key"])),
+            bytes(row["key"]),
+            None if row["hash"] is None else f"{row['hash'] & U64:016x}",
+            row["before_index"],
+            row["after_index"],
+            row["before_timetag"],
+            row["after_timetag"],
+            row["stale_timetag"],
+            row["detail"],
+        )
+        for row in chosen.collect()
+    ]

@@ -1,0 +1,79 @@
+"""The answer of split-verify, for programs and for eyes."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from pipelines.common.human import human_bytes, human_count
+from pipelines.pegasus.domain.rows import Kind
+from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, Comparison, Differences
+
+_SHOWN = 20
+
+
+def verify_result(compared: Comparison, differences: Differences) -> dict[str, object]:
+    """The job's part of the JSON object; names are those of the tables' columns."""
+    return {
+        "is_equal": not compared.differing,
+        "partitions": [asdict(row) for row in compared.partitions],
+        "rows": {
+            side: {kind.name.lower(): tally.rows for kind, tally in sorted(kinds.items())}
+            for side, kinds in compared.kinds.items()
+        },
+        "differences": [
+            {"partition": group, "reason": reason, "side": side, "rows": number}
+            for (group, reason, side), number in sorted(differences.counts.items(), key=str)
+        ],
+        "shown": [
+            {name: value for name, value in asdict(row).items() if name != "raw_key"} for row in differences.rows
+        ],
+    }
+
+
+def verify_lines(table: str, compared: Comparison, differences: Differences) -> Iterator[str]:
+    """Lines for the operator."""
+    yield from _head(table, compared)
+    yield from _partitions(compared)
+    yield from _differences(differences)
+
+
+def _head(table: str, compared: Comparison) -> Iterator[str]:
+    before, after = (sum(getattr(row, f"{side}_rows") for row in compared.partitions) for side in (BEFORE, AFTER))
+    live = f"{human_count(before, 'live row')} before, {after:,} after"
+    if not compared.differing:
+        said = "the same rows in every partition"
+    else:
+        said = f"{len(compared.differing)} of {human_count(len(compared.partitions), 'partition')} DIFFER"
+    yield f"table {table}: {live}: {said}"
+    expired = [compared.rows(side, Kind.OWNED) for side in (BEFORE, AFTER)]
+    yield (
+        f"  counted apart: expired {expired[0] - before:,} and {expired[1] - after:,}, stale "
+        f"{compared.rows(BEFORE, Kind.STALE):,} and {compared.rows(AFTER, Kind.STALE):,}, empty writes "
+        f"{compared.rows(BEFORE, Kind.EMPTY_WRITE):,} and {compared.rows(AFTER, Kind.EMPTY_WRITE):,}"
+    )
+
+
+def _partitions(compared: Comparison) -> Iterator[str]:
+    shown = [row for row in compared.partitions if not row.is_equal] or compared.partitions
+    yield ""
+    yield f"  {'partition':>9} {'before':>14} {'after':>14} {'bytes after':>12} {'stale copies':>14}"
+    for row in shown[:_SHOWN]:
+        mark = "" if row.is_equal else "  DIFFERS"
+        size = human_bytes(row.after_bytes)
+        rows = f"{row.before_rows:>14,} {row.after_rows:>14,}"
+        yield f"  {row.partition:>9} {rows} {size:>12} {row.stale_rows:>14,}{mark}"
+    if len(shown) > _SHOWN:
+        yield f"  … and {len(shown) - _SHOWN:,} more; table split_verify has every one"
+
+
+def _differences(differences: Differences) -> Iterator[str]:
+    if not differences.counts:
+        return
+    yield ""
+    shown = differences.rows[:_SHOWN]
+    for row in shown:
+        place = "partition ?" if row.partition is None else f"partition {row.partition}"
+        yield f"  {row.reason:<11} {place}  {row.key}"
+        yield f"  {'':<11} {row.detail}"
+    rest = sum(differences.counts.values()) - len(shown)
+    if rest:
+        yield f"  … and {rest:,} differences more; table split_diff has them, up to its limit"

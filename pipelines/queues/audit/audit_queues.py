@@ -1,0 +1,194 @@
+"""audit-queues: what every replication queue is, who claimed it when, and how its orphans can be claimed.
+
+It reads snapshots and writes tables and a plan; nothing here, and nothing it is given, can change the cluster.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pipelines.common.clock import Clock
+from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.settings import Settings
+from pipelines.lake.run_summary import FindingRow, RunKey, table_row
+from pipelines.lake.table_sink import TableSink
+from pipelines.queues.audit.classify import audit_rows
+from pipelines.queues.audit.findings import audit_findings
+from pipelines.queues.audit.listing import listed_evidence
+from pipelines.queues.audit.observe import ListedEvidence, observed
+from pipelines.queues.audit.observed import ObservedCluster
+from pipelines.queues.audit.plan import claim_plan, restarts
+from pipelines.queues.audit.plan_text import PLAN, SERVERS, plan_file, servers_file
+from pipelines.queues.audit.ports import PastAudits, PlanSink
+from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, ClaimRow, PlanRow
+from pipelines.queues.audit.text import Audit, audit_result, audit_text
+from pipelines.queues.audit.timeline import Sighting, sighting, timeline
+from pipelines.queues.wals.findings import dated
+from pipelines.queues.wals.ports import PastInspections
+from pipelines.reconcile.cases import Case, cases
+from pipelines.reconcile.findings import counts_for_exit_code
+from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
+from pipelines.snapshot.opened import OpenedSnapshot, SnapshotReader
+from schemas.claim_plans import CLAIM_PLANS
+from schemas.findings import FINDINGS
+from schemas.queue_audits import QUEUE_AUDITS
+from schemas.queue_claims import QUEUE_CLAIMS
+from schemas.registry import AUDIT_TABLES
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRequest:
+    """What to audit.
+
+    Attributes:
+        snapshots: directories of one cluster; the newest is audited, the others tell how its queues came there.
+        settings: of the configuration.
+    """
+
+    snapshots: tuple[str, ...]
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPorts:
+    """What the use case works with.
+
+    Attributes:
+        snapshots: opens them.
+        clock: says whether a capture's clock can be right.
+        tables: None = nothing is written to a lake; then `past` and `audits` are None too.
+        past: findings of earlier audits.
+        audits: what these saw.
+        plan: where the claim plan goes; None = nowhere.
+    """
+
+    snapshots: SnapshotReader
+    clock: Clock
+    tables: TableSink | None
+    past: PastInspections | None
+    audits: PastAudits | None
+    plan: PlanSink | None
+
+
+def audit_queues(request: AuditRequest, ports: AuditPorts) -> Outcome:
+    """Audit the queues of the newest snapshot.
+
+    Returns:
+        Exit code 5 when a finding of severity error is new and not acknowledged, else 0.
+
+    Raises:
+        UsageError: no such directory, or snapshots that do not belong together.
+        RefusedError: a snapshot that cannot be believed.
+        UnavailableError: lake or plan cannot be written.
+    """
+    twice = [uri for uri in request.snapshots if request.snapshots.count(uri) > 1]
+    if twice:
+        raise UsageError(f"--snapshot {twice[0]} is given twice: a timeline needs captures that follow one another")
+    believed = _in_time_order([_believed(one, request, ports) for one in ports.snapshots.open(request.snapshots)])
+    case = believed[-1]
+    cluster = _observed(case, listed_evidence(ports.snapshots, case, request.settings))
+    rows = audit_rows(cluster)
+    earlier = [_seen(before) for before in believed[:-1]]
+    if ports.tables is not None:
+        ports.tables.ensure((*AUDIT_TABLES, FINDINGS))
+    started = case.snapshot.files_step.started_at
+    remembered = _remembered(ports, case, min((one.at for one in earlier), default=started))
+    claims = timeline([*remembered, *earlier, _sighting(cluster, rows)])
+    plan = claim_plan(cluster, rows)
+    key = RunKey.of(case.key.cluster, f"{case.key.run_id}{AUDIT_SUFFIX}", started)
+    before = ports.past.findings_before(key) if ports.past is not None else {}
+    findings = dated(audit_findings(rows, claims), started, before, request.settings.acknowledged)
+    if ports.tables is not None:
+        _write(ports.tables, key, rows, claims, plan, findings)
+    again = restarts(cluster, plan)
+    texts = {SERVERS: servers_file(cluster, plan), PLAN: plan_file(key, cluster, rows, plan, again)}
+    files = _written(ports.plan, texts)
+    audit = Audit(key, cluster, rows, claims, plan, again, findings, files, len(remembered) + len(believed))
+    code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE
+    return Outcome(code, audit_result(audit), audit_text(audit))
+
+
+def _believed(opened: OpenedSnapshot, request: AuditRequest, ports: AuditPorts) -> Case:
+    """The snapshot as reconcile would take it.
+
+    Raises:
+        RefusedError: where reconcile would refuse it.
+    """
+    (case,) = cases([opened], None, request.settings, ports.clock.now_ms())
+    _ = case.believed
+    return case
+
+
+def _in_time_order(found: Sequence[Case]) -> list[Case]:
+    """Oldest first.
+
+    Raises:
+        UsageError: two clusters, or one instant twice.
+    """
+    ordered = sorted(found, key=lambda case: case.snapshot.files_step.started_at)
+    for one, other in pairwise(ordered):
+        if one.key.cluster != other.key.cluster or _other_id(one, other):
+            raise UsageError(
+                f"{one.opened.uri} is of cluster {_named(one)}, {other.opened.uri} of {_named(other)}: audit one "
+                "cluster at a time"
+            )
+        if one.snapshot.steps[-1].finished_at > other.snapshot.files_step.started_at:
+            raise UsageError(
+                f"{one.opened.uri} was not finished when {other.opened.uri} was begun: a timeline needs captures that "
+                "follow one another"
+            )
+    return ordered
+
+
+def _other_id(one: Case, other: Case) -> bool:
+    ids = {case.snapshot.cluster_id for case in (one, other)} - {None}
+    return len(ids) > 1
+
+
+def _named(case: Case) -> str:
+    cluster_id = case.snapshot.cluster_id
+    return case.key.cluster + (f" ({cluster_id})" if cluster_id else "")
+
+
+def _observed(case: Case, listed: ListedEvidence) -> ObservedCluster:
+    passes = case.opened.passes
+    last = frozenset(cell.queue for cell in passes[-1]) if passes else frozenset()
+    return observed(case.snapshot, case.believed[0], last, case.opened.trees, listed)
+
+
+def _seen(case: Case) -> Sighting:
+    """Where the queues of an earlier snapshot stood; nobody asks for its files."""
+    cluster = _observed(case, ListedEvidence())
+    return _sighting(cluster, audit_rows(cluster))
+
+
+def _sighting(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> Sighting:
+    return sighting(rows, cluster.servers.at, all_hops=cluster.in_zookeeper)
+
+
+def _remembered(ports: AuditPorts, case: Case, before: int) -> list[Sighting]:
+    if ports.audits is None:
+        return []
+    return [
+        sighting(rows, rows[0].observed_at, all_hops=rows[0].storage == QUEUE_STORAGE_ZOOKEEPER)
+        for rows in ports.audits.audits_before(case.key.cluster, before)
+    ]
+
+
+def _written(sink: PlanSink | None, texts: Mapping[str, str]) -> dict[str, str]:
+    return {} if sink is None else {name: sink.write(name, text) for name, text in texts.items()}
+
+
+def _write(
+    sink: TableSink,
+    key: RunKey,
+    rows: Sequence[AuditRow],
+    claims: Sequence[ClaimRow],
+    plan: Sequence[PlanRow],
+    findings: Sequence[FindingRow],
+) -> None:
+    tables = ((QUEUE_AUDITS, rows), (QUEUE_CLAIMS, claims), (CLAIM_PLANS, plan), (FINDINGS, findings))
+    sink.replace(
+        {table.name: sink.frame(table, [table_row(key, row) for row in values]) for table, values in tables}, [key]
+    )

@@ -1,0 +1,92 @@
+"""Findings of an audit of queues; those of orphans and duplicates have the keys that reconcile gives them."""
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.common.human import human_duration
+from pipelines.lake.run_summary import FindingRow
+from pipelines.queues.audit.classes import QueueClass
+from pipelines.queues.audit.rows import AuditRow, ClaimRow
+from pipelines.queues.audit.timeline import Event
+from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
+
+OVERDUE_MS = 3_600_000
+"""A crash that is processed for so long is not processed any more."""
+_SEVERITIES = (ERROR, WARNING, INFO)
+
+
+def audit_findings(rows: Sequence[AuditRow], claims: Sequence[ClaimRow]) -> tuple[FindingRow, ...]:
+    """All findings of one audit, errors first."""
+    found = [*_of_rows(rows), *_duplicates(rows), *_overdue(rows, claims)]
+    return tuple(sorted(found, key=lambda row: (_SEVERITIES.index(row.severity), -(row.bytes or 0), row.key)))
+
+
+def _of_rows(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:
+    for row in rows:
+        if QueueClass.UNDELETED_PEER.value in row.classes:
+            yield _of_queue("ORPHAN_QUEUE", WARNING, row, f"Queue {row.queue} belongs to no peer", cause="removed peer")
+        if QueueClass.ORPHAN.value in row.classes:
+            yield _of_queue("ORPHAN_QUEUE", WARNING, row, f"Nobody ships queue {row.queue}", cause="dead owner")
+        if QueueClass.LOST_WALS.value in row.classes:
+            yield _of_queue(
+                "LOST_WALS", ERROR, row, f"WALs of queue {row.queue} are lost", wals=list(row.missing_wals[:10])
+            )
+        if QueueClass.MISSING_WAL.value in row.classes:
+            yield _of_queue(
+                "MISSING_WAL", ERROR, row, f"Queue {row.queue} cannot go on", wals=list(row.missing_wals[:10])
+            )
+        if QueueClass.SUSPECT.value in row.classes:
+            yield _of_queue("SUSPECT_QUEUE", WARNING, row, f"Queue {row.queue} was claimed from a live server")
+        if row.queue_class == QueueClass.STALE_LOCK.value:
+            yield _of_queue("STALE_LOCK", WARNING, row, f"The lock {row.queue} was left behind")
+        if row.queue_class == QueueClass.EMPTY_REPLICATOR.value:
+            yield _of_queue("EMPTY_REPLICATOR", INFO, row, f"The znode of {row.owner} is empty")
+
+
+def _duplicates(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:
+    """One finding for all queues of a peer that read the same WALs."""
+    groups: dict[tuple[str | None, str | None], list[AuditRow]] = {}
+    for row in rows:
+        if QueueClass.DUPLICATE.value in row.classes:
+            groups.setdefault((row.peer_id, row.source), []).append(row)
+    for (peer, source), twins in sorted(groups.items(), key=lambda item: str(item[0])):
+        yield finding(
+            "DUPLICATE_QUEUE",
+            WARNING,
+            f"{peer}/{source}",
+            f"Peer {peer} has {len(twins)} queues for the WALs of {source}; the smallest offset counts.",
+            "Let all finish; if one never moves, compare their offsets, and remove the one that has come further.",
+            peer_id=peer,
+            server=source,
+            files=max(row.pending_files for row in twins),
+            size=max(row.pending_bytes for row in twins),
+            queues=[row.queue for row in twins],
+        )
+
+
+def _overdue(rows: Sequence[AuditRow], claims: Sequence[ClaimRow]) -> Iterator[FindingRow]:
+    """Queues in failover for longer than any failover takes."""
+    waiting = {
+        (claim.peer_id, claim.source, claim.from_owner): claim.waited_min_ms
+        for claim in claims
+        if claim.event == Event.WAITING.value and claim.waited_min_ms is not None
+    }
+    for row in rows:
+        waited = waiting.get((row.peer_id or "", row.source or "", row.owner), 0) or 0
+        if QueueClass.IN_FAILOVER.value in row.classes and waited >= OVERDUE_MS:
+            words = f"Queue {row.queue} has been in failover for {human_duration(waited)} and more"
+            yield _of_queue("CLAIM_OVERDUE", WARNING, row, words, waited_ms=waited)
+
+
+def _of_queue(code: str, severity: str, row: AuditRow, words: str, **evidence: object) -> FindingRow:
+    return finding(
+        code,
+        severity,
+        row.queue,
+        f"{words}: {row.evidence}.",
+        row.remedy or "Nothing.",
+        peer_id=row.peer_id,
+        server=row.owner,
+        files=row.pending_files,
+        size=row.pending_bytes,
+        **evidence,
+    )

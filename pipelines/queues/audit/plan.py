@@ -1,0 +1,112 @@
+"""Which live server could take which orphan: a plan that balances what they have to ship.
+
+HBase's own procedure shuffles the servers, so any live target is right; this one is the same for the same snapshot.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.hbase.server_names import ServerName
+from pipelines.queues.audit.classes import OwnerState, QueueClass
+from pipelines.queues.audit.observed import ObservedCluster
+from pipelines.queues.audit.rows import AuditRow, PlanRow
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A peer that begins again with all WALs of a dead server when that one is recovered.
+
+    `AssignReplicationQueuesProcedure` writes a placeholder for every peer that has no queue of the crashed server under
+    its own name: it cannot know that the peer has finished, or that its queue was claimed long ago.
+
+    Attributes:
+        claimed: the peer's queue of these WALs stands elsewhere.
+    """
+
+    server: str
+    peer_id: str
+    files: int
+    bytes: int
+    claimed: bool
+
+
+def claim_plan(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> tuple[PlanRow, ...]:
+    """Orphans of existing peers by dead server, the server with the oldest pending WAL first; then by name.
+
+    Every queue goes to the server with the least bytes to ship, the largest queue first; what servers have to ship
+    already counts. So no server ends with more than another by more than one queue, unless it had more before.
+
+    Args:
+        cluster: the snapshot.
+        rows: of its audit.
+
+    Returns:
+        No row where there is no live server to claim anything.
+    """
+    orphans = [row for row in rows if QueueClass.ORPHAN.value in row.classes]
+    loads = _loads(cluster, rows)
+    if not loads:
+        return ()
+    targets: dict[str, tuple[str, int]] = {}
+    for row in sorted(orphans, key=lambda one: (-one.pending_bytes, _age(one), one.queue)):
+        target = min(loads, key=lambda server: (loads[server], server))
+        loads[target] += row.pending_bytes
+        targets[row.queue] = (str(target), loads[target])
+    steps = {server: number for number, server in enumerate(_servers(orphans), start=1)}
+    planned = [
+        PlanRow(
+            step=steps[row.owner],
+            server=row.owner,
+            queue=row.queue,
+            peer_id=row.peer_id or "",
+            source=row.source or row.owner,
+            pending_files=row.pending_files,
+            pending_bytes=row.pending_bytes,
+            oldest_pending_timestamp=row.oldest_pending_timestamp,
+            target=targets[row.queue][0],
+            target_bytes=targets[row.queue][1],
+        )
+        for row in orphans
+    ]
+    return tuple(sorted(planned, key=lambda one: (one.step, one.queue)))
+
+
+def restarts(cluster: ObservedCluster, plan: Iterable[PlanRow]) -> tuple[Restart, ...]:
+    """What a recovery ships a second time; only queues in `hbase:replication` have placeholders."""
+    if cluster.in_zookeeper:
+        return ()
+    normal = {(queue.key.peer_id, queue.key.owner) for queue in cluster.queues if queue.key.source is None}
+    any_owner = {(queue.key.peer_id, queue.key.wals_of) for queue in cluster.queues}
+    found = []
+    for server in dict.fromkeys(row.server for row in plan):
+        name = ServerName.parse(server)
+        files, size = cluster.archived.get(name, (0, 0))
+        found += [
+            Restart(server, peer, files, size, (peer, name) in any_owner)
+            for peer in sorted(cluster.peers)
+            if (peer, name) not in normal and files
+        ]
+    return tuple(found)
+
+
+def _loads(cluster: ObservedCluster, rows: Iterable[AuditRow]) -> dict[ServerName, int]:
+    """Bytes that each live server has to ship already."""
+    online = cluster.servers.online or frozenset()
+    loads = {server: 0 for server in sorted(online) if cluster.servers.state(server) is OwnerState.ONLINE}
+    owners: Mapping[str, ServerName] = {str(server): server for server in loads}
+    for row in rows:
+        if row.owner in owners and QueueClass.UNDELETED_PEER.value not in row.classes:
+            loads[owners[row.owner]] += row.pending_bytes
+    return loads
+
+
+def _servers(orphans: Iterable[AuditRow]) -> list[str]:
+    oldest: dict[str, tuple[bool, int]] = {}
+    for row in orphans:
+        oldest[row.owner] = min(oldest.get(row.owner, _age(row)), _age(row))
+    return sorted(oldest, key=lambda server: (oldest[server], server))
+
+
+def _age(row: AuditRow) -> tuple[bool, int]:
+    """Sorts the oldest first; a queue with nothing to ship last."""
+    return (row.oldest_pending_timestamp is None, row.oldest_pending_timestamp or 0)

@@ -1,0 +1,24 @@
+"""The files of a claim plan."""
+
+from pyspark.sql import SparkSession
+
+from pipelines.files.hadoop_text import write_text
+
+
+class PlanFiles:
+    """`PlanSink` in one folder of any file system that Hadoop knows.
+
+    Args:
+        spark: the session.
+        folder: its URI; made if missing.
+    """
+
+    def __init__(self, spark: SparkSession, folder: str) -> None:
+        self._spark = spark
+        self._folder = folder.rstrip("/")
+
+    def write(self, name: str, text: str) -> str:
+        """See `PlanSink.write`."""
+        uri = f"{self._folder}/{name}"
+        write_text(self._spark, uri, text)
+        return uri

@@ -1,0 +1,113 @@
+"""The claim plan as files: one to read and follow, one that HBCK2 takes with `-i`."""
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.common.human import human_bytes, human_count, human_instant
+from pipelines.lake.run_summary import RunKey
+from pipelines.queues.audit.classes import QueueClass
+from pipelines.queues.audit.observed import ObservedCluster
+from pipelines.queues.audit.plan import Restart
+from pipelines.queues.audit.remedies import FIX_PEERS, HBCK2, recover
+from pipelines.queues.audit.rows import AuditRow, PlanRow
+
+PLAN, SERVERS = "claim-plan.txt", "servers.txt"
+"""Names of the two files."""
+
+
+def servers_file(cluster: ObservedCluster, plan: Sequence[PlanRow]) -> str:
+    """Dead servers, one a line and nothing else: `HBCK2.getFromFiles` takes every line for a server name.
+
+    Empty where the master's procedure would not claim a queue.
+    """
+    if cluster.claims_by_procedure() is False:
+        return ""
+    return "".join(f"{server}\n" for server in dict.fromkeys(row.server for row in plan))
+
+
+def plan_file(
+    key: RunKey,
+    cluster: ObservedCluster,
+    rows: Sequence[AuditRow],
+    plan: Sequence[PlanRow],
+    again: Sequence[Restart],
+) -> str:
+    """The plan for a person.
+
+    Args:
+        key: of the audit.
+        cluster: its snapshot.
+        rows: of the audit.
+        plan: the orphans.
+        again: what recoveries ship a second time.
+    """
+    return "\n".join([*_head(key, cluster, plan), *_before(rows), *_steps(cluster, plan, again), *_after(plan)]) + "\n"
+
+
+def _head(key: RunKey, cluster: ObservedCluster, plan: Sequence[PlanRow]) -> Iterator[str]:
+    at = human_instant(cluster.servers.at)
+    yield f"Claim plan of cluster {key.cluster}, from its snapshot of {at} ({key.run_id})"
+    if not plan:
+        yield "Nothing is to be claimed."
+        return
+    size = human_bytes(sum(row.pending_bytes for row in plan))
+    dead = len({row.server for row in plan})
+    live = len({row.target for row in plan})
+    yield (
+        f"{human_count(len(plan), 'orphan queue')} of {human_count(dead, 'dead server')}, {size} to ship, "
+        f"over {human_count(live, 'live server')}."
+    )
+    yield "HBase picks who claims at random; `to` is what a balanced distribution looks like. Any live server is right."
+
+
+def _before(rows: Sequence[AuditRow]) -> Iterator[str]:
+    """What must be out of the way: HBase 2's `ClaimReplicationQueuesProcedure` tries one of a removed peer for ever."""
+    removed = [row for row in rows if QueueClass.UNDELETED_PEER.value in row.classes]
+    locks = [row for row in rows if row.queue_class == QueueClass.STALE_LOCK.value]
+    if removed or locks:
+        yield ""
+        yield "first"
+    if removed:
+        yield f"  {human_count(len(removed), 'queue')} of removed peers: {FIX_PEERS}"
+    for row in locks:
+        yield f"  lock left behind: {row.remedy}"
+
+
+def _steps(cluster: ObservedCluster, plan: Sequence[PlanRow], again: Sequence[Restart]) -> Iterator[str]:
+    for server in dict.fromkeys(row.server for row in plan):
+        queues = [row for row in plan if row.server == server]
+        yield ""
+        yield f"step {queues[0].step}: {server}"
+        for row in queues:
+            size = f"{human_bytes(row.pending_bytes)} in {human_count(row.pending_files, 'file')}"
+            yield f"  queue  {row.queue}: {size}, to {row.target}"
+        yield from _commands(cluster, server)
+        for one in again:
+            if one.server == server:
+                how = "whose queue of it was claimed before" if one.claimed else "which has finished with it"
+                yield (
+                    f"  note   peer {one.peer_id}, {how}, begins again with its oldest WAL: "
+                    f"{human_count(one.files, 'file')}, {human_bytes(one.bytes)} are shipped twice"
+                )
+
+
+def _commands(cluster: ObservedCluster, server: str) -> Iterator[str]:
+    by_procedure = cluster.claims_by_procedure()
+    if by_procedure is not True:
+        early = "" if by_procedure is False else "before HBase 2.5: "
+        yield f"  run    {early}start or restart one region server; it claims the queues of all dead ones by itself"
+    if by_procedure is not False:
+        if not cluster.in_zookeeper:
+            yield (
+                f"  check  <hbase.rootdir>/ReplicationSyncUp/{server} must not exist: with it the master removes the "
+                "queues instead of having them claimed"
+            )
+        yield f"  check  hbase shell: list_deadservers; if it is among them: clear_deadservers '{server}'"
+        yield f"  run    {recover(server)}"
+        yield "         it prints a procedure id; -1 means that the master did nothing (its log says why)"
+
+
+def _after(plan: Sequence[PlanRow]) -> Iterator[str]:
+    if plan:
+        yield ""
+        yield f"All at once: {HBCK2} scheduleRecoveries -i {SERVERS}"
+        yield "Then capture again, and audit that snapshot after this one: the queues must be RECOVERED."

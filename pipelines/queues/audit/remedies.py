@@ -1,0 +1,110 @@
+"""What to do about a queue: the exact command, from the sources of HBase and of its operator tools.
+
+`scheduleRecoveries` of HBCK2 takes servers, not queues: the master submits a `HBCKServerCrashProcedure`, which has
+every queue of that server claimed by servers that it picks at random. A master that still lists the server as dead
+answers -1 (`ServerManager.expireServer`): `clear_deadservers` first. `replication --fix` removes the queues and
+hfile-refs of all removed peers (`ReplicationChecker`), in both storages since HBASE-29671.
+"""
+
+from collections.abc import Sequence
+
+from pipelines.hbase.server_names import ServerName
+from pipelines.queues.audit.classes import OwnerState, QueueClass
+from pipelines.queues.audit.observed import ObservedCluster, ObservedQueue
+
+HBCK2 = "hbase hbck -j hbase-hbck2.jar"
+"""How HBCK2 is called; the jar is the one of hbase-operator-tools."""
+FIX_PEERS = f"{HBCK2} replication --fix"
+
+
+def recover(server: ServerName | str) -> str:
+    """The command that has the queues of a dead server claimed."""
+    return f"{HBCK2} scheduleRecoveries {server}"
+
+
+def remedy(
+    cluster: ObservedCluster,
+    queue: ObservedQueue | None,
+    classes: Sequence[QueueClass],
+    *,
+    server: ServerName | None = None,
+) -> str | None:
+    """What to do; None = nothing.
+
+    Args:
+        cluster: the snapshot.
+        queue: None for a znode that is no queue.
+        classes: all that it is, the first decides.
+        server: of the znode, where there is no queue.
+    """
+    if queue is None:
+        return _of_znode(classes[0], server)
+    return _of_queue(cluster, queue, classes)
+
+
+def claim_words(cluster: ObservedCluster, server: ServerName | str) -> str:
+    """How the queues of a fully dead server come to a live one, by the version of HBase."""
+    by_procedure = cluster.claims_by_procedure()
+    start = "Start or restart one region server: at its start it claims the queues of all dead ones."
+    master = (
+        f"{recover(server)}; where it answers -1, first clear_deadservers '{server}' in the hbase shell. "
+        "See the claim plan (--plan)."
+    )
+    if by_procedure is None:
+        return f"From HBase 2.5 on: {master} Before: {start}"
+    return master if by_procedure else start
+
+
+def _of_znode(one: QueueClass, server: ServerName | None) -> str | None:
+    if one is QueueClass.STALE_LOCK:
+        return (
+            f"Make sure that no region server is copying these queues, then delete the znode of replication rs/{server}"
+            "/lock; the next region server that starts claims them."
+        )
+    if one is QueueClass.EMPTY_REPLICATOR:
+        return f"Harmless: once {server} is known to be dead, delete the znode of replication rs/{server}."
+    return None
+
+
+def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[QueueClass]) -> str | None:
+    owner = queue.key.owner
+    match classes[0]:
+        case QueueClass.UNDELETED_PEER:
+            return f"{FIX_PEERS} removes it, with all queues and hfile-refs of removed peers; look first without --fix."
+        case QueueClass.LOST_WALS:
+            return (
+                "Look for the WAL in corrupt/ and in quarantines. If it is gone, its edits are lost to the peer: "
+                "compare the tables with VerifyReplication"
+                + (", then have the queue claimed: its row goes." if QueueClass.ORPHAN in classes else ".")
+            )
+        case QueueClass.MISSING_WAL:
+            return (
+                "Look for the WAL in corrupt/ and in quarantines and put it back into oldWALs/; if it is gone, compare "
+                "the tables with VerifyReplication."
+            )
+        case QueueClass.SUSPECT:
+            return (
+                "Two servers may ship the same WALs: find out why the master took the source for dead (a long pause, a "
+                "lost ZooKeeper session) and restart it; edits that arrive twice do no harm."
+            )
+        case QueueClass.DUPLICATE:
+            return (
+                "Let both finish: edits that arrive twice do no harm. If one never moves, compare their offsets, and "
+                "remove the one that has come further."
+                + (f" {claim_words(cluster, owner)}" if QueueClass.ORPHAN in classes else "")
+            )
+        case QueueClass.ORPHAN:
+            return claim_words(cluster, owner)
+        case QueueClass.IN_FAILOVER:
+            return _in_failover(cluster, owner)
+        case QueueClass.UNPROVEN:
+            return "Capture again with a walsafe that reads /hbase/rs, or look whether the owner is online."
+        case _:
+            return None
+
+
+def _in_failover(cluster: ObservedCluster, owner: ServerName) -> str:
+    wait = "Wait, and do not touch it: HBase is at it."
+    if cluster.servers.state(owner) is OwnerState.DIRECTORY and cluster.claims_by_procedure() is not False:
+        return f"{wait} If the next audit says the same, its WALs were never split: {recover(owner)}"
+    return wait

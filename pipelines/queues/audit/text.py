@@ -1,0 +1,167 @@
+"""The answer of audit-queues, for programs and for eyes."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
+from pipelines.lake.run_summary import FindingRow, RunKey
+from pipelines.queues.audit.classes import AS_IT_SHOULD_BE, NO_QUEUE, QueueClass
+from pipelines.queues.audit.observed import ObservedCluster
+from pipelines.queues.audit.plan import Restart
+from pipelines.queues.audit.rows import AuditRow, ClaimRow, PlanRow
+from pipelines.queues.audit.timeline import Event
+
+_SHOWN = 20
+_WIDTH, _INDENT = 120, " " * 4
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All that one audit says.
+
+    Attributes:
+        key: of its rows.
+        cluster: what it was drawn from.
+        rows: every queue.
+        claims: the timeline.
+        plan: for the orphans.
+        again: what recoveries ship a second time.
+        findings: errors first.
+        files: addresses of the plan's files by name; empty when none was asked for.
+        snapshots: how many the timeline is drawn from, those that the lake remembers included.
+    """
+
+    key: RunKey
+    cluster: ObservedCluster
+    rows: Sequence[AuditRow]
+    claims: Sequence[ClaimRow]
+    plan: Sequence[PlanRow]
+    again: Sequence[Restart]
+    findings: Sequence[FindingRow]
+    files: Mapping[str, str]
+    snapshots: int
+
+
+def audit_result(audit: Audit) -> dict[str, object]:
+    """The JSON object of `--output json` and `--result`; names are those of the tables' columns."""
+    return {
+        "cluster": audit.key.cluster,
+        "run_id": audit.key.run_id,
+        "files_started_at": human_instant(audit.cluster.servers.at),
+        "storage": "zookeeper" if audit.cluster.in_zookeeper else "table",
+        "snapshots": audit.snapshots,
+        "classes": dict(sorted(_classes(audit.rows).items())),
+        "queues": [asdict(row) for row in audit.rows],
+        "claims": [asdict(row) for row in audit.claims],
+        "plan": [asdict(row) for row in audit.plan],
+        "shipped_again": [asdict(row) for row in audit.again],
+        "plan_files": dict(audit.files),
+        "findings": [asdict(row) for row in audit.findings],
+    }
+
+
+def audit_text(audit: Audit) -> str:
+    """Lines for the on-call engineer."""
+    lines = [*_head(audit), *_row_lines(audit.rows), *_claim_lines(audit), *_plan_lines(audit), *_known_lines(audit)]
+    return "\n".join(lines) + "\n"
+
+
+def _classes(rows: Sequence[AuditRow]) -> Counter[str]:
+    return Counter(row.queue_class for row in rows)
+
+
+def _head(audit: Audit) -> Iterator[str]:
+    queues = [row for row in audit.rows if row.queue_class not in NO_QUEUE]
+    where = "ZooKeeper" if audit.cluster.in_zookeeper else "hbase:replication"
+    at = human_instant(audit.cluster.servers.at)
+    yield f"cluster {audit.key.cluster}: {human_count(len(queues), 'queue')} in {where}, {at}"
+    order = [one.value for one in QueueClass]
+    sizes: Counter[str] = Counter()
+    for row in audit.rows:
+        sizes[row.queue_class] += row.pending_bytes
+    yield ""
+    yield f"  {'class':<16} {'queues':>6} {'to ship':>10}"
+    for name in sorted(_classes(audit.rows), key=order.index):
+        yield f"  {name:<16} {_classes(audit.rows)[name]:>6,} {human_bytes(sizes[name]):>10}"
+
+
+def _row_lines(rows: Sequence[AuditRow]) -> Iterator[str]:
+    odd = [row for row in rows if row.queue_class not in AS_IT_SHOULD_BE]
+    for row in odd[:_SHOWN]:
+        yield ""
+        also = f" (also {', '.join(row.also)})" if row.also else ""
+        yield f"  {row.queue_class}{also}: {row.queue}"
+        if row.peer_id is not None:
+            state = row.peer_state or "removed"
+            size = f"{human_count(row.pending_files, 'file')}, {human_bytes(row.pending_bytes)} under oldWALs"
+            yield f"{_INDENT}peer {row.peer_id} ({state}); to ship: {size}; {human_bytes(row.alone_bytes)} for it alone"
+        yield _wrapped(row.evidence)
+        if row.remedy:
+            yield _wrapped(f"-> {row.remedy}")
+    if len(odd) > _SHOWN:
+        yield f"  … and {len(odd) - _SHOWN:,} more; table queue_audits has every one"
+
+
+def _claim_lines(audit: Audit) -> Iterator[str]:
+    if audit.claims:
+        yield ""
+        yield f"  timeline, from {human_count(audit.snapshots, 'snapshot')}"
+    for row in audit.claims[:_SHOWN]:
+        yield _wrapped(f"peer {row.peer_id}, WALs of {row.source}: {_event(row)}")
+    if len(audit.claims) > _SHOWN:
+        yield f"    … and {len(audit.claims) - _SHOWN:,} more; table queue_claims has every one"
+
+
+def _event(row: ClaimRow) -> str:
+    when = f"before {human_instant(row.happened_before)}"
+    if row.happened_after is not None:
+        when = f"between {human_instant(row.happened_after)} and {human_instant(row.happened_before)}"
+    left = row.from_owner or "an unseen owner"
+    if row.event == Event.WAITING.value:
+        return f"with {left}, which is not online; waits for a claim{_waited(row, 'so far ')}"
+    if row.event == Event.ENDED.value:
+        return f"gone from {left} {when}"
+    via = f" (by way of {', '.join(row.via)})" if row.via else ""
+    return f"claimed by {row.to_owner} from {left}{via} {when}{_waited(row)}"
+
+
+def _waited(row: ClaimRow, before: str = "after ") -> str:
+    least, most = row.waited_min_ms, row.waited_max_ms
+    bounds = [] if not least else [f"at least {human_duration(least)}"]
+    bounds += [] if most is None else [f"at most {human_duration(most)}"]
+    return f", {before}{' and '.join(bounds)}" if bounds else ""
+
+
+def _plan_lines(audit: Audit) -> Iterator[str]:
+    if not audit.plan and not audit.files:
+        return
+    yield ""
+    size = human_bytes(sum(row.pending_bytes for row in audit.plan))
+    yield f"  claim plan: {human_count(len(audit.plan), 'orphan queue')}, {size}"
+    for row in audit.plan[:_SHOWN]:
+        yield f"    step {row.step}: {row.queue}, {human_bytes(row.pending_bytes)}, to {row.target}"
+    if len(audit.plan) > _SHOWN:
+        yield f"    … and {len(audit.plan) - _SHOWN:,} more; table claim_plans has every one"
+    for name, where in audit.files.items():
+        yield f"    {name}: {where}"
+
+
+def _known_lines(audit: Audit) -> Iterator[str]:
+    """The findings by name: what there is to say of them stands above, with their queues."""
+    if audit.findings:
+        yield ""
+        yield "  findings"
+    for row in audit.findings[:_SHOWN]:
+        known = ", acknowledged" if row.acknowledged else "" if row.is_new else f", for {row.nights} audits"
+        yield f"    {row.severity:<8} {row.key}{known}"
+    if len(audit.findings) > _SHOWN:
+        yield f"    … and {len(audit.findings) - _SHOWN:,} more; table findings has every one"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(
+        text, _WIDTH, initial_indent=_INDENT, subsequent_indent=f"{_INDENT}   ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip

@@ -1,0 +1,205 @@
+"""dump-queues: what HBase's `DumpReplicationQueues` prints, from a snapshot, the cluster up or down (issue 6)."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from pipelines.common.errors import EXIT_DONE, MalformedError, RefusedError
+from pipelines.common.human import human_count, human_instant
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.cluster_view import QueueRow, merge_passes
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.trust import migrating
+from pipelines.decide.rule.zookeeper_trust import other_storage
+from pipelines.hbase.replication_queues import parse_queue_cells
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import parse_wal_name
+from pipelines.hbase.zookeeper.queued import unsettled
+from pipelines.hbase.zookeeper.tree import Znode
+from pipelines.lake.run_summary import RunKey
+from pipelines.lake.table_sink import TableSink
+from pipelines.queues.dump.ports import QueueReading
+from pipelines.queues.dump.rows import (
+    DUMP_SUFFIX,
+    QueueDump,
+    hfile_ref_rows,
+    peer_rows,
+    queue_document,
+    queue_rows,
+    wal_rows,
+)
+from pipelines.queues.dump.table_queues import HFILE_REF_FAMILY, table_dump
+from pipelines.queues.dump.text import distributed_text, peers_text, table_text, znodes_text
+from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
+from pipelines.queues.wals.listed_wals import queued_wals
+from pipelines.queues.wals.pending import needs
+from pipelines.queues.wals.rows import InspectedFile
+from pipelines.queues.wals.selection import needed_wals, wal_directories
+from pipelines.reconcile.cases import default_run_id
+from pipelines.snapshot.capture_order import restlessness
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
+from pipelines.snapshot.opened import OpenedSnapshot, SnapshotReader
+from schemas.dumped_hfile_refs import DUMPED_HFILE_REFS
+from schemas.dumped_peers import DUMPED_PEERS
+from schemas.dumped_queues import DUMPED_QUEUES
+from schemas.dumped_wals import DUMPED_WALS
+from schemas.registry import DUMP_TABLES
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class DumpRequest:
+    """What to print.
+
+    Attributes:
+        snapshot: its directory.
+        settings: of the configuration: how queue rows are laid out.
+        distributed: queue by queue, in place of the records themselves.
+        hdfs: with the sizes of WALs; only with `distributed`.
+    """
+
+    snapshot: str
+    settings: Settings
+    distributed: bool = False
+    hdfs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DumpPorts:
+    """What the use case works with; tables are None when nothing is to be written."""
+
+    snapshots: SnapshotReader
+    reading: QueueReading
+    tables: TableSink | None
+
+
+def dump_queues(request: DumpRequest, ports: DumpPorts) -> Outcome:
+    """Print the queues of a snapshot.
+
+    Result and tables hold everything, whatever the options of the text.
+
+    Raises:
+        RefusedError: the snapshot is not what was captured, HBase itself throws on its queues, or they were moving
+            from ZooKeeper into the table.
+        UnavailableError: the lake cannot be written.
+    """
+    opened = _believed(ports.snapshots.open([request.snapshot])[0])
+    snapshot = opened.known
+    in_table = snapshot.queue_storage == QUEUE_STORAGE_TABLE
+    znodes: Sequence[Znode] = () if in_table else ports.reading.znodes(opened)
+    try:
+        dump = _of_table(request, ports, opened) if in_table else _of_zookeeper(ports, opened)
+    except MalformedError as error:
+        raise RefusedError(f"{opened.uri}/queues-2.jsonl: {error}. Mend it, capture again") from None
+    started = snapshot.files_step.started_at
+    run_id = f"{default_run_id(started, opened.sha256 or '')}{DUMP_SUFFIX}"
+    key = RunKey.of(snapshot.cluster, run_id, started)
+    if ports.tables is not None:
+        _write(ports.tables, key, dump)
+    if request.distributed:
+        body = distributed_text(dump, snapshot.wal_root, sizes=request.hdfs)
+    else:
+        body = table_text(dump) if in_table else znodes_text(dump, znodes)
+    return Outcome(EXIT_DONE, dump_result(key, snapshot, dump), f"{peers_text(dump.peers)}\n{body}")
+
+
+def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
+    """The snapshot, if it is the one that was captured and all of its queues can be read."""
+    if opened.fault is not None or opened.snapshot is None:
+        raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
+    if opened.malformed is not None:
+        raise RefusedError(f"malformed queue: {opened.malformed}; HBase itself throws on it. Mend it, capture again")
+    snapshot = opened.snapshot
+    halved = migrating(snapshot) if snapshot.queue_storage == QUEUE_STORAGE_TABLE else other_storage(snapshot)
+    if halved is not None:
+        raise RefusedError(halved)
+    restless = _restless(opened)
+    if restless is not None:
+        _LOG.warning("Queues moved during the capture: %s. This is its last reading", restless)
+    return opened
+
+
+def _restless(opened: OpenedSnapshot) -> str | None:
+    if opened.trees:
+        return unsettled(opened.trees)
+    first, last = (frozenset(cell.queue for cell in cells) for cells in (opened.passes[0], opened.passes[-1]))
+    return restlessness(opened.known, first, last)
+
+
+def _of_table(request: DumpRequest, ports: DumpPorts, opened: OpenedSnapshot) -> QueueDump:
+    cells = ports.reading.cells(opened)
+    queued = parse_queue_cells(cells, request.settings.row_layout)
+    rows = merge_passes([queued])
+    refs = [cell for cell in cells if cell.family == HFILE_REF_FAMILY]
+    snapshot = opened.known
+    online = snapshot.membership_2.online if snapshot.membership_2 else None
+    return table_dump(queued, rows, refs, _needed(ports, opened, rows), snapshot.peers, online)
+
+
+def _needed(ports: DumpPorts, opened: OpenedSnapshot, rows: Sequence[QueueRow]) -> list[InspectedFile]:
+    servers = sorted({str(row.queue.wals_of) for row in rows})
+    frame = needed_wals(ports.snapshots.files([opened]), servers, needs(rows), None)
+    found = [(row["path"], parse_wal_name(row["path"].rpartition("/")[2]), row["length"]) for row in frame.collect()]
+    _LOG.info("%s to be read by queues", human_count(len(found), "WAL"))
+    return [InspectedFile(path, name, length) for path, name, length in found if name is not None]
+
+
+def _of_zookeeper(ports: DumpPorts, opened: OpenedSnapshot) -> QueueDump:
+    tree = opened.trees[-1]
+    names = sorted({wal for queue in tree.queues for wal in queue.wals})
+    files = ports.snapshots.files([opened])
+    found = sorted((row["path"], row["length"]) for row in queued_wals(files, names).collect())
+    listed = {path.rpartition("/")[2]: (path, length) for path, length in found}
+    snapshot = opened.known
+    if snapshot.membership_2 is not None:
+        online = snapshot.membership_2.online
+    else:
+        online = _with_directory([row["directory"] for row in wal_directories(files).collect()])
+    return zookeeper_dump(tree, listed, snapshot.peers, online)
+
+
+def _with_directory(names: Sequence[str]) -> frozenset[ServerName]:
+    """Servers with a directory of their own below `WALs`, which nobody has renamed to `-splitting`."""
+    return frozenset(server for server in map(_server, names) if server is not None)
+
+
+def _server(name: str) -> ServerName | None:
+    try:
+        return ServerName.parse(name)
+    except MalformedError:
+        return None
+
+
+def dump_result(key: RunKey, snapshot: Snapshot, dump: QueueDump) -> dict[str, object]:
+    """The JSON object of `--output json` and `--result`; names are those of the tables' columns, bytes."""
+    return {
+        "cluster": key.cluster,
+        "run_id": key.run_id,
+        "files_started_at": human_instant(snapshot.files_step.started_at),
+        "queue_storage": dump.storage,
+        "peers": [asdict(peer) for peer in dump.peers],
+        "queues": [
+            {**queue_document(queue), "wals": [{**asdict(wal), "position": wal.position} for wal in queue.wals]}
+            for queue in dump.queues
+        ],
+        "hfile_refs": {peer: list(names) for peer, names in dump.hfile_refs.items()},
+        "dead_region_servers": list(dump.dead_replicators),
+        "deleted_queues": [f"{queue.owner}/{queue.queue_id}" for queue in dump.deleted],
+        "pending_wals": dump.queue_sizes,
+        "pending_bytes": sum(queue.pending_bytes for queue in dump.queues),
+        "missing_wals": sum(queue.missing for queue in dump.queues),
+    }
+
+
+def _write(sink: TableSink, key: RunKey, dump: QueueDump) -> None:
+    sink.ensure(DUMP_TABLES)
+    sink.replace(
+        {
+            DUMPED_PEERS.name: sink.frame(DUMPED_PEERS, peer_rows(key, dump)),
+            DUMPED_QUEUES.name: sink.frame(DUMPED_QUEUES, queue_rows(key, dump)),
+            DUMPED_WALS.name: sink.frame(DUMPED_WALS, wal_rows(key, dump)),
+            DUMPED_HFILE_REFS.name: sink.frame(DUMPED_HFILE_REFS, hfile_ref_rows(key, dump)),
+        },
+        [key],
+    )

@@ -1,0 +1,246 @@
+"""Peers, queues and their WALs as values.
+
+The field names are the columns of the tables (schemas/; a test holds the two equal). A queue's `wals` are rows of their
+own.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+
+from pipelines.hbase.peer_rules import Tables
+from pipelines.hbase.peers import Peer
+from pipelines.lake.run_summary import RunKey
+
+DUMP_SUFFIX = "-queues"
+"""Run ids of dumps end so."""
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedPeer:
+    """A row of `dumped_peers`.
+
+    Attributes:
+        table_cfs: tables and families as HBase prints its map; None = none are named, or the snapshot does not know.
+        namespaces: likewise.
+        rule_known: whether the snapshot knows them.
+    """
+
+    peer_id: str
+    state: str
+    cluster_key: str | None
+    endpoint: str | None
+    config: Mapping[str, str]
+    table_cfs: str | None
+    namespaces: str | None
+    rule_known: bool
+
+    @classmethod
+    def of(cls, peer: Peer) -> "DumpedPeer":
+        """What a dump says of a peer."""
+        rule = peer.rule
+        return cls(
+            peer.peer_id,
+            peer.state,
+            peer.cluster_key,
+            peer.endpoint,
+            dict(sorted((peer.config or {}).items())),
+            _tables(rule.tables) if rule and rule.tables else None,
+            f"[{', '.join(sorted(rule.namespaces))}]" if rule and rule.namespaces else None,
+            rule_known=rule is not None,
+        )
+
+
+def _tables(tables: Tables) -> str:
+    """`{t1=null, t2=[cf1, cf3]}`: Java's map of HBase, where null stands for all families."""
+    return java_map({table: f"[{', '.join(names)}]" if names else "null" for table, names in tables.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedWal:
+    """A WAL of a queue.
+
+    Attributes:
+        wal_group: URL-encoded; the name itself where it has none.
+        wal: file name, verbatim.
+        path: below the WAL root, as listed; None = not in the listing (or not looked for, where it is finished).
+        offset: as recorded for this WAL, in bytes; None = nothing is recorded.
+        pending: the queue still has to read it; False = finished, which only a negative offset says.
+        length: bytes as listed; None without a path.
+    """
+
+    wal_group: str
+    wal: str
+    path: str | None
+    offset: int | None
+    pending: bool
+    length: int | None
+
+    @property
+    def position(self) -> int:
+        """Where reading begins, in bytes."""
+        return max(self.offset or 0, 0)
+
+    @property
+    def is_missing(self) -> bool:
+        """Still to be read, and not in the listing."""
+        return self.pending and self.path is None
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedQueue:
+    """One queue.
+
+    Attributes:
+        queue_id: the row key, or the name of the znode below its server.
+        owner: the server that has it now.
+        source: the server that wrote the WALs.
+        dead_servers: whose it was, the first owner first; the table keeps the first alone.
+        peer_state: None for a removed peer.
+        owner_online: None = the snapshot does not know who is.
+        wals: those it names or still has to read.
+    """
+
+    queue_id: str
+    peer_id: str
+    peer_state: str | None
+    peer_exists: bool
+    owner: str
+    source: str
+    recovered: bool
+    dead_servers: tuple[str, ...]
+    owner_online: bool | None
+    wals: tuple[DumpedWal, ...]
+
+    @property
+    def pending(self) -> tuple[DumpedWal, ...]:
+        """The WALs that it still has to read."""
+        return tuple(wal for wal in self.wals if wal.pending)
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes of those that are there."""
+        return sum(wal.length or 0 for wal in self.pending)
+
+    @property
+    def missing(self) -> int:
+        """How many of them are not there."""
+        return sum(wal.is_missing for wal in self.pending)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedOffset:
+    """One cell of a queue row, as the table has it.
+
+    Attributes:
+        queue_id: the row key.
+        recovered: it has a source.
+        wal: empty in a placeholder.
+    """
+
+    queue_id: str
+    peer_id: str
+    recovered: bool
+    wal_group: str
+    wal: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDump:
+    """All that a dump says.
+
+    Attributes:
+        storage: `table` or `zookeeper`.
+        peers: by id.
+        queues: by server, then by queue id.
+        hfile_refs: names of bulk-loaded HFiles that wait for a peer, by peer.
+        dead_replicators: servers with queues (ZooKeeper: with a znode for them) that are not online.
+        recorded: every cell of the table's queues, in scan order; none in ZooKeeper.
+    """
+
+    storage: str
+    peers: tuple[DumpedPeer, ...]
+    queues: tuple[DumpedQueue, ...]
+    hfile_refs: Mapping[str, tuple[str, ...]]
+    dead_replicators: tuple[str, ...]
+    recorded: tuple[RecordedOffset, ...] = ()
+
+    @property
+    def deleted(self) -> tuple[DumpedQueue, ...]:
+        """Queues of peers that do not exist."""
+        return tuple(queue for queue in self.queues if not queue.peer_exists)
+
+    @property
+    def queue_sizes(self) -> dict[str, int]:
+        """WALs in the queues of each peer that has a queue, by id."""
+        sizes: dict[str, int] = {}
+        for queue in self.queues:
+            sizes[queue.peer_id] = sizes.get(queue.peer_id, 0) + len(queue.pending)
+        return dict(sorted(sizes.items()))
+
+
+def java_map(values: Mapping[str, str]) -> str:
+    """`{a=b, c=d}`: a map as Java prints it, by key."""
+    return f"{{{', '.join(f'{name}={values[name]}' for name in sorted(values))}}}"
+
+
+def peer_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
+    """Rows of `dumped_peers`."""
+    return [{**_identity(key), **_fields(peer), "config": java_map(peer.config)} for peer in dump.peers]
+
+
+def queue_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
+    """Rows of `dumped_queues`."""
+    return [{**_identity(key), **queue_document(queue)} for queue in dump.queues]
+
+
+def queue_document(queue: DumpedQueue) -> dict[str, object]:
+    """A queue without its WALs, and their sums; bytes."""
+    own = {name: value for name, value in _fields(queue).items() if name != "wals"}
+    return {
+        **own,
+        "dead_servers": list(queue.dead_servers),
+        "pending_wals": len(queue.pending),
+        "pending_bytes": queue.pending_bytes,
+        "missing_wals": queue.missing,
+    }
+
+
+def wal_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
+    """Rows of `dumped_wals`."""
+    return [
+        {**_identity(key), **{name: getattr(queue, name) for name in _OF_QUEUE}, **_fields(wal)}
+        for queue in dump.queues
+        for wal in queue.wals
+    ]
+
+
+def hfile_ref_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
+    """Rows of `dumped_hfile_refs`."""
+    known = {peer.peer_id for peer in dump.peers}
+    return [
+        {**_identity(key), "peer_id": peer_id, "peer_exists": peer_id in known, "hfile": name}
+        for peer_id, names in dump.hfile_refs.items()
+        for name in names
+    ]
+
+
+_OF_QUEUE = ("queue_id", "peer_id", "owner", "source")
+
+
+def of_server(queue: DumpedQueue) -> tuple[str, str]:
+    """How queues are ordered."""
+    return queue.owner, queue.queue_id
+
+
+def peers_of(peers: Iterable[Peer]) -> tuple[DumpedPeer, ...]:
+    """Peers by id."""
+    return tuple(DumpedPeer.of(peer) for peer in sorted(peers, key=lambda one: one.peer_id))
+
+
+def _identity(key: RunKey) -> dict[str, object]:
+    return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date}
+
+
+def _fields(value: DumpedPeer | DumpedQueue | DumpedWal) -> dict[str, object]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}

@@ -1,0 +1,116 @@
+"""Queues of `hbase:replication` for a dump: one reading of the table, and the files that wait for them."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from pipelines.common.errors import MalformedError
+from pipelines.decide.rule.cluster_view import QueueRow
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import NEEDS_ALL, Cell, GroupOffset, QueueCell
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import wal_timestamp
+from pipelines.queues.dump.rows import DumpedQueue, DumpedWal, QueueDump, RecordedOffset, of_server, peers_of
+from pipelines.queues.wals.pending import Groups, by_group, groups_of
+from pipelines.queues.wals.rows import InspectedFile
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
+
+HFILE_REF_FAMILY = b"hfileref"
+
+
+def table_dump(
+    cells: Sequence[QueueCell],
+    rows: Iterable[QueueRow],
+    hfile_refs: Iterable[Cell],
+    files: Iterable[InspectedFile],
+    peers: Sequence[Peer],
+    online: Collection[ServerName] | None,
+) -> QueueDump:
+    """Puts one reading of the table and the listing together.
+
+    Args:
+        cells: of family `queue`, in scan order.
+        rows: the same by row.
+        hfile_refs: cells of family `hfileref`, in scan order.
+        files: WALs that some queue still has to read.
+        peers: all there are.
+        online: live servers; None = unknown.
+
+    Raises:
+        MalformedError: a name of a row or a file that is not UTF-8.
+    """
+    states = {peer.peer_id: peer.state for peer in peers}
+    groups = by_group(files)
+    queues = sorted((_queue(row, groups, states, online) for row in rows), key=of_server)
+    owners = sorted({row.queue.owner for row in rows})
+    return QueueDump(
+        storage=QUEUE_STORAGE_TABLE,
+        peers=peers_of(peers),
+        queues=tuple(queues),
+        hfile_refs=_refs(hfile_refs),
+        dead_replicators=tuple(str(owner) for owner in owners if online is not None and owner not in online),
+        recorded=tuple(
+            RecordedOffset(
+                str(cell.queue),
+                cell.queue.peer_id,
+                cell.queue.source is not None,
+                cell.group,
+                cell.offset.wal,
+                cell.offset.offset,
+            )
+            for cell in cells
+        ),
+    )
+
+
+def _queue(row: QueueRow, groups: Groups, states: dict[str, str], online: Collection[ServerName] | None) -> DumpedQueue:
+    queue = row.queue
+    return DumpedQueue(
+        queue_id=str(queue),
+        peer_id=queue.peer_id,
+        peer_state=states.get(queue.peer_id),
+        peer_exists=queue.peer_id in states,
+        owner=str(queue.owner),
+        source=str(queue.wals_of),
+        recovered=queue.source is not None,
+        dead_servers=(str(queue.source),) if queue.source else (),
+        owner_online=None if online is None else queue.owner in online,
+        wals=tuple(_wals(row, groups)),
+    )
+
+
+def _wals(row: QueueRow, groups: Groups) -> Iterator[DumpedWal]:
+    """Each file once, below its own group, against that group's offset."""
+    for group in sorted({*groups_of(row, groups), *row.offsets}):
+        offset = row.offsets.get(group)
+        files = [file for file in groups.get(group, ()) if (file.name.timestamp or 0) >= row.need(group)]
+        names = {file.name.name for file in files}
+        wals = [_file(group, file, offset) for file in files]
+        if offset is not None and offset.wal and offset.wal not in names:
+            wals.append(DumpedWal(group, offset.wal, None, offset.offset, offset.offset >= 0, None))
+        yield from sorted(wals, key=lambda wal: (_age(wal.wal), wal.wal))
+
+
+def _file(group: str, file: InspectedFile, offset: GroupOffset | None) -> DumpedWal:
+    recorded = offset.offset if offset is not None and offset.wal == file.name.name else None
+    return DumpedWal(group, file.name.name, file.path, recorded, True, file.length)
+
+
+def _age(wal: str) -> int:
+    try:
+        return wal_timestamp(wal)
+    except MalformedError:
+        return NEEDS_ALL
+
+
+def _refs(cells: Iterable[Cell]) -> dict[str, tuple[str, ...]]:
+    """By row alone: HBase's own listing of peer 1 begins a scan at `1` and so gives those of peer 10 as well."""
+    refs: dict[str, list[str]] = {}
+    for cell in cells:
+        refs.setdefault(_text(cell, cell.row), []).append(_text(cell, cell.qualifier))
+    return {peer: tuple(names) for peer, names in refs.items()}
+
+
+def _text(cell: Cell, data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise MalformedError(f"row {cell.row!r}, family hfileref, qualifier {cell.qualifier!r}: not UTF-8") from None

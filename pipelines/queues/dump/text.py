@@ -1,0 +1,178 @@
+"""The text of HBase's `DumpReplicationQueues`, word by word; where that tool is wrong, docs/dump-queues.md says how.
+
+Sources: DumpReplicationQueues of HBase 3.0.0 and 2.6.4, `ZKDump.getReplicationZnodesDump` of 2.6.4.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.zookeeper.tree import HFILE_REFS, PEERS, QUEUES, Znode, base_of
+from pipelines.hbase.zookeeper.values import parse_position
+from pipelines.hbase.zookeeper.wire import without_metadata
+from pipelines.queues.dump.rows import DumpedPeer, DumpedQueue, DumpedWal, QueueDump, java_map
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
+
+_UNITS = ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K"))
+_NOT_IN_SNAPSHOT = "(not in the snapshot)"
+
+
+def peers_text(peers: Sequence[DumpedPeer]) -> str:
+    """How every dump begins."""
+    return "\n".join(("Dumping replication peers and configurations:", *(_peer(peer) for peer in peers))) + "\n"
+
+
+def table_text(dump: QueueDump) -> str:
+    """Without an option: `hbase:replication` as it is."""
+    lines = ["Dumping replication info via replication table.", "peers: "]
+    for peer in dump.peers:
+        lines += [
+            f"peers/{peer.peer_id}: {_or_null(peer.cluster_key)}",
+            f"peers/{peer.peer_id}/peer-state: {peer.state}",
+        ]
+    lines.append("rs: ")
+    for cell in dump.recorded:
+        # the owner of a normal queue stands in the group's name; that of a recovered one would be lost
+        queue = cell.queue_id if cell.recovered else cell.peer_id
+        lines.append(f"rs/{cell.wal_group}/{queue}/{cell.wal}: {cell.offset}")
+    lines.append("hfile-refs: ")
+    lines += [f"hfile-refs/{peer_id}/{','.join(names)}" for peer_id, names in dump.hfile_refs.items()]
+    return "\n".join(lines) + "\n"
+
+
+def znodes_text(dump: QueueDump, znodes: Sequence[Znode]) -> str:
+    """Without an option: the znodes of queues as they are.
+
+    Args:
+        dump: of the same reading.
+        znodes: the reading.
+
+    Raises:
+        MalformedError: no `rs` among them.
+    """
+    base = base_of(znodes)
+    lines = ["Dumping replication znodes via ZooKeeper:", f"{base}: "]
+    if dump.hfile_refs:
+        lines.append(f"{base}/{HFILE_REFS}: ")
+        lines += [f"{base}/{HFILE_REFS}/{peer}: {', '.join(names)}" for peer, names in dump.hfile_refs.items()]
+    if dump.peers:
+        lines.append(f"{base}/{PEERS}: ")
+    for peer in dump.peers:
+        path = f"{base}/{PEERS}/{peer.peer_id}"
+        lines += [f"{path}: {peer.cluster_key or ''}", f"{path}/peer-state: {peer.state}"]
+    queues = {znode.path: znode.data for znode in znodes if f"{znode.path}/".startswith(f"{base}/{QUEUES}/")}
+    lines += [f"{path}: {_position(queues[path])}" for path in sorted(queues, key=_last_child_first(queues))]
+    return "\n".join(lines) + "\n"
+
+
+def distributed_text(dump: QueueDump, wal_root: str, *, sizes: bool) -> str:
+    """`--distributed`: queue by queue, and the sums.
+
+    Args:
+        dump: what is said.
+        wal_root: full URI, no slash at the end.
+        sizes: `--hdfs`.
+    """
+    queues = "".join(f"{line}\n" for queue in dump.queues for line in _queue(dump, queue, wal_root, sizes=sizes))
+    return "\n".join((queues, *_summary(dump, sizes=sizes))) + "\n"
+
+
+def human_size(size: int) -> str:
+    """1536 to `1.5 K`: `StringUtils.humanSize` of HBase, and Java's way to round."""
+    for unit, letter in _UNITS:
+        if size >= unit:
+            # Java rounds the shortest decimal form of the double half up
+            return f"{Decimal(repr(size / unit)).quantize(Decimal('0.1'), ROUND_HALF_UP)} {letter}"
+    return str(size)
+
+
+def _peer(peer: DumpedPeer) -> str:
+    lines = [
+        f"Peer: {peer.peer_id}",
+        f"    State: {peer.state}",
+        f"    Cluster Name: {_or_null(peer.cluster_key)}",
+        f"    Replication Endpoint: {_or_null(peer.endpoint)}",
+    ]
+    if len(peer.config) > 1:
+        lines.append(f"    Peer Configuration: {java_map(peer.config)}")
+    unknown = None if peer.rule_known else _NOT_IN_SNAPSHOT
+    lines.append(f"    Peer Table CFs: {_or_null(peer.table_cfs or unknown)}")
+    lines.append(f"    Peer Namespaces: {_or_null(peer.namespaces or unknown)}")
+    return "\n".join(lines)
+
+
+def _or_null(text: str | None) -> str:
+    return "null" if text is None else text
+
+
+def _position(data: bytes) -> str:
+    """Nothing where there is none; nor where it cannot be read, which HBase 2.6.4 partly dies of."""
+    try:
+        return str(parse_position(without_metadata(data))) if data else ""
+    except MalformedError:
+        return ""
+
+
+def _last_child_first(paths: Mapping[str, bytes]) -> Callable[[str], tuple[int, ...]]:
+    """The order of a walk with a stack: a parent before its children, and of these the last one first."""
+    names = sorted({name for path in paths for name in path.split("/")}, reverse=True)
+    place = {name: at for at, name in enumerate(names)}
+    return lambda path: tuple(place[name] for name in path.split("/"))
+
+
+def _queue(dump: QueueDump, queue: DumpedQueue, wal_root: str, *, sizes: bool) -> Iterator[str]:
+    in_table = dump.storage == QUEUE_STORAGE_TABLE
+    yield f"Dumping replication queue info for RegionServer: [{queue.owner}]"
+    yield f"    {'Queue id' if in_table else 'Queue znode'}: {queue.queue_id}"
+    yield f"    PeerID: {queue.peer_id}"
+    yield f"    Recovered: {_java(queue.recovered)}"
+    servers = "RegionServer" if in_table else "RegionServers"
+    if not queue.dead_servers:
+        yield f"    No dead {servers} found in this queue."
+    elif in_table:
+        yield f"    Dead {servers}: {queue.dead_servers[0]}"
+    else:
+        yield f"    Dead {servers}: [{', '.join(queue.dead_servers)}]"
+    yield f"    Was deleted: {_java(not queue.peer_exists)}"
+    yield f"    Number of WALs in replication queue: {len(queue.pending)}"
+    for wal in queue.pending:
+        yield _wal(wal, wal_root) if in_table else f"    {_replication_position(wal.wal, wal)}"
+    if sizes:
+        yield f"    Total size of WALs on HDFS for this queue: {human_size(queue.pending_bytes)}"
+
+
+def _wal(wal: DumpedWal, wal_root: str) -> str:
+    where = wal.wal if wal.path is None else f"{wal_root}/{wal.path}"
+    return f" {_replication_position(f'{wal.wal_group}/{where}', wal)}"
+
+
+def _replication_position(where: str, wal: DumpedWal) -> str:
+    position = str(wal.position) if wal.position else "0 (not started or nothing to replicate)"
+    return f"Replication position for {where}: {position}"
+
+
+def _summary(dump: QueueDump, *, sizes: bool) -> Iterator[str]:
+    if dump.deleted:
+        yield (
+            f"Found {len(dump.deleted)} deleted queues, run hbck -fixReplication in order to remove the deleted "
+            "replication queues"
+        )
+        yield from (f"    {queue.owner}/{queue.queue_id}" for queue in dump.deleted)
+    if dump.dead_replicators:
+        yield (
+            f"Found {len(dump.dead_replicators)} dead regionservers, restart one regionserver to transfer the queues "
+            "of dead regionservers"
+        )
+        yield from (f"    {server}" for server in dump.dead_replicators)
+    if dump.queues:
+        yield "Dumping all peers's number of WALs in replication queue"
+        yield from (f"    PeerId: {peer} , sizeOfLogQueue: {wals}" for peer, wals in dump.queue_sizes.items())
+    total = sum(queue.pending_bytes for queue in dump.queues) if sizes else 0
+    yield f"    Total size of WALs on HDFS: {human_size(total)}"
+    missing = sum(queue.missing for queue in dump.queues)
+    if sizes and missing:
+        yield f"    ERROR: There are {missing} WALs not found!!!"
+
+
+def _java(flag: bool) -> str:
+    return "true" if flag else "false"

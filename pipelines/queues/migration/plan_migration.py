@@ -1,0 +1,128 @@
+"""plan-migration: what the migration of the queues from ZooKeeper would do, before anybody starts it."""
+
+from dataclasses import asdict, dataclass
+
+from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.hbase.zookeeper.queued import unsettled
+from pipelines.lake.run_summary import FindingRow, RunKey, table_row
+from pipelines.lake.table_sink import TableSink
+from pipelines.queues.migration.findings import plan_findings
+from pipelines.queues.migration.plan import MigrationPeers, migration_rows
+from pipelines.queues.migration.ports import TableReading
+from pipelines.queues.migration.rows import PLAN_SUFFIX, MigrationRow
+from pipelines.queues.migration.text import plan_result, plan_text
+from pipelines.queues.wals.findings import dated
+from pipelines.queues.wals.listed_wals import wal_lengths
+from pipelines.queues.wals.ports import PastInspections
+from pipelines.reconcile.cases import default_run_id
+from pipelines.reconcile.findings.evidence import ERROR
+from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
+from pipelines.snapshot.opened import OpenedSnapshot
+from schemas.findings import FINDINGS
+from schemas.migration_rows import MIGRATION_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPorts:
+    """What both use cases work with; tables and past are None when nothing is to be written."""
+
+    snapshots: TableReading
+    tables: TableSink | None
+    past: PastInspections | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMigration:
+    """A snapshot of ZooKeeper, and its plan.
+
+    Attributes:
+        rows: everything in ZooKeeper.
+        listed: WALs of queues that the listing has.
+    """
+
+    opened: OpenedSnapshot
+    peers: MigrationPeers
+    rows: tuple[MigrationRow, ...]
+    listed: frozenset[str]
+    findings: tuple[FindingRow, ...]
+
+    @property
+    def go(self) -> bool:
+        """Whether the migration may begin: an acknowledged error is one all the same."""
+        return not any(row.severity == ERROR for row in self.findings)
+
+
+def plan_migration(snapshot: str, settings: Settings, ports: MigrationPorts) -> Outcome:
+    """Plan the migration.
+
+    Returns:
+        Exit code 3 for a no-go: an error among the findings.
+
+    Raises:
+        UsageError: not a snapshot of ZooKeeper.
+        RefusedError: the snapshot is not what was captured, or cannot be believed.
+        UnavailableError: a source or the lake did not answer.
+    """
+    plan = planned(ports.snapshots, ports.snapshots.open([snapshot])[0], settings)
+    known = plan.opened.known
+    started = known.files_step.started_at
+    key = RunKey.of(known.cluster, default_run_id(started, plan.opened.sha256 or "") + PLAN_SUFFIX, started)
+    if ports.tables is not None:
+        ports.tables.ensure((MIGRATION_ROWS, FINDINGS))
+    before = ports.past.findings_before(key) if ports.past is not None else {}
+    findings = dated(plan.findings, started, before, settings.acknowledged)
+    if ports.tables is not None:
+        rows = [{**asdict(key), **asdict(row)} for row in plan.rows]
+        ports.tables.replace(
+            {
+                MIGRATION_ROWS.name: ports.tables.frame(MIGRATION_ROWS, rows),
+                FINDINGS.name: ports.tables.frame(FINDINGS, [table_row(key, row) for row in findings]),
+            },
+            [key],
+        )
+    shown = (key, plan.go, plan.rows, plan.peers.enabled, findings)
+    return Outcome(EXIT_DONE if plan.go else EXIT_REFUSED, plan_result(*shown), plan_text(*shown))
+
+
+def planned(snapshots: TableReading, opened: OpenedSnapshot, settings: Settings) -> PlannedMigration:
+    """The plan of one snapshot.
+
+    Raises:
+        UsageError: not a snapshot of ZooKeeper.
+        RefusedError: it is not what was captured, or cannot be believed.
+    """
+    whole = readable(opened)
+    if whole.known.queue_storage != QUEUE_STORAGE_ZOOKEEPER:
+        raise UsageError(
+            f"{opened.uri} has queues of hbase:replication: give a snapshot captured from ZooKeeper before the upgrade"
+        )
+    distrusted = distrust_zookeeper(whole.known, whole.trees, settings.release)
+    if distrusted is not None:
+        raise RefusedError(f"{opened.uri}: {distrusted}")
+    tree = whole.trees[-1]
+    names = {wal for queue in tree.queues for wal in queue.wals}
+    lengths = wal_lengths(snapshots.files([whole]), names) if names else {}
+    peers = MigrationPeers.of(whole.known.peers)
+    rows = migration_rows(tree, peers, lengths)
+    # without queues there is nothing to disagree about
+    moved = unsettled(whole.trees) if any(one.queues for one in whole.trees) else None
+    findings = plan_findings(rows, peers, tree, moved)
+    return PlannedMigration(whole, peers, rows, frozenset(lengths), findings)
+
+
+def readable(opened: OpenedSnapshot) -> OpenedSnapshot:
+    """A snapshot that is what was captured, and whose queues HBase could read.
+
+    Raises:
+        RefusedError: otherwise.
+    """
+    if opened.fault is not None or opened.snapshot is None:
+        raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
+    if opened.malformed is not None:
+        raise RefusedError(
+            f"{opened.uri}: {opened.malformed}. HBase throws on it, and a migration never ends. Mend it, capture again"
+        )
+    return opened

@@ -1,0 +1,109 @@
+"""The two sides of a verification: what ZooKeeper had, and what the table has."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import Cell, GroupOffset, QueueCell, QueueId
+from pipelines.queues.migration.plan import MigrationPeers
+from pipelines.queues.migration.rows import Action, Family, MigrationRow
+from pipelines.snapshot.model import Flags
+
+_LONG = 8
+
+
+@dataclass(frozen=True)
+class Before:
+    """ZooKeeper, before the migration.
+
+    Attributes:
+        states: ENABLED or DISABLED by peer, the legacy one included.
+        rows: everything in ZooKeeper, and what should become of it.
+        read_at: start of the last reading, ms since the epoch: servers that started later had no queue there.
+        listed: WALs of queues that the listing of that snapshot has.
+    """
+
+    states: Mapping[str, str]
+    peers: MigrationPeers
+    rows: tuple[MigrationRow, ...]
+    read_at: int
+    listed: frozenset[str]
+
+    def written(self, family: Family) -> Iterator[MigrationRow]:
+        """What should have been written to a column family."""
+        return (row for row in self.rows if row.action == Action.WRITE.value and row.family == family.value)
+
+
+@dataclass(frozen=True)
+class After:
+    """The table, after it.
+
+    Attributes:
+        states: ENABLED or DISABLED by peer.
+        rows: offsets by row and WAL group, of the last scan.
+        sequence_ids: by peer and encoded region.
+        hfile_refs: by peer.
+        listed: WALs of these offsets that the listing has.
+        flags: both readings.
+    """
+
+    states: Mapping[str, str]
+    rows: Mapping[QueueId, Mapping[str, GroupOffset]]
+    sequence_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    hfile_refs: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    listed: frozenset[str] = frozenset()
+    flags: tuple[Flags | None, ...] = ()
+
+
+def moving(before: Before, after: After, peer: str) -> bool:
+    """Whether a peer was enabled in either capture, so that its queues may have moved between them."""
+    return "ENABLED" in (before.states.get(peer), after.states.get(peer))
+
+
+def states_of(peers: Iterable[Peer]) -> dict[str, str]:
+    """State by peer."""
+    return {peer.peer_id: peer.state for peer in peers}
+
+
+def rows_of(cells: Iterable[QueueCell]) -> dict[QueueId, dict[str, GroupOffset]]:
+    """Offsets by row and group; a cell that was scanned twice counts as it was last."""
+    rows: dict[QueueId, dict[str, GroupOffset]] = {}
+    for cell in cells:
+        rows.setdefault(cell.queue, {})[cell.group] = cell.offset
+    return rows
+
+
+def sequence_ids_of(cells: Iterable[Cell]) -> dict[tuple[str, str], int]:
+    """Last pushed sequence ids (`TableReplicationQueueStorage`): eight bytes a region in the peer's row.
+
+    Raises:
+        MalformedError: another number of bytes, or names that are not UTF-8.
+    """
+    found = {}
+    for cell in cells:
+        if cell.family == Family.SEQUENCE_ID.value.encode():
+            if len(cell.value) != _LONG:
+                raise MalformedError(f"row {cell.row!r}, sid:{cell.qualifier!r}: not 8 bytes but {len(cell.value)}")
+            found[_text(cell.row), _text(cell.qualifier)] = int.from_bytes(cell.value, "big", signed=True)
+    return found
+
+
+def hfile_refs_of(cells: Iterable[Cell]) -> dict[str, frozenset[str]]:
+    """Names of bulk-loaded HFiles by peer.
+
+    Raises:
+        MalformedError: names that are not UTF-8.
+    """
+    found: dict[str, set[str]] = {}
+    for cell in cells:
+        if cell.family == Family.HFILE_REF.value.encode():
+            found.setdefault(_text(cell.row), set()).add(_text(cell.qualifier))
+    return {peer: frozenset(names) for peer, names in found.items()}
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise MalformedError(f"not UTF-8: {value!r}") from None

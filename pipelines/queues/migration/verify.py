@@ -1,0 +1,136 @@
+"""Whether the table has what ZooKeeper had: every rule of `Rule`, asked of every row (docs/migration.md).
+
+What a peer that is enabled has done since is told apart from what must not be: its queues may have moved on, one of a
+peer that was disabled in both captures may not.
+"""
+
+from collections.abc import Iterator
+
+from pipelines.queues.migration.rows import Answer, Family, MigrationCheck, Rule
+from pipelines.queues.migration.sides import After, Before, moving
+from pipelines.queues.migration.verify_queues import queue_checks
+from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING
+
+
+def verify(before: Before, after: After) -> tuple[MigrationCheck, ...]:
+    """Every check, in the order of the rules."""
+    checks = (
+        *_ended(after),
+        *queue_checks(before, after),
+        *_sequence_ids(before, after),
+        *_hfile_refs(before, after),
+        *_unknown_peers(before, after),
+        *_wals(before, after),
+        *_peers(before, after),
+        *_plain_ids(before, after),
+    )
+    order = list(Rule)
+    return tuple(sorted(checks, key=lambda one: (order.index(Rule(one.rule)), one.subject, one.qualifier or "")))
+
+
+def _ended(after: After) -> Iterator[MigrationCheck]:
+    for rule, name in ((Rule.MIGRATION_ENDED, "migration_pending"), (Rule.ZNODES_GONE, "zk_queue_data")):
+        values = [None if flags is None else getattr(flags, name) for flags in after.flags]
+        found = None if None in values else any(values)
+        answer = Answer.UNKNOWN if found is None else Answer.DIFFERENT if found else Answer.SAME
+        severity = None if answer is Answer.SAME else ERROR
+        shown = "unknown" if found is None else str(found).lower()
+        yield MigrationCheck(rule.value, answer.value, severity, None, name, None, "false", shown)
+
+
+def _sequence_ids(before: Before, after: After) -> Iterator[MigrationCheck]:
+    """Written as they were; a serial peer that ships raises them."""
+    expected = {(row.peer_id, row.qualifier or ""): int(row.value or 0) for row in before.written(Family.SEQUENCE_ID)}
+    for peer, region in sorted({*expected, *(key for key in after.sequence_ids if key[0] in before.peers.migrated)}):
+        old, new = expected.get((peer, region)), after.sequence_ids.get((peer, region))
+        severity: str | None = INFO if moving(before, after, peer) else ERROR
+        if old == new:
+            answer, severity = Answer.SAME, None
+        elif old is None:
+            answer = Answer.EXTRA
+        elif new is None:
+            answer, severity = Answer.MISSING, ERROR
+        elif new > old:
+            answer = Answer.AHEAD
+        else:
+            answer, severity = Answer.BEHIND, ERROR
+        yield MigrationCheck(
+            Rule.SEQUENCE_ID_EQUAL.value, answer.value, severity, peer, peer, region, _shown(old), _shown(new)
+        )
+
+
+def _hfile_refs(before: Before, after: After) -> Iterator[MigrationCheck]:
+    """All of them; new ones are bulk loads since, whatever the peer's state."""
+    expected: dict[str, set[str]] = {}
+    for row in before.written(Family.HFILE_REF):
+        expected.setdefault(row.peer_id, set()).add(row.qualifier or "")
+    for peer in sorted(before.peers.migrated):
+        old, new = expected.get(peer, set()), after.hfile_refs.get(peer, frozenset())
+        for name in sorted(old | new):
+            if name in old and name in new:
+                answer, severity = Answer.SAME, None
+            elif name in old:
+                answer, severity = Answer.MISSING, WARNING if moving(before, after, peer) else ERROR
+            else:
+                answer, severity = Answer.EXTRA, INFO
+            yield MigrationCheck(
+                Rule.HFILE_REF_EQUAL.value, answer.value, severity, peer, peer, name,
+                "there" if name in old else None, "there" if name in new else None,
+            )  # fmt: skip
+
+
+def _unknown_peers(before: Before, after: After) -> Iterator[MigrationCheck]:
+    """Rows of peers that do not exist pin WALs, or keep a new peer of that name from being added."""
+    known = {*before.peers.migrated, *after.states} - before.peers.legacy
+    rows = [(queue.peer_id, str(queue), ", ".join(map(str, groups.values()))) for queue, groups in after.rows.items()]
+    rows += [(peer, peer, "sequence ids") for peer in {key[0] for key in after.sequence_ids}]
+    rows += [(peer, peer, "HFile references") for peer in after.hfile_refs]
+    for peer, row, found in sorted(rows):
+        if peer not in known:
+            yield MigrationCheck(Rule.NO_UNKNOWN_PEER.value, Answer.EXTRA.value, ERROR, peer, row, None, None, found)
+
+
+def _wals(before: Before, after: After) -> Iterator[MigrationCheck]:
+    """The WAL of every offset is below `WALs/` or `oldWALs/`; one that is finished may be gone."""
+    missing_before = {row.value.rpartition(":")[0] for row in before.written(Family.QUEUE) if row.value} - before.listed
+    for queue, offsets in after.rows.items():
+        for group, offset in offsets.items():
+            if not offset.wal or offset.offset < 0:
+                continue
+            if offset.wal in after.listed:
+                answer, severity = Answer.SAME, None
+            else:
+                answer, severity = Answer.MISSING, WARNING if offset.wal in missing_before else ERROR
+            yield MigrationCheck(
+                Rule.WAL_EXISTS.value, answer.value, severity, queue.peer_id, str(queue), group, offset.wal,
+                offset.wal if severity is None else None,
+            )  # fmt: skip
+
+
+def _peers(before: Before, after: After) -> Iterator[MigrationCheck]:
+    for peer in sorted({*before.states, *after.states}):
+        old, new = before.states.get(peer), after.states.get(peer)
+        legacy = peer in before.peers.legacy
+        if old == new or (legacy and new is None):
+            answer, severity = Answer.SAME, None
+        elif old is None:
+            answer, severity = Answer.NEW, INFO
+        elif new is None:
+            answer, severity = Answer.MISSING, ERROR
+        else:
+            answer, severity = Answer.DIFFERENT, ERROR if new == "DISABLED" else WARNING
+        yield MigrationCheck(
+            Rule.PEER_AS_BEFORE.value, answer.value, severity, peer, peer, None, None if legacy else old, new
+        )
+
+
+def _plain_ids(before: Before, after: After) -> Iterator[MigrationCheck]:
+    """A `-` in a peer's id ends it: HBase would read another peer's row."""
+    for peer in sorted({*before.states, *after.states}):
+        odd = "-" in peer
+        answer, severity = (Answer.DIFFERENT, ERROR) if odd else (Answer.SAME, None)
+        yield MigrationCheck(Rule.PEER_ID_PLAIN.value, answer.value, severity, peer, peer)
+
+
+def _shown(value: int | None) -> str | None:
+    return None if value is None else str(value)

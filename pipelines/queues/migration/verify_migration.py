@@ -1,0 +1,113 @@
+"""verify-migration: whether `hbase:replication` has what ZooKeeper had."""
+
+from dataclasses import asdict
+
+from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, MalformedError, RefusedError, UsageError
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.trust import distrust_reading
+from pipelines.lake.run_summary import RunKey, table_row
+from pipelines.queues.migration.findings import verify_findings
+from pipelines.queues.migration.plan_migration import MigrationPorts, PlannedMigration, planned, readable
+from pipelines.queues.migration.ports import TableReading
+from pipelines.queues.migration.rows import VERIFY_SUFFIX
+from pipelines.queues.migration.sides import After, Before, hfile_refs_of, rows_of, sequence_ids_of, states_of
+from pipelines.queues.migration.text import verify_result, verify_text
+from pipelines.queues.migration.verify import verify
+from pipelines.queues.wals.findings import dated
+from pipelines.queues.wals.listed_wals import wal_lengths
+from pipelines.reconcile.cases import default_run_id
+from pipelines.reconcile.findings.evidence import ERROR
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
+from pipelines.snapshot.opened import OpenedSnapshot
+from schemas.findings import FINDINGS
+from schemas.migration_checks import MIGRATION_CHECKS
+
+
+def verify_migration(zookeeper: str, table: str, settings: Settings, ports: MigrationPorts) -> Outcome:
+    """Compare two snapshots of one cluster.
+
+    Args:
+        zookeeper: captured from ZooKeeper, before the migration.
+        table: captured from `hbase:replication`, after it.
+        settings: of the configuration.
+        ports: the edges.
+
+    Returns:
+        Exit code 3 where a rule is broken: not verified.
+
+    Raises:
+        UsageError: not two such snapshots of one cluster, in this order.
+        RefusedError: a snapshot is not what was captured, or cannot be believed.
+        UnavailableError: a source or the lake did not answer.
+    """
+    # one by one: of a directory that is given twice the rows of both would be counted as one's
+    (first,), (second,) = ports.snapshots.open([zookeeper]), ports.snapshots.open([table])
+    plan = planned(ports.snapshots, first, settings)
+    after_opened = _table_side(second, plan.opened)
+    known = after_opened.known
+    before, after = _before(plan), _after(ports.snapshots, after_opened)
+    checks = verify(before, after)
+    started = known.files_step.started_at
+    run_id = f"{default_run_id(started, second.sha256 or '')}-{(first.sha256 or '')[:8]}{VERIFY_SUFFIX}"
+    key = RunKey.of(known.cluster, run_id, started)
+    if ports.tables is not None:
+        ports.tables.ensure((MIGRATION_CHECKS, FINDINGS))
+    past = ports.past.findings_before(key) if ports.past is not None else {}
+    findings = dated(verify_findings(checks), started, past, settings.acknowledged)
+    if ports.tables is not None:
+        rows = [{**asdict(key), **asdict(check)} for check in checks]
+        ports.tables.replace(
+            {
+                MIGRATION_CHECKS.name: ports.tables.frame(MIGRATION_CHECKS, rows),
+                FINDINGS.name: ports.tables.frame(FINDINGS, [table_row(key, row) for row in findings]),
+            },
+            [key],
+        )
+    verified = not any(check.severity == ERROR for check in checks)
+    shown = (key, verified, checks, findings)
+    return Outcome(EXIT_DONE if verified else EXIT_REFUSED, verify_result(*shown), verify_text(*shown))
+
+
+def _table_side(opened: OpenedSnapshot, zookeeper: OpenedSnapshot) -> OpenedSnapshot:
+    """The snapshot of the table, of the same cluster and later; a pending migration is what is to be told."""
+    whole = readable(opened)
+    before, after = zookeeper.known, whole.known
+    if after.queue_storage != QUEUE_STORAGE_TABLE:
+        raise UsageError(f"{opened.uri} has queues of ZooKeeper: --table wants a snapshot of hbase:replication")
+    if before.cluster != after.cluster:
+        raise UsageError(f"snapshots of two clusters: {before.cluster} and {after.cluster}; give two of one")
+    if before.cluster_id and after.cluster_id and before.cluster_id != after.cluster_id:
+        raise UsageError(
+            f"cluster {after.cluster} has id {after.cluster_id} in --table and {before.cluster_id} in --zookeeper: "
+            "they are two clusters of one name; give two snapshots of one"
+        )
+    distrusted = distrust_reading(after)
+    if distrusted is not None:
+        raise RefusedError(f"{opened.uri}: {distrusted}")
+    if after.files_step.started_at <= before.files_step.started_at:
+        raise UsageError(f"{opened.uri} was captured before {zookeeper.uri}: --table is the later one")
+    return whole
+
+
+def _before(plan: PlannedMigration) -> Before:
+    known = plan.opened.known
+    read = known.step("queues-2") or known.files_step
+    return Before(states_of(known.peers), plan.peers, plan.rows, read.started_at, plan.listed)
+
+
+def _after(snapshots: TableReading, opened: OpenedSnapshot) -> After:
+    known, rows = opened.known, rows_of(opened.passes[-1])
+    wals = {offset.wal for offsets in rows.values() for offset in offsets.values() if offset.wal}
+    cells = snapshots.cells(opened)
+    try:
+        return After(
+            states=states_of(known.peers),
+            rows=rows,
+            sequence_ids=sequence_ids_of(cells),
+            hfile_refs=hfile_refs_of(cells),
+            listed=frozenset(wal_lengths(snapshots.files([opened]), wals) if wals else ()),
+            flags=(known.flags, known.flags_2),
+        )
+    except MalformedError as error:
+        raise RefusedError(f"{opened.uri}, hbase:replication: {error}. Mend it, capture again") from None

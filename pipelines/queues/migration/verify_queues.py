@@ -1,0 +1,138 @@
+"""The queues of a verification: each group of each row, wherever a claim has taken it since."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.replication_queues import GroupOffset, QueueId, parse_queue_id
+from pipelines.hbase.wal_names import wal_timestamp
+from pipelines.queues.migration.plan import offset_of
+from pipelines.queues.migration.rows import Answer, Family, MigrationCheck, Rule
+from pipelines.queues.migration.sides import After, Before, moving
+from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING
+
+Offsets = Mapping[str, GroupOffset]
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """One row that should have been written: by group, the offsets that it may have."""
+
+    queue: QueueId
+    groups: dict[str, list[GroupOffset]]
+
+
+def queue_checks(before: Before, after: After) -> Iterator[MigrationCheck]:
+    """ROW_WRITTEN, OFFSET_EQUAL and NO_EXTRA_ROW.
+
+    A row is looked for by its key, then by peer and source: a server that has claimed the queue since has it under a
+    key of its own.
+    """
+    expected = _expected(before)
+    keys = {one.queue for one in expected}
+    matched: set[QueueId] = set()
+    for one in expected:
+        there = after.rows.get(one.queue)
+        queue = one.queue if there is not None else _claimed(one.queue, after, keys | matched)
+        if queue is None:
+            yield from _missing(one, moving(before, after, one.queue.peer_id))
+            continue
+        matched.add(queue)
+        yield from _groups(one, queue, after.rows[queue], moving(before, after, one.queue.peer_id))
+    for queue, offsets in after.rows.items():
+        # rows of peers that do not exist have a rule of their own
+        if queue not in matched and queue.peer_id in {*before.peers.migrated, *after.states}:
+            yield _extra(queue, offsets, before)
+
+
+def _expected(before: Before) -> list[_Expected]:
+    rows: dict[QueueId, _Expected] = {}
+    for row in before.written(Family.QUEUE):
+        offset = offset_of(row.value)
+        if offset is not None and row.qualifier is not None:
+            queue = parse_queue_id(row.row)
+            groups = rows.setdefault(queue, _Expected(queue, {})).groups
+            groups.setdefault(row.qualifier, []).append(offset)
+    return [rows[queue] for queue in sorted(rows, key=str)]
+
+
+def _claimed(wanted: QueueId, after: After, taken: set[QueueId]) -> QueueId | None:
+    """A row of the same peer for the same WALs that nothing else explains."""
+    same = (queue for queue in after.rows if (queue.peer_id, queue.wals_of) == (wanted.peer_id, wanted.wals_of))
+    return next((queue for queue in sorted(same, key=str) if queue not in taken), None)
+
+
+def _missing(one: _Expected, may_have_finished: bool) -> Iterator[MigrationCheck]:
+    for group, offsets in sorted(one.groups.items()):
+        severity = WARNING if may_have_finished else ERROR
+        yield _check(Rule.ROW_WRITTEN, Answer.MISSING, severity, one.queue, group, _shown(offsets), None)
+
+
+def _groups(one: _Expected, queue: QueueId, found: Offsets, moves: bool) -> Iterator[MigrationCheck]:
+    same = Answer.SAME if queue == one.queue else Answer.CLAIMED
+    yield _check(Rule.ROW_WRITTEN, same, None, one.queue, None, str(one.queue), str(queue))
+    for group, offsets in sorted(one.groups.items()):
+        offset = found.get(group)
+        if offset is None:
+            yield _check(Rule.OFFSET_EQUAL, Answer.MISSING, ERROR, queue, group, _shown(offsets), None)
+            continue
+        answer, severity = _compared(offsets, offset, moves)
+        answer = same if answer is Answer.SAME else answer
+        yield _check(Rule.OFFSET_EQUAL, answer, severity, queue, group, _shown(offsets), str(offset))
+    for group, offset in sorted(found.items()):
+        if group not in one.groups:
+            odd = not _is_placeholder(queue, group, offset)
+            answer, severity = (Answer.EXTRA, WARNING) if odd else (Answer.PLACEHOLDER, INFO)
+            yield _check(Rule.OFFSET_EQUAL, answer, severity, queue, group, None, str(offset))
+
+
+def _compared(expected: list[GroupOffset], found: GroupOffset, moves: bool) -> tuple[Answer, str | None]:
+    """Ahead is a loss unless the peer was enabled for a while; behind is shipped again."""
+    if found in expected:
+        return Answer.SAME, None
+    if _place(found) > max(map(_place, expected)):
+        return Answer.AHEAD, INFO if moves else ERROR
+    return Answer.BEHIND, WARNING
+
+
+def _place(offset: GroupOffset) -> tuple[int, bool, int]:
+    """How far an offset has come: by the WAL's timestamp; a negative position is its end."""
+    try:
+        return wal_timestamp(offset.wal), offset.offset < 0, offset.offset
+    except MalformedError:
+        return -1, False, offset.offset
+
+
+def _extra(queue: QueueId, offsets: Offsets, before: Before) -> MigrationCheck:
+    """A row that no queue of ZooKeeper explains."""
+    answer: Answer
+    severity: str
+    if queue.peer_id not in before.peers.migrated or queue.wals_of.startcode >= before.read_at:
+        answer, severity = Answer.NEW, INFO
+    elif all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()):
+        answer, severity = Answer.PLACEHOLDER, INFO
+    else:
+        answer, severity = Answer.EXTRA, ERROR
+    shown = ", ".join(str(offset) for _, offset in sorted(offsets.items()))
+    return _check(Rule.NO_EXTRA_ROW, answer, severity, queue, None, None, shown)
+
+
+def _is_placeholder(queue: QueueId, group: str, offset: GroupOffset) -> bool:
+    """What a crash procedure writes for a peer without a queue of the server: it asks for every WAL."""
+    return not offset.wal and group == str(queue.wals_of)
+
+
+def _check(
+    rule: Rule,
+    answer: Answer,
+    severity: str | None,
+    queue: QueueId,
+    group: str | None,
+    expected: str | None,
+    found: str | None,
+) -> MigrationCheck:
+    return MigrationCheck(rule.value, answer.value, severity, queue.peer_id, str(queue), group, expected, found)
+
+
+def _shown(offsets: list[GroupOffset]) -> str:
+    return " or ".join(dict.fromkeys(map(str, offsets)))

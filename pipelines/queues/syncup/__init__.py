@@ -1,0 +1,1 @@
+"""plan-syncup: what ReplicationSyncUp would ship from a cluster that is down."""

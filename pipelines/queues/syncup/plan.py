@@ -1,0 +1,243 @@
+"""The plan: every queue that ReplicationSyncUp claims, what it reads for it, and what it leaves unread.
+
+Follows `ReplicationSyncUp.run` of HBase 3: its servers are the directories below `WALs/` and the owners of rows; a peer
+without a row of a server that has a directory gets a placeholder, which needs every WAL.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from pipelines.decide.rule.cluster_view import QueueRow
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import GroupOffset, QueueId
+from pipelines.hbase.server_names import ServerName
+from pipelines.queues.syncup.rows import Action, Content
+from pipelines.queues.syncup.wals import FilesOfServers, PlannedWal, missing_wals, needed, planned_wals
+
+SPLITTING = "-splitting"
+STANDBY = "STANDBY"
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlan:
+    """One queue that the tool claims.
+
+    Attributes:
+        row: as the tool reads it.
+        peer: None when it was removed.
+        is_placeholder: the tool makes the row itself.
+        wals: what it takes up, in its order.
+        missing: (group, WAL) of offsets whose WAL is nowhere.
+        is_stale: what was not flushed changes the row; None = nobody knows.
+        resent_bytes: of what is read, bytes that the peer has already; None = nobody knows.
+    """
+
+    row: QueueRow
+    peer: Peer | None
+    is_placeholder: bool
+    wals: tuple[PlannedWal, ...]
+    missing: tuple[tuple[str, str], ...]
+    is_stale: bool | None
+    resent_bytes: int | None
+
+    @property
+    def action(self) -> Action:
+        """What becomes of it."""
+        if self.peer is None:
+            return Action.REMOVED_PEER
+        if self.peer.sync_replication_state == STANDBY:
+            return Action.STANDBY
+        return Action.SHIP if self.waits_for is None else Action.WAITS
+
+    @property
+    def waits_for(self) -> str | None:
+        """Why the tool would never end, or None.
+
+        A source of a disabled peer ships nothing until the peer is enabled. A source without a WAL to read starts no
+        worker, and only a worker that has ended ends its source (`RecoveredReplicationSource`).
+        """
+        if self.peer is not None and self.peer.state != "ENABLED":
+            return f"peer {self.peer.peer_id} is {self.peer.state}"
+        if not self.wals:
+            return "there is no WAL to read"
+        return None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that are read for the peer: those of hbase:replication's own WALs are not counted."""
+        return sum(wal.bytes for wal in self.edits)
+
+    @property
+    def edits(self) -> tuple[PlannedWal, ...]:
+        """The WALs with edits of users."""
+        return tuple(wal for wal in self.wals if wal.content is Content.EDITS)
+
+
+class Gap(str, Enum):
+    """Why a needed WAL is not read."""
+
+    SPLITTING = "SPLITTING"
+    """It lies in `WALs/<server>-splitting`, where the tool does not look."""
+    UNSEEN_ROW = "UNSEEN_ROW"
+    """Its queue's row was not flushed, so the tool does not know the queue."""
+    OUT_OF_REACH = "OUT_OF_REACH"
+    """It lies where the tool does not look for WALs of its server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A WAL that a peer needs and the tool does not read, from there on."""
+
+    gap: Gap
+    peer_id: str
+    path: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SyncUpPlan:
+    """All of it.
+
+    Attributes:
+        servers: for each the tool makes a flag file, which tells the next master to drop the server's queues.
+        queues: sorted by row key.
+        unread: what would never be shipped.
+        poison: files at whose names the tool throws.
+    """
+
+    servers: tuple[ServerName, ...]
+    queues: tuple[QueuePlan, ...]
+    unread: tuple[Unread, ...]
+    poison: tuple[str, ...]
+
+    @property
+    def serial(self) -> tuple[QueuePlan, ...]:
+        """Queues of serial peers with something to read, which is where the tool dies.
+
+        `SerialReplicationChecker` asks hbase:meta through the server's connection, and that of the tool's `DummyServer`
+        is null: the reader ends with a NullPointerException, whereupon `DummyServer.abort` ends the process.
+        """
+        claimed = (Action.SHIP, Action.WAITS)
+        return tuple(one for one in self.queues if one.peer and one.peer.serial and one.edits and one.action in claimed)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What the plan is made of.
+
+    Attributes:
+        peers: that exist.
+        rows: of `hbase:replication` as the tool reads them.
+        true_rows: as they were when the cluster went down; None = nobody knows.
+        directories: servers with a directory below `WALs/`, half-split ones too.
+        files: the listing.
+    """
+
+    peers: Sequence[Peer]
+    rows: Sequence[QueueRow]
+    true_rows: Sequence[QueueRow] | None
+    directories: frozenset[ServerName]
+    files: FilesOfServers
+
+
+def plan_syncup(cluster: Cluster) -> SyncUpPlan:
+    """What ReplicationSyncUp would do."""
+    peers = {peer.peer_id: peer for peer in cluster.peers}
+    made = placeholders(cluster.peers, cluster.rows, cluster.directories)
+    rows = [*((row, False) for row in cluster.rows), *((row, True) for row in made)]
+    seen = {row.queue.wals_of: cluster.files.seen(row.queue.wals_of) for row, _ in rows if row.queue.peer_id in peers}
+    poison = sorted(
+        {file.path for files in seen.values() for file in files if file.name is None or file.name.timestamp is None}
+    )
+    queues = []
+    for row, is_placeholder in sorted(rows, key=lambda one: str(one[0].queue)):
+        files = seen.get(row.queue.wals_of, []) if row.queue.peer_id in peers else []
+        wals = planned_wals(row.queue.wals_of, row.offsets, files)
+        stale, resent = _staleness(row, is_placeholder, wals, cluster)
+        queues.append(
+            QueuePlan(
+                row=row,
+                peer=peers.get(row.queue.peer_id),
+                is_placeholder=is_placeholder,
+                wals=wals,
+                missing=tuple(missing_wals(row.offsets, cluster.files.written_by(row.queue.wals_of))),
+                is_stale=stale,
+                resent_bytes=resent,
+            )
+        )
+    owners = {row.queue.owner for row in cluster.rows}
+    servers = tuple(sorted(owners | cluster.directories))
+    return SyncUpPlan(servers, tuple(queues), tuple(_unread(cluster, queues)), tuple(poison))
+
+
+def placeholders(
+    peers: Iterable[Peer], rows: Iterable[QueueRow], directories: Iterable[ServerName]
+) -> Iterator[QueueRow]:
+    """`addMissingReplicationQueues`: only a row of the server's own counts, not one that it claimed."""
+    normal = {(row.queue.peer_id, row.queue.owner) for row in rows if row.queue.source is None}
+    ids = sorted(peer.peer_id for peer in peers)
+    for server in sorted(directories):
+        for peer_id in ids:
+            if (peer_id, server) not in normal:
+                yield QueueRow(QueueId(peer_id, server), {})
+
+
+def _staleness(
+    row: QueueRow, is_placeholder: bool, wals: Sequence[PlannedWal], cluster: Cluster
+) -> tuple[bool | None, int | None]:
+    """Whether the row has moved on since it was flushed, and the bytes that are sent again for it."""
+    if cluster.true_rows is None:
+        return None, None
+    of_queue = [one for one in cluster.true_rows if _same_wals(one.queue, row.queue)]
+    edits = [wal for wal in wals if wal.content is Content.EDITS]
+    read = sum(wal.bytes for wal in edits)
+    if not of_queue:
+        return not is_placeholder, 0 if is_placeholder else read
+    own = next((one for one in of_queue if one.queue == row.queue), None)
+    stale = own is None or own.offsets != row.offsets
+    true_needs = needed(row.queue.wals_of, _merged(of_queue), (wal.file for wal in edits))
+    return stale, max(read - sum(max(file.length - start, 0) for file, start in true_needs), 0)
+
+
+def _unread(cluster: Cluster, queues: Iterable[QueuePlan]) -> Iterator[Unread]:
+    """What a peer needs and no queue of it reads."""
+    read: dict[tuple[str, str], int] = {}
+    for queue in queues:
+        for wal in queue.edits:
+            key = (queue.row.queue.peer_id, wal.file.path)
+            read[key] = min(read.get(key, wal.start), wal.start)
+    known = {(queue.row.queue.peer_id, queue.row.queue.wals_of) for queue in queues}
+    found: dict[tuple[str, str], Unread] = {}
+    for peer in cluster.peers:
+        if peer.sync_replication_state == STANDBY:
+            continue
+        for source, offsets in _true_needs(cluster, peer.peer_id):
+            for file, start in needed(source, offsets, cluster.files.written_by(source)):
+                if read.get((peer.peer_id, file.path), file.length + 1) <= start:
+                    continue
+                gap = Gap.OUT_OF_REACH if (peer.peer_id, source) in known else Gap.UNSEEN_ROW
+                gap = Gap.SPLITTING if file.directory.endswith(SPLITTING) else gap
+                found[peer.peer_id, file.path] = Unread(gap, peer.peer_id, file.path, max(file.length - start, 0))
+    yield from (found[key] for key in sorted(found))
+
+
+def _true_needs(cluster: Cluster, peer_id: str) -> Iterator[tuple[ServerName, Mapping[str, GroupOffset]]]:
+    """Source and offsets of every queue that the peer really has, and of every server that has none yet."""
+    rows = cluster.rows if cluster.true_rows is None else cluster.true_rows
+    own = [row for row in rows if row.queue.peer_id == peer_id]
+    yield from ((row.queue.wals_of, row.offsets) for row in own)
+    for server in sorted(cluster.directories - {row.queue.owner for row in own if row.queue.source is None}):
+        yield server, {}
+
+
+def _same_wals(one: QueueId, other: QueueId) -> bool:
+    return (one.peer_id, one.wals_of) == (other.peer_id, other.wals_of)
+
+
+def _merged(rows: Sequence[QueueRow]) -> dict[str, GroupOffset]:
+    """The smaller need of each group; a group that one of them lacks is needed whole."""
+    groups = set.intersection(*(set(row.offsets) for row in rows))
+    return {
+        group: min((row.offsets[group] for row in rows), key=lambda offset: (offset.need, offset)) for group in groups
+    }

@@ -1,0 +1,241 @@
+"""plan-syncup: what ReplicationSyncUp would ship, from a snapshot of a cluster that is down."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import functions as F
+
+from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, MalformedError, RefusedError
+from pipelines.common.human import human_bytes, human_count
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.cluster_view import QueueRow, merge_passes
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.trust import migrating
+from pipelines.hbase.offline_table import as_it_is
+from pipelines.hbase.replication_queues import Cell, parse_queue_cells
+from pipelines.hbase.wal_names import encode_prefix
+from pipelines.lake.run_summary import FindingRow, RunKey, table_row
+from pipelines.lake.table_sink import TableSink
+from pipelines.queues.syncup.findings import syncup_findings
+from pipelines.queues.syncup.plan import Cluster, Gap, SyncUpPlan, Unread, placeholders, plan_syncup
+from pipelines.queues.syncup.ports import OfflineSnapshots
+from pipelines.queues.syncup.rows import PLAN_SUFFIX, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow, plan_row
+from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
+from pipelines.queues.syncup.text import plan_result, plan_text
+from pipelines.queues.syncup.wals import FilesOfServers, ListedFile
+from pipelines.queues.wals.findings import dated
+from pipelines.queues.wals.pending import needs
+from pipelines.queues.wals.ports import PastInspections
+from pipelines.queues.wals.selection import live_or_odd_files, needed_wals
+from pipelines.reconcile.cases import default_run_id
+from pipelines.reconcile.findings import counts_for_exit_code
+from pipelines.snapshot.extras import named_extras
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
+from pipelines.snapshot.opened import OpenedSnapshot
+from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, parse_facts
+from schemas.findings import FINDINGS
+from schemas.registry import SYNCUP_TABLES
+from schemas.syncup_peers import SYNCUP_PEERS
+from schemas.syncup_queues import SYNCUP_QUEUES
+from schemas.syncup_wals import SYNCUP_WALS
+
+_SHOWN = 5
+_WAYS_OUT = {
+    Gap.SPLITTING: "ReplicationSyncUp does not look into -splitting directories, and HBase would drop these queues "
+    "when it starts. Either start HBase and let it ship; or rename each directory to the server's plain name "
+    "(hdfs dfs -mv) for the time of the run, and BACK before HBase starts (docs/syncup.md#a-half-split-directory)",
+    Gap.UNSEEN_ROW: "The row of that queue was never flushed, so ReplicationSyncUp does not know it, and HBase would "
+    "drop it when it starts. Start HBase and let it ship",
+    Gap.OUT_OF_REACH: "ReplicationSyncUp does not look there for WALs of that server. Start HBase and let it ship, or "
+    "move the file into oldWALs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What to plan.
+
+    Attributes:
+        snapshot: its directory.
+        settings: of the configuration.
+    """
+
+    snapshot: str
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPorts:
+    """What the use case works with; tables and past are None when nothing is to be written."""
+
+    snapshots: OfflineSnapshots
+    tables: TableSink | None
+    past: PastInspections | None
+
+
+def plan(request: PlanRequest, ports: PlanPorts) -> Outcome:
+    """Say what ReplicationSyncUp would do.
+
+    Returns:
+        Exit code 5 when a finding of severity error is new and not acknowledged, else 0.
+
+    Raises:
+        RefusedError: the snapshot is not of a cluster that is down, or edits would be lost if the tool were run.
+        UnavailableError: the lake could not be written.
+    """
+    opened = _believed(ports.snapshots.open([request.snapshot])[0])
+    snapshot = opened.known
+    facts = parse_facts(ports.snapshots.extra_lines(opened, EXTRA))
+    cells = ports.snapshots.cells(opened)
+    cluster = _cluster(ports.snapshots, opened, facts, cells, request.settings)
+    planned = plan_syncup(cluster)
+    _refuse(planned)
+    queues = [queue_row(one) for one in planned.queues]
+    wals = [row for one in planned.queues for row in wal_rows(one)]
+    peers = peer_rows(planned, snapshot.peers, cells)
+    started = snapshot.files_step.started_at
+    run_id = f"{default_run_id(started, opened.sha256 or '')}{PLAN_SUFFIX}"
+    key = RunKey.of(snapshot.cluster, run_id, started)
+    if ports.tables is not None:
+        ports.tables.ensure((*SYNCUP_TABLES, FINDINGS))
+    before = ports.past.findings_before(key) if ports.past is not None else {}
+    rows = syncup_findings(planned, snapshot, facts)
+    findings = dated(rows, started, before, request.settings.acknowledged)
+    if ports.tables is not None:
+        _write(ports.tables, key, queues, wals, peers, findings)
+    code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE
+    result = plan_result(key, snapshot, facts, planned, queues, wals, peers, findings)
+    return Outcome(code, result, plan_text(key, facts, planned, queues, peers, findings))
+
+
+def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
+    """The snapshot, if it is of a cluster that is down and its queues can be read."""
+    if opened.fault is not None or opened.snapshot is None:
+        raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
+    snapshot = opened.snapshot
+    if snapshot.queue_storage != QUEUE_STORAGE_TABLE:
+        raise RefusedError(
+            f"{opened.uri}: the queues are in ZooKeeper. plan-syncup knows ReplicationSyncUp of HBase 3, whose queues "
+            "are in hbase:replication; dump-queues shows these"
+        )
+    if EXTRA not in snapshot.extras:
+        raise RefusedError(
+            f"{opened.uri} has no extra {EXTRA!r}: it was taken of a running cluster, and ReplicationSyncUp is for one "
+            "that is down. Stop HBase, then capture with state.source offline (docs/syncup.md)"
+        )
+    foreign = sorted(named_extras(snapshot) - {EXTRA})
+    if foreign:
+        raise RefusedError(f"{opened.uri}: extra {foreign[0]!r} is not known to plan-syncup; capture again")
+    if opened.malformed is not None:
+        raise RefusedError(
+            f"malformed queue row: {opened.malformed}; ReplicationSyncUp throws on it. Start HBase, mend it there"
+        )
+    _refuse_flags(opened.uri, snapshot)
+    return opened
+
+
+def _refuse_flags(uri: str, snapshot: Snapshot) -> None:
+    pending = migrating(snapshot)
+    if pending is not None:
+        raise RefusedError(
+            f"{uri}: {pending}. Nobody migrates while HBase is down: start it and let it; ReplicationSyncUp does not "
+            "see what is in ZooKeeper"
+        )
+    if snapshot.peers and (snapshot.flags is None or snapshot.flags.queue_table_exists is not True):
+        raise RefusedError(
+            f"{uri}: there are peers, but hbase:replication has no directory. Check hbase.rootdir in "
+            "capture.hbase.site, capture again"
+        )
+
+
+def _cluster(
+    snapshots: OfflineSnapshots,
+    opened: OpenedSnapshot,
+    facts: SyncUpFacts,
+    cells: Sequence[Cell],
+    settings: Settings,
+) -> Cluster:
+    """Everything the plan is made of; of the listing only what some queue may need."""
+    snapshot = opened.known
+    rows = merge_passes(opened.passes)
+    true_rows = _true_rows(facts, cells, settings)
+    directories = frozenset(one.server for one in snapshot.membership.wal_directories) if snapshot.membership else ()
+    ids = {peer.peer_id for peer in snapshot.peers}
+    every = [row for row in (*rows, *(true_rows or ())) if row.queue.peer_id in ids]
+    every += placeholders(snapshot.peers, rows, directories)
+    servers = sorted({str(row.queue.wals_of) for row in every})
+    listing = snapshots.files([opened])
+    archived = needed_wals(listing, servers, needs(every), None).filter(F.col("path").startswith("oldWALs/"))
+    frame = archived.unionByName(live_or_odd_files(listing, [encode_prefix(server) for server in servers]))
+    files = [ListedFile.of(row["path"], row["length"]) for row in frame.collect()]
+    return Cluster(snapshot.peers, rows, true_rows, frozenset(directories), FilesOfServers(files))
+
+
+def _true_rows(facts: SyncUpFacts, cells: Sequence[Cell], settings: Settings) -> Sequence[QueueRow] | None:
+    """The rows as they were when the cluster went down; None = nobody knows."""
+    if facts.table is None or facts.table.unknown is not None:
+        return None
+    try:
+        return merge_passes([parse_queue_cells(as_it_is(cells, facts.table.unflushed), settings.row_layout)])
+    except MalformedError as error:
+        raise RefusedError(f"malformed queue row, not flushed yet: {error}. Start HBase, mend it there") from None
+
+
+def _refuse(planned: SyncUpPlan) -> None:
+    """What makes the tool die, or lose edits.
+
+    Raises:
+        RefusedError: naming the files and the way out.
+    """
+    if planned.poison:
+        raise RefusedError(
+            f"ReplicationSyncUp throws at the name of {planned.poison[0]}"
+            f"{_and_more(len(planned.poison) - 1)}, which is no WAL's. Move it away, capture again"
+        )
+    if planned.serial:
+        peers = ", ".join(sorted({one.row.queue.peer_id for one in planned.serial})[:_SHOWN])
+        size = human_bytes(sum(one.bytes for one in planned.serial))
+        raise RefusedError(
+            f"Peer {peers} is serial, and {human_count(len(planned.serial), 'queue')} of it would be read, {size}. "
+            "ReplicationSyncUp cannot ask hbase:meta for the order of its entries: at the first one that the peer "
+            "wants the tool dies, and leaves flag files with which HBase drops the queues of every peer when it "
+            "starts. Start HBase and let it ship (docs/syncup.md#a-serial-peer)"
+        )
+    for gap in Gap:
+        found = [one for one in planned.unread if one.gap is gap]
+        if found:
+            raise RefusedError(f"{_unread(found)}. {_WAYS_OUT[gap]}")
+
+
+def _unread(found: Sequence[Unread]) -> str:
+    size = human_bytes(sum(one.bytes for one in found))
+    peers = ", ".join(sorted({one.peer_id for one in found})[:_SHOWN])
+    paths = sorted({one.path for one in found})
+    shown = ", ".join(paths[:_SHOWN])
+    return (
+        f"ReplicationSyncUp would not ship {human_count(len(paths), 'WAL')}, {size}, that peer {peers} needs: "
+        f"{shown}{_and_more(len(paths) - _SHOWN)}"
+    )
+
+
+def _and_more(count: int) -> str:
+    return f" and {count:,} more" if count > 0 else ""
+
+
+def _write(
+    sink: TableSink,
+    key: RunKey,
+    queues: Sequence[SyncUpQueueRow],
+    wals: Sequence[SyncUpWalRow],
+    peers: Sequence[SyncUpPeerRow],
+    findings: Sequence[FindingRow],
+) -> None:
+    sink.replace(
+        {
+            SYNCUP_QUEUES.name: sink.frame(SYNCUP_QUEUES, [plan_row(key, row) for row in queues]),
+            SYNCUP_WALS.name: sink.frame(SYNCUP_WALS, [plan_row(key, row) for row in wals]),
+            SYNCUP_PEERS.name: sink.frame(SYNCUP_PEERS, [plan_row(key, row) for row in peers]),
+            FINDINGS.name: sink.frame(FINDINGS, [table_row(key, row) for row in findings]),
+        },
+        [key],
+    )

@@ -1,0 +1,133 @@
+"""The answer of plan-syncup, for programs and for eyes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from pipelines.common.human import human_bytes, human_count, human_instant
+from pipelines.common.instants import format_instant
+from pipelines.lake.run_summary import FindingRow, RunKey
+from pipelines.queues.syncup.plan import SyncUpPlan
+from pipelines.queues.syncup.rows import Action, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
+from pipelines.reconcile.finding_lines import finding_lines
+from pipelines.snapshot.model import Snapshot
+from pipelines.snapshot.syncup_facts import SyncUpFacts
+
+_SHOWN = 20
+_TOOL = "hbase org.apache.hadoop.hbase.replication.regionserver.ReplicationSyncUp"
+_DOES = {
+    Action.SHIP: "ships it",
+    Action.WAITS: "WAITS FOR EVER",
+    Action.REMOVED_PEER: "leaves it: the peer does not exist",
+    Action.STANDBY: "drops it: the peer is STANDBY",
+}
+
+
+def plan_result(
+    key: RunKey,
+    snapshot: Snapshot,
+    facts: SyncUpFacts,
+    plan: SyncUpPlan,
+    queues: Sequence[SyncUpQueueRow],
+    wals: Sequence[SyncUpWalRow],
+    peers: Sequence[SyncUpPeerRow],
+    findings: Sequence[FindingRow],
+) -> dict[str, object]:
+    """The JSON object of `--output json` and `--result`; names are those of the tables' columns."""
+    table = facts.table
+    return {
+        "cluster": key.cluster,
+        "run_id": key.run_id,
+        "files_started_at": human_instant(snapshot.files_step.started_at),
+        "command": command(facts),
+        "servers": [str(server) for server in plan.servers],
+        "flag_files": [f"{facts.root}/ReplicationSyncUp/{server}" for server in ("info", *plan.servers)],
+        "leftover_flag_files": [flag.name for flag in facts.flags],
+        "flushed_at": None if table is None or table.flushed_at is None else format_instant(table.flushed_at),
+        "unflushed_until": None if table is None or table.last_written is None else format_instant(table.last_written),
+        "unflushed_columns": None if table is None or table.unknown is not None else len(table.unflushed),
+        "bytes": sum(row.bytes for row in queues),
+        "peers": [asdict(row) for row in peers],
+        "queues": [
+            {**asdict(row), "wals": [_without_queue(wal) for wal in wals if wal.queue == row.queue]} for row in queues
+        ],
+        "findings": [asdict(row) for row in findings],
+    }
+
+
+def command(facts: SyncUpFacts) -> str:
+    """What to run; with `-f` where an earlier run has left its flag file."""
+    return f"{_TOOL} -f" if any(flag.name == "info" for flag in facts.flags) else _TOOL
+
+
+def plan_text(
+    key: RunKey,
+    facts: SyncUpFacts,
+    plan: SyncUpPlan,
+    queues: Sequence[SyncUpQueueRow],
+    peers: Sequence[SyncUpPeerRow],
+    findings: Sequence[FindingRow],
+) -> str:
+    """Lines for the on-call engineer."""
+    lines = [
+        *_head(key, facts, plan, queues),
+        *_peer_lines(peers),
+        *_queue_lines(queues),
+        *finding_lines(findings),
+        "",
+        f"  to do it: {command(facts)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _without_queue(row: SyncUpWalRow) -> dict[str, object]:
+    return {name: value for name, value in asdict(row).items() if name not in {"queue", "peer_id", "source"}}
+
+
+def _head(key: RunKey, facts: SyncUpFacts, plan: SyncUpPlan, queues: Sequence[SyncUpQueueRow]) -> Iterator[str]:
+    size = human_bytes(sum(row.bytes for row in queues))
+    made = sum(row.is_placeholder for row in queues)
+    of_these = f" ({human_count(made, 'placeholder')} among them)" if made else ""
+    servers, claimed = human_count(len(plan.servers), "server"), human_count(len(queues), "queue")
+    yield f"cluster {key.cluster}: ReplicationSyncUp would claim {claimed}{of_these} of {servers}, and read {size}"
+    table = facts.table
+    if table is None:
+        yield "  offsets: as exported; what ReplicationSyncUp reads may be older"
+        return
+    flushed = "never" if table.flushed_at is None else human_instant(table.flushed_at)
+    if table.unknown is not None:
+        yield f"  offsets: as flushed {flushed}; what was written since is not known: {table.unknown}"
+    elif table.last_written is None:
+        yield f"  offsets: as flushed {flushed}; nothing was written since"
+    else:
+        columns, until = human_count(len(table.unflushed), "column"), human_instant(table.last_written)
+        resent = human_bytes(sum(row.resent_bytes or 0 for row in queues))
+        yield f"  offsets: as flushed {flushed}; {columns} written since, until {until}: {resent} are sent again"
+
+
+def _peer_lines(peers: Sequence[SyncUpPeerRow]) -> Iterator[str]:
+    for row in peers[:_SHOWN]:
+        yield ""
+        yield f"  peer {row.peer_id} ({row.peer_state or 'removed'}), {row.cluster_key or 'cluster unknown'}"
+        files, queues = human_count(row.files, "WAL"), human_count(row.queues, "queue")
+        yield f"    {files}, {human_bytes(row.bytes)} in {queues}"
+        if row.hfile_refs:
+            yield f"    {human_count(row.hfile_refs, 'HFile')} of bulk loads waiting"
+        if row.last_sequence_ids:
+            yield f"    {human_count(row.last_sequence_ids, 'region')} with a last pushed sequence id"
+    if len(peers) > _SHOWN:
+        yield f"  … and {len(peers) - _SHOWN:,} peers more; table syncup_peers has every one"
+
+
+def _queue_lines(queues: Sequence[SyncUpQueueRow]) -> Iterator[str]:
+    for row in sorted(queues, key=lambda row: (-row.bytes, row.queue))[:_SHOWN]:
+        yield ""
+        yield f"  {'placeholder' if row.is_placeholder else 'queue'} {row.queue}: {_DOES[Action(row.action)]}"
+        if row.reason:
+            yield f"    {row.reason}"
+        if row.first_path is not None:
+            size = f"{human_count(row.files, 'WAL')}, {human_bytes(row.bytes)}"
+            yield f"    {size}, from {row.first_path}:{row.first_start}"
+        if row.missing_files:
+            yield f"    {human_count(row.missing_files, 'WAL')} of its offsets MISSING"
+    if len(queues) > _SHOWN:
+        yield f"  … and {len(queues) - _SHOWN:,} queues more; table syncup_queues has every one"

@@ -1,0 +1,57 @@
+"""WALs read on Spark's executors, one file a task."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
+from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect
+from pipelines.queues.wals.rows import InspectedFile
+
+_MOST_TASKS = 10_000
+
+
+class SparkWalContents:
+    """`WalContentsReader` over an RDD: what comes back is small, and what is read never leaves its executor."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def read(
+        self, wal_root: str, files: Sequence[InspectedFile], cuts: Mapping[str, frozenset[int]]
+    ) -> Sequence[InspectedFile]:
+        """See `WalContentsReader.read`."""
+        if not files:
+            return []
+        # the largest first, so that none of them is left for the end
+        order = sorted(range(len(files)), key=lambda index: -files[index].length)
+        tasks = [
+            WalTask(uris(wal_root, files[index]), cuts.get(files[index].name.name, frozenset())) for index in order
+        ]
+        conf = hadoop_configuration(HadoopJvm.of(self._spark))
+        context = self._spark.sparkContext
+        shared = context.broadcast(conf)
+        answers: list[WalAnswer] = (
+            context.parallelize(tasks, min(len(tasks), _MOST_TASKS))
+            .map(lambda task: inspect(task, shared.value))
+            .collect()
+        )
+        shared.unpersist()
+        answered = dict(zip(order, answers, strict=True))
+        return [
+            replace(
+                file, contents=answered[index].contents, fault=answered[index].fault, problem=answered[index].problem
+            )
+            for index, file in enumerate(files)
+        ]
+
+
+def uris(wal_root: str, file: InspectedFile) -> tuple[str, ...]:
+    """Where a WAL may be by now (`AbstractFSWALProvider.findArchivedLog`)."""
+    places = [file.path]
+    if file.path.startswith("WALs/"):
+        places.append(f"oldWALs/{file.name.name}")
+        if file.name.server is not None:
+            places.append(f"oldWALs/{file.name.server}/{file.name.name}")
+    return tuple(f"{wal_root}/{place}" for place in places)

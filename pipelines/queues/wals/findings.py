@@ -1,0 +1,191 @@
+"""Findings that only show inside of the WALs: why a queue cannot go on, and what it pins for nobody."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.human import human_bytes
+from pipelines.hbase.wal_format.reader import Ending
+from pipelines.lake.run_summary import FindingRow
+from pipelines.queues.wals.offsets import OffsetStatus
+from pipelines.queues.wals.rows import UNREADABLE, InspectedFile, QueueEditsRow
+from pipelines.reconcile.findings.evidence import ERROR, WARNING, finding
+
+UNWANTED_FROM = 1 << 30
+"""Bytes that a queue must pin for nobody before that is worth a person's look."""
+
+
+def wal_findings(queues: Sequence[QueueEditsRow], files: Iterable[InspectedFile]) -> tuple[FindingRow, ...]:
+    """All findings of one inspection, errors first."""
+    by_path = {file.path: file for file in files}
+    living = [row for row in queues if row.peer_exists]
+    found = [*_headerless(living, by_path), *_corrupt(living, by_path), *_offsets(living), *_unwanted(living)]
+    found += _unreadable(by_path)
+    return tuple(sorted(found, key=lambda row: ((ERROR, WARNING).index(row.severity), -(row.bytes or 0), row.key)))
+
+
+def dated(
+    rows: Iterable[FindingRow], now: int, before: Mapping[str, tuple[int, int]], acknowledged: Sequence[Acknowledgement]
+) -> tuple[FindingRow, ...]:
+    """The findings with what the inspection before this one and the configuration say of them.
+
+    Args:
+        rows: of this inspection.
+        now: start of step `files`, ms since the epoch.
+        before: first_seen (ms) and nights, by key, of the inspection before.
+        acknowledged: of the configuration.
+    """
+    known = {one.key: one for one in sorted(acknowledged, key=lambda one: one.until) if now <= one.until}
+    return tuple(
+        replace(
+            row,
+            first_seen=before[row.key][0] if row.key in before else now,
+            nights=before[row.key][1] + 1 if row.key in before else 1,
+            is_new=row.key not in before,
+            acknowledged=row.key in known,
+            acknowledged_reason=known[row.key].reason if row.key in known else None,
+            acknowledged_until=known[row.key].until if row.key in known else None,
+        )
+        for row in rows
+    )
+
+
+def _of_queue(
+    code: str,
+    severity: str,
+    row: QueueEditsRow,
+    message: str,
+    remedy: str,
+    *,
+    files: int | None = None,
+    size: int | None = None,
+    **evidence: object,
+) -> FindingRow:
+    """A finding about one group of one queue."""
+    return finding(
+        code,
+        severity,
+        f"{row.queue}/{row.wal_group}",
+        message,
+        remedy,
+        peer_id=row.peer_id,
+        server=row.owner,
+        files=files,
+        size=size,
+        **evidence,
+    )
+
+
+def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
+    """WALs without a whole header at the head of a queue; the one that a live server has just created is none."""
+    newest = _newest(files.values())
+    for row in queues:
+        if row.head is None or row.head_ending != Ending.NO_HEADER.value:
+            continue
+        if row.head.startswith("WALs/") and row.head == newest[row.wal_group]:
+            continue
+        file = files[row.head]
+        yield _of_queue(
+            "HEADERLESS_WAL",
+            ERROR,
+            row,
+            f"Queue {row.queue} has {row.head} at its head: {file.read_length} bytes, without a whole header. "
+            "Replication tries to open it for ever, and ships nothing behind it.",
+            "Set replication.source.eof.autorecovery=true on the region servers: HBase passes over such a WAL then; "
+            "it holds no edit.",
+            files=row.pending_files,
+            size=row.pending_bytes,
+            wal=row.head,
+            length=file.read_length,
+        )
+
+
+def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
+    """Heads that are no WAL from some place on."""
+    for row in queues:
+        if row.head is None or row.head_ending != Ending.CORRUPT.value:
+            continue
+        file = files[row.head]
+        good_end = file.contents.good_end if file.contents else 0
+        yield _of_queue(
+            "CORRUPT_WAL",
+            ERROR,
+            row,
+            f"Queue {row.queue} has {row.head} at its head, which cannot be read behind byte {good_end}: "
+            f"{file.problem_text}. Replication tries to read on there for ever.",
+            "Compare its replicas with 'hdfs fsck -files -blocks'; if all are broken, move it away and compare the "
+            "tables with VerifyReplication.",
+            files=row.pending_files,
+            size=row.pending_bytes,
+            wal=row.head,
+            good_end=good_end,
+        )
+
+
+def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
+    """Offsets from which no reader can go on."""
+    for row in queues:
+        if row.offset_status == OffsetStatus.BEYOND_EOF.value:
+            yield _of_queue(
+                "BEYOND_EOF",
+                ERROR,
+                row,
+                f"Queue {row.queue} stands at {row.offset} in {row.wal}, which has fewer bytes.",
+                "The WAL was truncated or replaced; compare the tables with VerifyReplication.",
+                wal=row.wal,
+                offset=row.offset,
+            )
+        elif row.offset_status == OffsetStatus.MID_ENTRY.value:
+            yield _of_queue(
+                "OFFSET_MID_ENTRY",
+                ERROR,
+                row,
+                f"Queue {row.queue} stands at {row.offset} in {row.wal}, inside of an entry: no reader can go on.",
+                "The WAL was replaced or the offset edited. Set it to the entry before (inspect-wals shows the WAL), "
+                "or compare the tables with VerifyReplication.",
+                wal=row.wal,
+                offset=row.offset,
+            )
+
+
+def _unwanted(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
+    """Queues with much before them of which their peer wants nothing."""
+    for row in queues:
+        if row.wanted_entries or row.unread_files or row.pending_bytes < UNWANTED_FROM:
+            continue
+        yield _of_queue(
+            "UNWANTED_EDITS",
+            WARNING,
+            row,
+            f"Queue {row.queue} pins {human_bytes(row.pending_bytes)} of edits in {row.wal_group}, none of which "
+            f"peer {row.peer_id} wants by its tables and the families' scopes.",
+            f"enable_peer '{row.peer_id}' lets it read past them; if it is enabled, look why the queue stands still.",
+            files=row.pending_files,
+            size=row.pending_bytes,
+            entries=row.pending_entries,
+        )
+
+
+def _unreadable(files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
+    """Files that the file system did not give."""
+    broken = [file for file in files.values() if file.fault == UNREADABLE]
+    if broken:
+        yield finding(
+            "UNREADABLE_WAL",
+            ERROR,
+            "",
+            f"{len(broken)} WALs could not be read, such as {broken[0].path}: {broken[0].problem}.",
+            "Look at the file with 'hdfs fsck -files -blocks'; then inspect again with --path.",
+            files=len(broken),
+            size=sum(file.length for file in broken),
+            paths=sorted(file.path for file in broken)[:10],
+        )
+
+
+def _newest(files: Iterable[InspectedFile]) -> dict[str, str]:
+    newest: dict[str, InspectedFile] = {}
+    for file in files:
+        other = newest.get(file.name.group)
+        if other is None or (file.name.timestamp or 0) > (other.name.timestamp or 0):
+            newest[file.name.group] = file
+    return {group: file.path for group, file in newest.items()}

@@ -1,0 +1,204 @@
+"""inspect-wals: what stands in the WALs that queues still have to read, and how much of it their peers want."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, RefusedError, UnavailableError, UsageError
+from pipelines.common.human import human_bytes, human_count
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.cluster_view import QueueRow, merge_passes
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.trust import migrating
+from pipelines.decide.rule.zookeeper_trust import other_storage
+from pipelines.hbase.wal_names import parse_wal_name
+from pipelines.hbase.zookeeper.queued import group_of
+from pipelines.lake.run_summary import FindingRow, RunKey, table_row
+from pipelines.lake.table_sink import TableSink
+from pipelines.queues.wals.findings import dated, wal_findings
+from pipelines.queues.wals.listed_wals import queued_wals
+from pipelines.queues.wals.pending import by_group, cuts_of, is_never_replicated, needs, queue_edits
+from pipelines.queues.wals.ports import PastInspections, WalContentsReader
+from pipelines.queues.wals.rows import (
+    INSPECTION_SUFFIX,
+    UNREADABLE,
+    InspectedFile,
+    QueueEditsRow,
+    contents_row,
+    file_row,
+    table_rows,
+)
+from pipelines.queues.wals.selection import named_wals, needed_wals
+from pipelines.queues.wals.text import inspection_result, inspection_text
+from pipelines.queues.wals.znode_queues import row_name, znode_rows
+from pipelines.reconcile.cases import default_run_id
+from pipelines.reconcile.findings import counts_for_exit_code
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
+from pipelines.snapshot.opened import OpenedSnapshot, SnapshotReader
+from schemas.findings import FINDINGS
+from schemas.queue_edits import QUEUE_EDITS
+from schemas.registry import INSPECTION_TABLES
+from schemas.wal_files import WAL_FILES
+from schemas.wal_tables import WAL_TABLES
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class InspectRequest:
+    """What to look into.
+
+    Attributes:
+        snapshot: its directory.
+        settings: of the configuration.
+        paths: these files, wanted by a queue or not; none = all that a queue still needs, restricted by the rest.
+        server: whose WALs: `host,port,startcode`, or the beginning of one up to a comma.
+        group: one WAL group, URL-encoded.
+        queue: one queue, as row keys of `hbase:replication` are spelled; in ZooKeeper also `<owner>/<queue id>`.
+    """
+
+    snapshot: str
+    settings: Settings
+    paths: tuple[str, ...] = ()
+    server: str | None = None
+    group: str | None = None
+    queue: str | None = None
+
+    def run_id(self, files_started: int, snapshot_sha256: str) -> str:
+        """That of reconcile, with a mark, and with a digest of what restricts the run."""
+        limits = (sorted(self.paths), self.server, self.group, self.queue)
+        digest = hashlib.sha256(json.dumps(limits).encode()).hexdigest()[:8]
+        restricted = f"-{digest}" if any(limits) else ""
+        return f"{default_run_id(files_started, snapshot_sha256)}{restricted}{INSPECTION_SUFFIX}"
+
+
+@dataclass(frozen=True, slots=True)
+class InspectPorts:
+    """What the use case works with; tables and past are None when nothing is to be written."""
+
+    snapshots: SnapshotReader
+    contents: WalContentsReader
+    tables: TableSink | None
+    past: PastInspections | None
+
+
+def inspect_wals(request: InspectRequest, ports: InspectPorts) -> Outcome:
+    """Read the WALs and tell what is in them.
+
+    Returns:
+        Exit code 5 when a finding of severity error is new and not acknowledged, else 0.
+
+    Raises:
+        UsageError: nothing goes by that path, server, group or queue.
+        RefusedError: the snapshot is not what was captured, or its queues cannot be read.
+        UnavailableError: no file could be read, or the lake not written.
+    """
+    opened = _believed(ports.snapshots.open([request.snapshot])[0])
+    snapshot = opened.known
+    if opened.trees and request.queue is not None:
+        request = replace(request, queue=row_name(opened.trees, request.queue))
+    rows = _rows(request, znode_rows(opened.trees) if opened.trees else merge_passes(opened.passes))
+    listed = _listed(request, ports.snapshots, opened, rows)
+    size = human_bytes(sum(file.length for file in listed))
+    _LOG.info("reading %s, %s", human_count(len(listed), "WAL"), size)
+    files = ports.contents.read(snapshot.wal_root, listed, cuts_of(rows))
+    broken = [file for file in files if file.fault == UNREADABLE]
+    if broken and len(broken) == len(files):
+        raise UnavailableError(f"no WAL could be read; the first: {broken[0].problem}. Put it right and try again")
+    queues = queue_edits(rows, snapshot.peers, by_group(files))
+    started = snapshot.files_step.started_at
+    key = RunKey.of(snapshot.cluster, request.run_id(started, opened.sha256 or ""), started)
+    if ports.tables is not None:
+        ports.tables.ensure((*INSPECTION_TABLES, FINDINGS))
+    before = ports.past.findings_before(key) if ports.past is not None else {}
+    findings = dated(wal_findings(queues, files), started, before, request.settings.acknowledged)
+    if ports.tables is not None:
+        _write(ports.tables, key, files, queues, findings)
+    code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE
+    return Outcome(
+        code, inspection_result(key, snapshot, files, queues, findings), inspection_text(key, files, queues, findings)
+    )
+
+
+def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
+    """The snapshot, if its listing and its queues are those that were captured."""
+    if opened.fault is not None or opened.snapshot is None:
+        raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
+    in_table = opened.snapshot.queue_storage == QUEUE_STORAGE_TABLE
+    halved = migrating(opened.snapshot) if in_table else other_storage(opened.snapshot)
+    if halved is not None:
+        raise RefusedError(halved)
+    if opened.malformed is not None:
+        raise RefusedError(f"malformed queue: {opened.malformed}; no offset can be believed. Mend it, capture again")
+    return opened
+
+
+def _rows(request: InspectRequest, rows: Sequence[QueueRow]) -> list[QueueRow]:
+    """The queues in question."""
+    found = list(rows)
+    if request.queue is not None:
+        found = [row for row in found if str(row.queue) == request.queue]
+        if not found:
+            shown = ", ".join(str(row.queue) for row in rows[:5])
+            raise UsageError(f"--queue {request.queue}: no such queue; there are {len(rows)}: {shown or 'none'}")
+    if request.server is not None:
+        found = [row for row in found if f"{row.queue.wals_of},".startswith(f"{request.server.rstrip(',')},")]
+        if not found and not request.paths:
+            shown = ", ".join(sorted({str(row.queue.wals_of) for row in rows})[:5])
+            raise UsageError(f"--server {request.server}: no queue reads WALs of it; queues are of {shown or 'none'}")
+    return found
+
+
+def _listed(
+    request: InspectRequest, snapshots: SnapshotReader, opened: OpenedSnapshot, rows: Sequence[QueueRow]
+) -> list[InspectedFile]:
+    """The files to read, from the listing."""
+    listing = snapshots.files([opened])
+    root = f"{opened.known.wal_root}/"
+    paths = [path.removeprefix(root) for path in request.paths]
+    if paths:
+        frame = named_wals(listing, paths)
+    elif opened.trees:
+        wals = {wal for row in rows for wal in row.wals or () if request.group in (None, group_of(wal))}
+        frame = queued_wals(listing, wals)
+    else:
+        servers = sorted({str(row.queue.wals_of) for row in rows})
+        frame = needed_wals(listing, servers, needs(rows), request.group)
+    found = []
+    for row in frame.sort("path").collect():
+        name = parse_wal_name(row["path"].rpartition("/")[2])
+        if name is None and paths:
+            raise UsageError(f"{row['path']} is no WAL by its name")
+        if name is None:  # a znode may be called anything
+            _LOG.warning("%s is named by a queue, and is no WAL by its name: not read", row["path"])
+            continue
+        if paths or name.server is None or not is_never_replicated(name, name.server):
+            found.append(InspectedFile(row["path"], name, row["length"]))
+    missing = sorted(set(paths) - {file.path for file in found})
+    if missing:
+        raise UsageError(f"--path {missing[0]}: the listing has no such file; give paths below {root} as explain does")
+    if request.group is not None and not found:
+        raise UsageError(f"--group {request.group}: no queue still needs a WAL of it; groups are URL-encoded")
+    return sorted(found, key=lambda file: (file.name.group, file.name.timestamp or 0, file.name.name))
+
+
+def _write(
+    sink: TableSink,
+    key: RunKey,
+    files: Sequence[InspectedFile],
+    queues: Sequence[QueueEditsRow],
+    findings: Sequence[FindingRow],
+) -> None:
+    sink.replace(
+        {
+            WAL_FILES.name: sink.frame(WAL_FILES, [contents_row(key, file_row(file)) for file in files]),
+            WAL_TABLES.name: sink.frame(
+                WAL_TABLES, [contents_row(key, row) for file in files for row in table_rows(file)]
+            ),
+            QUEUE_EDITS.name: sink.frame(QUEUE_EDITS, [contents_row(key, row) for row in queues]),
+            FINDINGS.name: sink.frame(FINDINGS, [table_row(key, row) for row in findings]),
+        },
+        [key],
+    )

@@ -1,0 +1,47 @@
+"""One WAL read and counted up by whichever executor has the task."""
+
+from dataclasses import dataclass
+
+from pipelines.files.executor_streams import NotReadError, NotThereError, opened
+from pipelines.queues.wals.rows import GONE, UNREADABLE
+from pipelines.queues.wals.tally import WalContents, tally
+
+
+@dataclass(frozen=True, slots=True)
+class WalTask:
+    """One file to read.
+
+    Attributes:
+        uris: where it may be, the first that is there counts.
+        cuts: offsets to tell apart.
+    """
+
+    uris: tuple[str, ...]
+    cuts: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class WalAnswer:
+    """What became of it: contents, or a fault with words."""
+
+    contents: WalContents | None
+    fault: str | None = None
+    problem: str | None = None
+
+
+def inspect(task: WalTask, hadoop_conf: str) -> WalAnswer:
+    """Read one file; never raises for the file's or the file system's sake.
+
+    Args:
+        task: the file.
+        hadoop_conf: the text of a `core-site.xml` with the driver's Hadoop configuration.
+    """
+    for uri in task.uris:
+        try:
+            with opened(uri, hadoop_conf) as read:
+                return WalAnswer(tally(read, task.cuts))
+        except NotThereError:  # noqa: PERF203 - it is archived, or gone
+            continue
+        except NotReadError as error:
+            return WalAnswer(None, UNREADABLE, str(error))
+    return WalAnswer(None, GONE, f"it is neither there nor archived: {', '.join(task.uris)}")

@@ -1,0 +1,62 @@
+"""Where a stored offset stands in its WAL."""
+
+from enum import Enum
+
+from pipelines.hbase.wal_format.reader import Ending
+from pipelines.queues.wals.tally import WalContents
+
+
+class OffsetStatus(str, Enum):
+    """What replication would find at an offset."""
+
+    OK = "OK"
+    """An entry begins there, or it is the beginning (0 means that to HBase too)."""
+    AT_END = "AT_END"
+    """Behind the last entry: nothing of this WAL is pending."""
+    FINISHED = "FINISHED"
+    """A negative offset: the WAL was shipped to its end."""
+    MID_ENTRY = "MID_ENTRY"
+    """Inside of an entry, or of the header: no reader can go on from there, and the queue is stuck."""
+    BEYOND_EOF = "BEYOND_EOF"
+    """Behind the last byte: the file was truncated or replaced, and the queue is stuck."""
+    NO_HEADER = "NO_HEADER"
+    """The WAL has no whole header: the queue is stuck."""
+    UNREADABLE = "UNREADABLE"
+    """The WAL cannot be read as far as the offset: broken before it, encrypted, or in an unknown codec."""
+    GONE = "GONE"
+    """The WAL is in no place where HBase would look for it."""
+    NOT_READ = "NOT_READ"
+    """The WAL was not among the files that this run was to read."""
+    NONE = "NONE"
+    """The queue has no offset for the group yet: it will begin with the oldest WAL."""
+
+
+STUCK = (OffsetStatus.MID_ENTRY, OffsetStatus.BEYOND_EOF, OffsetStatus.NO_HEADER)
+
+
+def offset_status(offset: int, contents: WalContents) -> OffsetStatus:
+    """Tell where an offset stands in a file that was read with it as a cut.
+
+    Args:
+        offset: as stored.
+        contents: of its WAL.
+    """
+    if offset < 0:
+        return OffsetStatus.FINISHED
+    if contents.length is not None and offset > contents.length:
+        return OffsetStatus.BEYOND_EOF
+    if contents.ending is Ending.NO_HEADER:
+        return OffsetStatus.NO_HEADER
+    if offset == 0:
+        return OffsetStatus.OK
+    if contents.ending in {Ending.ENCRYPTED, Ending.FOREIGN}:
+        return OffsetStatus.UNREADABLE
+    if offset in contents.boundaries:
+        at_end = contents.is_read and offset == contents.good_end > contents.header_end
+        return OffsetStatus.AT_END if at_end else OffsetStatus.OK
+    if contents.ending is Ending.CORRUPT and offset > contents.good_end:
+        return OffsetStatus.UNREADABLE
+    compressed = contents.header is not None and contents.header.compressed
+    if offset == contents.length and not compressed:
+        return OffsetStatus.AT_END  # a reader that seeks finds the end of the file there, not half of an entry
+    return OffsetStatus.MID_ENTRY

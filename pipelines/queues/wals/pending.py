@@ -1,0 +1,172 @@
+"""What each queue still has to read, and how much of it its peer wants."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pipelines.decide.rule.cluster_view import QueueRow
+from pipelines.hbase.peer_rules import wants
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import GroupOffset
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import WalName, is_replication_table_group
+from pipelines.queues.wals.offsets import OffsetStatus, offset_status
+from pipelines.queues.wals.rows import GONE, InspectedFile, QueueEditsRow
+from pipelines.queues.wals.tally import Share
+
+Groups = Mapping[str, Sequence[InspectedFile]]
+"""Files by WAL group, oldest first."""
+
+
+def by_group(files: Iterable[InspectedFile]) -> Groups:
+    """Files in the order in which a queue reads them (`AbstractFSWALProvider.TIMESTAMP_COMPARATOR`)."""
+    groups: dict[str, list[InspectedFile]] = {}
+    for file in sorted(files, key=lambda one: (one.name.timestamp or 0, one.name.name)):
+        groups.setdefault(file.name.group, []).append(file)
+    return groups
+
+
+def cuts_of(rows: Iterable[QueueRow]) -> dict[str, frozenset[int]]:
+    """Offsets that queues have stored, by name of the WAL."""
+    cuts: dict[str, frozenset[int]] = {}
+    for row in rows:
+        stored = [(offset.wal, offset.offset) for offset in row.offsets.values()]
+        for wal, offset in (*stored, *(row.wals or {}).items()):
+            if offset > 0:
+                cuts[wal] = cuts.get(wal, frozenset()) | {offset}
+    return cuts
+
+
+def needs(rows: Sequence[QueueRow]) -> dict[str, int]:
+    """The smallest WAL timestamp that any queue still has to read, by group; ms, NEEDS_ALL = all of them.
+
+    A group that no row names is needed whole by every queue of its server, and is not among them.
+    """
+    groups: dict[ServerName, set[str]] = {}
+    for row in rows:
+        groups.setdefault(row.queue.wals_of, set()).update(row.offsets)
+    smallest: dict[str, int] = {}
+    for row in rows:
+        for group in groups[row.queue.wals_of]:
+            smallest[group] = min(smallest.get(group, row.need(group)), row.need(group))
+    return smallest
+
+
+def queue_edits(rows: Iterable[QueueRow], peers: Iterable[Peer], groups: Groups) -> list[QueueEditsRow]:
+    """One row for each queue and group that the files are of.
+
+    A queue without an offset for a group of its server has all of that group before it, unless it names its WALs.
+
+    Args:
+        rows: of both passes.
+        peers: all there are.
+        groups: the files that were to be read.
+    """
+    known = {peer.peer_id: peer for peer in peers}
+    return [
+        _queue_edits(row, group, known.get(row.queue.peer_id), groups[group])
+        for row in rows
+        for group in groups_of(row, groups)
+    ]
+
+
+def groups_of(row: QueueRow, groups: Groups) -> Iterator[str]:
+    """Which of the groups a queue reads, sorted: those of its server, and any that it has an offset for.
+
+    A queue that names its WALs reads these, and no other.
+    """
+    for group in sorted(groups):
+        if row.wals is not None:
+            if group in row.offsets:
+                yield group
+            continue
+        name = groups[group][0].name
+        of_server = name.server == row.queue.wals_of
+        if group in row.offsets or (of_server and name.server and not is_never_replicated(name, name.server)):
+            yield group
+
+
+def is_never_replicated(name: WalName, server: ServerName) -> bool:
+    """Whether no queue ever gets this WAL: those of hbase:meta and of hbase:replication itself."""
+    return name.is_meta or is_replication_table_group(name.group, server)
+
+
+def _queue_edits(row: QueueRow, group: str, peer: Peer | None, files: Sequence[InspectedFile]) -> QueueEditsRow:
+    offset = row.offsets.get(group)
+    pending = [file for file in files if _is_pending(row, group, file)]
+    entries = size = wanted = wanted_size = foreign = 0
+    for file in pending:
+        for share in _shares(file, _position(row, offset, file)):
+            entries += share.entries
+            size += share.bytes
+            if is_wanted(peer, share):
+                wanted += share.entries
+                wanted_size += share.bytes
+                foreign += share.foreign
+    unread = [file for file in pending if file.unread_bytes]
+    head = pending[0] if pending else None
+    return QueueEditsRow(
+        peer_id=row.queue.peer_id,
+        peer_state=peer.state if peer else None,
+        peer_exists=peer is not None,
+        rule_known=peer is not None and peer.rule is not None and peer.replicate_all is not None,
+        owner=str(row.queue.owner),
+        source=str(row.queue.wals_of),
+        wal_group=group,
+        wal=offset.wal if offset and offset.wal else None,
+        offset=offset.offset if offset else None,
+        offset_status=_status(offset, files).value,
+        head=head.path if head else None,
+        head_ending=head.ending if head else None,
+        pending_files=len(pending),
+        pending_entries=entries,
+        pending_bytes=size,
+        wanted_entries=wanted,
+        wanted_bytes=wanted_size,
+        foreign_entries=foreign,
+        unread_files=len(unread),
+        unread_bytes=sum(file.unread_bytes for file in unread),
+    )
+
+
+def is_wanted(peer: Peer | None, share: Share) -> bool:
+    """Whether the peer is sent these entries, or at least one cell of each.
+
+    A peer that does not exist wants none. One that the edits came through may be sent less: which cluster it is, no
+    snapshot says.
+    """
+    if peer is None:
+        return False
+    if share.marker:
+        return True
+    return any(wants(peer.replicate_all, peer.rule, share.table, family) for family in share.families)
+
+
+def _is_pending(row: QueueRow, group: str, file: InspectedFile) -> bool:
+    if row.wals is not None:
+        return file.name.name in row.wals
+    return (file.name.timestamp or 0) >= row.need(group)
+
+
+def _position(row: QueueRow, offset: GroupOffset | None, file: InspectedFile) -> int:
+    """Where the queue stands in a file that is pending."""
+    if row.wals is not None:
+        return row.wals[file.name.name]
+    return offset.offset if offset and offset.wal == file.name.name else 0
+
+
+def _shares(file: InspectedFile, behind: int) -> Iterator[Share]:
+    for share in file.contents.shares if file.contents else ():
+        if share.cut >= behind:
+            yield share
+
+
+def _status(offset: GroupOffset | None, files: Sequence[InspectedFile]) -> OffsetStatus:
+    if offset is None or not offset.wal:
+        return OffsetStatus.NONE
+    if offset.offset < 0:
+        return OffsetStatus.FINISHED
+    file = next((one for one in files if one.name.name == offset.wal), None)
+    if file is None:
+        return OffsetStatus.NOT_READ
+    if file.contents is None:
+        return OffsetStatus.GONE if file.fault == GONE else OffsetStatus.UNREADABLE
+    return offset_status(offset.offset, file.contents)

@@ -1,0 +1,177 @@
+"""What inspect-wals says of files and queues: the rows of its tables as values.
+
+The field names are the columns of the tables (schemas/; a test holds the two equal).
+"""
+
+from dataclasses import dataclass, fields
+
+from pipelines.hbase.wal_names import WalName
+from pipelines.lake.run_summary import RunKey
+from pipelines.queues.wals.tally import WalContents
+
+GONE, UNREADABLE = "GONE", "UNREADABLE"
+INSPECTION_SUFFIX = "-wals"
+"""Run ids of inspections end so: their rows in shared tables are no part of a night of reconcile."""
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedFile:
+    """One WAL that was to be read.
+
+    Attributes:
+        path: below the WAL root, as listed.
+        name: its name taken apart.
+        length: bytes as listed; an open file shows short there.
+        contents: None when it could not be read at all.
+        fault: GONE, UNREADABLE, or None.
+        problem: the fault in words.
+    """
+
+    path: str
+    name: WalName
+    length: int
+    contents: WalContents | None = None
+    fault: str | None = None
+    problem: str | None = None
+
+    @property
+    def ending(self) -> str:
+        """The `Ending`, or the fault."""
+        return self.contents.ending.value if self.contents else self.fault or UNREADABLE
+
+    @property
+    def problem_text(self) -> str:
+        """What is wrong with it, in words."""
+        return (self.contents.problem if self.contents else self.problem) or "nothing is known to be wrong"
+
+    @property
+    def read_length(self) -> int:
+        """Bytes as read; as listed where it was not read to its end."""
+        length = self.contents.length if self.contents else None
+        return self.length if length is None else length
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes of which nobody knows what is in them: not a torn last entry, which nobody will ever read."""
+        if self.contents is None:
+            return self.length
+        return 0 if self.contents.is_read else max(self.read_length - self.contents.good_end, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class WalFileRow:
+    """A row of `wal_files`; bytes and ms."""
+
+    path: str
+    server: str | None
+    wal_group: str
+    wal_timestamp: int | None
+    length: int
+    read_length: int | None
+    ending: str
+    problem: str | None
+    writer: str | None
+    compressed: bool | None
+    value_compression: str | None
+    entries: int
+    cells: int
+    entry_bytes: int
+    good_end: int | None
+    first_sequence_id: int | None
+    last_sequence_id: int | None
+    first_write_time: int | None
+    last_write_time: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WalTableRow:
+    """A row of `wal_tables`; bytes."""
+
+    path: str
+    table: str
+    entries: int
+    cells: int
+    bytes: int
+    global_entries: int
+    global_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEditsRow:
+    """A row of `queue_edits`; bytes."""
+
+    peer_id: str
+    peer_state: str | None
+    peer_exists: bool
+    rule_known: bool
+    owner: str
+    source: str
+    wal_group: str
+    wal: str | None
+    offset: int | None
+    offset_status: str
+    head: str | None
+    head_ending: str | None
+    pending_files: int
+    pending_entries: int
+    pending_bytes: int
+    wanted_entries: int
+    wanted_bytes: int
+    foreign_entries: int
+    unread_files: int
+    unread_bytes: int
+
+    @property
+    def queue(self) -> str:
+        """The queue's row key in `hbase:replication`."""
+        return f"{self.peer_id}-{self.owner}" + (f"/{self.source}" if self.source != self.owner else "")
+
+
+Row = WalFileRow | WalTableRow | QueueEditsRow
+
+
+def contents_row(key: RunKey, row: Row) -> dict[str, object]:
+    """The row with its identity columns, by column name."""
+    own = {field.name: getattr(row, field.name) for field in fields(row)}
+    return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, **own}
+
+
+def file_row(file: InspectedFile) -> WalFileRow:
+    """What there is to say of one file."""
+    contents = file.contents
+    header = contents.header if contents else None
+    first, last = (contents.first, contents.last) if contents else (None, None)
+    return WalFileRow(
+        path=file.path,
+        server=str(file.name.server) if file.name.server else None,
+        wal_group=file.name.group,
+        wal_timestamp=file.name.timestamp,
+        length=file.length,
+        read_length=contents.length if contents else None,
+        ending=file.ending,
+        problem=contents.problem if contents else file.problem,
+        writer=header.writer if header else None,
+        compressed=header.compressed if header else None,
+        value_compression=header.value_algorithm if header else None,
+        entries=contents.entries if contents else 0,
+        cells=contents.cells if contents else 0,
+        entry_bytes=sum(share.bytes for share in contents.shares) if contents else 0,
+        good_end=contents.good_end if contents else None,
+        first_sequence_id=first.sequence_id if first else None,
+        last_sequence_id=last.sequence_id if last else None,
+        first_write_time=first.write_time if first else None,
+        last_write_time=last.write_time if last else None,
+    )
+
+
+def table_rows(file: InspectedFile) -> list[WalTableRow]:
+    """The tables of one file, by name."""
+    sums: dict[str, list[int]] = {}
+    for share in file.contents.shares if file.contents else ():
+        of_table = sums.setdefault(share.table, [0, 0, 0, 0, 0])
+        replicated = bool(share.families) or share.marker
+        for place, number in enumerate(
+            (share.entries, share.cells, share.bytes, share.entries * replicated, share.bytes * replicated)
+        ):
+            of_table[place] += number
+    return [WalTableRow(file.path, table, *numbers) for table, numbers in sorted(sums.items())]

@@ -1,0 +1,71 @@
+"""Which files of a listing an inspection reads: those that some queue still needs, or those that are named."""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from pipelines.common.spark.columns import in_turn
+from pipelines.common.spark.local_frames import local_frame
+from pipelines.decide.spark.wal_names import WAL_NAME_REGEX, name, own_server
+from pipelines.hbase.replication_queues import NEEDS_ALL
+
+_NEEDS = StructType([StructField("wal_group", StringType()), StructField("need", LongType())])
+_SERVERS = StructType([StructField("own_server", StringType())])
+_ENCODED_SERVER = r"^(.+?%2C[0-9]+%2C[0-9]+)"
+_PATHS = StructType([StructField("path", StringType())])
+
+
+def needed_wals(files: DataFrame, servers: Sequence[str], needs: Mapping[str, int], group: str | None) -> DataFrame:
+    """WALs below `oldWALs` and `WALs` that a queue may still have to read: `path`, `length`.
+
+    Args:
+        files: `path`, `length` of one listing.
+        servers: whose WALs queues read.
+        needs: by group, the smallest timestamp that is still needed; a group that is not there is needed whole.
+        group: no other group, unless None.
+    """
+    spark = files.sparkSession
+    wals = (
+        files.filter(F.col("path").startswith("oldWALs/") | F.col("path").startswith("WALs/"))
+        .withColumn("wal_group", F.nullif(F.regexp_extract(name(), WAL_NAME_REGEX, 1), F.lit("")))
+        .withColumn("wal_timestamp", F.regexp_extract(name(), WAL_NAME_REGEX, 2).try_cast("bigint"))
+        .filter(F.col("wal_group").isNotNull() if group is None else F.col("wal_group") == group)
+    )
+    of_servers = local_frame(spark, [(server,) for server in servers], _SERVERS)
+    smallest = local_frame(spark, list(needs.items()), _NEEDS)
+    return (
+        wals.select("*", *in_turn(own_server(F.lit(True))))
+        .join(F.broadcast(of_servers), "own_server", "left_semi")
+        .join(F.broadcast(smallest), "wal_group", "left")
+        # a name without a timestamp of 64 bits is needed by nobody who can read it, and by everybody else
+        .filter(F.coalesce(F.col("wal_timestamp") >= F.coalesce("need", F.lit(NEEDS_ALL)), F.lit(True)))
+        .select("path", "length")
+    )
+
+
+def live_or_odd_files(files: DataFrame, prefixes: Sequence[str]) -> DataFrame:
+    """All files below `WALs`, and those of `oldWALs` that are named after a server and yet no WALs: `path`, `length`.
+
+    Args:
+        files: `path`, `length` of one listing.
+        prefixes: servers, URL-encoded.
+    """
+    odd = F.regexp_extract(name(), _ENCODED_SERVER, 1).isin(*prefixes) & (
+        F.regexp_extract(name(), WAL_NAME_REGEX, 1) == F.lit("")
+    )
+    live = F.col("path").startswith("WALs/")
+    return files.filter(live | (F.col("path").startswith("oldWALs/") & odd)).select("path", "length")
+
+
+def named_wals(files: DataFrame, paths: Sequence[str]) -> DataFrame:
+    """The files of these paths: `path`, `length`."""
+    wanted = local_frame(files.sparkSession, [(path,) for path in paths], _PATHS)
+    return files.join(F.broadcast(wanted), "path", "left_semi").select("path", "length")
+
+
+def wal_directories(files: DataFrame) -> DataFrame:
+    """The names of the directories below `WALs` that have a file: `directory`."""
+    below = files.filter(F.col("path").startswith("WALs/"))
+    return below.select(F.split("path", "/")[1].alias("directory")).distinct()

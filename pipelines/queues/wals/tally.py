@@ -1,0 +1,175 @@
+"""One file counted up: by table, and by what decides whether a peer wants an entry. Memory: one row a table and cut."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from pipelines.common.errors import MalformedError
+from pipelines.hbase.protobuf_wire import LENGTH, fields
+from pipelines.hbase.wal_format.cells import META_FAMILY
+from pipelines.hbase.wal_format.header import WalHeader
+from pipelines.hbase.wal_format.reader import Ending, WalReader
+from pipelines.hbase.wal_format.wal_key import SCOPE_GLOBAL, WalKey
+
+BULK_LOAD = b"HBASE::BULK_LOAD"
+REPLICATION_MARKER = b"HBASE::REPLICATION_MARKER"
+_STORES, _FAMILY_NAME = 3, 1  # of BulkLoadDescriptor and StoreDescriptor
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Entries that every peer treats alike.
+
+    Attributes:
+        cut: they begin at this offset or behind it, and before the next cut.
+        table: `namespace:table`, the default namespace left out.
+        families: families of their cells that have replication scope 1, sorted.
+        marker: they are replication markers, which every peer is sent.
+        entries: how many.
+        cells: in them.
+        bytes: of the file that they take.
+        foreign: how many of them came from another cluster; a peer that they came through is not sent them.
+    """
+
+    cut: int
+    table: str
+    families: tuple[str, ...]
+    marker: bool
+    entries: int
+    cells: int
+    bytes: int
+    foreign: int
+
+
+@dataclass(frozen=True, slots=True)
+class WalContents:
+    """One file, read to its end or to where it cannot be read.
+
+    Attributes:
+        ending: how it ends.
+        problem: in words; None when nothing is wrong.
+        header: None where there is none.
+        header_end: offset of the first entry.
+        good_end: offset behind the last whole entry.
+        length: bytes read in all; None when reading stopped before the end.
+        shares: what the entries are, a row for each cut, table and treatment.
+        boundaries: those of the cuts at which an entry begins, or the last one ends.
+        first, last: keys of the first and last entry of the file.
+    """
+
+    ending: Ending
+    problem: str | None
+    header: WalHeader | None
+    header_end: int
+    good_end: int
+    length: int | None
+    shares: tuple[Share, ...]
+    boundaries: frozenset[int]
+    first: WalKey | None = None
+    last: WalKey | None = None
+
+    @property
+    def entries(self) -> int:
+        """Whole entries."""
+        return sum(share.entries for share in self.shares)
+
+    @property
+    def cells(self) -> int:
+        """Cells of whole entries."""
+        return sum(share.cells for share in self.shares)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the entries are known: all that replication would find."""
+        return self.ending in {Ending.CLOSED, Ending.OPEN, Ending.TORN}
+
+
+class _Families:
+    """Watches the cells of one entry."""
+
+    def __init__(self) -> None:
+        self.names: set[bytes] = set()
+        self.meta: list[tuple[bytes, bytes | None]] = []
+
+    def visit(
+        self, _row: bytes, family: bytes, qualifier: bytes, _stamp: bytes, _length: int, value: bytes | None
+    ) -> None:
+        """See `Visit`."""
+        if family == META_FAMILY:
+            self.meta.append((qualifier, value))
+        else:
+            self.names.add(family)
+
+    def take(self, key: WalKey) -> tuple[tuple[str, ...], bool]:
+        """Families that may be replicated and whether it is a marker; ready for the next entry then."""
+        marker = False
+        if self.meta:
+            marker = [qualifier for qualifier, _ in self.meta] == [REPLICATION_MARKER] and not self.names
+            for qualifier, value in self.meta:
+                if qualifier == BULK_LOAD:
+                    self.names |= _loaded_families(value, key)
+            self.meta.clear()
+        scopes = key.scopes
+        families = sorted(
+            family.decode("utf-8", errors="replace") for family in self.names if scopes.get(family) == SCOPE_GLOBAL
+        )
+        self.names.clear()
+        return tuple(families), marker
+
+
+def tally(read: Callable[[int], bytes], cuts: Iterable[int] = ()) -> WalContents:
+    """Read a file and count it up.
+
+    Args:
+        read: gives the file's bytes in order: at most as many as asked for, none at the end.
+        cuts: offsets to tell apart what lies before and behind; 0, the beginning, is always one.
+    """
+    marks = sorted({0, *(cut for cut in cuts if cut > 0)})
+    watch = _Families()
+    reader = WalReader(read)
+    sums: dict[tuple[int, str, tuple[str, ...], bool], list[int]] = {}
+    boundaries: set[int] = set()
+    index, first, last = 0, None, None
+    following = marks[1] if len(marks) > 1 else None
+    for entry in reader.entries(watch.visit):
+        key, start = entry.key, entry.start
+        while following is not None and following <= start:
+            if following == start:
+                boundaries.add(start)
+            index += 1
+            following = marks[index + 1] if index + 1 < len(marks) else None
+        first, last = first or key, key
+        families, marker = watch.take(key)
+        sums_of = sums.setdefault((marks[index], key.table, families, marker), [0, 0, 0, 0])
+        sums_of[0] += 1
+        sums_of[1] += key.cells
+        sums_of[2] += entry.end - start
+        sums_of[3] += key.clusters > 0
+    if reader.header is not None:
+        boundaries |= {reader.header_end, reader.good_end} & set(marks)
+    return WalContents(
+        ending=reader.ending,
+        problem=reader.problem,
+        header=reader.header,
+        header_end=reader.header_end,
+        good_end=reader.good_end,
+        length=reader.length,
+        shares=tuple(Share(*of, *numbers) for of, numbers in sorted(sums.items())),
+        boundaries=frozenset(boundaries),
+        first=first,
+        last=last,
+    )
+
+
+def _loaded_families(value: bytes | None, key: WalKey) -> set[bytes]:
+    """Families of a bulk load (`BulkLoadCellFilter`); all with a scope where its descriptor cannot be read."""
+    if value is None:
+        return set(key.scopes)
+    families = set()
+    try:
+        for number, kind, store in fields(value, 0, len(value)):
+            if number == _STORES and kind == LENGTH and isinstance(store, bytes):
+                names = [part for field, _, part in fields(store, 0, len(store)) if field == _FAMILY_NAME]
+                families |= {name for name in names if isinstance(name, bytes)}
+    except MalformedError:
+        return set(key.scopes)
+    return families

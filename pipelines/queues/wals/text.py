@@ -1,0 +1,162 @@
+"""The answer of inspect-wals, for programs and for eyes."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+
+from pipelines.common.human import human_bytes, human_count, human_instant
+from pipelines.lake.run_summary import FindingRow, RunKey
+from pipelines.queues.wals.offsets import OffsetStatus
+from pipelines.queues.wals.rows import InspectedFile, QueueEditsRow, file_row, table_rows
+from pipelines.reconcile.finding_lines import finding_lines
+from pipelines.snapshot.model import Snapshot
+
+_SHOWN = 20
+_PLACES = {
+    OffsetStatus.OK: "between two entries",
+    OffsetStatus.AT_END: "behind its last entry",
+    OffsetStatus.FINISHED: "finished",
+    OffsetStatus.MID_ENTRY: "INSIDE OF AN ENTRY",
+    OffsetStatus.BEYOND_EOF: "BEHIND ITS LAST BYTE",
+    OffsetStatus.NO_HEADER: "but it has NO WHOLE HEADER",
+    OffsetStatus.UNREADABLE: "but it cannot be read so far",
+    OffsetStatus.GONE: "but it is GONE",
+    OffsetStatus.NOT_READ: "not read in this run",
+}
+
+
+def inspection_result(
+    key: RunKey,
+    snapshot: Snapshot,
+    files: Sequence[InspectedFile],
+    queues: Sequence[QueueEditsRow],
+    findings: Sequence[FindingRow],
+) -> dict[str, object]:
+    """The JSON object of `--output json` and `--result`; names are those of the tables' columns."""
+    return {
+        "cluster": key.cluster,
+        "run_id": key.run_id,
+        "files_started_at": human_instant(snapshot.files_step.started_at),
+        "files": len(files),
+        "bytes": sum(file.read_length for file in files),
+        "endings": dict(sorted(Counter(file.ending for file in files).items())),
+        "tables": tables_of(files),
+        "wals": [
+            {**asdict(file_row(file)), "tables": [_without_path(row) for row in table_rows(file)]} for file in files
+        ],
+        "queues": [{"queue": row.queue, **asdict(row)} for row in queues],
+        "findings": [asdict(row) for row in findings],
+    }
+
+
+def inspection_text(
+    key: RunKey, files: Sequence[InspectedFile], queues: Sequence[QueueEditsRow], findings: Sequence[FindingRow]
+) -> str:
+    """Lines for the on-call engineer."""
+    lines = [
+        *_head(key, files),
+        *_table_lines(files),
+        *(_file_lines(files) if len(files) <= _SHOWN else _odd_lines(files)),
+        *_queue_lines(queues),
+        *finding_lines(findings),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def tables_of(files: Sequence[InspectedFile]) -> list[dict[str, object]]:
+    """Sums over all files, most bytes first."""
+    sums: dict[str, Counter[str]] = {}
+    for file in files:
+        for row in table_rows(file):
+            numbers = {name: value for name, value in asdict(row).items() if isinstance(value, int)}
+            sums.setdefault(row.table, Counter()).update(numbers)
+    order = sorted(sums, key=lambda table: (-sums[table]["bytes"], table))
+    names = ("entries", "cells", "bytes", "global_entries", "global_bytes")
+    return [{"table": table, **{name: sums[table][name] for name in names}} for table in order]
+
+
+def _without_path(row: object) -> Mapping[str, object]:
+    return {name: value for name, value in asdict(row).items() if name != "path"}  # type: ignore[call-overload]
+
+
+def _head(key: RunKey, files: Sequence[InspectedFile]) -> Iterator[str]:
+    size = human_bytes(sum(file.read_length for file in files))
+    endings = ", ".join(
+        f"{number:,} {ending}" for ending, number in Counter(file.ending for file in files).most_common()
+    )
+    yield f"cluster {key.cluster}: {human_count(len(files), 'WAL')}, {size}{': ' + endings if endings else ''}"
+
+
+def _table_lines(files: Sequence[InspectedFile]) -> Iterator[str]:
+    tables = tables_of(files)
+    if tables:
+        yield ""
+        yield f"  {'table':<32} {'entries':>12} {'cells':>12} {'bytes':>10}  of them with scope 1"
+    for row in tables[:_SHOWN]:
+        size, scoped = human_bytes(int(str(row["bytes"]))), human_bytes(int(str(row["global_bytes"])))
+        yield f"  {row['table']!s:<32} {row['entries']:>12,} {row['cells']:>12,} {size:>10}  {scoped:>10}"
+    if len(tables) > _SHOWN:
+        yield f"  … and {len(tables) - _SHOWN:,} tables more"
+
+
+def _file_lines(files: Sequence[InspectedFile]) -> Iterator[str]:
+    for file in files:
+        row = file_row(file)
+        yield ""
+        yield f"  {row.path}"
+        size = human_bytes(file.read_length)
+        yield f"    {row.ending}, {size}, {_entries(row.entries)}"
+        if row.problem:
+            yield f"    {row.problem}"
+        if row.first_write_time is not None and row.last_write_time is not None:
+            times = f"{human_instant(row.first_write_time)} to {human_instant(row.last_write_time)}"
+            yield f"    sequence ids {row.first_sequence_id} to {row.last_sequence_id}, written {times}"
+
+
+def _odd_lines(files: Sequence[InspectedFile]) -> Iterator[str]:
+    """The files with a problem alone, where there are many."""
+    odd = [file for file in files if file_row(file).problem]
+    if odd:
+        yield ""
+    for file in odd[:_SHOWN]:
+        yield f"  {file.path}: {file.ending}, {file.problem_text}"
+    if len(odd) > _SHOWN:
+        yield f"  … and {len(odd) - _SHOWN:,} files more; table wal_files has every one"
+
+
+def _queue_lines(queues: Sequence[QueueEditsRow]) -> Iterator[str]:
+    shown = sorted(queues, key=lambda row: (-row.pending_bytes, row.queue, row.wal_group))
+    for row in shown[:_SHOWN]:
+        state = "" if row.peer_state == "ENABLED" else f" ({row.peer_state or 'removed'})"
+        yield ""
+        yield f"  queue {row.queue}, peer {row.peer_id}{state}, group {row.wal_group}"
+        if row.wal is None:
+            yield "    no offset yet: it begins with the oldest WAL"
+        else:
+            yield f"    stands at {row.wal}:{row.offset}, {_PLACES.get(OffsetStatus(row.offset_status), '')}"
+        if not row.pending_files:
+            yield "    none of these files is before it"
+            continue
+        pending = f"{_entries(row.pending_entries)}, {human_bytes(row.pending_bytes)}"
+        yield f"    before it: {human_count(row.pending_files, 'file')}, {pending}"
+        wanted = (
+            f"{row.wanted_entries:,} of them, {human_bytes(row.wanted_bytes)}" if row.wanted_entries else "none of them"
+        )
+        yield f"    its peer wants {wanted}{_doubts(row)}"
+    if len(shown) > _SHOWN:
+        yield f"  … and {len(shown) - _SHOWN:,} queues and groups more; table queue_edits has every one"
+
+
+def _doubts(row: QueueEditsRow) -> str:
+    doubts = []
+    if row.peer_exists and not row.rule_known:
+        doubts.append("the snapshot does not know its tables: at most")
+    if row.foreign_entries:
+        doubts.append(f"{row.foreign_entries:,} came from other clusters")
+    if row.unread_files:
+        doubts.append(f"and {human_bytes(row.unread_bytes)} in {human_count(row.unread_files, 'file')} are unknown")
+    return f" ({'; '.join(doubts)})" if doubts else ""
+
+
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number:,} entries"

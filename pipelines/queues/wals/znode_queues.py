@@ -1,0 +1,32 @@
+"""Queues in ZooKeeper as rows with what they still have to read: each WAL by its name."""
+
+from collections.abc import Sequence
+
+from pipelines.decide.rule.cluster_view import QueueRow
+from pipelines.hbase.replication_queues import QueueId
+from pipelines.hbase.zookeeper.queued import first_wals, queue_key
+from pipelines.hbase.zookeeper.tree import ReplicationTree
+
+
+def row_name(trees: Sequence[ReplicationTree], name: str) -> str:
+    """How `znode_rows` spells a queue that is named by its znode, `<owner>/<queue id>`; other names as they are."""
+    for tree in trees:
+        for queue in tree.queues:
+            if f"{queue.owner}/{queue.queue.text}" == name:
+                return str(queue_key(queue))
+    return name
+
+
+def znode_rows(trees: Sequence[ReplicationTree]) -> tuple[QueueRow, ...]:
+    """Every queue of either reading, sorted: what either has, with the smaller position.
+
+    A position that cannot be read is the beginning, as for HBase (`ZKReplicationQueueStorage.getWALPosition`).
+    """
+    wals: dict[QueueId, dict[str, int]] = {}
+    for tree in trees:
+        for queue in tree.queues:
+            known = wals.setdefault(queue_key(queue), {})
+            for wal, position in queue.wals.items():
+                known[wal] = min(known.get(wal, position or 0), position or 0)
+    offsets = first_wals(trees)
+    return tuple(QueueRow(queue, offsets[queue], wals[queue]) for queue in sorted(wals, key=str))

@@ -1,0 +1,1 @@
+"""The night: decisions, findings, pinned bytes, the delete-safe list, the report; and explain."""

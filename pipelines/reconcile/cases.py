@@ -1,0 +1,192 @@
+"""One cluster of a reconcile run, from its opened snapshot to the view that is decided on."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from pipelines.common.errors import RefusedError, UsageError
+from pipelines.common.instants import format_instant
+from pipelines.decide.rule.cluster_view import ClusterView, cluster_view, zookeeper_view
+from pipelines.decide.rule.decision_table import DecisionTable, decision_table
+from pipelines.decide.rule.name_table import name_table
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.totals import BucketTotal
+from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.verdict import Reason, Verdict
+from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.hbase.replication_queues import QueueId
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.queued import queue_key
+from pipelines.lake.run_summary import RunKey
+from pipelines.snapshot.backup import backup_of
+from pipelines.snapshot.capture_order import other_listing
+from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
+from pipelines.snapshot.opened import OpenedSnapshot
+
+CLOCK_TOLERANCE_MS = 300_000
+"""A capture may be this far ahead of the clock that decides before its age is doubted."""
+NIGHTLY, REPLAY = "NIGHTLY", "REPLAY"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One cluster of the run.
+
+    Attributes:
+        key: cluster, run_id and run_date.
+        refused: why nothing may be emitted for it; None so far.
+        view: None when snapshot.json cannot be read.
+        table: the decision table of `view`.
+        mode: NIGHTLY, or REPLAY past `not_after`.
+        not_after: ms since the epoch.
+    """
+
+    key: RunKey
+    opened: OpenedSnapshot
+    refused: str | None
+    view: ClusterView | None
+    table: DecisionTable | None
+    mode: str
+    not_after: int
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot of a case that has one."""
+        return self.opened.known
+
+    @property
+    def believed(self) -> tuple[ClusterView, DecisionTable]:
+        """View and decision table of a case that is not refused.
+
+        Raises:
+            RefusedError: it is.
+        """
+        if self.refused is not None or self.view is None or self.table is None:
+            raise RefusedError(f"{self.opened.uri}: {self.refused or 'it cannot be read'}")
+        return self.view, self.table
+
+    @property
+    def has_files(self) -> bool:
+        """Whether its listing can be decided."""
+        return self.view is not None and self.opened.listing_readable
+
+    def refuse(self, reason: str) -> "Case":
+        """The case after the gate refused it: every file becomes HELD, SNAPSHOT_UNTRUSTED."""
+        view = None if self.view is None else replace(self.view, untrusted=reason)
+        return replace(self, refused=reason, view=view)
+
+
+def cases(
+    opened: Sequence[OpenedSnapshot],
+    run_id: str | None,
+    settings: Settings,
+    now: int,
+    listed: Mapping[str, frozenset[ServerName]] | None = None,
+) -> list[Case]:
+    """Decide for each snapshot whether it can be believed, and build its view and decision table.
+
+    Args:
+        opened: the run's snapshots.
+        run_id: of the command line; None = the default of each snapshot.
+        settings: of the configuration.
+        now: the wall clock, ms since the epoch: it decides about `not_after` alone.
+        listed: the servers whose live WALs are listed, by cluster; None = the caller captured the snapshots itself.
+
+    Raises:
+        UsageError: two snapshots of one cluster.
+    """
+    names = [one.cluster for one in opened]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UsageError(f"two snapshots of cluster {twice[0]} in one run; give one snapshot a cluster")
+    bucket = 0
+    found: list[Case] = []
+    for one in opened:
+        case = _case(one, run_id, settings, now, bucket, (listed or {}).get(one.cluster, frozenset()))
+        bucket = case.table.next_bucket if case.table else bucket
+        found.append(case)
+    return found
+
+
+def _case(
+    opened: OpenedSnapshot,
+    run_id: str | None,
+    settings: Settings,
+    now: int,
+    bucket: int,
+    listed: frozenset[ServerName],
+) -> Case:
+    if opened.snapshot is None or opened.snapshot.step("files") is None:
+        reason = opened.fault or "snapshot.json has no step 'files'; capture again"
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", opened.cluster)[:64].lstrip("._-") or "unknown"
+        fallback = run_id or f"unreadable-{(opened.sha256 or '0' * 8)[:8]}"
+        bare = replace(opened, snapshot=None, listing_readable=False)
+        return Case(RunKey.of(name, fallback, now), bare, reason, None, None, NIGHTLY, now)
+    snapshot = opened.snapshot
+    started = snapshot.files_step.started_at
+    refused = (
+        opened.fault
+        or _clock_fault(started, now)
+        or (
+            f"malformed queue row: {opened.malformed}. HBase's own cleaner stops at it too"
+            if opened.malformed
+            else None
+        )
+        or _distrust(opened, settings)
+        or other_listing(snapshot, listed, _queues(opened))
+    )
+    view = _view(opened, settings, refused)
+    not_after = started + settings.valid_for_ms
+    return Case(
+        key=RunKey.of(snapshot.cluster, run_id or default_run_id(started, opened.sha256 or ""), started),
+        opened=opened,
+        refused=refused,
+        view=view,
+        table=decision_table(view, bucket) if view.queued is None else name_table(view, view.queued, bucket),
+        mode=REPLAY if now > not_after else NIGHTLY,
+        not_after=not_after,
+    )
+
+
+def _distrust(opened: OpenedSnapshot, settings: Settings) -> str | None:
+    if opened.known.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+        return distrust_zookeeper(opened.known, opened.trees, settings.release)
+    return distrust(opened.known, opened.passes, settings.release)
+
+
+def _queues(opened: OpenedSnapshot) -> frozenset[QueueId]:
+    rows = {cell.queue for cells in opened.passes for cell in cells}
+    return frozenset(rows | {queue_key(queue) for tree in opened.trees for queue in tree.queues})
+
+
+def _view(opened: OpenedSnapshot, settings: Settings, refused: str | None) -> ClusterView:
+    unparsable = opened.malformed is not None
+    if opened.known.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+        view = zookeeper_view(opened.known, opened.trees, settings, refused, unparsable)
+    else:
+        view = cluster_view(opened.known, opened.passes, settings, refused, unparsable)
+    backups = opened.extras.backups
+    return view if backups is None else replace(view, backup=backup_of(backups))
+
+
+def default_run_id(files_started: int, snapshot_sha256: str) -> str:
+    """`<UTC yyyymmddThhmmssZ of step files>-<8 hex of the snapshot digest>`."""
+    return f"{datetime.fromtimestamp(files_started // 1000, timezone.utc):%Y%m%dT%H%M%SZ}-{snapshot_sha256[:8]}"
+
+
+def _clock_fault(started: int, now: int) -> str | None:
+    if started - now > CLOCK_TOLERANCE_MS:
+        return (
+            f"the capture says it started at {format_instant(started)}, but it is {format_instant(now)} here: one of "
+            "the two clocks is wrong, so no age can be trusted. Check NTP and capture again"
+        )
+    return None
+
+
+def untrusted_totals(totals: Sequence[BucketTotal]) -> list[BucketTotal]:
+    """The same files once their cluster was refused."""
+    return [
+        replace(total, verdict=Verdict.HELD.value, reason=Reason.SNAPSHOT_UNTRUSTED.value) if total.archived else total
+        for total in totals
+    ]

@@ -1,0 +1,99 @@
+"""The delete-safe list's manifest, format 1 (design section 2): no manifest, no list."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.common.errors import RefusedError, SnapshotError
+from pipelines.common.instants import format_instant, parse_instant
+from pipelines.common.json_form import Form, read_json
+from pipelines.common.names import NAME
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+_PART_NAME = re.compile(r"part-[0-9]{5,}\.txt")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of the list."""
+
+    name: str
+    lines: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What stands for the whole list; instants in ms since the epoch."""
+
+    cluster: str
+    cluster_id: str | None
+    run_id: str
+    snapshot_sha256: str
+    decided_at: int
+    not_after: int
+    files: int
+    bytes: int
+    parts: tuple[Part, ...]
+
+
+def part_name(number: int) -> str:
+    """`part-00000.txt` and so on; more digits only beyond 100,000 parts."""
+    return f"part-{number:05d}.txt"
+
+
+def manifest_json(manifest: Manifest) -> str:
+    """The text of manifest.json."""
+    document = {
+        "format": FORMAT,
+        "cluster": manifest.cluster,
+        "cluster_id": manifest.cluster_id,
+        "run_id": manifest.run_id,
+        "snapshot_sha256": manifest.snapshot_sha256,
+        "decided_at": format_instant(manifest.decided_at),
+        "not_after": format_instant(manifest.not_after),
+        "files": manifest.files,
+        "bytes": manifest.bytes,
+        "parts": [{"name": part.name, "lines": part.lines, "sha256": part.sha256} for part in manifest.parts],
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def parse_manifest(text: str, where: str) -> Manifest:
+    """Read manifest.json.
+
+    Raises:
+        RefusedError: anything but a complete manifest of format 1.
+    """
+    try:
+        form = Form(read_json(text, where), where)
+        if form.integer("format") != FORMAT:
+            raise RefusedError(f"{where}: only format {FORMAT} is known")
+        manifest = Manifest(
+            cluster=form.matching("cluster", NAME),
+            cluster_id=form.optional_text("cluster_id"),
+            run_id=form.matching("run_id", NAME),
+            snapshot_sha256=form.matching("snapshot_sha256", _SHA256),
+            decided_at=parse_instant(form.text("decided_at")),
+            not_after=parse_instant(form.text("not_after")),
+            files=form.count("files"),
+            bytes=form.count("bytes"),
+            parts=_parts(form.parts("parts")),
+        )
+        form.no_other_keys()
+    except SnapshotError as error:
+        raise RefusedError(f"{error}; reconcile again under another --run-id") from None
+    except ValueError as error:
+        raise RefusedError(f"{where}: not a manifest ({error}); reconcile again under another --run-id") from None
+    return manifest
+
+
+def _parts(forms: Sequence[Form]) -> tuple[Part, ...]:
+    parts = []
+    for form in forms:
+        parts.append(Part(form.matching("name", _PART_NAME), form.count("lines"), form.matching("sha256", _SHA256)))
+        form.no_other_keys()
+    return tuple(parts)

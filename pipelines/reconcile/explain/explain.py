@@ -1,0 +1,180 @@
+"""explain: who holds this file, peer or server, since when, how far behind, and what would free how much.
+
+All of it comes from the tables; nothing is read from the cluster. The newest DONE run of a cluster answers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.common.clock import Clock
+from pipelines.common.errors import EXIT_DONE, UsageError
+from pipelines.common.instants import format_instant
+from pipelines.common.outcome import Outcome
+from pipelines.decide.reason_words import REASON_WORDS, Words
+from pipelines.lake.answers import AnswerReader
+from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNights
+from pipelines.lake.run_summary import HELD, PinnedRow, QueueRow
+from pipelines.reconcile.explain.holders import explain_peer, explain_server
+from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, deciding_runs, one_of
+from pipelines.reconcile.explain.text import explain_text
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainRequest:
+    """One question; exactly one of paths, peer and server is given.
+
+    Attributes:
+        cluster: None = whichever cluster of the lake it is.
+        paths: full URIs, paths relative to wal_root, ends of paths, or bare file names.
+        peer: a peer id.
+        server: `host,port,startcode`, or the beginning of one up to a comma.
+    """
+
+    cluster: str | None = None
+    paths: tuple[str, ...] = ()
+    peer: str | None = None
+    server: str | None = None
+
+
+def explain(request: ExplainRequest, lake: AnswerReader, clock: Clock) -> Outcome:
+    """Answer from the tables; the clock decides about the `until` of acknowledged findings alone.
+
+    Returns:
+        Exit code 0; `result` has one entry per path in `files`, or `peer`, or `server`.
+
+    Raises:
+        UsageError: unknown or ambiguous; the message says what there is.
+        UnavailableError: the lake did not answer.
+    """
+    runs = deciding_runs(request.cluster, lake, clock.now_ms())
+    if request.peer is not None:
+        result: Json = {"peer": explain_peer(request.peer, runs, lake)}
+    elif request.server is not None:
+        result = {"server": explain_server(request.server, runs, lake)}
+    elif request.paths:
+        result = {"files": _files(request.paths, runs, lake)}
+    else:
+        raise UsageError("nothing to explain: give a PATH, --peer ID or --server NAME")
+    return Outcome(EXIT_DONE, result, explain_text(result))
+
+
+def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: AnswerReader) -> list[Json]:
+    keys = [run.record.key for run in runs.values()]
+    found = lake.files(keys, paths, limit=len(paths) * (SHOWN + 1))
+    chosen = [_meant(path, found, runs) for path in paths]
+    clusters = {file.cluster for file in chosen}
+    pinned = lake.pinned([runs[cluster].record.key for cluster in clusters])
+    nights = {
+        cluster: lake.queue_nights(cluster, runs[cluster].record.night, NIGHTS)
+        for cluster in sorted(clusters)
+        if any(file.blocking for file in chosen if file.cluster == cluster)
+    }
+    queues = lake.queues([runs[cluster].record.key for cluster in nights])
+    return [
+        _file(
+            file,
+            runs[file.cluster],
+            _Holding(pinned.get(file.cluster, ()), queues.get(file.cluster, ()), nights.get(file.cluster, {})),
+        )
+        for file in chosen
+    ]
+
+
+def _meant(path: str, found: Sequence[FileVerdict], runs: dict[str, AnsweringRun]) -> FileVerdict:
+    plain = path.split("://", 1)[-1]
+    matches = [file for file in found if _means(plain, file.path)]
+    exact = [file for file in matches if file.path == path]
+    matches = exact or matches
+    names = [f"{file.path} of {file.cluster}" for file in matches]
+    listed = ", ".join(f"{run.record.cluster} of {format_instant(run.record.night)}" for run in list(runs.values())[:3])
+    chosen = one_of(
+        path,
+        names,
+        f"{path}: not among the files below oldWALs that were listed ({listed}). It is deleted already, or still below "
+        "WALs/, or came later; check the spelling and --cluster. Copies below remoteWALs/ belong to synchronous "
+        "replication and get no verdict: the table remote_wals tells of them",
+    )
+    return matches[names.index(chosen)]
+
+
+def _means(asked: str, path: str) -> bool:
+    return asked == path or asked.endswith(f"/{path}") or path.endswith(f"/{asked.lstrip('/')}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Holding:
+    """What the small tables say of one cluster's queues."""
+
+    pinned: Sequence[PinnedRow]
+    queues: Sequence[QueueRow]
+    nights: QueueNights
+
+    def row(self, holder: Blocker, group: str | None) -> PinnedRow | None:
+        """The most particular row of `pinned_bytes` on this holder: its group, else its queue, else its peer."""
+        for level, wal_group in (("group", group), ("queue", None), ("peer", None)):
+            for row in self.pinned:
+                queue = level == "peer" or (row.owner, row.source) == (holder.owner, holder.source)
+                if (row.level, row.peer_id, row.wal_group) == (level, holder.peer_id, wal_group) and queue:
+                    return row
+        return None
+
+    def queue(self, holder: Blocker, group: str | None) -> QueueRow | None:
+        """The queue row that holds, for this group."""
+        wanted = (holder.peer_id, holder.owner, holder.source)
+        rows = [row for row in self.queues if (row.peer_id, row.owner, row.source) == wanted]
+        return next((row for row in rows if row.wal_group == group), None)
+
+
+def _file(file: FileVerdict, run: AnsweringRun, holding: _Holding) -> Json:
+    words = REASON_WORDS.get(file.reason, Words(file.reason))
+    archived = file.modification_time
+    return {
+        **run.json(),
+        "path": file.path,
+        "server": file.server,
+        "bytes": file.length,
+        "verdict": file.verdict,
+        "reason": file.reason,
+        "why": words.why,
+        "way_out": words.way_out if file.verdict == HELD else "",
+        "hbase_verdict": file.hbase_verdict,
+        "archived_at": None if archived is None else format_instant(archived),
+        "archived_for_ms": None if archived is None else run.record.night - archived,
+        "holders": [_holder(holder, file, run, holding) for holder in file.blocking],
+    }
+
+
+def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Holding) -> Json:
+    row, queue = holding.row(holder, file.wal_group), holding.queue(holder, file.wal_group)
+    need = queue.need_timestamp if queue else None
+    behind = None if need is None or need < 0 else max(0, run.record.night - need)
+    peer = next((one for one in holding.pinned if one.level == "peer" and one.peer_id == holder.peer_id), None)
+    since, nights = _since(holder, file, run, holding.nights)
+    return {
+        "peer_id": holder.peer_id,
+        "peer_state": row.peer_state if row else None,
+        "owner": holder.owner,
+        "source": holder.source,
+        "wal": holder.wal,
+        "offset": holder.offset,
+        "since": since,
+        "nights": nights,
+        "behind_ms": behind,
+        "pending_files": queue.pending_files if queue else None,
+        "pending_bytes": queue.pending_bytes if queue else None,
+        "remedy": (row.remedy if row else None) or (peer.remedy if peer else None),
+        "peer_frees_files": peer.freed_files if peer else None,
+        "peer_frees_bytes": peer.freed_bytes if peer else None,
+    }
+
+
+def _since(holder: Blocker, file: FileVerdict, run: AnsweringRun, nights: QueueNights) -> tuple[str, int]:
+    """The first of the nights in a row, this one included, on which the queue group needed the archived file."""
+    first, count = run.record.night, 1
+    archived = file.modification_time or 0
+    if file.wal_timestamp is not None and file.wal_group is not None and holder.source is not None:
+        for night in nights.get((holder.peer_id, holder.source, file.wal_group), ()):
+            if night.need > file.wal_timestamp or night.files_started < archived:
+                break
+            first, count = night.files_started, count + 1
+    return format_instant(first), count

@@ -1,0 +1,103 @@
+"""The answers of explain on a peer and on a server."""
+
+from pipelines.common.instants import format_instant
+from pipelines.lake.answers import AnswerReader
+from pipelines.lake.run_summary import PinnedRow
+from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, one_of, some
+
+NEXT_WALS = 10
+
+
+def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: AnswerReader) -> Json:
+    """What the peer holds, its queues by bytes, the WALs it waits for, and its trend.
+
+    Raises:
+        UsageError: no such peer, or in several clusters.
+    """
+    keys = [run.record.key for run in runs.values()]
+    all_pinned, all_queues = lake.pinned(keys), lake.queues(keys)
+    having = sorted(
+        {name for name, rows in all_pinned.items() if any(row.peer_id == peer_id for row in rows)}
+        | {name for name, rows in all_queues.items() if any(row.peer_id == peer_id for row in rows)}
+    )
+    known = sorted({row.peer_id for rows in all_queues.values() for row in rows})
+    cluster = one_of(
+        f"peer {peer_id}",
+        having,
+        f"peer {peer_id} neither holds a file nor has a queue in the newest run of {some(sorted(runs))}"
+        + (f"; peers with queues: {some(known)}" if known else ""),
+    )
+    run, pinned = runs[cluster], all_pinned.get(cluster, ())
+    mine = [row for row in pinned if row.peer_id == peer_id]
+    queues = [row for row in all_queues.get(cluster, ()) if row.peer_id == peer_id]
+    total = next((row for row in mine if row.level == "peer"), None)
+    history = lake.histories({cluster: run.record.night}, NIGHTS)[cluster]
+    trend = [
+        {"listed_at": format_instant(p.files_started_ms), "bytes": p.bytes}
+        for p in history.by_peer
+        if p.group == peer_id
+    ]
+    return {
+        **run.json(),
+        "peer_id": peer_id,
+        "exists": any(row.peer_exists for row in queues) if queues else True,
+        **_pin(total),
+        "queues": [
+            {"owner": row.owner, "source": row.source, **_pin(row)}
+            for row in sorted(
+                (row for row in mine if row.level == "queue"), key=lambda row: (-row.bytes, str(row.owner))
+            )
+        ],
+        "next_wals": [
+            {"path": file.path, "bytes": file.length, "timestamp": file.wal_timestamp}
+            for file in lake.waiting(run.record.key, peer_id, NEXT_WALS)
+        ],
+        "trend": [*trend, {"listed_at": format_instant(run.record.night), "bytes": total.bytes if total else 0}],
+    }
+
+
+def explain_server(name: str, runs: dict[str, AnsweringRun], lake: AnswerReader) -> Json:
+    """The server's files by reason, and the queues that hold them.
+
+    Raises:
+        UsageError: no such server, or several.
+    """
+    keys = [run.record.key for run in runs.values()]
+    found = lake.servers(keys, name, limit=SHOWN + 1)
+    labels = [f"{server} of {cluster}" for cluster, server in found]
+    chosen = one_of(
+        f"server {name}",
+        labels,
+        f"server {name}: no queue and no file below oldWALs in the newest run of {some(sorted(runs))}; "
+        "write it as host,port,startcode, or only its beginning: host or host,port",
+    )
+    cluster, server = found[labels.index(chosen)]
+    run = runs[cluster]
+    mine = [row for row in lake.pinned([run.record.key]).get(cluster, ()) if row.level == "queue"]
+    return {
+        **run.json(),
+        "server": server,
+        "files": [
+            {"verdict": row.verdict, "reason": row.reason, "files": row.files, "bytes": row.bytes}
+            for row in lake.server_totals(run.record.key, server)
+        ],
+        "holders": [
+            {"peer_id": row.peer_id, "owner": row.owner, "source": row.source, **_pin(row)}
+            for row in sorted(mine, key=lambda row: -row.bytes)
+            if server in (row.owner, row.source)
+        ],
+    }
+
+
+def _pin(row: PinnedRow | None) -> Json:
+    return {
+        "peer_state": row.peer_state if row else None,
+        "files": row.files if row else 0,
+        "bytes": row.bytes if row else 0,
+        "exclusive_bytes": row.exclusive_bytes if row else 0,
+        "joint_bytes": row.joint_bytes if row else 0,
+        "frees_files": row.freed_files if row else 0,
+        "frees_bytes": row.freed_bytes if row else 0,
+        "oldest_age_ms": row.oldest_age_ms if row else None,
+        "remedy": row.remedy if row else None,
+    }

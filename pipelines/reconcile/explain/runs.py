@@ -1,0 +1,78 @@
+"""What all answers of explain share: the run that answers, and the words for what is unknown or ambiguous."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.common.errors import UsageError
+from pipelines.common.instants import format_instant
+from pipelines.lake.answers import AnswerReader
+from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.run_summary import DONE
+from pipelines.reconcile.pause import Pause
+from pipelines.reconcile.pause_of_runs import pauses_after
+
+NIGHTS = 14
+"""How far back "since" and trends look."""
+SHOWN = 8
+"""How many names an error lists."""
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweringRun:
+    """The run that answers for a cluster, what came after it, and whether the clean-up is paused now."""
+
+    record: RunRecord
+    newer: RunRecord | None
+    pause: Pause | None = None
+
+    def json(self) -> Json:
+        """The head of every answer."""
+        note = None
+        if self.record.status != DONE:
+            note = f"no run of this cluster is DONE; this one was {self.record.status}: {self.record.reason}"
+        elif self.newer is not None:
+            note = f"a newer run, {self.newer.run_id}, was {self.newer.status}: {self.newer.reason}"
+        return {
+            "cluster": self.record.cluster,
+            "run_id": self.record.run_id,
+            "listed_at": format_instant(self.record.night),
+            "note": note,
+            "paused": self.pause.document() if self.pause else None,
+        }
+
+
+def deciding_runs(cluster: str | None, lake: AnswerReader, now: int) -> dict[str, AnsweringRun]:
+    """The newest DONE run of each cluster, or its newest run if none is DONE."""
+    found: dict[str, list[RunRecord]] = {}
+    for record in lake.newest_runs(cluster):
+        found.setdefault(record.cluster, []).append(record)
+    if not found:
+        there = sorted({record.cluster for record in lake.newest_runs(None)}) if cluster else []
+        known = f"; this lake knows {some(there)}" if there else "; let reconcile write a run first"
+        raise UsageError(f"no finished run of {f'cluster {cluster}' if cluster else 'any cluster'} in this lake{known}")
+    pauses = pauses_after((records[0] for records in found.values()), lake, now)
+    runs: dict[str, AnsweringRun] = {}
+    for name, records in found.items():
+        done = next((record for record in records if record.status == DONE), records[0])
+        runs[name] = AnsweringRun(done, records[0] if records[0] is not done else None, pauses.get(name))
+    return runs
+
+
+def one_of(what: str, choices: Sequence[str], unknown: str) -> str:
+    """The only choice.
+
+    Raises:
+        UsageError: none, said with `unknown`, or several.
+    """
+    if not choices:
+        raise UsageError(unknown)
+    if len(choices) > 1:
+        raise UsageError(f"{what} is ambiguous: {some(choices)}; give --cluster or the longer name")
+    return choices[0]
+
+
+def some(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + rest

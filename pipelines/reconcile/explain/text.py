@@ -1,0 +1,133 @@
+"""The answers of explain for eyes: the same JSON, said in lines."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pipelines.common.human import human_bytes, human_count, human_duration
+
+Json = Mapping[str, Any]
+
+
+def explain_text(result: Json) -> str:
+    """Lines for the on-call engineer: a paused clean-up before all, then the verdict, and the way out last."""
+    if "peer" in result:
+        answers, lines = [result["peer"]], list(_peer(result["peer"]))
+    elif "server" in result:
+        answers, lines = [result["server"]], list(_server(result["server"]))
+    else:
+        answers = result["files"]
+        lines = [line for file in answers for line in (*_file(file), "")][:-1]
+    paused = dict.fromkeys(one["paused"]["text"] for one in answers if one["paused"])
+    return "\n".join([*(line for text in paused for line in (text, "")), *lines]) + "\n"
+
+
+def _head(one: Json) -> Iterator[str]:
+    yield f"cluster {one['cluster']}, listed at {_minute(one['listed_at'])} (run {one['run_id']})"
+    if one["note"]:
+        yield f"! {one['note']}"
+
+
+def _file(file: Json) -> Iterator[str]:
+    yield file["path"]
+    for line in _head(file):
+        yield f"  {line}"
+    size = "size unknown" if file["bytes"] is None else human_bytes(file["bytes"])
+    age = file["archived_for_ms"]
+    yield f"  {file['verdict']} {file['reason']}: {file['why']}."
+    yield f"  {size}" + ("" if age is None else f", archived {human_duration(age)} before the listing")
+    for holder in file["holders"]:
+        yield from _holder(holder)
+    if file["way_out"] and not file["holders"]:
+        yield f"  What frees it: {file['way_out']}."
+    if file["verdict"] == "DELETABLE" and file["hbase_verdict"] == "DELETE":
+        yield "  HBase's own cleaner would delete it too."
+    elif file["hbase_verdict"] == "THROWS":
+        yield "  HBase's own cleaner throws on it and leaves its whole directory."
+
+
+def _holder(holder: Json) -> Iterator[str]:
+    queue = "which has no queue for its server yet" if holder["owner"] is None else f"queue of {holder['owner']}"
+    if holder["owner"] is not None and holder["owner"] != holder["source"]:
+        queue += f", claimed from {holder['source']}"
+    since = f"since {_minute(holder['since'])} ({human_count(holder['nights'], 'night')})"
+    yield f"  Held by {_peer_name(holder)}, {queue}, {since}"
+    if holder["wal"]:
+        place = "finished" if holder["offset"] < 0 else f"at byte {holder['offset']:,}"
+        behind = "" if holder["behind_ms"] is None else f", {human_duration(holder['behind_ms'])} behind the listing"
+        yield f"    stands at {holder['wal']}, {place}{behind}"
+    elif holder["owner"] is not None:
+        yield "    has no offset in this WAL group yet: everything of it is needed"
+    if holder["pending_files"]:
+        waiting = f"{human_count(holder['pending_files'], 'file')}, {human_bytes(holder['pending_bytes'])}"
+        yield f"    {waiting} wait for it in this WAL group"
+    if holder["remedy"]:
+        yield f"    What frees it: {holder['remedy']}"
+    if holder["peer_frees_files"]:
+        freed = f"{human_count(holder['peer_frees_files'], 'file')}, {human_bytes(holder['peer_frees_bytes'])}"
+        yield f"    When peer {holder['peer_id']} has shipped everything: {freed} come free"
+
+
+def _peer_name(one: Json) -> str:
+    state = one["peer_state"]
+    return f"peer {one['peer_id']}" + (f" ({state})" if state and state != "ENABLED" else "")
+
+
+def _peer(peer: Json) -> Iterator[str]:
+    gone = "" if peer["exists"] else ", which does not exist any more"
+    yield f"{_peer_name(peer)}{gone}"
+    for line in _head(peer):
+        yield f"  {line}"
+    yield (
+        f"  Holds {human_count(peer['files'], 'file')}, {human_bytes(peer['bytes'])}: "
+        f"{human_bytes(peer['exclusive_bytes'])} alone, {human_bytes(peer['joint_bytes'])} with others"
+    )
+    if peer["oldest_age_ms"] is not None:
+        yield f"  Its oldest WAL is {human_duration(peer['oldest_age_ms'])} old"
+    if peer["remedy"] and peer["files"]:
+        freed = f"{human_count(peer['frees_files'], 'file')}, {human_bytes(peer['frees_bytes'])}"
+        yield f"  What frees {freed}: {peer['remedy']}"
+    if peer["queues"]:
+        yield "  Queues, most bytes first:"
+        for queue in peer["queues"][:10]:
+            yield f"    {_size(queue)}  {_queue(queue)}"
+        if len(peer["queues"]) > 10:
+            yield f"    … and {len(peer['queues']) - 10} more (--output json has them all)"
+    if peer["next_wals"]:
+        yield "  Waits for these first:"
+        for wal in peer["next_wals"]:
+            yield f"    {wal['path']} ({human_bytes(wal['bytes'] or 0)})"
+    yield "  Bytes held by night:"
+    most = max((night["bytes"] for night in peer["trend"]), default=0) or 1
+    for night in peer["trend"]:
+        bar = "█" * round(24 * night["bytes"] / most)
+        yield f"    {_minute(night['listed_at'])}  {human_bytes(night['bytes']):>10}  {bar}"
+
+
+def _server(server: Json) -> Iterator[str]:
+    yield f"server {server['server']}"
+    for line in _head(server):
+        yield f"  {line}"
+    if not server["files"]:
+        yield "  No file below oldWALs."
+    for row in server["files"]:
+        yield f"  {_size(row)}  {row['verdict']} {row['reason']}"
+    if server["holders"]:
+        yield "  Queues of its WALs, and queues that it has claimed:"
+        for queue in server["holders"]:
+            yield f"    {_size(queue)}  {_peer_name(queue)}, {_queue(queue)}"
+            if queue["remedy"] and queue["frees_bytes"]:
+                yield f"      What frees {human_bytes(queue['frees_bytes'])}: {queue['remedy']}"
+
+
+def _size(row: Json) -> str:
+    return f"{human_bytes(row['bytes']):>10}  {human_count(row['files'], 'file'):>14}"
+
+
+def _queue(row: Json) -> str:
+    if row["owner"] is None:
+        return f"no queue yet for {row['source']}"
+    return f"queue of {row['owner']}" + (f", claimed from {row['source']}" if row["owner"] != row["source"] else "")
+
+
+def _minute(instant: str) -> str:
+    return f"{instant[:10]} {instant[11:16]} UTC"

@@ -1,0 +1,101 @@
+"""What findings are drawn from, and the form they take."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.decision_table import DecisionTable
+from pipelines.decide.rule.remote_wals import RemoteDirectory
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.totals import BucketTotal
+from pipelines.decide.rule.verdict import Reason
+from pipelines.lake.run_summary import FindingRow, PinnedRow
+from pipelines.lake.run_summary import QueueRow as QueueOffsetRow
+from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.sync_states import SyncPeerRow
+from pipelines.snapshot.beside_queues import BesideQueues
+from pipelines.snapshot.extras import Extras
+from pipelines.snapshot.model import Snapshot
+
+ERROR, WARNING, INFO = "error", "warning", "info"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetWal:
+    """Where the WAL of an offset was found in the listing."""
+
+    archived: bool
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class OddDirectory:
+    """Files of one directory with one of the reasons `ODD_REASONS`."""
+
+    reason: str
+    directory: str
+    files: int
+    bytes: int
+    example: str
+
+
+ODD_REASONS = (Reason.POISON_NAME, Reason.INVALID_NAME, Reason.FUTURE_TIMESTAMP)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that the findings of one cluster are drawn from.
+
+    Attributes:
+        totals: of this cluster.
+        queues: rows of `queue_offsets`.
+        pinned: rows of `pinned_bytes`.
+        offset_wals: by name, the WALs of offsets that the listing has.
+        odd_names: where files are whose name or age is a finding of its own.
+        past: earlier nights, newest first.
+        extras: what the snapshot's extras say.
+        beside: HFile references and last pushed sequence ids.
+        remote: directories below `remoteWALs/`.
+        sync_peers: rows of `sync_peers`.
+    """
+
+    snapshot: Snapshot
+    view: ClusterView
+    table: DecisionTable
+    settings: Settings
+    totals: Sequence[BucketTotal]
+    queues: Sequence[QueueOffsetRow]
+    pinned: Sequence[PinnedRow]
+    offset_wals: Mapping[str, OffsetWal] = field(default_factory=dict)
+    odd_names: Sequence[OddDirectory] = ()
+    past: Sequence[PastNight] = ()
+    extras: Extras = field(default_factory=Extras)
+    beside: BesideQueues = field(default_factory=BesideQueues)
+    remote: Sequence[RemoteDirectory] = ()
+    sync_peers: Sequence[SyncPeerRow] = ()
+
+
+def finding(
+    code: str,
+    severity: str,
+    subject: str,
+    message: str,
+    remedy: str,
+    *,
+    peer_id: str | None = None,
+    server: str | None = None,
+    files: int | None = None,
+    size: int | None = None,
+    **evidence: object,
+) -> FindingRow:
+    """One finding; `evidence` becomes JSON."""
+    text = json.dumps(evidence, sort_keys=True, default=str)
+    key = f"{code}:{subject}" if subject else code
+    return FindingRow(key, code, severity, subject, peer_id, server, message, text, remedy, files, size)
+
+
+def of_reason(evidence: Evidence, reason: Reason) -> tuple[int, int]:
+    """Files and bytes under oldWALs with a reason."""
+    totals = [total for total in evidence.totals if total.archived and total.reason == reason.value]
+    return sum(total.files for total in totals), sum(total.bytes for total in totals)

@@ -1,0 +1,155 @@
+"""Findings about files and directories, and about HBase's own cleaner."""
+
+from collections.abc import Iterator
+
+from pipelines.common.human import human_count
+from pipelines.decide.rule.verdict import Reason
+from pipelines.lake.run_summary import FindingRow
+from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, Evidence, finding, of_reason
+
+
+def bad_names(evidence: Evidence) -> Iterator[FindingRow]:
+    """POISON_FILE, INVALID_NAME and CLOCK_SKEW, by directory."""
+    for reason, severity, what, remedy in (
+        (
+            Reason.POISON_NAME,
+            ERROR,
+            "a WAL name without a readable server or timestamp: HBase's cleaner throws and skips the whole directory",
+            "Move these files out of oldWALs by hand after looking at them.",
+        ),
+        (
+            Reason.INVALID_NAME,
+            INFO,
+            "not a WAL: HBase's cleaner deletes it without waiting for any TTL",
+            "Move it elsewhere if it is wanted; nothing but WALs belongs into oldWALs.",
+        ),
+        (
+            Reason.FUTURE_TIMESTAMP,
+            WARNING,
+            "a modification time after the end of the listing: the clocks differ",
+            "Check NTP on the NameNode and on the host that captured.",
+        ),
+    ):
+        for odd in evidence.odd_names:
+            if odd.reason == reason.value:
+                yield finding(
+                    {"POISON_NAME": "POISON_FILE", "FUTURE_TIMESTAMP": "CLOCK_SKEW"}.get(reason.value, reason.value),
+                    severity,
+                    odd.directory,
+                    f"{human_count(odd.files, 'file')} in {odd.directory}, such as {odd.example}: {what}.",
+                    remedy,
+                    files=odd.files,
+                    size=odd.bytes,
+                    example=odd.example,
+                )
+
+
+def leaked_rep_wals(evidence: Evidence) -> Iterator[FindingRow]:
+    """WALs of hbase:replication, which HBase 3 never frees."""
+    files, size = of_reason(evidence, Reason.REPLICATION_TABLE_WAL)
+    released = evidence.settings.release.replication_table_wals
+    if files and not released:
+        yield finding(
+            "LEAKED_REP_WAL",
+            INFO,
+            "",
+            f"{files} WALs of hbase:replication itself: no peer wants them, and HBase 3 never deletes them while "
+            "their server lives.",
+            "Set release.replication_table_wals: true to have them listed.",
+            files=files,
+            size=size,
+        )
+
+
+def leftover_directories(evidence: Evidence) -> Iterator[FindingRow]:
+    """Directories below `WALs/` that nobody owns."""
+    view, membership = evidence.view, evidence.snapshot.membership
+    for directory in membership.wal_directories if membership else ():
+        server = directory.server
+        # a server that is just crashing has its procedure in one of the readings
+        if server in view.online or server in view.crashing or view.restless is not None:
+            continue
+        if server not in view.wal_directories:  # ignored by release.empty_wal_directories
+            continue
+        empty = directory.entries == 0
+        yield finding(
+            "LEFTOVER_WAL_DIRECTORY",
+            WARNING,
+            str(server),
+            f"WALs/{server} stands, but the server is neither online nor has a crash procedure.",
+            "It is empty: remove it, or set release.empty_wal_directories."
+            if empty
+            else f"Its WALs were never split: HBCK2 'scheduleRecoveries {server}'.",
+            server=str(server),
+            entries=directory.entries,
+        )
+
+
+def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
+    """Files that HBase's own chain should have deleted long ago.
+
+    Only names that never wait for a queue are evidence (a backlog that a peer has just shipped is fresh work for the
+    cleaner, however old its files): WALs of hbase:meta, procedure WALs and non-WALs.
+    """
+    certain = {Reason.META_WAL.value, Reason.INVALID_NAME.value, Reason.PROCEDURE_WAL.value}
+    totals = [total for total in evidence.totals if total.archived and total.reason in certain and total.overdue_files]
+    if not totals:
+        return
+    poison = sorted(odd.directory for odd in evidence.odd_names if odd.reason == Reason.POISON_NAME.value)
+    cause, remedy = (
+        "the cleaner switch is off or its chore has died",
+        "hbase shell: cleaner_chore_enabled, then look at the master's log.",
+    )
+    if evidence.view.hbase_keeps_all:
+        cause, remedy = (
+            "AddPeer or a migration bars the cleaner",
+            "Wait for the procedure, or look why it does not end.",
+        )
+    elif poison:
+        cause, remedy = f"a poison file blocks {poison[0]}", "Move the poison file away."
+    files, size = sum(total.overdue_files for total in totals), sum(total.overdue_bytes for total in totals)
+    yield finding(
+        "CLEANER_NOT_RUNNING",
+        ERROR,
+        "",
+        f"HBase's own cleaner should have deleted {human_count(files, 'file')} more than three intervals ago; "
+        f"likely {cause}.",
+        remedy,
+        files=files,
+        size=size,
+        cause=cause,
+        reasons=sorted({str(total.reason) for total in totals}),
+    )
+
+
+def whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
+    """What holds everything, or everything of dead servers."""
+    view = evidence.view
+    if view.foreign_cleaner is not None:
+        yield finding(
+            "FOREIGN_CLEANER",
+            WARNING,
+            "",
+            f"Everything past its TTL is held, for {view.foreign_cleaner}.",
+            "State it in the configuration: cleaners.plugins, cleaners.harmless, backup.enabled.",
+        )
+    if view.add_peer_running:
+        yield finding(
+            "ADD_PEER_RUNNING",
+            INFO,
+            "",
+            "AddPeer was running during the capture (or that is unknown), so everything is held for this night.",
+            "Capture again once it has finished.",
+        )
+    moved, size = of_reason(evidence, Reason.CLUSTER_MOVED)
+    whose = "of dead servers" if view.queued is None else "that no queue has"
+    if moved:
+        yield finding(
+            "CLUSTER_MOVED",
+            INFO,
+            "",
+            f"Held, {human_count(moved, 'file')} {whose}: the cluster moved during the capture: {view.restless}.",
+            "Nothing, if it is rare; else let capture retry (capture.quiet_attempts).",
+            files=moved,
+            size=size,
+        )

@@ -1,0 +1,154 @@
+"""Findings that compare with earlier nights."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from pipelines.common.human import human_bytes
+from pipelines.lake.run_summary import FindingRow
+from pipelines.lake.run_summary import QueueRow as QueueOffsetRow
+from pipelines.reconcile.findings.evidence import ERROR, WARNING, Evidence, finding
+from pipelines.reconcile.past import PastNight, PastOffset
+
+REWOUND = "QUEUE_TABLE_REWOUND"
+_Group = tuple[str, str, str]
+
+
+def rewound(evidence: Evidence) -> Iterator[FindingRow]:
+    """Queues behind the furthest position that walsafe has seen them at, until they have caught up or are gone.
+
+    One that went back this very night is told in any case. One that went back before is not told again where its row
+    costs nothing: see `_costs_nothing`.
+    """
+    if not evidence.past:
+        return
+    place = "hbase:replication was" if evidence.view.queued is None else "The queues in ZooKeeper were"
+    last = evidence.past[0].offsets
+    for key, row in sorted(_smallest(evidence.queues).items()):
+        stood = _furthest(key, evidence.past)
+        if stood is None or not _is_behind(row, stood):
+            continue
+        went_back_now = key in last and _is_behind(row, last[key])
+        if not went_back_now and _costs_nothing(row, stood, evidence):
+            continue
+        peer, source, group = key
+        yield finding(
+            "QUEUE_TABLE_REWOUND",
+            ERROR,
+            f"{peer}/{source}/{group}",
+            f"Peer {peer} stood at {stood.wal}:{stood.offset}, and is back at {row.wal}:{row.offset}.",
+            f"{place} restored or edited. WALs already deleted cannot be shipped again: clean and purge wait until the "
+            "queue is back where it stood. Compare the tables with VerifyReplication.",
+            peer_id=peer,
+            server=source,
+            before=f"{stood.wal}:{stood.offset}",
+            now=f"{row.wal}:{row.offset}",
+            stood={"need": stood.need, "wal": stood.wal, "offset": stood.offset},
+        )
+
+
+def _furthest(key: _Group, past: Sequence[PastNight]) -> PastOffset | None:
+    """The furthest position of a queue on these nights; the last one's finding remembers what came before them."""
+    known = [night.offsets[key] for night in past if key in night.offsets]
+    found = past[0].findings.get(f"{REWOUND}:{'/'.join(key)}")
+    remembered = _remembered(found.evidence) if found and found.evidence else None
+    known += [remembered] if remembered else []
+    return max(known, key=lambda one: (one.need, one.wal or "", one.offset or 0), default=None)
+
+
+def _remembered(evidence: str) -> PastOffset | None:
+    stood = json.loads(evidence).get("stood")  # an older walsafe did not write it
+    return None if stood is None else PastOffset(stood["need"], stood["wal"], stood["offset"], 0)
+
+
+def _is_behind(row: QueueOffsetRow, past: PastOffset) -> bool:
+    if row.need_timestamp is None:
+        return False
+    same_wal = row.wal == past.wal and row.offset is not None and past.offset is not None
+    back = same_wal and 0 <= (row.offset or 0) < (past.offset or 0)
+    return row.need_timestamp < past.need or back
+
+
+def _costs_nothing(row: QueueOffsetRow, stood: PastOffset, evidence: Evidence) -> bool:
+    """Whether a row that is behind asks again for what was shipped, and stands for no row that is lost.
+
+    Its peer does not exist; or it is what a region server wrote that was taken for dead, beside the row of the server
+    that has claimed the queue and goes on with it.
+    """
+    if not row.peer_exists:
+        return True
+    if evidence.view.queued is not None or row.owner in {str(server) for server in evidence.view.online}:
+        return False
+    return any(
+        _key(other) == _key(row) and not _is_behind(other, stood)
+        for other in evidence.queues
+        if other.need_timestamp is not None
+    )
+
+
+def stalled(evidence: Evidence) -> Iterator[FindingRow]:
+    """Offsets that have not moved for nights, with files waiting."""
+    nights = evidence.settings.stalled_nights
+    if len(evidence.past) < nights:
+        return
+    disabled = {peer.peer_id for peer in evidence.snapshot.peers if peer.state == "DISABLED"}
+    for (peer, source, group), row in sorted(_smallest(evidence.queues).items()):
+        if not row.pending_files or not row.peer_exists or peer in disabled:
+            continue
+        past = [night.offsets.get((peer, source, group)) for night in evidence.past[:nights]]
+        if all(one and one.pending_files and (one.wal, one.offset) == (row.wal, row.offset) for one in past):
+            yield finding(
+                "QUEUE_STALLED",
+                WARNING,
+                f"{peer}/{source}/{group}",
+                f"Peer {peer} has not moved from {row.wal}:{row.offset} for {nights} nights, with files waiting.",
+                "Look at that server's log for the replication source (unreachable peer, zero-length WAL, serial gap).",
+                peer_id=peer,
+                server=row.owner,
+                files=row.pending_files,
+                size=row.pending_bytes,
+                nights_looked_at=nights,
+            )
+
+
+def growth(evidence: Evidence) -> Iterator[FindingRow]:
+    """Peers whose held bytes rise night after night."""
+    nights = evidence.settings.growth_nights
+    if len(evidence.past) < nights:
+        return
+    for row in evidence.pinned:
+        if row.level != "peer":
+            continue
+        curve = [night.held_by_peer.get(row.peer_id, 0) for night in reversed(evidence.past[:nights])] + [row.bytes]
+        rising = all(before < after for before, after in pairwise(curve))
+        if rising and curve[-1] - curve[0] >= evidence.settings.growth_min_bytes:
+            yield finding(
+                "GROWTH",
+                WARNING,
+                row.peer_id,
+                f"Bytes held for peer {row.peer_id} rose by {human_bytes(curve[-1] - curve[0])} in {nights} nights.",
+                row.remedy or "",
+                peer_id=row.peer_id,
+                files=row.files,
+                size=row.bytes,
+                bytes_by_night=curve,
+            )
+
+
+def _smallest(queues: Iterable[QueueOffsetRow]) -> Mapping[_Group, QueueOffsetRow]:
+    """The row of each queue and group that needs most, chosen as `PastNight.offsets` is."""
+    smallest: dict[_Group, QueueOffsetRow] = {}
+    for row in queues:
+        if row.wal_group is not None and row.need_timestamp is not None:
+            other = smallest.get(_key(row))
+            if other is None or _place(row) < _place(other):
+                smallest[_key(row)] = row
+    return smallest
+
+
+def _key(row: QueueOffsetRow) -> _Group:
+    return row.peer_id, row.source, row.wal_group or ""
+
+
+def _place(row: QueueOffsetRow) -> tuple[int, str, int]:
+    return row.need_timestamp or 0, row.wal or "", row.offset or 0

@@ -1,0 +1,124 @@
+"""Findings about replication queues, without looking back."""
+
+from collections.abc import Iterator
+
+from pipelines.lake.run_summary import FindingRow
+from pipelines.reconcile.findings.evidence import (
+    ERROR,
+    WARNING,
+    Evidence,
+    finding,
+)
+
+CREATION_MARGIN_MS = 600_000
+"""A WAL named this shortly before the listing may have been created after it, by a server whose clock is behind."""
+
+
+def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
+    """Queues that nobody ships: of a removed peer, or of a server that is fully dead."""
+    view, pending = evidence.view, _pending(evidence)
+    # a capture from ZooKeeper alone does not tell whose crash is still being processed
+    known = evidence.snapshot.membership is not None and evidence.snapshot.step("crashing") is not None
+    rescue = (
+        "HBCK2 'scheduleRecoveries {}' lets a live server claim it; audit-queues --plan says how, and what it costs."
+        if view.queued is None
+        else "Restart a region server, which claims the queues of dead ones at its start; from HBase 2.5 on HBCK2 "
+        "'scheduleRecoveries {}' does."
+    )
+    for row in view.rows:
+        queue = row.queue
+        files, size = pending.get((queue.peer_id, str(queue.owner), str(queue.wals_of)), (0, 0))
+        if queue.peer_id not in view.peer_ids:
+            yield finding(
+                "ORPHAN_QUEUE",
+                WARNING,
+                str(queue),
+                f"Queue {queue} belongs to peer {queue.peer_id}, which does not exist.",
+                "Remove it with HBCK2 'replication --fix'; HBase itself never will.",
+                peer_id=queue.peer_id,
+                server=str(queue.owner),
+                files=files,
+                size=size,
+                cause="removed peer",
+            )
+        elif known and queue.owner not in view.not_fully_dead and view.restless is None:
+            yield finding(
+                "ORPHAN_QUEUE",
+                WARNING,
+                str(queue),
+                f"Queue {queue} belongs to {queue.owner}, which is fully dead: nobody ships it.",
+                rescue.format(queue.owner),
+                peer_id=queue.peer_id,
+                server=str(queue.owner),
+                files=files,
+                size=size,
+                cause="dead owner",
+            )
+
+
+def duplicate_queues(evidence: Evidence) -> Iterator[FindingRow]:
+    """Two queues of one peer for the WALs of one server."""
+    for source, rows in sorted(evidence.view.rows_of_source.items()):
+        for peer in evidence.view.peer_ids:
+            owners = [str(row.queue) for row in rows if row.queue.peer_id == peer]
+            # a claim between the two passes shows one queue under two owners
+            if len(owners) > 1 and evidence.view.restless is None:
+                yield finding(
+                    "DUPLICATE_QUEUE",
+                    WARNING,
+                    f"{peer}/{source}",
+                    f"Peer {peer} has {len(owners)} queues for the WALs of {source}; the smallest offset counts.",
+                    "Let both finish; if one never moves, remove it with the hbase shell after comparing offsets.",
+                    peer_id=peer,
+                    server=str(source),
+                    queues=owners,
+                )
+
+
+def missing_wals(evidence: Evidence) -> Iterator[FindingRow]:
+    """Offsets whose WAL is nowhere, or shorter than the offset.
+
+    The listing read `WALs/` before `oldWALs/`, so a WAL that existed then cannot hide in the move between them; one
+    that was created later is not expected. HDFS shows an open file short, so only archived ones count as too short.
+    """
+    for row in evidence.queues:
+        if not row.wal or row.offset is None or row.offset < 0 or not row.peer_exists or row.need_timestamp is None:
+            continue
+        found = evidence.offset_wals.get(row.wal)
+        queue = f"{row.peer_id}-{row.owner}" + (f"/{row.source}" if row.recovered else "")
+        if found is None and 0 <= row.need_timestamp < evidence.view.files_started - CREATION_MARGIN_MS:
+            yield finding(
+                "MISSING_WAL",
+                ERROR,
+                f"{queue}/{row.wal_group}",
+                f"Queue {queue} is to read {row.wal} at {row.offset}, but neither WALs/ nor oldWALs/ has it.",
+                "Look for it in corrupt/ and in quarantines; if it is gone, its edits are lost to the peer: compare "
+                "the tables with VerifyReplication.",
+                peer_id=row.peer_id,
+                server=row.owner,
+                wal=row.wal,
+                offset=row.offset,
+            )
+        elif found is not None and found.archived and row.offset > found.length:
+            yield finding(
+                "BEYOND_EOF",
+                ERROR,
+                f"{queue}/{row.wal_group}",
+                f"Queue {queue} stands at {row.offset} in {row.wal}, which has only {found.length} bytes.",
+                "The WAL was truncated or replaced; compare the tables with VerifyReplication.",
+                peer_id=row.peer_id,
+                server=row.owner,
+                wal=row.wal,
+                offset=row.offset,
+                length=found.length,
+            )
+
+
+def _pending(evidence: Evidence) -> dict[tuple[str, str, str], tuple[int, int]]:
+    """Pending files and bytes by peer, owner and source: over all groups of the queue."""
+    sums: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for row in evidence.queues:
+        key = (row.peer_id, row.owner, row.source)
+        files, size = sums.get(key, (0, 0))
+        sums[key] = (files + row.pending_files, size + row.pending_bytes)
+    return sums

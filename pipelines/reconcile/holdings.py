@@ -1,0 +1,229 @@
+"""Who holds how much: per queue the pending files, per holder the pinned bytes and what would free them.
+
+Everything here is computed from `BucketTotal`s and the decision table, never from files.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.decide.rule.decision_table import Answer, DecisionTable, GroupAnswers, NamedAnswers
+from pipelines.decide.rule.totals import BucketTotal
+from pipelines.decide.rule.verdict import Holder, Reason, Verdict, decide_replication
+from pipelines.hbase.replication_queues import NEEDS_ALL
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.queued import number_of
+from pipelines.lake.run_summary import PinnedRow
+from pipelines.lake.run_summary import QueueRow as QueueOffsetRow
+from pipelines.reconcile.peer_remedy import disabled_peer
+
+FREED_WHEN_FINISHED = (Reason.PENDING, Reason.QUEUE_MISSING)
+"""Reasons that end when the only holder's queue has shipped the file; the others wait for the cluster itself."""
+
+
+@dataclass(slots=True)
+class _Sum:
+    files: int = 0
+    size: int = 0
+    oldest: int | None = None
+
+    def add(self, total: BucketTotal) -> None:
+        self.files += total.files
+        self.size += total.bytes
+        known = [value for value in (self.oldest, total.oldest_timestamp) if value is not None]
+        self.oldest = min(known, default=None)
+
+
+@dataclass(slots=True)
+class _Pin:
+    exclusive: _Sum = field(default_factory=_Sum)
+    joint: _Sum = field(default_factory=_Sum)
+    freed: _Sum = field(default_factory=_Sum)
+    waits_for_queue: bool = False
+
+    @property
+    def size(self) -> int:
+        return self.exclusive.size + self.joint.size
+
+    def row(
+        self, level: str, holder: Holder, group: str | None, state: str | None, now: int, of_peer: int
+    ) -> PinnedRow:
+        """Of `pinned_bytes`; `of_peer` is what the whole peer holds, bytes."""
+        oldest = min((s.oldest for s in (self.exclusive, self.joint) if s.oldest is not None), default=None)
+        return PinnedRow(
+            level=level,
+            peer_id=holder.peer_id,
+            peer_state=state,
+            owner=None if level == "peer" or holder.owner is None else str(holder.owner),
+            source=None if level == "peer" or holder.source is None else str(holder.source),
+            wal_group=group if level == "group" else None,
+            exclusive_files=self.exclusive.files,
+            exclusive_bytes=self.exclusive.size,
+            joint_files=self.joint.files,
+            joint_bytes=self.joint.size,
+            freed_files=self.freed.files,
+            freed_bytes=self.freed.size,
+            oldest_timestamp=oldest,
+            oldest_age_ms=None if oldest is None else now - oldest,
+            remedy=_remedy(level, holder, state, of_peer, waits_for_queue=self.waits_for_queue),
+        )
+
+
+def queue_offsets(view: ClusterView, table: DecisionTable, totals: Iterable[BucketTotal]) -> tuple[QueueOffsetRow, ...]:
+    """How far every queue row has come in every group, and what is still pending behind it.
+
+    Files of groups in which a row has no offset are summed in one row with `wal_group` NULL; it is left out when it
+    would say nothing. A queue in ZooKeeper has one only where it is empty.
+    """
+    by_bucket: dict[int, list[BucketTotal]] = {}
+    for total in totals:
+        if total.bucket is not None:
+            by_bucket.setdefault(total.bucket, []).append(total)
+    if table.named is not None:
+        return tuple(_named_rows(view, table.named, by_bucket))
+    groups: dict[ServerName, list[GroupAnswers]] = {}
+    for one in table.groups:
+        groups.setdefault(one.server, []).append(one)
+    without_row = {row.server: (row.plain.bucket, row.replication_table.bucket) for row in table.servers}
+    rows = []
+    for row in view.rows:
+        source = row.queue.wals_of
+        for group in [*sorted(row.offsets), None]:
+            if group is None:
+                others = [one for one in groups.get(source, ()) if one.name not in row.offsets]
+                buckets = [stretch.answer.bucket for one in others for stretch in one.stretches]
+                buckets += without_row.get(source, ())
+            else:
+                own = [one for one in groups.get(source, ()) if one.name == group]
+                need = row.need(group)
+                buckets = [s.answer.bucket for one in own for s in one.stretches if s.from_timestamp >= need]
+            found = [total for bucket in buckets for total in by_bucket.get(bucket, ())]
+            if group is not None or found or not row.offsets:
+                need_timestamp = NEEDS_ALL if group is None else row.offsets[group].need
+                rows.append(_queue_row(view, row, group, need_timestamp, found))
+    return tuple(rows)
+
+
+def _named_rows(
+    view: ClusterView, named: NamedAnswers, by_bucket: Mapping[int, Iterable[BucketTotal]]
+) -> Iterator[QueueOffsetRow]:
+    """The rows of queues in ZooKeeper: what is pending in one are the WALs that stand in it."""
+    buckets: dict[tuple[Hashable, ...], list[int]] = {}
+    for answer in named.pending:
+        for holder in answer.decision.blocking:
+            key = (holder.peer_id, holder.owner, holder.source, answer.group)
+            buckets.setdefault(key, []).append(answer.bucket)
+    for row in view.rows:
+        queue = row.queue
+        for group in sorted(row.offsets) or (None,):
+            own = buckets.get((queue.peer_id, queue.owner, queue.wals_of, group), ())
+            found = [total for bucket in own for total in by_bucket.get(bucket, ())]
+            need = None if group is None else number_of(row.offsets[group].wal)
+            yield _queue_row(view, row, group, need, found)
+
+
+def _queue_row(
+    view: ClusterView, row: QueueRow, group: str | None, need: int | None, found: Iterable[BucketTotal]
+) -> QueueOffsetRow:
+    offset = None if group is None else row.offsets[group]
+    archived, live = _Sum(), _Sum()
+    for total in found:
+        (archived if total.archived else live).add(total)
+    return QueueOffsetRow(
+        peer_id=row.queue.peer_id,
+        peer_exists=row.queue.peer_id in view.peer_ids,
+        owner=str(row.queue.owner),
+        source=str(row.queue.wals_of),
+        recovered=row.queue.source is not None,
+        wal_group=group,
+        wal=offset.wal if offset else None,
+        offset=offset.offset if offset else None,
+        need_timestamp=need,
+        pending_files=archived.files,
+        pending_bytes=archived.size,
+        live_pending_files=live.files,
+        live_pending_bytes=live.size,
+        oldest_pending_timestamp=archived.oldest,
+        oldest_pending_age_ms=None if archived.oldest is None else view.files_started - archived.oldest,
+    )
+
+
+def pinned(
+    view: ClusterView, table: DecisionTable, totals: Iterable[BucketTotal], peer_states: Mapping[str, str]
+) -> tuple[PinnedRow, ...]:
+    """Bytes held by each peer, queue and group: alone, jointly, and what-if freed; most bytes first.
+
+    A peer's what-if asks the rule itself, on the cluster without that peer; a queue's or group's counts the files
+    that only its queue holds and that become REPLICATED once it has shipped them.
+    """
+    answers = {answer.bucket: answer for answer in table.answers()}
+    # by name no peer's place is taken by another's lack: what only one peer's queues hold goes with them
+    without = {peer: view.without_peer(peer) for peer in view.peer_ids if view.queued is None}
+    settled = view.queued is None or view.restless is None
+    pins: dict[tuple[Hashable, ...], tuple[str, Holder, str | None, _Pin]] = {}
+    for total in totals:
+        answer = answers.get(total.bucket) if total.bucket is not None else None
+        if answer is None or not total.archived or total.reason != answer.decision.reason.value:
+            continue
+        for level in ("peer", "queue", "group"):
+            keys = {_key(level, holder, answer): holder for holder in answer.decision.blocking}
+            for key, holder in keys.items():
+                pin = pins.setdefault(key, (level, holder, answer.group, _Pin()))[3]
+                (pin.exclusive if len(keys) == 1 else pin.joint).add(total)
+                pin.waits_for_queue |= answer.decision.reason in FREED_WHEN_FINISHED
+                if settled and _freed(level, holder, len(keys), answer, without):
+                    pin.freed.add(total)
+    rows = (
+        pin.row(
+            level,
+            holder,
+            group,
+            peer_states.get(holder.peer_id),
+            view.files_started,
+            pins["peer", holder.peer_id][3].size,
+        )
+        for level, holder, group, pin in pins.values()
+    )
+    return tuple(
+        sorted(
+            rows,
+            key=lambda row: (
+                ("peer", "queue", "group").index(row.level),
+                -row.bytes,
+                row.peer_id,
+                row.owner or "",
+                row.source or "",
+                row.wal_group or "",
+            ),
+        )
+    )
+
+
+def _key(level: str, holder: Holder, answer: Answer) -> tuple[Hashable, ...]:
+    if level == "peer":
+        return (level, holder.peer_id)
+    queue = (level, holder.peer_id, holder.owner, holder.source)
+    return queue if level == "queue" else (*queue, answer.group)
+
+
+def _freed(level: str, holder: Holder, holders: int, answer: Answer, without: Mapping[str, ClusterView]) -> bool:
+    smaller = without.get(holder.peer_id)
+    if level == "peer" and smaller is not None:
+        if not smaller.peer_ids:
+            return True
+        what_if = decide_replication(smaller, answer.server, answer.group, max(answer.timestamp, 0))
+        return what_if.verdict is Verdict.DELETABLE
+    return holders == 1 and answer.decision.reason in FREED_WHEN_FINISHED
+
+
+def _remedy(level: str, holder: Holder, state: str | None, of_peer: int, *, waits_for_queue: bool) -> str:
+    peer = holder.peer_id
+    if not waits_for_queue:
+        return f"nothing at peer {peer}: the servers of these files are not proven dead; see the findings"
+    if state is None:  # only in ZooKeeper do queues of removed peers hold anything
+        return f"peer {peer} does not exist: remove its queues with HBCK2 'replication --fix'"
+    if state == "DISABLED":
+        return disabled_peer(peer, of_peer)
+    if holder.owner is None and level != "peer":
+        return f"peer {peer} has no queue for {holder.source}; see the findings"
+    return f"check that peer {peer}'s cluster is reachable and catching up (status 'replication')"

@@ -1,0 +1,65 @@
+"""Reading delete-safe lists: nothing of one is believed before all its digests are right."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from pipelines.common.errors import RefusedError
+from pipelines.common.spark.local_frames import local_frame
+from pipelines.files.storage import storage_for
+from pipelines.reconcile.delete_list import MANIFEST, Manifest, parse_manifest
+
+_LINES = StructType([StructField("line", StringType())])
+
+
+class ListReader:
+    """Lists below one folder; see `pipelines.cleanup.audit_ports.DeleteLists`."""
+
+    def __init__(self, spark: SparkSession, lists_uri: str) -> None:
+        self._spark = spark
+        self._root = lists_uri.rstrip("/")
+
+    def manifest(self, cluster: str, run_id: str) -> Manifest:
+        """The manifest, its parts checked against their digests.
+
+        Raises:
+            RefusedError: there is no whole list, or a part is not the one that was written.
+            UnavailableError: the lists cannot be read.
+        """
+        folder = self._folder(cluster, run_id)
+        storage = storage_for(self._spark, folder)
+        names = {entry.name for entry in storage.entries(folder) or ()}
+        if MANIFEST not in names:
+            raise RefusedError(
+                f"{folder} has no {MANIFEST}: that run wrote no list, or not a whole one. Reconcile again, or check "
+                "--lists, --cluster and --run-id"
+            )
+        where = f"{folder}/{MANIFEST}"
+        manifest = parse_manifest(storage.read(where).decode("utf-8", errors="replace"), where)
+        named = [part.name for part in manifest.parts]
+        extra = sorted(name for name in names - {MANIFEST, *named} if not name.startswith("."))
+        if extra or len(set(named)) < len(named):
+            raise RefusedError(
+                f"{folder}/{extra[0] if extra else named[0]} is not a part that the manifest names once: somebody "
+                "changed the list. Reconcile again under another --run-id"
+            )
+        for part in manifest.parts:
+            if part.name not in names or storage.sha256(f"{folder}/{part.name}") != part.sha256:
+                raise RefusedError(
+                    f"{folder}/{part.name} is not the part that was written (its SHA-256 differs, or it is gone): "
+                    "somebody changed the list. Reconcile again under another --run-id"
+                )
+        if sum(part.lines for part in manifest.parts) != manifest.files:
+            raise RefusedError(f"{where}: its parts have not as many lines as it has files. Reconcile again")
+        return manifest
+
+    def lines(self, manifest: Manifest) -> DataFrame:
+        """The lines of all parts: `line`."""
+        folder = self._folder(manifest.cluster, manifest.run_id)
+        if not manifest.parts:
+            return local_frame(self._spark, [], _LINES)
+        parts = [f"{folder}/{part.name}" for part in manifest.parts]
+        return self._spark.read.option("lineSep", "\n").text(parts).select(F.col("value").alias("line"))
+
+    def _folder(self, cluster: str, run_id: str) -> str:
+        return f"{self._root}/{cluster}/{run_id}"

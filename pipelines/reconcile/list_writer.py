@@ -1,0 +1,242 @@
+"""Writes delete-safe lists: `<lists>/<cluster>/<run_id>/part-00000.txt …`, manifest.json last (design section 2).
+
+One Spark job writes the lines of all clusters of a run into a hidden folder beside the lists; then each cluster's
+folder appears by one rename, and its manifest by another. Nothing here can remove anything: a half-made folder of a
+run that died is moved aside under a hidden name, and a fleet's emptied staging folder stays.
+"""
+
+import logging
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from pipelines.common.errors import RefusedError, UnavailableError
+from pipelines.common.spark.few_rows import fitting
+from pipelines.common.spark.local_frames import local_frame
+from pipelines.files.hadoop_jvm import java_cause
+from pipelines.files.hadoop_text import write_text
+from pipelines.reconcile.delete_list import MANIFEST, Manifest, Part, manifest_json, parse_manifest, part_name
+from pipelines.reconcile.list_parts import ListSize, part_plan, sampled_lines
+from pipelines.reconcile.ports import ListRequest, StagedLists
+
+_LOG = logging.getLogger(__name__)
+_RENAMERS = 8
+_ROOTS = StructType([StructField("cluster", StringType()), StructField("root", StringType())])
+
+
+class DeleteLists:
+    """The lists below one folder, on any Hadoop file system."""
+
+    def __init__(self, spark: SparkSession, lists_uri: str) -> None:
+        self._spark = spark
+        self._root = lists_uri.rstrip("/")
+        context: Any = spark.sparkContext  # py4j has no types
+        self._gateway: Any = context._gateway  # noqa: SLF001
+        self._jvm: Any = context._jvm  # noqa: SLF001
+        self._configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
+
+    def uri(self, cluster: str, run_id: str) -> str:
+        """The folder of one list."""
+        return f"{self._root}/{cluster}/{run_id}"
+
+    def existing(self, cluster: str, run_id: str) -> Manifest | None:
+        """The manifest that stands, or None.
+
+        Raises:
+            UnavailableError: the lists cannot be read.
+            RefusedError: the manifest is not one.
+        """
+        uri = f"{self.uri(cluster, run_id)}/{MANIFEST}"
+        try:
+            path = self._path(uri)
+            files = path.getFileSystem(self._configuration)
+            if not files.exists(path):
+                return None
+            stream = files.open(path)
+            try:
+                text = str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            finally:
+                stream.close()
+        except Py4JJavaError as error:
+            raise _unavailable(uri, error) from error
+        return parse_manifest(text, uri)
+
+    def stage(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> StagedLists:
+        """Write the lines of these clusters' lists where nobody can take them for lists.
+
+        Args:
+            deletable: `cluster`, `path` of the files to list; read twice.
+            requests: one for each cluster.
+
+        Raises:
+            UnavailableError: the file system did not take it.
+        """
+        listed = [one for one in requests if one.files]
+        try:
+            folders = self._write_lines(deletable, listed) if listed else {}
+            counts = self._line_counts(folders.values(), sum(one.files for one in listed))
+            return StagedLists(tuple(requests), folders, counts)
+        except Py4JJavaError as error:
+            raise _unavailable(self._root, error) from error
+
+    def publish(self, staged: StagedLists) -> Mapping[str, Manifest]:
+        """Make lists of the lines, each whole or not at all.
+
+        Returns:
+            The manifest of each cluster.
+
+        Raises:
+            UnavailableError: the file system did not take it, or the lines are not as many as the gate saw.
+        """
+        try:
+            with ThreadPoolExecutor(_RENAMERS) as pool:
+                manifests = pool.map(
+                    lambda one: self._publish(one, staged.folders.get(one.cluster), staged.counts), staged.requests
+                )
+                return {manifest.cluster: manifest for manifest in manifests}
+        except Py4JJavaError as error:
+            raise _unavailable(self._root, error) from error
+
+    def _write_lines(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> Mapping[str, str]:
+        """Write all lines in one job; the folder of each cluster's lines."""
+        sizes = [ListSize(one.cluster, one.files) for one in requests]
+        samples: dict[str, list[str]] = {}
+        if any(size.parts > 1 for size in sizes):
+            for row in sampled_lines(deletable, sizes).toLocalIterator():
+                samples.setdefault(row["cluster"], []).append(row["path"])
+        plan = part_plan(sizes, samples)
+        # a join, for a fleet of thousands would make an expression too deep for Spark
+        roots = local_frame(self._spark, [(one.cluster, one.wal_root) for one in requests], _ROOTS)
+        lines = (
+            deletable.join(F.broadcast(roots), "cluster")
+            .select("cluster", F.concat("root", F.lit("/"), "path").alias("value"), plan.partition().alias("to"))
+            .repartitionById(plan.partitions, F.col("to"))
+            .sortWithinPartitions("cluster", "value")
+        )
+        name = f".staging-{uuid.uuid4().hex}"
+        options = {"compression": "none", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+        if len(requests) == 1:
+            folder = f"{self._root}/{requests[0].cluster}/{name}"
+            lines.select("value").write.options(**options).text(folder)
+            return {requests[0].cluster: folder}
+        staging = f"{self._root}/{name}"
+        lines.select("cluster", "value").write.partitionBy("cluster").options(**options).text(staging)
+        return {size.cluster: f"{staging}/cluster={size.cluster}" for size in sizes}
+
+    def _line_counts(self, folders: Collection[str], files: int) -> Mapping[str, int]:
+        """Lines of each written file by folder and name: one task gives its files in several folders the same name."""
+        if not folders:
+            return {}
+        lines = fitting(self._spark, files).read.option("recursiveFileLookup", "true").text(list(folders))
+        place = F.substring_index("_metadata.file_path", "/", -2)
+        return {row["place"]: row["count"] for row in lines.groupBy(place.alias("place")).count().collect()}
+
+    def _publish(self, request: ListRequest, folder: str | None, counts: Mapping[str, int]) -> Manifest:
+        final = self.uri(request.cluster, request.run_id)
+        standing = self.existing(request.cluster, request.run_id)
+        if standing is not None:
+            return _same_list(standing, request, final)
+        self._move_aside(final)
+        staged = folder or f"{self._root}/{request.cluster}/.staging-{uuid.uuid4().hex}"
+        self._filesystem(staged).mkdirs(self._path(staged))
+        parts = self._numbered(staged, counts)
+        lines = sum(part.lines for part in parts)
+        if lines != request.files:
+            raise UnavailableError(
+                f"{final}: {lines} lines written, but the gate passed {request.files}; no manifest was written. "
+                "Run reconcile again"
+            )
+        manifest = Manifest(
+            cluster=request.cluster,
+            cluster_id=request.cluster_id,
+            run_id=request.run_id,
+            snapshot_sha256=request.snapshot_sha256,
+            decided_at=request.decided_at,
+            not_after=request.not_after,
+            files=request.files,
+            bytes=request.bytes,
+            parts=parts,
+        )
+        # the manifest travels hidden with its parts: another run that moves this folder aside takes it along, and then
+        # the last rename fails instead of leaving a manifest without parts
+        hidden = f".manifest-{uuid.uuid4().hex}"
+        write_text(self._spark, f"{staged}/{hidden}", manifest_json(manifest))
+        self._filesystem(final).mkdirs(self._path(final).getParent())
+        self._rename(staged, final)
+        self._rename(f"{final}/{hidden}", f"{final}/{MANIFEST}")
+        return manifest
+
+    def _numbered(self, folder: str, counts: Mapping[str, int]) -> tuple[Part, ...]:
+        """Give Spark's files their names in the list, in the order of their partitions; an empty one is hidden."""
+        names = sorted(
+            status.getPath().getName()
+            for status in self._filesystem(folder).listStatus(self._path(folder))
+            if status.getPath().getName().startswith("part-")
+        )
+        parts: list[Part] = []
+        for name in names:
+            lines = counts.get(f"{folder.rpartition('/')[2]}/{name}", 0)
+            if lines == 0:
+                self._rename(f"{folder}/{name}", f"{folder}/.empty-{name}")
+                continue
+            target = part_name(len(parts))
+            self._rename(f"{folder}/{name}", f"{folder}/{target}")
+            parts.append(Part(target, lines, self._sha256(f"{folder}/{target}")))
+        return tuple(parts)
+
+    def _sha256(self, uri: str) -> str:
+        """SHA-256 of a part, streamed through the JVM."""
+        stream = self._filesystem(uri).open(self._path(uri))
+        try:
+            return str(self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
+        finally:
+            stream.close()
+
+    def _move_aside(self, final: str) -> None:
+        path = self._path(final)
+        if self._filesystem(final).exists(path):
+            aside = f"{path.getParent().toString()}/.unfinished-{path.getName()}-{uuid.uuid4().hex}"
+            _LOG.warning("%s was left without a manifest by a run that died; moved to %s", final, aside)
+            self._rename(final, aside)
+
+    def _rename(self, source: str, target: str) -> None:
+        """`FileContext.rename` without OVERWRITE: fails where the target exists."""
+        options = self._gateway.new_array(self._jvm.org.apache.hadoop.fs.Options.Rename, 0)
+        path = self._path(source)
+        files = path.getFileSystem(self._configuration)
+        context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(files.getUri(), self._configuration)
+        context.rename(files.makeQualified(path), files.makeQualified(self._path(target)), options)
+
+    def _path(self, uri: str) -> Any:  # noqa: ANN401 - a Java object
+        return self._jvm.org.apache.hadoop.fs.Path(uri)
+
+    def _filesystem(self, uri: str) -> Any:  # noqa: ANN401 - a Java object
+        return self._path(uri).getFileSystem(self._configuration)
+
+
+def _same_list(standing: Manifest, request: ListRequest, final: str) -> Manifest:
+    """The list that already stands, if it is the one asked for: a run died after it, or another was quicker.
+
+    Raises:
+        RefusedError: it lists something else.
+    """
+    asked = (request.snapshot_sha256, request.files, request.bytes)
+    if (standing.snapshot_sha256, standing.files, standing.bytes) != asked:
+        raise RefusedError(
+            f"{final} already holds another list of {standing.files} files, which is never replaced; "
+            "give another --run-id"
+        )
+    return standing
+
+
+def _unavailable(uri: str, error: Py4JJavaError) -> UnavailableError:
+    return UnavailableError(
+        f"{uri}: the list cannot be read or written ({java_cause(error)}); "
+        "a list stands only where its manifest.json does; run again"
+    )

@@ -1,0 +1,332 @@
+"""One night of reconcile: decide, gate, write tables and lists; what stands when it dies is said by `runs`."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+
+from pipelines.common.errors import WalsafeError
+from pipelines.decide.gate.gate_metrics import ExpectationResult
+from pipelines.decide.rule.remote_wals import RemoteDirectory
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.totals import BucketTotal
+from pipelines.decide.spark import summary, tables
+from pipelines.decide.spark.decision_frames import decision_frames
+from pipelines.decide.spark.lookup import DecisionFrames
+from pipelines.decide.spark.verdicts import looked_up, with_answers
+from pipelines.lake.run_summary import DONE, FAILED, REFUSED, STARTED, RunKey, RunSummary
+from pipelines.reconcile.cases import NIGHTLY, Case, untrusted_totals
+from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
+from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.ports import ListRequest, StagedLists
+from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
+from pipelines.reconcile.rows import (
+    Counted,
+    Listing,
+    Looked,
+    Small,
+    gate_metrics,
+    offset_wal_names,
+    run_row,
+    run_summary,
+    small_rows,
+    small_tables,
+)
+from pipelines.reconcile.sync_replication import remote_by_cluster, states_before, sync_tables
+from schemas.registry import SYNC_TABLES
+from schemas.runs import RUNS
+
+_LOG = logging.getLogger(__name__)
+UNKNOWN_ERROR = "an error that walsafe does not know; see the log"
+
+
+@dataclass
+class Night:
+    """A run as it goes along, from its STARTED rows to its terminal ones."""
+
+    request: ReconcileRequest
+    ports: ReconcilePorts
+    attempt: str
+    cases: list[Case]
+    fresh: bool
+    gate_results: Sequence[ExpectationResult] = ()
+    small: dict[str, Small] = field(default_factory=dict)
+    lists: dict[str, str] = field(default_factory=dict)
+
+    def with_files(self) -> list[Case]:
+        """The clusters whose listing can be decided."""
+        return [case for case in self.cases if case.has_files]
+
+    def listed(self) -> int:
+        """Files of all these listings."""
+        return sum(case.snapshot.listed for case in self.with_files())
+
+
+def work(night: Night) -> None:
+    """All of a run between its STARTED and its terminal rows."""
+    # planning keeps one core busy and leaves the others idle: what does not need each other goes side by side
+    with ThreadPoolExecutor(2) as beside:
+        past = beside.submit(_past, night)
+        _append_runs(night, STARTED, None)
+        try:
+            _decide_and_write(night, beside, past)
+        except WalsafeError as error:
+            _append_failed(night, str(error))
+            raise
+        except Exception:
+            _append_failed(night, UNKNOWN_ERROR)
+            raise
+    _append_runs(night, None, None)
+
+
+def _past(night: Night) -> Mapping[str, Sequence[PastNight]]:
+    """The nights before, by cluster."""
+    settings = night.request.settings
+    started = {case.key.cluster: case.view.files_started for case in _with_view(night) if case.view}
+    return night.ports.lake.before(started, max(settings.stalled_nights, settings.growth_nights))
+
+
+def _decide_and_write(
+    night: Night, beside: ThreadPoolExecutor, past: Future[Mapping[str, Sequence[PastNight]]]
+) -> None:
+    ports, settings = night.ports, night.request.settings
+    files = ports.reader.files([case.opened for case in night.with_files()])
+    _LOG.info("deciding")
+    frames = _frames(night)
+    found = looked_up(files, frames)
+    believed = [case for case in night.with_files() if case.refused is None]
+    listed = beside.submit(_listings, files, sum(case.snapshot.listed for case in believed)) if believed else None
+    counted = _counted(found, frames, settings)
+    listings = listed.result() if listed else {}
+    with_remote = [cluster for cluster, listing in listings.items() if listing.remote_files]
+    remote = beside.submit(remote_by_cluster, files, with_remote)
+    metrics = [
+        gate_metrics(
+            case, counted.get(case.key.cluster, Counted()), listings.get(case.key.cluster, Listing()), settings
+        )
+        for case in believed
+    ]
+    night.gate_results = ports.gate.check(metrics, night.request.acceptances, settings.max_deletable_share)
+    examples = _examples(night, files, with_answers(found, frames))
+    if _refuse_by_gate(night):  # these have another answer now
+        frames = _frames(night)
+        found = looked_up(files, frames)
+    _LOG.info("writing tables")
+    decisions = with_answers(found, frames)
+    keys = [case.key for case in night.cases]
+    offset_wals = beside.submit(_offset_wals, night, files)
+    if night.with_files():
+        rows = tables.wal_verdicts(decisions, [case.key for case in night.with_files()])
+        ports.tables.replace({"wal_verdicts": rows}, keys, fresh=night.fresh)
+    lists = beside.submit(_stage_lists, night, counted)
+    night.small = _small(night, counted, past.result(), offset_wals, remote)
+    _write_sync(night, keys)
+    writes = {
+        name: ports.tables.frame(table, rows)
+        for name, (table, rows) in small_tables(night.cases, night.small, night.gate_results, examples).items()
+    }
+    ports.tables.replace(writes, keys, fresh=night.fresh)
+    # last, for a list that stands is one whose run is in the tables
+    for cluster, manifest in ports.lists.publish(lists.result()).items():
+        night.lists[cluster] = ports.lists.uri(cluster, manifest.run_id)
+
+
+def _frames(night: Night) -> DecisionFrames:
+    views = [(case.view, case.table) for case in night.with_files() if case.view and case.table]
+    return decision_frames(night.ports.spark, views)
+
+
+def _counted(found: DataFrame, frames: DecisionFrames, settings: Settings) -> dict[str, Counted]:
+    totals: dict[str, list[BucketTotal]] = {}
+    counts: dict[str, dict[str, int]] = {}
+    for row in summary.bucket_totals(found, frames, settings.cleaner_interval_ms).toLocalIterator():
+        totals.setdefault(row["cluster"], []).append(summary.as_bucket_total(row))
+        sums = counts.setdefault(row["cluster"], dict.fromkeys(summary.GATE_COUNTS, 0))
+        for name in summary.GATE_COUNTS:
+            sums[name] += row[name]
+    return {cluster: Counted(tuple(rows), counts[cluster]) for cluster, rows in totals.items()}
+
+
+def _listings(files: DataFrame, rows: int) -> dict[str, Listing]:
+    repeats: dict[str, int] = {}
+    if summary.repeated_hashes(files, rows).collect()[0]["repeated"]:
+        repeats = {row["cluster"]: row["duplicate_paths"] for row in summary.duplicate_paths(files).collect()}
+    return {
+        row["cluster"]: Listing(
+            row["rows"],
+            row["archived_files"],
+            row["archived_bytes"] or 0,
+            repeats.get(row["cluster"], 0),
+            row["remote_files"],
+        )
+        for row in summary.listing_totals(files).collect()
+    }
+
+
+def _examples(night: Night, files: DataFrame, decisions: DataFrame) -> Mapping[tuple[str, str], Sequence[str]]:
+    """Paths that broke an expectation; asked for only when one did, and at most 100."""
+    failed = {result.expectation for result in night.gate_results if result.refuses}
+    if not failed:
+        return {}
+    released = night.request.settings.release.replication_table_wals
+    rows = summary.breaking(decisions, replication_table_wals_released=released).collect()
+    if "paths_are_unique" in failed:
+        rows += summary.repeated(files).collect()
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        found.setdefault((row["cluster"], row["expectation"]), []).append(row["path"])
+    return found
+
+
+def _refuse_by_gate(night: Night) -> bool:
+    """Refuse the clusters with an expectation that failed and was not accepted; whether there are any."""
+    failed: dict[str, list[str]] = {}
+    for result in night.gate_results:
+        if result.refuses:
+            text = f"{result.expectation}: expected that {result.description}; found {result.observed}"
+            failed.setdefault(result.cluster, []).append(text)
+    night.cases = [
+        case.refuse("the quality gate failed. " + "; ".join(failed[case.key.cluster]))
+        if case.key.cluster in failed
+        else case
+        for case in night.cases
+    ]
+    return bool(failed)
+
+
+def _offset_wals(night: Night, files: DataFrame) -> dict[str, dict[str, OffsetWal]]:
+    """By cluster and name, the listed WALs that offsets point into; an archived one before one that is not."""
+    names = offset_wal_names(_with_view(night))
+    wals: dict[str, dict[str, OffsetWal]] = {}
+    for row in tables.offset_wals(night.ports.spark, files, names).collect() if names else ():
+        known = wals.setdefault(row["cluster"], {})
+        if row["name"] not in known or row["archived"]:
+            known[row["name"]] = OffsetWal(row["archived"], row["length"])
+    return wals
+
+
+def _with_view(night: Night) -> list[Case]:
+    return [case for case in night.cases if case.refused is None and case.view is not None]
+
+
+def _write_sync(night: Night, keys: Sequence[RunKey]) -> None:
+    """The tables of synchronous replication; an earlier attempt may have left rows that are none any more."""
+    rows = [
+        (case.key, night.small[case.key.cluster].sync, frozenset(case.view.peer_ids))
+        for case in night.cases
+        if case.view is not None
+    ]
+    tables_of_it = sync_tables(rows)
+    if night.fresh and not any(own for _, own in tables_of_it.values()):
+        return
+    night.ports.tables.ensure(SYNC_TABLES)
+    frames = {name: night.ports.tables.frame(table, own) for name, (table, own) in tables_of_it.items()}
+    night.ports.tables.replace(frames, keys, fresh=night.fresh)
+
+
+def _small(
+    night: Night,
+    counted: Mapping[str, Counted],
+    past: Mapping[str, Sequence[PastNight]],
+    offset_wals: Future[dict[str, dict[str, OffsetWal]]],
+    remote: Future[dict[str, list[RemoteDirectory]]],
+) -> dict[str, Small]:
+    ports, settings = night.ports, night.request.settings
+    odd: dict[str, list[OddDirectory]] = {}
+    reasons = {reason.value for reason in ODD_REASONS}
+    if any(total.reason in reasons for one in counted.values() for total in one.totals):
+        # from the rows just written, which Delta finds by reason, and not from another pass over the listing
+        written = ports.lake.with_reasons([case.key for case in night.with_files()], night.listed(), reasons)
+        for row in tables.examples(written).collect():
+            place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
+            odd.setdefault(row["cluster"], []).append(place)
+    wals, copies = offset_wals.result(), remote.result()
+    before = states_before([case.snapshot for case in _with_view(night)], past, ports.lake)
+    small = {}
+    for case in night.cases:
+        cluster = case.key.cluster
+        totals = counted.get(cluster, Counted()).totals
+        small[cluster] = small_rows(
+            case,
+            totals if case.refused is None else untrusted_totals(totals),
+            settings,
+            Looked(
+                wals.get(cluster, {}),
+                odd.get(cluster, ()),
+                past.get(cluster, ()),
+                copies.get(cluster, ()),
+                before.get(cluster, {}),
+            ),
+        )
+    return small
+
+
+def _stage_lists(night: Night, counted: Mapping[str, Counted]) -> StagedLists:
+    """The lines of the lists of the clusters that passed, from the very rows the audit table now holds."""
+    ports = night.ports
+    requests = []
+    for case in night.cases:
+        if case.refused is None and case.mode == NIGHTLY and case.view is not None:
+            files, size = counted.get(case.key.cluster, Counted()).listed()
+            requests.append(
+                ListRequest(
+                    cluster=case.key.cluster,
+                    cluster_id=case.snapshot.cluster_id,
+                    run_id=case.key.run_id,
+                    wal_root=case.snapshot.wal_root,
+                    snapshot_sha256=case.opened.sha256 or "",
+                    decided_at=ports.clock.now_ms(),
+                    not_after=case.not_after,
+                    files=files,
+                    bytes=size,
+                )
+            )
+    if not requests:
+        return StagedLists((), {}, {})
+    _LOG.info("writing %d delete-safe list(s)", len(requests))
+    return ports.lists.stage(ports.lake.deletable([case.key for case in night.cases], night.listed()), requests)
+
+
+def summaries_of(night: Night) -> list[RunSummary]:
+    """What people are shown of the clusters, as far as the night has come."""
+    return [
+        run_summary(
+            case,
+            night.small.get(case.key.cluster, Small()),
+            night.lists.get(case.key.cluster),
+            night.ports.lake_uri,
+        )
+        for case in night.cases
+    ]
+
+
+def _append_failed(night: Night, reason: str) -> None:
+    """Leave FAILED rows, unless it is the lake itself that fails."""
+    try:
+        _append_runs(night, FAILED, reason)
+    except WalsafeError:
+        _LOG.warning("the FAILED rows could not be written either; the STARTED rows stand alone")
+
+
+def _append_runs(night: Night, status: str | None, reason: str | None) -> None:
+    """One row of `runs` for each cluster; status None = DONE or REFUSED, whichever it is."""
+    ports, request = night.ports, night.request
+    common = {
+        "job": "reconcile",
+        "attempt": night.attempt,
+        "config_sha256": request.config_sha256,
+        "walsafe_version": request.version,
+        "spark_app_id": ports.spark.sparkContext.applicationId,
+        "run_by": request.run_by,
+        "valid_for_reason": request.settings.valid_for_reason,
+        "accepted": [{"expectation": name, "reason": words} for name, words in request.acceptances.reasons.items()],
+    }
+    summaries = {one.cluster: one for one in summaries_of(night)}
+    rows = []
+    for case in night.cases:
+        own = status or (DONE if case.refused is None else REFUSED)
+        row = run_row(case, summaries[case.key.cluster], own, reason)
+        rows.append({**common, **row, "at": ports.clock.now_ms()})
+    ports.tables.append_rows(RUNS, rows)

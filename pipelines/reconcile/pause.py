@@ -1,0 +1,122 @@
+"""A clean-up that is paused: by which findings, since when, and how it goes on."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.human import human_count, human_instant
+from pipelines.common.instants import format_instant
+from pipelines.lake.run_summary import DONE, FindingRow, RunSummary
+from pipelines.reconcile.findings.clean_up import pauses
+
+PAUSED = "Clean-up is paused"
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Why `clean` and `purge` touch no file of a cluster.
+
+    Attributes:
+        run_id: the cluster's newest run; None where it has none.
+        findings: of that run, open and not acknowledged.
+        unknown: why that run does not tell; None = it does.
+    """
+
+    cluster: str
+    run_id: str | None
+    findings: tuple[FindingRow, ...] = ()
+    unknown: str | None = None
+
+    @property
+    def headline(self) -> str:
+        """One sentence, or a few, on one line."""
+        if self.unknown is not None:
+            return f"{PAUSED}: {self.unknown}"
+        first = self.findings[0]
+        more = len(self.findings) - 1
+        others = f" ({human_count(more, 'more finding')} beside it)" if more else ""
+        return f"{PAUSED}: {_dated(first)}: {first.message}{others}"
+
+    def lines(self) -> list[str]:
+        """For eyes: each finding with its date, its remedy, and how to acknowledge it."""
+        if self.unknown is not None:
+            return [self.headline]
+        codes = ", ".join(dict.fromkeys(row.code for row in self.findings))
+        found = [line for row in self.findings[:_SHOWN] for line in _told(row)]
+        more = len(self.findings) - _SHOWN
+        rest = [f"  … and {human_count(more, 'more finding')} like these, in the table findings"] if more > 0 else []
+        return [f"{PAUSED}: {codes} in run {self.run_id}, the newest of cluster {self.cluster}.", *found, *rest]
+
+    @property
+    def text(self) -> str:
+        """The lines as one text."""
+        return "\n".join(self.lines())
+
+    def document(self) -> dict[str, object]:
+        """For programs."""
+        return {
+            "run_id": self.run_id,
+            "unknown": self.unknown,
+            "findings": [
+                {
+                    "key": row.key,
+                    "code": row.code,
+                    "since": None if row.first_seen is None else format_instant(row.first_seen),
+                    "message": row.message,
+                    "remedy": row.remedy,
+                }
+                for row in self.findings
+            ],
+            "text": self.text,
+        }
+
+
+def pause_of(
+    cluster: str, run_id: str, rows: Iterable[FindingRow], now: int, acknowledged: Sequence[Acknowledgement] = ()
+) -> Pause | None:
+    """The pause that the findings of a run call for; None = there is none.
+
+    Args:
+        cluster: its name.
+        run_id: of the run.
+        rows: its findings.
+        now: ms since the epoch; an acknowledgement whose `until` has passed does not count.
+        acknowledged: of the configuration at hand; those that the run has recorded count too.
+    """
+    found = tuple(row for row in rows if pauses(row.code) and not _is_acknowledged(row, now, acknowledged))
+    return Pause(cluster, run_id, found) if found else None
+
+
+def unknown_pause(cluster: str, run_id: str | None, status: str, reason: str | None) -> Pause:
+    """The pause after a run that does not tell what is wrong with its cluster."""
+    run = f"the newest run of cluster {cluster}, {run_id}," if run_id else f"cluster {cluster}"
+    words = f"{run} {status} ({reason})" if reason else f"{run} {status}"
+    return Pause(
+        cluster, run_id, unknown=f"{words}, so nobody knows which findings are open. Capture and reconcile again."
+    )
+
+
+def pause_of_summary(one: RunSummary) -> Pause | None:
+    """What a run that has just ended means for the clean-up of its cluster."""
+    if one.status != DONE:
+        return unknown_pause(one.cluster, one.run_id, f"was {one.status}", one.reason)
+    return pause_of(one.cluster, one.run_id, one.findings, one.files_started_ms)
+
+
+def _is_acknowledged(row: FindingRow, now: int, acknowledged: Sequence[Acknowledgement]) -> bool:
+    recorded = row.acknowledged and row.acknowledged_until is not None and now <= row.acknowledged_until
+    return recorded or any(one.key == row.key and now <= one.until for one in acknowledged)
+
+
+def _told(row: FindingRow) -> Iterator[str]:
+    yield f"  {_dated(row)}: {row.message}"
+    yield f"    What to do: {row.remedy}"
+    yield (
+        "    Or, if the clean-up may go on, acknowledge it in the configuration under findings.acknowledged: "
+        f'key "{row.key}", a reason, and until (its last day)'
+    )
+
+
+def _dated(row: FindingRow) -> str:
+    return row.code if row.first_seen is None else f"{row.code} since {human_instant(row.first_seen)}"

@@ -1,0 +1,131 @@
+"""reconcile: which files of oldWALs are safe to delete tonight, and who holds every other one.
+
+Everything is a function of the snapshot directories and the settings; the clock decides about `not_after` alone.
+Nothing here, and nothing it is given, can delete or rename a file of the cluster.
+"""
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from pipelines.common.errors import EXIT_REFUSED, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
+from pipelines.common.names import NAME
+from pipelines.common.outcome import Outcome
+from pipelines.hbase.server_names import ServerName
+from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
+from pipelines.reconcile.cases import Case, cases
+from pipelines.reconcile.listed_servers import listed_servers
+from pipelines.reconcile.night import UNKNOWN_ERROR, Night, summaries_of, work
+from pipelines.reconcile.ports import Attempt, Recorded
+from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
+from pipelines.reconcile.rows import Small, exit_code, run_summary
+from pipelines.reconcile.text import reconcile_result, reconcile_text
+from pipelines.snapshot.opened import OpenedSnapshot
+
+_LOG = logging.getLogger(__name__)
+
+
+def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
+    """Decide, gate, and write tables, lists and reports.
+
+    Returns:
+        Exit code 0, 3 (every cluster refused) or 5 (some refused, or a new error finding); design section 2.
+
+    Raises:
+        UsageError: bad arguments, or two snapshots of one cluster.
+        UnavailableError: a source or sink did not answer; FAILED rows are left in `runs` where possible.
+    """
+    if request.run_id is not None and not NAME.fullmatch(request.run_id):
+        raise UsageError(f"--run-id {request.run_id!r} must match {NAME.pattern}")
+    ports.gate.check_acceptances(request.acceptances, request.settings.max_deletable_share)
+    uris = ports.reader.of_fleet(request.fleet) if request.fleet else list(request.snapshots)
+    _LOG.info("checking %d snapshot(s)", len(uris))
+    # making the tables of a new lake takes as long as reading a snapshot, and neither needs the other
+    with ThreadPoolExecutor(1) as beside:
+        ensured = beside.submit(ports.tables.ensure)
+        opened = ports.reader.open(uris)
+        listed = _listed_servers(opened, ports)
+        all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms(), listed)
+    try:
+        ensured.result()
+        summaries = _run(request, ports, all_cases)
+    except WalsafeError as error:
+        _tell_failed(all_cases, ports, str(error), error.exit_code)
+        raise
+    except Exception:
+        _tell_failed(all_cases, ports, UNKNOWN_ERROR, EXIT_UNAVAILABLE)
+        raise
+    # not in there: tables and lists stand now, and metrics that say so are not taken back because a page has no room
+    pages = ports.reporter.publish(summaries)
+    code = exit_code([one.exit_code for one in summaries])
+    return Outcome(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
+
+
+def _listed_servers(opened: Sequence[OpenedSnapshot], ports: ReconcilePorts) -> dict[str, frozenset[ServerName]]:
+    """The servers whose live WALs each snapshot lists, where its listing is what was captured."""
+    whole = [one for one in opened if one.fault is None and one.listing_readable]
+    return listed_servers(ports.reader.files(whole)) if whole else {}
+
+
+def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[Case]) -> list[RunSummary]:
+    """Decide and write, once it is known which clusters it is about."""
+    attempts = ports.lake.attempts([case.key for case in all_cases], given=request.run_id is not None)
+    todo, finished = _without_finished(all_cases, attempts, ports)
+    fresh = not any((case.key.cluster, case.key.run_id) in attempts for case in todo)
+    night = Night(request, ports, uuid.uuid4().hex, todo, fresh)
+    if todo:
+        work(night)
+    return [*summaries_of(night), *finished]
+
+
+def _tell_failed(all_cases: Sequence[Case], ports: ReconcilePorts, reason: str, code: int) -> None:
+    """Have the metrics say that the run came to nothing: those of an earlier night would look like this one's."""
+    status = REFUSED if code == EXIT_REFUSED else FAILED
+    failed = [
+        replace(run_summary(case, Small(), None, ports.lake_uri, code), status=status, reason=reason)
+        for case in all_cases
+    ]
+    try:
+        ports.reporter.failed(failed)
+    except WalsafeError:
+        _LOG.warning("the metrics could not be written either: the file still speaks of an earlier run")
+
+
+def _without_finished(
+    all_cases: Sequence[Case], attempts: Mapping[tuple[str, str], Sequence[Attempt]], ports: ReconcilePorts
+) -> tuple[list[Case], list[RunSummary]]:
+    """Leave out what is already done; refuse a run_id that was used for another snapshot."""
+    todo: list[Case] = []
+    finished: list[tuple[Case, int | None]] = []
+    clashes: list[RunSummary] = []
+    for case in all_cases:
+        earlier = attempts.get((case.key.cluster, case.key.run_id), ())
+        manifest = ports.lists.existing(case.key.cluster, case.key.run_id) if case.view else None
+        used = {one.snapshot_sha256 for one in earlier if one.snapshot_sha256}
+        other = (used | ({manifest.snapshot_sha256} if manifest else set())) - {case.opened.sha256}
+        if other:
+            reason = (
+                f"run_id {case.key.run_id} of cluster {case.key.cluster} was already used for another snapshot "
+                f"({min(str(one) for one in other)[:8]}…); give another --run-id, or leave it out"
+            )
+            if len(all_cases) == 1:
+                raise RefusedError(reason)
+            # the rows of that run_id belong to the other snapshot, so nothing is written of this refusal
+            clashes.append(run_summary(replace(case, refused=reason), Small(), None, ports.lake_uri))
+            continue
+        done = [one for one in earlier if one.status == DONE]
+        if manifest is not None and done:
+            _LOG.info("%s: %s is already done; nothing is rewritten", case.key.cluster, case.key.run_id)
+            finished.append((case, done[-1].exit_code))
+        else:
+            todo.append(case)
+    recorded = ports.lake.recorded([case.key for case, _ in finished])
+    done_before = [_recorded_summary(case, code, recorded[case.key.cluster], ports) for case, code in finished]
+    return todo, [*done_before, *clashes]
+
+
+def _recorded_summary(case: Case, code: int | None, recorded: Recorded, ports: ReconcilePorts) -> RunSummary:
+    small = Small(recorded.totals, (), recorded.pinned, recorded.findings)
+    return run_summary(case, small, ports.lists.uri(case.key.cluster, case.key.run_id), ports.lake_uri, code)

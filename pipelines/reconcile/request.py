@@ -1,0 +1,52 @@
+"""What reconcile is asked for, and the edges that it works through."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from pipelines.common.clock import Clock
+from pipelines.decide.rule.settings import Acceptances, Settings
+from pipelines.lake.table_sink import TableSink
+from pipelines.reconcile.ports import Gate, Lake, ListSink, Reporter
+from pipelines.snapshot.opened import SnapshotReader
+
+
+@dataclass(frozen=True)
+class ReconcileRequest:
+    """What the caller asks for.
+
+    Attributes:
+        snapshots: snapshot directories; empty when `fleet` is given.
+        fleet: a directory whose sub-directories are snapshots.
+        run_id: None = the default of each snapshot.
+        settings: of the configuration.
+        acceptances: `--accept EXPECTATION=REASON`.
+        config_sha256: digest of the effective configuration.
+        version: of walsafe.
+        run_by: the user.
+    """
+
+    snapshots: Sequence[str]
+    fleet: str | None
+    run_id: str | None
+    settings: Settings
+    acceptances: Acceptances
+    config_sha256: str
+    version: str
+    run_by: str
+
+
+@dataclass(frozen=True)
+class ReconcilePorts:
+    """The edges of reconcile; the session is only used to create and combine DataFrames."""
+
+    spark: SparkSession
+    clock: Clock
+    reader: SnapshotReader
+    tables: TableSink
+    lake: Lake
+    lists: ListSink
+    gate: Gate
+    reporter: Reporter
+    lake_uri: str

@@ -1,0 +1,272 @@
+"""From totals to the rows, metrics and texts of one reconcile run; pure functions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
+from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
+from pipelines.decide.rule.remote_wals import RemoteDirectory
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.totals import BucketTotal, verdict_totals
+from pipelines.decide.rule.verdict import Reason, Verdict
+from pipelines.lake.run_summary import (
+    DONE,
+    REFUSED,
+    STARTED,
+    FindingRow,
+    PinnedRow,
+    QueueRow,
+    RunSummary,
+    VerdictTotal,
+    table_row,
+)
+from pipelines.reconcile.cases import Case
+from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, counts_for_exit_code, findings
+from pipelines.reconcile.holdings import pinned, queue_offsets
+from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.sync_replication import SyncRows
+from pipelines.reconcile.sync_states import PastSyncState, sync_peers
+from schemas.findings import FINDINGS
+from schemas.pinned_bytes import PINNED_BYTES
+from schemas.quality_results import QUALITY_RESULTS
+from schemas.queue_offsets import QUEUE_OFFSETS
+from schemas.table import Table
+from schemas.verdict_totals import VERDICT_TOTALS
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What the listing of one cluster holds, measured apart from the decision."""
+
+    rows: int = 0
+    archived_files: int = 0
+    archived_bytes: int = 0
+    duplicate_paths: int = 0
+    remote_files: int = 0
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was read for the findings of one cluster besides its totals.
+
+    Attributes:
+        offset_wals: see `Evidence`, as the others.
+        sync_before: what the night before said of synchronous peers.
+    """
+
+    offset_wals: Mapping[str, OffsetWal] = field(default_factory=dict)
+    odd_names: Sequence[OddDirectory] = ()
+    past: Sequence[PastNight] = ()
+    remote: Sequence[RemoteDirectory] = ()
+    sync_before: Mapping[str, PastSyncState] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The totals of one cluster, and the counts that only the gate looks at."""
+
+    totals: tuple[BucketTotal, ...] = ()
+    gate_counts: Mapping[str, int] | None = None
+
+    def listed(self) -> tuple[int, int]:
+        """Files and bytes below oldWALs that are DELETABLE."""
+        rows = [total for total in self.totals if total.archived and total.verdict == Verdict.DELETABLE.value]
+        return _files(rows), _bytes(rows)
+
+
+@dataclass(frozen=True)
+class Small:
+    """Rows of the small tables of one cluster."""
+
+    totals: tuple[VerdictTotal, ...] = ()
+    queues: tuple[QueueRow, ...] = ()
+    pinned: tuple[PinnedRow, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
+    sync: SyncRows = field(default_factory=SyncRows)
+
+    def of(self, verdict: Verdict) -> tuple[int, int]:
+        """Files and bytes with a verdict."""
+        rows = [row for row in self.totals if row.verdict == verdict.value]
+        return sum(row.files for row in rows), sum(row.bytes for row in rows)
+
+
+def gate_metrics(case: Case, counted: Counted, listing: Listing, settings: Settings) -> ClusterMetrics:
+    """The numbers of one cluster that the gate holds against each other."""
+    archived = [total for total in counted.totals if total.archived]
+    listed = [total for total in archived if total.verdict == Verdict.DELETABLE.value]
+    kept_by_hbase = [
+        total
+        for total in listed
+        # the opt-in is a person's word against HBase's
+        if total.hbase_verdict != "DELETE" and total.reason != Reason.REPLICATION_TABLE_WAL.value
+    ]
+    undecided = [
+        total
+        for total in archived
+        if total.verdict is None or total.reason is None or total.reason == Reason.UNDECIDED.value
+    ]
+    decided = [total for total in archived if total.verdict is not None]
+    return ClusterMetrics(
+        cluster=case.key.cluster,
+        files=listing.archived_files,
+        bytes=listing.archived_bytes,
+        listed_files=_files(listed),
+        listed_bytes=_bytes(listed),
+        verdict_files=_files(decided),
+        verdict_bytes=_bytes(decided),
+        rows_promised=sum(
+            content.rows for name, content in case.snapshot.contents.items() if name.startswith("files/")
+        ),
+        rows_read=listing.rows,
+        duplicate_paths=listing.duplicate_paths,
+        undecided=_files(undecided),
+        deletable_kept_by_hbase=_files(kept_by_hbase),
+        share_from_bytes=settings.share_from_bytes,
+        **(counted.gate_counts or {}),
+    )
+
+
+def _files(totals: Iterable[BucketTotal]) -> int:
+    return sum(total.files for total in totals)
+
+
+def _bytes(totals: Iterable[BucketTotal]) -> int:
+    return sum(total.bytes for total in totals)
+
+
+def offset_wal_names(cases: Iterable[Case]) -> list[tuple[str, str]]:
+    """(cluster, WAL) of every offset that says which WAL is to be read next."""
+    return sorted(
+        {
+            (case.key.cluster, offset.wal)
+            for case in cases
+            if case.refused is None and case.view is not None
+            for row in case.view.rows
+            for offset in row.offsets.values()
+            if offset.wal and offset.offset >= 0
+        }
+    )
+
+
+def small_rows(case: Case, totals: Sequence[BucketTotal], settings: Settings, looked: Looked) -> Small:
+    """The small tables of one cluster; a refused one has its totals and offsets, and no findings to raise alarm."""
+    if case.view is None or case.table is None:
+        return Small()
+    queues = queue_offsets(case.view, case.table, totals)
+    verdicts = verdict_totals(totals, case.view.files_started)
+    if case.refused is not None:
+        return Small(verdicts, queues)
+    states = {peer.peer_id: peer.state for peer in case.snapshot.peers}
+    pins = pinned(case.view, case.table, totals, states)
+    peers = sync_peers(case.snapshot.peers, looked.sync_before, case.view.files_started)
+    evidence = Evidence(
+        snapshot=case.snapshot,
+        view=case.view,
+        table=case.table,
+        settings=settings,
+        totals=totals,
+        queues=queues,
+        pinned=pins,
+        offset_wals=looked.offset_wals,
+        odd_names=looked.odd_names,
+        past=looked.past,
+        extras=case.opened.extras,
+        beside=case.opened.beside,
+        remote=looked.remote,
+        sync_peers=peers,
+    )
+    return Small(verdicts, queues, pins, findings(evidence), SyncRows(tuple(looked.remote), tuple(peers)))
+
+
+def small_tables(
+    cases: Sequence[Case],
+    small: Mapping[str, Small],
+    gate_results: Sequence[ExpectationResult],
+    examples: Mapping[tuple[str, str], Sequence[str]],
+) -> dict[str, tuple[Table, list[Mapping[str, object]]]]:
+    """Rows of the small tables of all clusters, by table name."""
+    keys = {case.key.cluster: case.key for case in cases}
+    known = [(keys[cluster], rows) for cluster, rows in small.items()]
+    return {
+        "verdict_totals": (VERDICT_TOTALS, [table_row(key, row) for key, rows in known for row in rows.totals]),
+        "queue_offsets": (QUEUE_OFFSETS, [table_row(key, row) for key, rows in known for row in rows.queues]),
+        "pinned_bytes": (PINNED_BYTES, [table_row(key, row) for key, rows in known for row in rows.pinned]),
+        "findings": (FINDINGS, [table_row(key, row) for key, rows in known for row in rows.findings]),
+        "quality_results": (
+            QUALITY_RESULTS,
+            [
+                {
+                    "cluster": result.cluster,
+                    "run_id": keys[result.cluster].run_id,
+                    "run_date": keys[result.cluster].run_date,
+                    "expectation": result.expectation,
+                    "description": result.description,
+                    "success": result.success,
+                    "observed": result.observed,
+                    "unexpected_count": result.unexpected_count,
+                    "accepted": result.accepted,
+                    "accepted_reason": result.accepted_reason,
+                    "examples": list(examples.get((result.cluster, result.expectation), ())),
+                }
+                for result in gate_results
+            ],
+        ),
+    }
+
+
+def run_summary(
+    case: Case, small: Small, list_uri: str | None, lake_uri: str, recorded_exit_code: int | None = None
+) -> RunSummary:
+    """What people are shown of one cluster; `recorded_exit_code` is that of a run that was already done."""
+    new_error = counts_for_exit_code(small.findings)
+    code = EXIT_REFUSED if case.refused is not None else EXIT_PARTIAL if new_error else EXIT_DONE
+    return RunSummary(
+        cluster=case.key.cluster,
+        run_id=case.key.run_id,
+        status=DONE if case.refused is None else REFUSED,
+        mode=case.mode,
+        exit_code=code if recorded_exit_code is None else recorded_exit_code,
+        reason=case.refused,
+        files_started_ms=case.view.files_started if case.view else case.not_after,
+        totals=small.totals,
+        pinned=small.pinned,
+        queues=small.queues,
+        findings=small.findings,
+        list_uri=list_uri,
+        lake_uri=lake_uri,
+    )
+
+
+def exit_code(codes: Sequence[int]) -> int:
+    """The run's exit code from its clusters' (design section 2)."""
+    if codes and all(code == EXIT_REFUSED for code in codes):
+        return EXIT_REFUSED
+    return EXIT_PARTIAL if any(code in (EXIT_REFUSED, EXIT_PARTIAL) for code in codes) else EXIT_DONE
+
+
+def run_row(case: Case, summary: RunSummary, status: str, reason: str | None) -> dict[str, object]:
+    """What a row of `runs` says of one cluster; sizes and reasons are those of a terminal row."""
+    terminal = status != STARTED
+    files, size = summary.total()
+    listed, listed_bytes = summary.total(Verdict.DELETABLE.value)
+    return {
+        "cluster": case.key.cluster,
+        "run_id": case.key.run_id,
+        "run_date": case.key.run_date,
+        "status": status,
+        "mode": case.mode,
+        "reason": reason or (case.refused if terminal else None),
+        "exit_code": summary.exit_code if status in (DONE, REFUSED) else None,
+        "files_started_at": case.view.files_started if case.view else None,
+        "not_after": case.not_after,
+        "snapshot_uri": case.opened.uri,
+        "snapshot_sha256": case.opened.sha256,
+        "quiet": case.view.restless is None if case.view else None,
+        "files": files if terminal else None,
+        "bytes": size if terminal else None,
+        "deletable_files": listed if terminal else None,
+        "deletable_bytes": listed_bytes if terminal else None,
+        "list_uri": summary.list_uri,
+        "peer_ids": list(case.view.peer_ids) if case.view else None,
+        "cluster_id": case.snapshot.cluster_id if case.view else None,
+    }

@@ -1,0 +1,83 @@
+"""What reconcile looks at and writes where a cluster has synchronous replication; it costs other clusters nothing."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from pyspark.sql import DataFrame
+
+from pipelines.decide.rule.remote_wals import RemoteDirectory
+from pipelines.lake.run_summary import RunKey
+from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.ports import Lake
+from pipelines.reconcile.remote_wals import remote_directories
+from pipelines.reconcile.sync_states import NONE, PastSyncState, SyncPeerRow
+from pipelines.snapshot.model import Snapshot
+from schemas.remote_wals import REMOTE_WALS
+from schemas.sync_peers import SYNC_PEERS
+from schemas.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRows:
+    """Rows of `remote_wals` and `sync_peers` of one cluster."""
+
+    remote: tuple[RemoteDirectory, ...] = ()
+    peers: tuple[SyncPeerRow, ...] = ()
+
+
+def remote_by_cluster(files: DataFrame, clusters: Collection[str]) -> dict[str, list[RemoteDirectory]]:
+    """The directories below `remoteWALs/` of those clusters that have files there."""
+    found: dict[str, list[RemoteDirectory]] = {}
+    if clusters:
+        listed = remote_directories(files.filter(files["cluster"].isin(sorted(clusters))))
+        for row in listed.sort("cluster", "name").collect():
+            values = row.asDict()
+            found.setdefault(values.pop("cluster"), []).append(RemoteDirectory(**values))
+    return found
+
+
+def states_before(
+    snapshots: Sequence[Snapshot], past: Mapping[str, Sequence[PastNight]], lake: Lake
+) -> Mapping[str, Mapping[str, PastSyncState]]:
+    """By cluster and peer, what the night before said; asked only for clusters with a synchronous peer."""
+    nights = {
+        one.cluster: past[one.cluster][0]
+        for one in snapshots
+        if past.get(one.cluster)
+        and any(peer.remote_wal_dir or peer.sync_replication_state not in (None, NONE) for peer in one.peers)
+    }
+    keys = [RunKey.of(cluster, night.run_id, night.files_started) for cluster, night in nights.items()]
+    return lake.sync_states(keys) if keys else {}
+
+
+def sync_tables(
+    rows: Sequence[tuple[RunKey, SyncRows, frozenset[str]]],
+) -> dict[str, tuple[Table, list[Mapping[str, object]]]]:
+    """The rows of both tables.
+
+    Args:
+        rows: of each cluster, with the ids of its peers.
+    """
+    remote: list[Mapping[str, object]] = [
+        {
+            **_identity(key),
+            "directory": one.path,
+            "peer_id": one.peer_id,
+            "peer_exists": one.peer_id in peers,
+            "kind": one.kind.value,
+            "files": one.files,
+            "bytes": one.bytes,
+            "empty_files": one.empty_files,
+            "unfinished_files": one.unfinished_files,
+            "oldest_modification": one.oldest_modification,
+            "newest_modification": one.newest_modification,
+        }
+        for key, own, peers in rows
+        for one in own.remote
+    ]
+    states = [{**_identity(key), **asdict(one)} for key, own, _ in rows for one in own.peers]
+    return {REMOTE_WALS.name: (REMOTE_WALS, remote), SYNC_PEERS.name: (SYNC_PEERS, list(states))}
+
+
+def _identity(key: RunKey) -> dict[str, object]:
+    return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date}

@@ -1,0 +1,129 @@
+"""The answer of reconcile, for programs and for eyes."""
+
+from collections.abc import Mapping, Sequence
+
+from pipelines.common.human import human_bytes
+from pipelines.common.instants import format_instant
+from pipelines.decide.rule.verdict import Verdict
+from pipelines.lake.run_summary import REFUSED, RunSummary
+from pipelines.reconcile.pause import pause_of_summary
+
+_SHOWN = 5
+
+
+def reconcile_result(summaries: Sequence[RunSummary], pages: Mapping[str, str], exit_code: int) -> dict[str, object]:
+    """The JSON object of `--output json` and `--result`."""
+    return {"job": "reconcile", "exit_code": exit_code, "clusters": [_cluster(one, pages) for one in summaries]}
+
+
+def _cluster(one: RunSummary, pages: Mapping[str, str]) -> dict[str, object]:
+    deletable, held = one.total(Verdict.DELETABLE.value), one.total(Verdict.HELD.value)
+    pause = pause_of_summary(one)
+    return {
+        "cluster": one.cluster,
+        "run_id": one.run_id,
+        "status": one.status,
+        "mode": one.mode,
+        "exit_code": one.exit_code,
+        "reason": one.reason,
+        "paused": pause.document() if pause else None,
+        "files_started_at": format_instant(one.files_started_ms),
+        "deletable_files": deletable[0],
+        "deletable_bytes": deletable[1],
+        "held_files": held[0],
+        "held_bytes": held[1],
+        "by_reason": [
+            {
+                "verdict": row.verdict,
+                "reason": row.reason,
+                "hbase_verdict": row.hbase_verdict,
+                "files": row.files,
+                "bytes": row.bytes,
+            }
+            for row in one.totals
+        ],
+        "holders": [
+            {
+                "peer_id": row.peer_id,
+                "peer_state": row.peer_state,
+                "files": row.files,
+                "bytes": row.bytes,
+                "exclusive_bytes": row.exclusive_bytes,
+                "freed_bytes": row.freed_bytes,
+                "oldest_age_ms": row.oldest_age_ms,
+                "remedy": row.remedy,
+            }
+            for row in one.holders("peer")
+        ],
+        "findings": [
+            {
+                "key": row.key,
+                "code": row.code,
+                "severity": row.severity,
+                "message": row.message,
+                "remedy": row.remedy,
+                "nights": row.nights,
+                "is_new": row.is_new,
+                "acknowledged": row.acknowledged,
+                "files": row.files,
+                "bytes": row.bytes,
+            }
+            for row in one.findings
+        ],
+        "list_uri": one.list_uri,
+        "lake_uri": one.lake_uri,
+        "report_uri": pages.get(one.cluster),
+    }
+
+
+def reconcile_text(summaries: Sequence[RunSummary], pages: Mapping[str, str]) -> str:
+    """For eyes: one block a cluster; a large fleet is cut to the clusters that need a person."""
+    shown = (
+        summaries if len(summaries) <= _SHOWN else [one for one in summaries if one.exit_code or pause_of_summary(one)]
+    )
+    blocks = [_block(one, pages) for one in shown]
+    if len(shown) < len(summaries):
+        fine = len(summaries) - len(shown)
+        blocks.append(f"{fine} of {len(summaries)} clusters are done without anything to say; see the table runs")
+    return "\n\n".join(blocks)
+
+
+def _block(one: RunSummary, pages: Mapping[str, str]) -> str:
+    lines = [
+        f"{one.cluster}  run {one.run_id}  {one.status}"
+        + ("  REPLAY: too old for a list" if one.mode == "REPLAY" else "")
+    ]
+    if one.status == REFUSED:
+        lines.append(f"  refused: {one.reason}")
+        return "\n".join(lines)
+    pause = pause_of_summary(one)
+    lines += [f"  {line}" for line in pause.lines()] if pause else []
+    for verdict in (Verdict.DELETABLE, Verdict.HELD):
+        files, size = one.total(verdict.value)
+        lines.append(f"  {verdict.value:<10}{files:>12,} files {human_bytes(size):>12}")
+        lines += [
+            f"    {row.reason:<24}{row.files:>12,} files {human_bytes(row.bytes):>12}"
+            for row in one.totals
+            if row.verdict == verdict.value
+        ]
+    holders = one.holders("peer")[:_SHOWN]
+    if holders:
+        lines.append("  held by")
+    lines += [
+        f"    peer {row.peer_id} ({row.peer_state or 'state unknown'}): {row.files:,} files, {human_bytes(row.bytes)}; "
+        f"without it {human_bytes(row.freed_bytes)} are free. {row.remedy}"
+        for row in holders
+    ]
+    if one.findings:
+        lines.append("  findings")
+    lines += [
+        f"    {row.severity:<8}{row.key}: {row.message} {row.remedy}" + ("  [acknowledged]" if row.acknowledged else "")
+        for row in one.findings[: 2 * _SHOWN]
+    ]
+    if len(one.findings) > 2 * _SHOWN:
+        lines.append(f"    … and {len(one.findings) - 2 * _SHOWN} more in the table findings")
+    lines.append(f"  list    {one.list_uri or 'none'}")
+    lines.append(f"  tables  {one.lake_uri}")
+    if one.cluster in pages:
+        lines.append(f"  report  {pages[one.cluster]}")
+    return "\n".join(lines)

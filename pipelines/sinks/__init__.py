@@ -1,1 +1,0 @@
-"""Writers: Delta tables, delete-safe lists, reports, metrics."""

@@ -1,0 +1,65 @@
+"""Whose clock stamped each step of a capture: an order by the clocks of two hosts is no order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.snapshot.model import Step
+
+FILE_SYSTEM = "the file system's own clock"
+"""The clock of an fsimage, which also set the modification times of the files in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """When one step was taken, and by whose clock.
+
+    Attributes:
+        step: its name and times.
+        host: whose clock it was; None = nobody says.
+        saved: the answers were saved earlier, and the input says itself when.
+    """
+
+    step: Step
+    host: str | None
+    saved: bool = True
+
+
+def clock_fault(stamps: Sequence[Stamp]) -> str | None:
+    """Why the times of these steps say nothing about their order, or None when they do.
+
+    A host whose clock is ahead can stamp an order that loses data as the right one, so one host must have stamped all
+    steps. Only the listing may have a clock of its own, in two cases:
+
+    - Everything else was read by the capture itself. It reads a saved listing before anything else, so the listing is
+      older, whatever its stamp says.
+    - It comes from an fsimage. Then one clock stamped the image and its files, and a file is DELETABLE only if it was
+      older than the time to live by that clock. It was archived before the peers were read, unless the clocks are
+      further apart than that time, which is trusted anyway (docs/safety.md).
+
+    Args:
+        stamps: of all steps of the capture.
+    """
+    rest = [stamp for stamp in stamps if stamp.step.step != "files"]
+    for stamp in rest:
+        fault = _differs(stamp, rest[0])
+        if fault is not None:
+            return fault
+    if not any(stamp.saved for stamp in rest):
+        return None
+    listings = [stamp for stamp in stamps if stamp.step.step == "files" and stamp.host != FILE_SYSTEM]
+    return next(filter(None, (_differs(stamp, rest[0]) for stamp in listings)), None)
+
+
+def _differs(stamp: Stamp, first: Stamp) -> str | None:
+    for one in (first, stamp):
+        if one.host is None:
+            return (
+                f"nobody says by which host's clock step {one.step.step!r} was stamped; name it beside the times, in "
+                f"capture.{'files' if one.step.step == 'files' else 'queues'}.clock_host"
+            )
+    if stamp.host == first.host:
+        return None
+    return (
+        f"step {stamp.step.step!r} was stamped by the clock of {stamp.host}, step {first.step.step!r} by that of "
+        f"{first.host}: the clocks of two hosts do not tell which was first"
+    )

@@ -1,0 +1,146 @@
+"""The order in which the world is read: the safety argument in one place (design section 1, docs/safety.md)."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from pipelines.common.instants import format_instant
+from pipelines.hbase.peers import Peer
+from pipelines.hbase.replication_queues import QueueId
+from pipelines.hbase.server_names import ServerName
+from pipelines.snapshot.model import Membership, Snapshot, Step
+
+CAPTURE_ORDER = (
+    "files",
+    "wal_directories",
+    "online",
+    "crashing",
+    "peers",
+    "queues-1",
+    "queues-2",
+    "online-2",
+    "crashing-2",
+)
+"""Each step's `finished_at` is at or before the next one's `started_at`, by one clock."""
+
+ZOOKEEPER_CAPTURE_ORDER = ("files", "queues-1", "queues-2")
+"""What `queue_storage: zookeeper` needs; the other steps may be left out, or stand where they stand above.
+
+A WAL enters a queue before anything is written to it, so one that was archived before the queues are read, and is in
+no queue then, was in none that still needs it. Peers and servers have no say: the name alone holds.
+"""
+
+
+def order_fault(steps: Sequence[Step], needed: Sequence[str] = CAPTURE_ORDER) -> str | None:
+    """Why these steps are not the capture order, or None when they are.
+
+    Args:
+        steps: as stamped.
+        needed: the steps that may not be missing.
+    """
+    names = tuple(step.step for step in steps)
+    missing = [name for name in needed if name not in names]
+    if missing:
+        return f"step {missing[0]!r} is missing"
+    order = tuple(name for name in CAPTURE_ORDER if name in needed or name in names)
+    if names != order:
+        return f"the steps were taken in the order {', '.join(names)}; it must be {', '.join(order)}"
+    for step in steps:
+        if step.finished_at < step.started_at:
+            return f"step {step.step!r} finished before it started"
+    for before, after in pairwise(steps):
+        if before.finished_at > after.started_at:
+            return (
+                f"step {after.step!r} started at {format_instant(after.started_at)}, before {before.step!r} had "
+                f"finished ({format_instant(before.finished_at)})"
+            )
+    return None
+
+
+def restlessness(snapshot: Snapshot, pass_1: frozenset[QueueId], pass_2: frozenset[QueueId]) -> str | None:
+    """Why the capture was not *quiet*, or None when it was.
+
+    A capture that was not quiet proves nothing about the missing queue of a fully dead server: a second claim may
+    have carried the row from behind one scan to before the next. For that a server must have taken it up and died while
+    it was read. `capture` asks the master who came and who died, and counts them as crashing at the second look
+    (`Servers.moved_since`). The other clauses are for a snapshot of another program, which may not have asked.
+
+    Args:
+        snapshot: both memberships are looked at.
+        pass_1: the queue rows of the first scan.
+        pass_2: the queue rows of the second scan.
+    """
+    first, second = snapshot.membership, snapshot.membership_2
+    if first is None or second is None:
+        return "the membership was not read twice"
+    left = sorted(first.online - second.online)
+    if left:
+        return f"server {left[0]} left while the cluster was read"
+    if first.crashing != second.crashing:
+        changed = sorted(first.crashing ^ second.crashing)
+        return f"server {changed[0]} came, or its crash procedure started or ended, while the cluster was read"
+    owned = sorted(str(queue) for queue in pass_1 | pass_2 if queue.owner in first.crashing)
+    if owned:
+        return f"queue {owned[0]} belongs to a server whose crash procedure is unfinished"
+    if pass_1 != pass_2:
+        return f"queue {min(str(queue) for queue in pass_1 ^ pass_2)} is in only one of the two passes"
+    return None
+
+
+def stranger(
+    membership: Membership,
+    peers: Sequence[Peer],
+    rows: frozenset[QueueId],
+    later: frozenset[ServerName] = frozenset(),
+) -> str | None:
+    """Why WAL root, HBase and queues cannot be those of one cluster, or None.
+
+    Files of one cluster judged by another's queues would all look deletable. Every online server keeps a WAL
+    open, so it has a directory below `WALs/`; and in a cluster with peers some queue belongs to a server it knows.
+
+    Args:
+        membership: the first reading.
+        peers: all there are.
+        rows: the queues of both scans.
+        later: servers of the second reading; the queues may be of one that came in between.
+    """
+    directories = {directory.server for directory in membership.wal_directories}
+    if membership.online and not directories:
+        return (
+            f"no server has a directory below WALs/, although {min(membership.online)} is online: wal_root belongs to "
+            "another cluster than HBase's answers, or the listing leaves WALs/ out"
+        )
+    if membership.online and membership.online.isdisjoint(directories):
+        return (
+            f"no online server (such as {min(membership.online)}) has a directory below WALs/ (there is "
+            f"{min(directories)}): wal_root belongs to another cluster than HBase's answers"
+        )
+    known = membership.online | membership.crashing | directories
+    if peers and rows and known and not any(row.owner in known | later for row in rows):
+        return (
+            f"no queue (such as {min(map(str, rows))}) belongs to a server that HBase knows ({min(known)} …): "
+            "queues are read from another cluster than HBase's answers"
+        )
+    return None
+
+
+def other_listing(snapshot: Snapshot, listed: frozenset[ServerName], queues: frozenset[QueueId]) -> str | None:
+    """Why the listing is not of the cluster that answered for servers and queues, or None.
+
+    Asked of a snapshot, whoever captured it. A listing without a live WAL, or nobody to compare it with, tells nothing.
+
+    Args:
+        snapshot: both memberships count; with queues in ZooKeeper there need be none.
+        listed: servers with a file below `WALs/`.
+        queues: of both readings.
+    """
+    known = {queue.owner for queue in queues}
+    for membership in (snapshot.membership, snapshot.membership_2):
+        if membership is not None:
+            known |= membership.online | membership.crashing
+            known |= {directory.server for directory in membership.wal_directories}
+    if not listed or not known or listed & known:
+        return None
+    return (
+        f"the listing has files below WALs/{min(listed)}, and of no server that HBase or a queue names (such as "
+        f"{min(known)}): the files are those of another cluster. Capture again, everything from one cluster"
+    )

@@ -1,0 +1,278 @@
+"""Reading snapshot directories, format 1 (design section 2): nothing is believed before its digest is right."""
+
+import hashlib
+import re
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from pipelines.common.errors import MalformedError, SnapshotError, UsageError
+from pipelines.common.json_form import Form, read_json
+from pipelines.common.spark.few_rows import fitting
+from pipelines.common.spark.local_frames import local_frame
+from pipelines.files.storage import Storage, plain_uri, storage_for
+from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
+from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
+from pipelines.snapshot.beside_queues import CellsBeside, beside_rows, beside_znodes
+from pipelines.snapshot.extras import KNOWN_EXTRAS, Extras, extra_file, parse_extras
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
+from pipelines.snapshot.opened import OpenedSnapshot
+from schemas.snapshot_files import SNAPSHOT_FILES
+
+SNAPSHOT_JSON = "snapshot.json"
+PASSES = ("queues-1.jsonl", "queues-2.jsonl")
+_READERS = 8
+_NOT_PARQUET = re.compile(r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|FAILED_READ_FILE|ParquetDecodingException")
+_DIRECTORIES = StructType([StructField("directory", StringType()), StructField("cluster", StringType())])
+
+
+class SnapshotDirectories:
+    """Opens snapshots through the session's file systems and hands out their listings as one DataFrame."""
+
+    def __init__(self, spark: SparkSession, row_layout: RowLayout = RowLayout.SHIPPED) -> None:
+        self._spark = spark
+        self._row_layout = row_layout
+
+    def of_fleet(self, fleet: str) -> list[str]:
+        """The snapshot directories of a fleet: its immediate sub-directories, hidden ones (captures at work) left out.
+
+        Raises:
+            UsageError: there is none.
+        """
+        entries = storage_for(self._spark, fleet).entries(fleet)
+        names = [entry.name for entry in entries or () if entry.is_directory and not entry.name.startswith(".")]
+        if not names:
+            raise UsageError(f"--fleet {fleet}: no such directory, or no snapshot below it")
+        return [f"{fleet.rstrip('/')}/{name}" for name in names]
+
+    def open(self, uris: Sequence[str]) -> list[OpenedSnapshot]:
+        """Open snapshots and check all their digests; what is wrong with one is its `fault`, never an exception.
+
+        Raises:
+            UsageError: a directory that is not there.
+            UnavailableError: the file system did not answer.
+        """
+        with ThreadPoolExecutor(_READERS) as pool:
+            opened = list(pool.map(self._open, uris))
+        return self._with_row_counts(opened)
+
+    def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
+        """The listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`."""
+        columns = ("path", "length", "modification_time")
+        spark = self._session(opened)
+        if not opened:
+            empty = local_frame(spark, [], SNAPSHOT_FILES)
+            return empty.select(F.lit("").alias("cluster"), *columns)
+        listing = spark.read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
+        if len(opened) == 1:
+            return listing.select(F.lit(opened[0].cluster).alias("cluster"), *columns)
+        clusters = local_frame(
+            spark,
+            [(directory, one.cluster) for one in opened for directory in one.listing_directories],
+            _DIRECTORIES,
+        )
+        # the path of a file is the same for all its rows
+        return (
+            listing.withColumn("directory", F.regexp_extract("_metadata.file_path", "^(.*)/[^/]*$", 1))
+            .join(F.broadcast(clusters), "directory")
+            .select("cluster", *columns)
+        )
+
+    def cells(self, opened: OpenedSnapshot) -> tuple[Cell, ...]:
+        """See `QueueReading.cells`.
+
+        Raises:
+            SnapshotError: a line that is no cell.
+        """
+        return tuple(_cell(line, where) for line, where in self._last_reading(opened))
+
+    def znodes(self, opened: OpenedSnapshot) -> tuple[Znode, ...]:
+        """See `QueueReading.znodes`.
+
+        Raises:
+            SnapshotError: a line that is no znode.
+        """
+        return tuple(_znode(line, where) for line, where in self._last_reading(opened))
+
+    def extra_lines(self, opened: OpenedSnapshot, name: str) -> tuple[Form, ...]:
+        """See `OfflineSnapshots.extra_lines`; nothing where the snapshot has no such file.
+
+        Raises:
+            SnapshotError: a line that is no JSON object, or another number of lines than snapshot.json says.
+        """
+        part = extra_file(name)
+        if part not in opened.known.contents:
+            return ()
+        lines = _lines(storage_for(self._spark, opened.uri), opened.uri, part, opened.known)
+        return tuple(Form(_json(line, where), where) for line, where in lines)
+
+    def _last_reading(self, opened: OpenedSnapshot) -> Iterator[tuple[str, str]]:
+        return _lines(storage_for(self._spark, opened.uri), opened.uri, PASSES[-1], opened.known)
+
+    def _open(self, uri: str) -> OpenedSnapshot:
+        storage = storage_for(self._spark, uri)
+        place = storage.qualified(uri)
+        entries = storage.entries(uri)
+        if entries is None:
+            raise UsageError(f"no snapshot directory at {uri}")
+        if SNAPSHOT_JSON not in {entry.name for entry in entries}:
+            return OpenedSnapshot(place, fault=f"{uri} has no {SNAPSHOT_JSON}: the capture did not finish")
+        raw = storage.read(f"{uri}/{SNAPSHOT_JSON}")
+        opened = OpenedSnapshot(place, sha256=hashlib.sha256(raw).hexdigest())
+        try:
+            opened = replace(opened, snapshot=parse_snapshot(_json(raw, f"{uri}/{SNAPSHOT_JSON}")))
+            _check_contents(storage, uri, opened.known)
+        except SnapshotError as error:
+            return replace(opened, fault=str(error))
+        try:
+            opened = replace(opened, extras=_extras(storage, uri, opened.known))
+            if opened.known.queue_storage != QUEUE_STORAGE_TABLE:
+                trees = tuple(_tree(storage, uri, name, opened.known) for name in PASSES)
+                return replace(opened, listing_readable=True, trees=trees, beside=beside_znodes(trees))
+            beside = [CellsBeside() for _ in PASSES]
+            passes = tuple(
+                _pass(storage, uri, name, opened.known, self._row_layout, notes)
+                for name, notes in zip(PASSES, beside, strict=True)
+            )
+            return replace(opened, listing_readable=True, passes=passes, beside=beside_rows(beside))
+        except SnapshotError as error:
+            return replace(opened, listing_readable=True, fault=str(error))
+        except MalformedError as error:
+            return replace(opened, listing_readable=True, malformed=str(error))
+
+    def _with_row_counts(self, opened: Sequence[OpenedSnapshot]) -> list[OpenedSnapshot]:
+        readable = [one for one in opened if one.listing_readable]
+        if not readable:
+            return list(opened)
+        counts: dict[str, dict[str, int]] = {}
+        spelled: dict[str, str] = {}
+        try:
+            rows = self._rows_by_part(readable)
+        except (PySparkException, Py4JJavaError) as error:
+            if not _NOT_PARQUET.search(str(error)):
+                raise
+            if len(opened) > 1:  # one cluster's damage must not stop the others
+                return [counted for one in opened for counted in self._with_row_counts([one])]
+            fault = f"{readable[0].uri}/files: a part is not a readable Parquet file; capture again"
+            return [replace(readable[0], fault=fault, listing_readable=False)]
+        for row in rows:
+            directory, _, part = row["path"].rpartition("/")
+            place = plain_uri(directory)
+            spelled[place] = directory
+            counts.setdefault(place, {})[unquote(part)] = row["count"]
+        return [
+            _counted(one, counts.get(f"{one.uri}/files", {}), spelled.get(f"{one.uri}/files"))
+            if one.listing_readable
+            else one
+            for one in opened
+        ]
+
+    def _session(self, opened: Sequence[OpenedSnapshot]) -> SparkSession:
+        return fitting(self._spark, sum(one.known.listed for one in opened))
+
+    def _rows_by_part(self, opened: Sequence[OpenedSnapshot]) -> list[Row]:
+        listing = self._session(opened).read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
+        return listing.groupBy(F.col("_metadata.file_path").alias("path")).count().collect()
+
+
+def _counted(opened: OpenedSnapshot, counts: Mapping[str, int], directory: str | None) -> OpenedSnapshot:
+    """Compare the rows of each part with what snapshot.json says."""
+    counted = replace(opened, listing_directories=(directory,) if directory else ())
+    for name, content in opened.known.contents.items():
+        found = counts.get(name.removeprefix("files/"), 0)
+        if name.startswith("files/") and found != content.rows:
+            fault = f"{opened.uri}/{name}: {found} rows, but snapshot.json says {content.rows}; capture again"
+            return replace(counted, fault=counted.fault or fault)
+    return counted
+
+
+def _json(text: str | bytes, where: str) -> object:
+    try:
+        return read_json(text, where)
+    except SnapshotError as error:
+        raise SnapshotError(f"{error}; capture again") from None
+
+
+def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
+    """Every file that snapshot.json names is there with that digest, and no other file is.
+
+    Raises:
+        SnapshotError: naming the file.
+    """
+    found = {entry.name for entry in storage.entries(uri) or () if not entry.is_directory}
+    for folder in ("files", "extras"):
+        found |= {f"{folder}/{entry.name}" for entry in storage.entries(f"{uri}/{folder}") or ()}
+    # Hadoop's local file system leaves checksums beside its files
+    found = {name for name in found if not name.rpartition("/")[2].startswith(".") or not name.endswith(".crc")}
+    named = set(snapshot.contents)
+    for name in sorted((found - {SNAPSHOT_JSON}) ^ named):
+        state = "is missing" if name in named else "is not named in snapshot.json"
+        raise SnapshotError(f"{uri}/{name} {state}: the snapshot is not the one that was captured; capture again")
+    for name in PASSES:
+        if name not in named:
+            raise SnapshotError(f"{uri}: snapshot.json does not name {name}; capture again")
+    if not any(name.startswith("files/") and content.rows for name, content in snapshot.contents.items()):
+        raise SnapshotError(f"{uri}: the listing is empty, which no cluster with a region server can be; capture again")
+    for name, content in sorted(snapshot.contents.items()):
+        if storage.sha256(f"{uri}/{name}") != content.sha256:
+            raise SnapshotError(f"{uri}/{name}: SHA-256 differs from snapshot.json: truncated or edited; capture again")
+
+
+def _pass(
+    storage: Storage, uri: str, name: str, snapshot: Snapshot, layout: RowLayout, notes: CellsBeside
+) -> tuple[QueueCell, ...]:
+    cells = (_cell(line, where) for line, where in _lines(storage, uri, name, snapshot))
+    return parse_queue_cells(notes.watched(cells), layout)
+
+
+def _extras(storage: Storage, uri: str, snapshot: Snapshot) -> Extras:
+    files = {name: extra_file(name) for name in sorted(KNOWN_EXTRAS) if extra_file(name) in snapshot.contents}
+    return parse_extras(snapshot, {name: _lines(storage, uri, file, snapshot) for name, file in files.items()})
+
+
+def _tree(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> ReplicationTree:
+    return parse_tree([_znode(line, where) for line, where in _lines(storage, uri, name, snapshot)])
+
+
+def _lines(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """The lines of one pass or extra, each with what to call it in messages."""
+    where = f"{uri}/{name}"
+    try:
+        lines = storage.read(where).decode("utf-8", errors="replace").splitlines()
+    except UnicodeDecodeError as error:
+        raise SnapshotError(f"{where}: not UTF-8 ({error}); capture again") from None
+    if len(lines) != snapshot.contents[name].rows:
+        raise SnapshotError(f"{where}: {len(lines)} rows, but snapshot.json says {snapshot.contents[name].rows}")
+    for number, line in enumerate(lines, 1):
+        yield line, f"{where}, line {number}"
+
+
+def _cell(line: str, where: str) -> Cell:
+    form = Form(_json(line, where), where)
+    try:
+        row, family, qualifier, value = (
+            b64decode(form.any_text(key), validate=True) for key in ("row", "family", "qualifier", "value")
+        )
+    except ValueError as error:  # base64 of other letters than its own, ASCII or not
+        raise SnapshotError(f"{where}: not base64 ({error}); capture again") from None
+    form.no_other_keys()
+    return Cell(row, family, qualifier, value)
+
+
+def _znode(line: str, where: str) -> Znode:
+    form = Form(_json(line, where), where)
+    path, cversion = form.text("path"), form.integer("cversion")
+    try:
+        data = b64decode(form.any_text("data"), validate=True)
+    except ValueError as error:
+        raise SnapshotError(f"{where}: not base64 ({error}); capture again") from None
+    form.no_other_keys()
+    return Znode(path, data, cversion)

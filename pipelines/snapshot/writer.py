@@ -1,0 +1,242 @@
+"""Writes a snapshot directory, format 1 (design section 2): whole or not at all."""
+
+import base64
+import hashlib
+import itertools
+import json
+import logging
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines.common.errors import UnavailableError
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.replication_queues import Cell
+from pipelines.hbase.zookeeper.tree import Znode
+from pipelines.snapshot.model import Content, Snapshot, snapshot_document
+from pipelines.snapshot.target import SnapshotTarget
+
+logger = logging.getLogger(__name__)
+
+FILES_SCHEMA = pa.schema(
+    [("path", pa.string()), ("length", pa.int64()), ("modification_time", pa.timestamp("ms", tz="UTC"))]
+)
+ROWS_PER_GROUP = 100_000
+GROUPS_PER_PART = 10
+
+
+class SnapshotWriter:
+    """Builds one snapshot; leaving the `with` block before `finish` removes everything.
+
+    ```python
+    with SnapshotWriter(LocalTarget(Path("snapshot"))) as writer:
+        writer.files(batches)
+        writer.cells("queues-1.jsonl", cells)
+        writer.cells("queues-2.jsonl", cells)
+        writer.finish(snapshot)
+    ```
+
+    Memory does not grow with the listing: rows are written as they come, in row groups.
+
+    Args:
+        target: where the directory appears (`LocalTarget`, `HadoopTarget`).
+        rows_per_group: rows held in memory at a time.
+        groups_per_part: how many of these make one file below `files/`.
+    """
+
+    def __init__(
+        self, target: SnapshotTarget, *, rows_per_group: int = ROWS_PER_GROUP, groups_per_part: int = GROUPS_PER_PART
+    ) -> None:
+        self._target = target
+        self._rows_per_group = rows_per_group
+        self._groups_per_part = groups_per_part
+        self._staging = tempfile.TemporaryDirectory(prefix="walsafe-snapshot-")
+        self._contents: dict[str, Content] = {}
+        self._parts = 0
+        self._published = False
+
+    def __enter__(self) -> "SnapshotWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._published:
+            self._target.discard()
+        self._staging.cleanup()
+
+    def files(self, batches: Iterable[FileBatch]) -> int:
+        """Write a listing; may be called again, further files are added. No file at all is one part without rows.
+
+        When it fails half-way the parts written by this call are removed, so that it may be tried again.
+
+        Returns:
+            Files written by this call.
+
+        Raises:
+            UnavailableError: the disk or the file system did not take them.
+        """
+        groups = _regrouped(batches, self._rows_per_group)
+        written: list[str] = []
+        try:
+            first: pa.Table | None = next(groups, FILES_SCHEMA.empty_table())
+            while first is not None:
+                part = itertools.chain([first], itertools.islice(groups, self._groups_per_part - 1))
+                name = f"files/part-{self._parts + len(written):05d}.parquet"
+                self._file(name, partial(_write_parquet, part))
+                written.append(name)
+                first = next(groups, None)
+        except BaseException:
+            for name in written:
+                self._target.remove(name)
+                del self._contents[name]
+            raise
+        self._parts += len(written)
+        return sum(self._contents[name].rows for name in written)
+
+    def cells(self, name: str, cells: Iterable[Cell]) -> int:
+        """Write one pass over `hbase:replication`, in scan order; a repeated name replaces the earlier pass.
+
+        Args:
+            name: `queues-1.jsonl`, `queues-2.jsonl`.
+            cells: of all families.
+
+        Returns:
+            Cells written.
+        """
+        return self.documents(name, map(cell_document, cells))
+
+    def znodes(self, name: str, znodes: Iterable[Znode]) -> int:
+        """Write one reading of the queues in ZooKeeper, in the order read; as `cells`.
+
+        Returns:
+            Znodes written.
+        """
+        return self.documents(name, map(znode_document, znodes))
+
+    def documents(self, name: str, documents: Iterable[Any]) -> int:
+        """Write one JSON document a line, such as an extra."""
+
+        def write(out: BinaryIO) -> int:
+            rows = 0
+            for document in documents:
+                line = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+                out.write(line.encode("utf-8") + b"\n")
+                rows += 1
+            return rows
+
+        return self._file(name, write)
+
+    def finish(self, snapshot: Snapshot) -> str:
+        """Write snapshot.json and give the directory its name.
+
+        Args:
+            snapshot: everything but `contents`, which is filled in here.
+
+        Returns:
+            Full URI of the snapshot.
+
+        Raises:
+            UsageError: the directory came into being meanwhile.
+            UnavailableError: the file system did not take it.
+        """
+        document = snapshot_document(replace(snapshot, contents=dict(self._contents)))
+        text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        local = Path(self._staging.name) / "snapshot.json"
+        with _disk_errors():
+            local.write_text(text, encoding="utf-8")
+        self._target.put(local, "snapshot.json")
+        uri = self._target.publish()
+        self._published = True
+        logger.info("Snapshot written: %s", uri)
+        return uri
+
+    def _file(self, name: str, write: Callable[[BinaryIO], int]) -> int:
+        local = Path(self._staging.name) / name.replace("/", "-")
+        with _disk_errors():
+            with local.open("wb") as out:
+                rows = write(out)
+            digest = _sha256(local)
+        self._target.put(local, name)
+        self._contents[name] = Content(rows, digest)
+        return rows
+
+
+def cell_document(cell: Cell) -> dict[str, str]:
+    """One line of `queues-*.jsonl`."""
+    return {
+        field: base64.b64encode(getattr(cell, field)).decode("ascii")
+        for field in ("row", "family", "qualifier", "value")
+    }
+
+
+def znode_document(znode: Znode) -> dict[str, str | int]:
+    """One line of `queues-*.jsonl` where the queues are in ZooKeeper."""
+    data = base64.b64encode(znode.data).decode("ascii")
+    return {"path": znode.path, "data": data, "cversion": znode.cversion}
+
+
+def _write_parquet(tables: Iterable[pa.Table], out: BinaryIO) -> int:
+    rows = 0
+    # nearly every value differs from every other: a dictionary of them makes files larger and reading slower; but a
+    # path begins as the one before it, and an instant is near the one before
+    encoding = {"path": "DELTA_BYTE_ARRAY", "modification_time": "DELTA_BINARY_PACKED"}
+    with pq.ParquetWriter(
+        out, FILES_SCHEMA, compression="zstd", use_dictionary=False, column_encoding=encoding
+    ) as parquet:
+        for table in tables:
+            parquet.write_table(table)
+            rows += table.num_rows
+    return rows
+
+
+def _regrouped(batches: Iterable[FileBatch], rows: int) -> Iterator[pa.Table]:
+    """Tables of exactly `rows` rows, the last one of fewer; row groups of a few rows would slow every reader."""
+    held: list[pa.Table] = []
+    count = 0
+    for batch in batches:
+        table = _table(batch)
+        while count + table.num_rows >= rows:
+            cut = rows - count
+            yield pa.concat_tables([*held, table.slice(0, cut)]).combine_chunks()
+            held, count, table = [], 0, table.slice(cut)
+        if table.num_rows:
+            held.append(table)
+            count += table.num_rows
+    if held:
+        yield pa.concat_tables(held).combine_chunks()
+
+
+def _table(batch: FileBatch) -> pa.Table:
+    columns = (batch.paths, batch.lengths, batch.modification_times)
+    return pa.Table.from_arrays(
+        [pa.array(values, type=field.type) for values, field in zip(columns, FILES_SCHEMA, strict=True)],
+        schema=FILES_SCHEMA,
+    )
+
+
+def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while block := content.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """Only the local staging file is meant: the target and the source speak for themselves."""
+    try:
+        yield
+    except OSError as error:
+        raise UnavailableError(
+            f"cannot write the snapshot's files below {tempfile.gettempdir()}: {error}; free some space or set TMPDIR"
+        ) from error

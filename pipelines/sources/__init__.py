@@ -1,1 +1,0 @@
-"""Readers, one file per technology. Nothing here can delete or rename."""

@@ -1,1 +1,0 @@
-"""DataFrame to DataFrame: no session is built, nothing is read or written here."""

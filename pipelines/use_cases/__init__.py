@@ -1,1 +1,0 @@
-"""One module per job; they know ports, transforms and rules, and no technology."""
