@@ -44,8 +44,8 @@ from pipelines.simulate.large import file_batches, queue_cells, snapshot
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.on_disk import write_answers
 from pipelines.snapshot.model import parse_snapshot
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.jvm import OPTIMIZED
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.jvm import OPTIMIZED
 
 SOURCES = ("hadoop", "webhdfs", "fsimage", "ls")
 IMAGE_HEAD = (

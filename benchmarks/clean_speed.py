@@ -42,9 +42,9 @@ from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.common.outcome import Outcome
 from pipelines.simulate.on_disk import write_answers
 from pipelines.snapshot.model import Retention
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.jvm import OPTIMIZED
-from tests.small_cluster import H1, H2, group, small, with_snapshot
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.jvm import OPTIMIZED
+from tests.labs.small_cluster import H1, H2, group, small, with_snapshot
 
 CLUSTER, RUN, ROOT = "bench", "night", "/hbase"
 FIRST_WAL = 1_760_000_000_000

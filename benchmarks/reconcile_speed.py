@@ -50,10 +50,10 @@ from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.reconcile.cases import Case, cases
 from pipelines.snapshot.model import parse_snapshot
 from pipelines.snapshot.reader import SnapshotDirectories
-from tests.cluster.hbase import Cell, HBaseCluster, start_hbase_jvm
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.jvm import OPTIMIZED
-from tests.cluster.oracle import Oracle, write_names
+from tests.labs.cluster.hbase import Cell, HBaseCluster, start_hbase_jvm
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.jvm import OPTIMIZED
+from tests.labs.cluster.oracle import Oracle, write_names
 
 CLEANER_FILES = 1_000_000  # it needs 0.7 GiB of heap a million
 REPEATS = 5

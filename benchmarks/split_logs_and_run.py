@@ -34,8 +34,8 @@ from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.transforms.log_rows import Opener, log_batches
 from pipelines.pegasus.use_cases.offline_partition import PartitionTools, split_partition
 from tests import private_logs as made
-from tests.pegasus_replicas import META, stored, write_db
-from tests.private_logs import Entry, LogWriter
+from tests.labs.pegasus.private_logs import Entry, LogWriter
+from tests.labs.pegasus.replicas import META, stored, write_db
 
 RUNS = 3
 OLD, NEW = 4, 8

@@ -18,8 +18,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from pipelines.queues.wals.tally import WalContents, tally
-from tests.cluster.hbase import start_hbase_jvm
-from tests.cluster.jvm import OPTIMIZED
+from tests.labs.cluster.hbase import start_hbase_jvm
+from tests.labs.cluster.jvm import OPTIMIZED
 
 COMPRESSED = {"hbase.regionserver.wal.enablecompression": "true"}
 NO_VALUES = {"hbase.regionserver.wal.value.enablecompression": "false"}

@@ -9,14 +9,14 @@ from pyspark.sql import SparkSession
 from xdist.remote import Producer
 
 from jobs.session import local_session
-from tests.processes import SharedTogether, order
+from tests.labs.processes import SharedTogether, order
 
 # a process of xdist has a main module of no file, which pyspark takes for its own doctests, and exits
 if not hasattr(sys.modules["__main__"], "__file__"):
     sys.modules["__main__"].__file__ = str(Path(pytest.__file__).with_name("__main__.py"))
 
 # the real HBase, HDFS, ZooKeeper, Kerberos and Thrift
-pytest_plugins = ["tests.cluster.fixtures"]
+pytest_plugins = ["tests.labs.cluster.fixtures"]
 
 
 @pytest.fixture(scope="session")

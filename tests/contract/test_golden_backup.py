@@ -1,15 +1,15 @@
 """Sessions as HBase backup's own `BackupInfo` (2.6.1) writes them: golden backup.tsv."""
 
 from base64 import b64decode
-from pathlib import Path
 
 import pytest
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.backup import BackupSession, sessions_of, smallest
+from tests.labs.places import TESTS
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "hbase" / "backup.tsv"
+GOLDEN = TESTS / "golden" / "hbase" / "backup.tsv"
 ROWS = [line.split("\t") for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
 

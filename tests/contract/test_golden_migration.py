@@ -1,14 +1,13 @@
 """Every recorded answer of HBase's own `ReplicationPeerManager.convert` (golden migrate-convert.tsv)."""
 
-from pathlib import Path
-
 import pytest
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.wal_names import wal_timestamp
 from pipelines.queues.migration.convert import first_offsets
+from tests.labs.places import TESTS
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "hbase" / "migrate-convert.tsv"
+GOLDEN = TESTS / "golden" / "hbase" / "migrate-convert.tsv"
 CASES = [line.split("\t=> ") for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -10,8 +9,9 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.replication_queues import parse_offset, parse_queue_id
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import encode_prefix, parse_wal_name, wal_timestamp
+from tests.labs.places import TESTS
 
-NAMES = Path(__file__).parent.parent / "golden" / "hbase" / "names.tsv"
+NAMES = TESTS / "golden" / "hbase" / "names.tsv"
 
 
 def sections() -> dict[str, list[list[str]]]:

@@ -1,7 +1,6 @@
 """Keys, hashes, values and routing against vectors on which four implementations of CRC-64/NVME agree."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ from pipelines.pegasus.domain.keys import SplitKey, decode_key, encode_key, key_
 from pipelines.pegasus.domain.partitions import answer, is_owner, partition_index, target
 from pipelines.pegasus.domain.values import EPOCH_S, Timetag, Value, decode_value, encode_value, is_expired
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
+from tests.labs.places import TESTS
 
-VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden/pegasus/vectors.json").read_text())
+VECTORS: dict[str, Any] = json.loads((TESTS / "golden/pegasus/vectors.json").read_text())
 KEYS: list[dict[str, Any]] = VECTORS["keys"]
 COUNTS = (4, 8, 16, 64)
 

@@ -4,15 +4,15 @@ import gzip
 import io
 import re
 import struct
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from pipelines.hbase.wal_format.reader import Ending, Entry, WalReader
 from pipelines.hbase.wal_format.wal_key import WalKey
+from tests.labs.places import TESTS
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "hbase"
+GOLDEN = TESTS / "golden" / "hbase"
 SMALL = ("plain.1", "comp.1", "comp-notag.1", "compval.1")
 REGION_1, REGION_2 = b"6b2c8f8555335cc9af74455b94516cbe", b"6ecd2e9e010499f8ddef97ee8f70834f"
 LRU_ENTRIES = 40_000

@@ -1,7 +1,5 @@
 """Every recorded answer of HBase's own classes about znodes (golden zk.tsv; queue ids: names.tsv)."""
 
-from pathlib import Path
-
 import pytest
 
 from pipelines.common.errors import MalformedError
@@ -15,8 +13,9 @@ from pipelines.hbase.zookeeper.values import (
     parse_sync_state,
     parse_sync_states,
 )
+from tests.labs.places import TESTS
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "hbase"
+GOLDEN = TESTS / "golden" / "hbase"
 ROWS = [line.split("\t") for line in (GOLDEN / "zk.tsv").read_text(encoding="utf-8").splitlines()]
 QUEUE_IDS = (GOLDEN / "names.tsv").read_text(encoding="utf-8").partition("--- zk queue info\n")[2].partition("\n---")[0]
 

@@ -4,7 +4,6 @@ import io
 import json
 import os
 from dataclasses import replace
-from pathlib import Path
 
 import awscrt.checksums
 import pytest
@@ -25,9 +24,10 @@ from pipelines.pegasus.domain.private_log.reader import LogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, Request, decode
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests import private_logs as made
-from tests.private_logs import Entry, LogWriter
+from tests.labs.pegasus.private_logs import Entry, LogWriter
+from tests.labs.places import TESTS
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "pegasus"
+GOLDEN = TESTS / "golden" / "pegasus"
 VECTORS = json.loads((GOLDEN / "vectors.json").read_text())
 REAL = {
     "log.1.0.handle_real_private_log": (Gpid(1, 4), "ROWS ROWS ROWS EMPTY ROWS EMPTY EMPTY", "abcd"),

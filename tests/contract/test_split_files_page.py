@@ -12,8 +12,9 @@ from pipelines.pegasus.domain.private_log.requests import Replay, decode
 from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info
 from pipelines.pegasus.sources.replica_tree import backup_of, replicas_of
 from pipelines.pegasus.transforms.log_checksum import crc32c
+from tests.labs.places import DOCS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "split-files.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "split-files.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(?:text|json)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 REPLICAS, BACKUP, METADATA, LOG, APP_INFO = BLOCKS
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.same_night import Night, reconcile, write_fleet
-from tests.e2e.submitter import PROBE, PROJECT, Submitter, copy_project
+from tests.labs.places import PROJECT
+from tests.labs.spark.same_night import Night, reconcile, write_fleet
+from tests.labs.spark.submitter import PROBE, Submitter, copy_project
 
 
 @pytest.fixture(scope="session")

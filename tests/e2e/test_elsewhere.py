@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
-from tests.e2e.standalone import LOCALHOST, StandaloneCluster, free_port, read_json
-from tests.e2e.submitter import Submitter
+from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
+from tests.labs.spark.standalone import LOCALHOST, StandaloneCluster, free_port, read_json
+from tests.labs.spark.submitter import Submitter
 
 pytestmark = pytest.mark.deep
 

@@ -12,7 +12,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.e2e.submitter import PROJECT, clean_environment, copy_project
+from tests.labs.places import PROJECT
+from tests.labs.spark.submitter import clean_environment, copy_project
 
 NEEDED = ("bash", "cat", "cmp", "env", "head", "readlink", "sed")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.submitter import Submitter, clean_environment
+from tests.labs.spark.submitter import Submitter, clean_environment
 
 NO_JAVA = {"JAVA_HOME": "/nonexistent"}
 

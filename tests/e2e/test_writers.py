@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from tests.e2e.same_night import FILES, in_order, list_files, night, write_fleet
-from tests.e2e.submitter import Submitter, clean_environment
+from tests.labs.spark.same_night import FILES, in_order, list_files, night, write_fleet
+from tests.labs.spark.submitter import Submitter, clean_environment
 
 pytestmark = pytest.mark.deep
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from tests.cluster.hdfs import HdfsCluster
-from tests.e2e.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
-from tests.e2e.submitter import Submitter
-from tests.e2e.yarn import YarnCluster
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, reconcile
+from tests.labs.spark.submitter import Submitter
+from tests.labs.spark.yarn import YarnCluster
 
 pytestmark = pytest.mark.realhbase
 

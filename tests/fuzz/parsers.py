@@ -65,6 +65,7 @@ from pipelines.snapshot.reader import _cell, _json, _znode
 from pipelines.snapshot.writer import znode_document
 from tests.fuzz.parser import Parser, of_text
 from tests.fuzz.split_parsers import SPLIT_PARSERS
+from tests.labs.places import GOLDEN, TESTS
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.strategies.zookeeper import znodes
 
@@ -235,7 +236,7 @@ PROCEDURES = [
 ]  # fmt: skip
 MANIFEST = Manifest("prod-a", None, "r1", "0" * 64, NOW, NOW + 1, 2, 9, (Part("part-00000.txt", 2, "1" * 64),))
 STATUS = {"pathSuffix": "a", "type": "FILE", "length": 7, "modificationTime": NOW}
-WALS = tuple(sorted((Path(__file__).parents[1] / "golden" / "hbase" / "wals").glob("*.1")))
+WALS = tuple(sorted((GOLDEN / "hbase" / "wals").glob("*.1")))
 CONFIG = b"""\
 cluster: prod-a
 wal_root: hdfs://ns1/hbase
@@ -276,7 +277,7 @@ ZNODES = znodes({(SERVER, "2"): {"w.1": b""}, (SERVER, f"2-{SERVER}"): {"w.2": b
 
 BACKUPS = tuple(
     base64.b64decode(line.rpartition("\t")[2])
-    for line in (Path(__file__).parents[1] / "golden/hbase/backup.tsv").read_text(encoding="utf-8").splitlines()
+    for line in (TESTS / "golden/hbase/backup.tsv").read_text(encoding="utf-8").splitlines()
 )
 SESSIONS = counting(sessions_of(Cell(b"session:x", b"session", b"context", raw) for raw in BACKUPS))
 

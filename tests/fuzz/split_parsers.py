@@ -3,7 +3,6 @@
 import io
 import json
 import re
-from pathlib import Path
 
 from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
@@ -18,11 +17,11 @@ from pipelines.pegasus.domain.values import decode_value
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests import private_logs as made
 from tests.fuzz.parser import Parser, of_text
-from tests.pegasus_replicas import app_info, stored
-from tests.pegasus_states import SHELL, state
-from tests.private_logs import Entry, LogWriter
+from tests.labs.pegasus.private_logs import Entry, LogWriter
+from tests.labs.pegasus.replicas import app_info, stored
+from tests.labs.pegasus.states import SHELL, state
+from tests.labs.places import DOCS
 
-PROJECT = Path(__file__).resolve().parents[2]
 KEY = encode_key(b"user", b"name")
 REQUESTS = (
     made.put(KEY, b"v", 9),
@@ -37,7 +36,7 @@ REQUESTS = (
 
 def _sample(page: str) -> bytes:
     (first, *_) = re.findall(
-        r"^```json\n(.*?)^```$", (PROJECT / "docs" / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        r"^```json\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )
     return str(first).encode()
 

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +10,10 @@ from hypothesis import strategies as st
 
 from pipelines.common.errors import MalformedError, WalsafeError
 from tests.fuzz.parsers import PARSERS, Parser
+from tests.labs.places import TESTS
 from tests.strategies.garbage import ANYTHING, SHARP, edited, edited_bytes, edited_json
 
-CORPUS = Path(__file__).resolve().parents[1] / "corpus" / "fuzz"
+CORPUS = TESTS / "corpus" / "fuzz"
 OURS = (WalsafeError, MalformedError)
 EXAMPLES = 80
 

@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.cluster.classpath import HBASE_CLIENT, resolve
+from tests.labs.cluster.classpath import HBASE_CLIENT, resolve
 
 
 @pytest.fixture(scope="session")

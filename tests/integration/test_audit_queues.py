@@ -19,7 +19,7 @@ from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.entry import main
 from pipelines.hbase.wal_names import encode_prefix
-from tests.cluster.hbase import HBaseCluster
+from tests.labs.cluster.hbase import HBaseCluster
 
 pytestmark = pytest.mark.realhbase
 

@@ -18,8 +18,8 @@ from jobs.context import JobContext
 from jobs.wiring import Places, run_reconcile
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.snapshot.model import Backup, Snapshot, parse_snapshot
-from tests.cluster.hbase import HBaseCluster, WalFile
-from tests.cluster.oracle import BackupOracle, BackupSession
+from tests.labs.cluster.hbase import HBaseCluster, WalFile
+from tests.labs.cluster.oracle import BackupOracle, BackupSession
 
 pytestmark = pytest.mark.realhbase
 

@@ -30,10 +30,11 @@ from pipelines.snapshot.barriers import parse_barriers, serial_gaps
 from pipelines.snapshot.beside_queues import CellsBeside
 from pipelines.snapshot.capture_order import order_fault
 from pipelines.snapshot.model import Backup, Snapshot, parse_snapshot
-from tests.cluster.classpath import HBASE_CLIENT, HDFS, PROJECT, PYSPARK_JARS, Artifact, Classpath, resolve
-from tests.cluster.hbase import HBaseCluster
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.thrift import ThriftGateway
+from tests.labs.cluster.classpath import HBASE_CLIENT, HDFS, PYSPARK_JARS, Artifact, Classpath, resolve
+from tests.labs.cluster.hbase import HBaseCluster
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.thrift import ThriftGateway
+from tests.labs.places import PROJECT
 
 pytestmark = pytest.mark.realhbase
 

@@ -16,12 +16,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from pipelines.common.instants import DAY_MS
-from tests.cleanup_real_lab import CLEANER, HOME, Entry, Later, RealLab
-from tests.cluster.classpath import PROJECT
-from tests.cluster.hbase import HBaseCluster, wait_until
-from tests.cluster.hbase_data import ROWS
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.oracle import Oracle
+from tests.labs.cleanup.real import CLEANER, HOME, Entry, Later, RealLab
+from tests.labs.cluster.hbase import HBaseCluster, wait_until
+from tests.labs.cluster.hbase_data import ROWS
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.oracle import Oracle
+from tests.labs.places import DOCS
 
 pytestmark = pytest.mark.realhbase
 
@@ -31,7 +31,7 @@ NO_LIMIT = (1 << 63) - 1
 LEASE_SECONDS = 1.2
 FABRICATED = 16
 """Further archived WALs of servers that have replicated beyond them, so that there are several batches."""
-PRIVILEGES = PROJECT / "docs" / "cleanup-privileges.md"
+PRIVILEGES = DOCS / "cleanup-privileges.md"
 
 
 def acl_commands(hdfs: HdfsCluster, root: str) -> None:

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.hbase.zookeeper.tree import parse_tree
-from tests.cleanup_real_lab import HOME, RealLab
-from tests.cluster.hbase import HBaseCluster, wait_until
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.oracle import Oracle, wait_shipped
+from tests.labs.cleanup.real import HOME, RealLab
+from tests.labs.cluster.hbase import HBaseCluster, wait_until
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.oracle import Oracle, wait_shipped
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.deep]
 

@@ -20,8 +20,8 @@ from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.entry import OUTPUT_FILE_ENV, main
 from pipelines.hbase.wal_names import encode_prefix
-from tests.cluster.dump import Dump, blocks
-from tests.cluster.hbase import Cell, HBaseCluster, wait_until
+from tests.labs.cluster.dump import Dump, blocks
+from tests.labs.cluster.hbase import Cell, HBaseCluster, wait_until
 
 pytestmark = pytest.mark.realhbase
 

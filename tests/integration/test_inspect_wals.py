@@ -25,14 +25,15 @@ from pipelines.hbase.wal_format.reader import Ending, Entry, WalReader
 from pipelines.queues.wals.pending import is_wanted
 from pipelines.queues.wals.tally import Share, tally
 from pipelines.snapshot.model import parse_snapshot
-from tests.cluster.hbase import HBaseCluster
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.jvm import Jvm
-from tests.cluster.wals import HBaseCell, HBaseEntry, HBaseWals, PrintedCell, PrintedEntry
+from tests.labs.cluster.hbase import HBaseCluster
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.jvm import Jvm
+from tests.labs.cluster.wals import HBaseCell, HBaseEntry, HBaseWals, PrintedCell, PrintedEntry
+from tests.labs.places import TESTS
 
 pytestmark = pytest.mark.realhbase
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "hbase" / "wals"
+GOLDEN = TESTS / "golden" / "hbase" / "wals"
 COMPRESSED = {"hbase.regionserver.wal.enablecompression": "true"}
 TAGS, VALUES = "hbase.regionserver.wal.tags.enablecompression", "hbase.regionserver.wal.value.enablecompression"
 FORMS = {

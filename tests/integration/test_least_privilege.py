@@ -15,9 +15,9 @@ from jobs.capture import capture_cluster
 from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.wiring import Places, run_reconcile
-from tests.cluster.classpath import PROJECT
-from tests.cluster.hbase import HBaseCluster
-from tests.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.hbase import HBaseCluster
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.places import PROJECT
 
 AUDITOR = "auditor"
 ENTRIES = ("pipelines.reconcile.reconcile", "jobs.wiring", "pipelines.capture.capture", "jobs.wiring_capture")

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from pipelines.decide.rule.settings import Settings
 from pipelines.reconcile.cases import cases
 from pipelines.snapshot.reader import SnapshotDirectories
-from tests.cluster.hbase import HBaseCluster, wait_until
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.jvm import Jvm
-from tests.migration_lab import BASE, DEAD, GONE, OFF, OLD, ON, Upgrade, group, wal
+from tests.labs.cluster.hbase import HBaseCluster, wait_until
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.jvm import Jvm
+from tests.labs.migration import BASE, DEAD, GONE, OFF, OLD, ON, Upgrade, group, wal
 
 pytestmark = pytest.mark.realhbase
 

@@ -22,11 +22,11 @@ from pipelines.hbase.offline_table import as_it_is
 from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.reader import SnapshotDirectories
 from pipelines.snapshot.syncup_facts import SyncUpFacts, parse_facts
-from tests.cluster.classpath import HBASE, resolve
-from tests.cluster.hbase import ROOT_IN_HDFS, SENDS_BULK_LOADS, HBaseCluster, start_hbase_jvm, wait_until
-from tests.cluster.hbase_data import ROWS
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.sync_up import read_beside, run_as_process
+from tests.labs.cluster.classpath import HBASE, resolve
+from tests.labs.cluster.hbase import ROOT_IN_HDFS, SENDS_BULK_LOADS, HBaseCluster, start_hbase_jvm, wait_until
+from tests.labs.cluster.hbase_data import ROWS
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.sync_up import read_beside, run_as_process
 
 pytestmark = pytest.mark.realhbase
 

@@ -30,10 +30,10 @@ from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.model import Snapshot, parse_snapshot
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
-from tests.cluster.hbase import CrashStage, HBaseCluster, WalFile
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.oracle import Oracle
-from tests.cluster.thrift import ThriftGateway
+from tests.labs.cluster.hbase import CrashStage, HBaseCluster, WalFile
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.oracle import Oracle
+from tests.labs.cluster.thrift import ThriftGateway
 
 pytestmark = pytest.mark.realhbase
 logger = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from jobs.context import JobContext
 from jobs.wiring import Places, run_reconcile
 from pipelines.common.errors import UnavailableError
 from pipelines.common.outcome import Outcome
-from tests.cluster.hdfs import HdfsCluster
-from tests.small_cluster import DECIDED_AFTER_MS, NOW, At, Desk, small
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.small_cluster import DECIDED_AFTER_MS, NOW, At, Desk, small
 
 pytestmark = pytest.mark.realhbase
 

@@ -21,11 +21,11 @@ from pipelines.common.json_form import Form
 from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.barriers import RegionBarriers, parse_barriers, serial_gaps
 from pipelines.snapshot.beside_queues import CellsBeside
-from tests.cluster.hbase import HBaseCluster, wait_until
-from tests.cluster.hbase_data import ROWS
-from tests.cluster.jvm import Jvm
-from tests.cluster.wals import HBaseWals
-from tests.small_cluster import edited
+from tests.labs.cluster.hbase import HBaseCluster, wait_until
+from tests.labs.cluster.hbase_data import ROWS
+from tests.labs.cluster.jvm import Jvm
+from tests.labs.cluster.wals import HBaseWals
+from tests.labs.small_cluster import edited
 
 pytestmark = pytest.mark.realhbase
 

@@ -18,8 +18,8 @@ from jobs.config import parse_config
 from jobs.context import JobContext
 from jobs.wiring import Places, run_reconcile
 from pipelines.snapshot.model import Snapshot, parse_snapshot
-from tests.cluster.hbase import HBaseCluster, wait_until
-from tests.cluster.oracle import Oracle
+from tests.labs.cluster.hbase import HBaseCluster, wait_until
+from tests.labs.cluster.oracle import Oracle
 
 pytestmark = pytest.mark.realhbase
 

@@ -13,7 +13,7 @@ from pipelines.cleanup.stores.java_handles import JavaHandles, JavaLoop
 from pipelines.cleanup.stores.webhdfs_wal_store import WebHdfsWalStore
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
-from tests.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.hdfs import HdfsCluster
 
 pytestmark = pytest.mark.realhbase
 

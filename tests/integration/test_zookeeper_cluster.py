@@ -31,10 +31,10 @@ from pipelines.decide.rule.cluster_view import DEFAULT_CLEANERS
 from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue, parse_tree
 from pipelines.snapshot.model import Snapshot, parse_snapshot
 from pipelines.snapshot.reader import _znode
-from tests.cluster.hbase import HBaseCluster, wait_until
-from tests.cluster.hdfs import HdfsCluster
-from tests.cluster.oracle import Oracle, wait_shipped
-from tests.small_cluster import edited
+from tests.labs.cluster.hbase import HBaseCluster, wait_until
+from tests.labs.cluster.hdfs import HdfsCluster
+from tests.labs.cluster.oracle import Oracle, wait_shipped
+from tests.labs.small_cluster import edited
 
 pytestmark = pytest.mark.realhbase
 

@@ -26,8 +26,8 @@ from pipelines.snapshot.model import Backup, Retention
 from pipelines.snapshot.reader import _znode
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
-from tests.cluster.hbase_data import wait_until
-from tests.cluster.zookeeper import ZooKeeper
+from tests.labs.cluster.hbase_data import wait_until
+from tests.labs.cluster.zookeeper import ZooKeeper
 
 pytestmark = pytest.mark.realhbase
 

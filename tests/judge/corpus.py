@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from pipelines.decide.rule.cleaner_rule import hbase_verdict
 from pipelines.decide.rule.verdict import ArchivedFile
@@ -11,6 +10,7 @@ from tests.judge.mutants import MUTANTS, caught_on
 from tests.judge.record import TABLE
 from tests.judge.states import JudgedState, judged_states, parse_state, state_document
 from tests.judge.storage import Storage
+from tests.labs.places import CORPUS
 
 
 def _alone(state: JudgedState, number: int) -> JudgedState:
@@ -44,7 +44,7 @@ def _smaller(state: JudgedState) -> Iterator[JudgedState]:
 
 
 QUEUE_TABLE = Storage(
-    folder=Path(__file__).resolve().parents[1] / "corpus" / "judge",
+    folder=CORPUS / "judge",
     place=TABLE,
     states=judged_states,
     parse=parse_state,

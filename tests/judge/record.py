@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.judge.states import one_line_each
+from tests.labs.places import DOCS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "judge.md"
+PAGE = DOCS / "judge.md"
 END = "<!-- end -->\n"
 
 

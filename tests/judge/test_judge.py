@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.hbase import HBaseCluster
-from tests.cluster.judge import Judge
-from tests.cluster.oracle import Oracle
 from tests.judge.corpus import QUEUE_TABLE
 from tests.judge.states import JudgedState
 from tests.judge.storage import Entry
 from tests.judge.trial import Trial
+from tests.labs.cluster.hbase import HBaseCluster
+from tests.labs.cluster.judge import Judge
+from tests.labs.cluster.oracle import Oracle
 
 pytestmark = pytest.mark.realhbase
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.hbase import HBaseCluster
-from tests.cluster.judge import ZooKeeperJudge
 from tests.judge.trial import Trial
 from tests.judge.zookeeper_corpus import QUEUE_ZNODES
+from tests.labs.cluster.hbase import HBaseCluster
+from tests.labs.cluster.judge import ZooKeeperJudge
 
 pytestmark = pytest.mark.realhbase
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from pipelines.decide.rule.cleaner_rule import hbase_2_verdict
 from pipelines.decide.rule.verdict import ArchivedFile
@@ -13,6 +12,7 @@ from tests.judge.storage import Storage
 from tests.judge.zookeeper_comparison import zk_mismatches
 from tests.judge.zookeeper_mutants import ZK_MUTANTS, zk_caught_on
 from tests.judge.zookeeper_states import RS, ZkJudgedState, parse_zk_state, zk_judged_states, zk_state_document
+from tests.labs.places import CORPUS
 
 
 def _alone(state: ZkJudgedState, number: int) -> ZkJudgedState:
@@ -43,7 +43,7 @@ def _without(znodes: tuple[Znode, ...], path: str) -> tuple[Znode, ...]:
 
 
 QUEUE_ZNODES = Storage(
-    folder=Path(__file__).resolve().parents[1] / "corpus" / "judge_zookeeper",
+    folder=CORPUS / "judge_zookeeper",
     place=ZOOKEEPER,
     states=zk_judged_states,
     parse=parse_zk_state,

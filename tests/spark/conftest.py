@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.cleanup_lab import NightOver
+from tests.labs.cleanup.on_disk import NightOver
 
 
 @pytest.fixture(scope="session")

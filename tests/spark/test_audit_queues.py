@@ -19,7 +19,8 @@ from pipelines.simulate.model import GeneratedCapture
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
 from pipelines.snapshot.model import Membership, Step, WalDirectory
 from schemas.registry import AUDIT_TABLES
-from tests.small_cluster import (
+from tests.labs.places import DOCS
+from tests.labs.small_cluster import (
     D1,
     H1,
     H2,
@@ -39,7 +40,7 @@ from tests.small_cluster import (
 )
 from tests.strategies.zookeeper import lock
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit-queues.md"
+PAGE = DOCS / "audit-queues.md"
 D2 = ServerName("d2.example.org", 16020, 1_789_000_000_000)
 ORPHAN, LOST, GONE_PEER = f"1-{D2}", f"2-{H1}/{D2}", f"9-{H2}"
 

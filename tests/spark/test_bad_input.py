@@ -22,7 +22,7 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.oddities import MALFORMED_CELLS
 from pipelines.snapshot.model import Flags, WalDirectory
-from tests.small_cluster import (
+from tests.labs.small_cluster import (
     D1,
     H1,
     NOW,

@@ -18,9 +18,9 @@ from pipelines.common.instants import DAY_MS
 from pipelines.common.outcome import Outcome
 from pipelines.lake.delta_tables import DeltaTables
 from schemas.runs import RUNS
-from tests.small_cluster import DECIDED_AFTER_MS, NOW, Desk, clusters_of, small, with_snapshot
+from tests.labs.places import PROJECT
+from tests.labs.small_cluster import DECIDED_AFTER_MS, NOW, Desk, clusters_of, small, with_snapshot
 
-PROJECT = Path(__file__).resolve().parents[2]
 SHARE = "deletable_share_below_limit"
 
 
@@ -219,7 +219,7 @@ from jobs.session import local_session
 from pipelines.reconcile import list_writer
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.reconcile import night
-from tests.small_cluster import Desk
+from tests.labs.small_cluster import Desk
 
 point, root = sys.argv[1], Path(sys.argv[2])
 whole = DeltaTables.replace

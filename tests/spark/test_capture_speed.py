@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks/capture_speed.py"
+from tests.labs.places import PROJECT
+
+BENCHMARK = PROJECT / "benchmarks/capture_speed.py"
 
 
 @pytest.mark.deep

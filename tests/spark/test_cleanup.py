@@ -13,8 +13,8 @@ from pipelines.cleanup.request import CleanupPorts
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.hbase.peers import Peer
-from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
-from tests.small_cluster import D1, H1, H2, archived, group, row, small, wal, with_cells, with_snapshot
+from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
+from tests.labs.small_cluster import D1, H1, H2, archived, group, row, small, wal, with_cells, with_snapshot
 
 DELETABLE = {archived(H1, 1, 1).path, archived(H2, 1, 16).path, archived(D1, 1, 64).path}
 

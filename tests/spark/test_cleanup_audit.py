@@ -10,7 +10,7 @@ from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.audit_ports import Attempt
 from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject
 from pipelines.lake.run_summary import RunKey
-from tests.small_cluster import NOW, At
+from tests.labs.small_cluster import NOW, At
 
 RUN = RunKey.of("prod", "night", NOW)
 A, B = Subject("oldWALs/a.1", 10, NOW - 1), Subject("oldWALs/b.2", 20, NOW - 2)

@@ -1,6 +1,6 @@
 """Jobs killed between two side effects, on real files and a real lake; the next one ends what they began.
 
-`tests/unit/test_cleanup_machine.py` kills at every step; here a few, some of them by a true SIGKILL of a job's process.
+`tests/unit/cleanup/test_machine.py` kills at every step; here a few, some of them by a true SIGKILL of a job's process.
 """
 
 import signal
@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from pipelines.cleanup.audit import LakeAudit
-from tests.cleanup_kill import WORDS, cut, raise_killed
-from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
-from tests.cleanup_memory import Killed
+from tests.labs.cleanup.kill import WORDS, cut, raise_killed
+from tests.labs.cleanup.memory import Killed
+from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
+from tests.labs.places import PROJECT
 
 LEASE_S = 1
 
@@ -27,8 +28,8 @@ class Mortal(Lab):
         """The job in a process of its own, until SIGKILL."""
         words = [str(self.config), self.lake, f"file:{self.root}/lists", str(self.root / "scratch"), job, name]
         done = subprocess.run(
-            [sys.executable, "-m", "tests.cleanup_kill", *words],
-            cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True, timeout=120,
+            [sys.executable, "-m", "tests.labs.cleanup.kill", *words],
+            cwd=PROJECT, check=False, capture_output=True, text=True, timeout=120,
         )  # fmt: skip
         assert done.returncode == -signal.SIGKILL, done.stderr
         time.sleep(LEASE_S)

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from pipelines.cleanup.audit_ports import Attempt
 from pipelines.cleanup.clean_plan import purge_plan
 from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject
-from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
-from tests.small_cluster import D1, H1, H2, archived
+from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
+from tests.labs.small_cluster import D1, H1, H2, archived
 
 FIRST, SECOND, THIRD = archived(H1, 1, 1).path, archived(H2, 1, 16).path, archived(D1, 1, 64).path
 

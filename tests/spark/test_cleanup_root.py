@@ -13,7 +13,7 @@ from jobs.entry import main
 from pipelines.capture.sources.hbase_root import hbase_root
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
-from tests.cleanup_lab import Lab, NightOver
+from tests.labs.cleanup.on_disk import Lab, NightOver
 
 
 def site(path: Path, **properties: str) -> Path:

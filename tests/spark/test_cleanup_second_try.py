@@ -10,8 +10,8 @@ from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.quarantine import Quarantine
 from pipelines.cleanup.request import CleanupPorts
 from pipelines.common.errors import UnavailableError
-from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
-from tests.small_cluster import D1, H1, archived, group, row, wal, with_cells
+from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
+from tests.labs.small_cluster import D1, H1, archived, group, row, wal, with_cells
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from jobs.context import JobContext
 from jobs.entry import main
 from pipelines.common.instants import format_instant
 from pipelines.simulate.on_disk import lay_out
-from tests.exported_cluster import EDGE, Exported, cell_lines, closed, text_of
-from tests.small_cluster import D1, DECIDED_AFTER_MS, H2, NOW, ROOT, At, group, row, small, wal, with_cells
+from tests.labs.exported_cluster import EDGE, Exported, cell_lines, closed, text_of
+from tests.labs.small_cluster import D1, DECIDED_AFTER_MS, H2, NOW, ROOT, At, group, row, small, wal, with_cells
 
 NEEDED = f"{ROOT}/oldWALs/{wal(D1, 1)}"
 """Peer 1 has it; peer 2 needs it, by the last row of the table."""

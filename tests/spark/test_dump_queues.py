@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,8 @@ from pipelines.hbase.replication_queues import Cell
 from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.model import Flags
 from schemas.registry import DUMP_TABLES
-from tests.small_cluster import (
+from tests.labs.places import DOCS
+from tests.labs.small_cluster import (
     D1,
     H1,
     H2,
@@ -33,7 +33,7 @@ from tests.small_cluster import (
 )
 from tests.spark.test_reconcile_zookeeper import QUEUES, directory
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "dump-queues.md"
+PAGE = DOCS / "dump-queues.md"
 PEERS = (
     Peer("1", "ENABLED", "zk1,zk2,zk3:2181:/hbase", replicate_all=True, rule=PeerRule()),
     Peer("2", "DISABLED", "backup1:2181:/hbase", replicate_all=False, rule=PeerRule(tables={"t": (), "ns:u": ("f",)})),

@@ -17,6 +17,7 @@ from pipelines.common.errors import UsageError, WalsafeError
 from pipelines.hbase.server_names import MAX_LONG
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
 from pipelines.snapshot.model import Step
+from tests.labs.places import TESTS
 from tests.strategies.garbage import edited
 
 HEADER = "\t".join(
@@ -26,7 +27,7 @@ HEADER = "\t".join(
     )
 )
 TIME = 1_795_226_400_000
-CORPUS = Path(__file__).resolve().parents[1] / "corpus" / "fsimage.json"
+CORPUS = TESTS / "corpus" / "fsimage.json"
 
 
 def row(path: str, size: str = "7", permission: str = "-rw-r--r--", modified: str = "2026-11-21 03:00") -> str:
@@ -70,7 +71,7 @@ def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: P
 
 
 def test_a_text_that_was_cut_shows_fewer_files_and_no_other(spark: SparkSession, tmp_path: Path) -> None:
-    """It has no closing mark; what a shorter listing can free is nothing (tests/unit/test_cut_inputs.py)."""
+    """It has no closing mark; what a shorter listing can free is nothing (tests/unit/capture/test_cut_inputs.py)."""
     names = ("oldWALs/h1%2C16020%2C5.7", "WALs/h1,16020,5/h1%2C16020%2C5.8", "oldWALs/h1%2C16020%2C5.6")
     lines = [HEADER, *(row(f"/hbase/{name}") for name in names)]
     whole = outcome(source(spark, tmp_path, *lines))

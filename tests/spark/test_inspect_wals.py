@@ -8,10 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from schemas.registry import INSPECTION_TABLES
-from tests.inspect_lab import CLOSED, EDITS, MIDDLE, STUCK, Inspected
-from tests.small_cluster import D1, H1, H2, group, replaced_content, wal
+from tests.labs.inspected_wals import CLOSED, EDITS, MIDDLE, STUCK, Inspected
+from tests.labs.places import DOCS
+from tests.labs.small_cluster import D1, H1, H2, group, replaced_content, wal
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "inspect-wals.md"
+PAGE = DOCS / "inspect-wals.md"
 
 
 @pytest.fixture(scope="module")

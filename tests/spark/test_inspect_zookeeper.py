@@ -9,11 +9,11 @@ from pyspark.sql import SparkSession
 
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.server_names import ServerName
-from tests.inspect_lab import EDITS, MIDDLE, Inspected
-from tests.small_cluster import D1, H1, H2, edited, group, wal, with_files
-from tests.small_zookeeper import zookeeper_directory
+from tests.labs.inspected_wals import EDITS, MIDDLE, Inspected
+from tests.labs.small_cluster import D1, H1, H2, edited, group, wal, with_files
+from tests.labs.small_zookeeper import zookeeper_directory
+from tests.labs.wal_files import ends, varint
 from tests.strategies.zookeeper import Queues
-from tests.wal_files import ends, varint
 
 WITHOUT, INSIDE = wal(H2, 3), MIDDLE + 1
 """A WAL that the listing does not have; a position inside of an entry."""

@@ -24,7 +24,7 @@ from schemas.registry import TABLES
 from schemas.runs import RUNS
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
-from tests.small_cluster import At
+from tests.labs.small_cluster import At
 
 DAY = 86_400_000
 LAST = int(datetime(2026, 11, 21, 2, tzinfo=timezone.utc).timestamp()) * 1000

@@ -31,7 +31,7 @@ from schemas.deletions import DELETIONS
 from schemas.runs import RUNS
 from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS
-from tests.small_cluster import NOW, At, small
+from tests.labs.small_cluster import NOW, At, small
 
 A_NIGHTS = (200, 150, 100, 95, 2, 1, 0)
 """Days before NOW. The newest four are needed for comparisons, the one of 95 days among them."""

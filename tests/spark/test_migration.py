@@ -18,11 +18,25 @@ from pipelines.hbase.replication_queues import Cell
 from pipelines.simulate.model import GeneratedCapture
 from pipelines.simulate.snapshots import SAFE_FLAGS
 from schemas.registry import MIGRATION_TABLES
-from tests.small_cluster import D1, H1, H2, Desk, edited, group, row, small, timestamp, wal, with_files, with_snapshot
+from tests.labs.places import DOCS
+from tests.labs.small_cluster import (
+    D1,
+    H1,
+    H2,
+    Desk,
+    edited,
+    group,
+    row,
+    small,
+    timestamp,
+    wal,
+    with_files,
+    with_snapshot,
+)
 from tests.spark.test_reconcile_zookeeper import P7, QUEUES, directory
 from tests.strategies.zookeeper import Queues
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "migration.md"
+PAGE = DOCS / "migration.md"
 GOOD: Queues = {**QUEUES, (str(H2), "2"): {wal(H2, 2): P7, wal(H2, 600): b""}}
 """The same queues, each with a position that HBase can read."""
 MIGRATED = (

@@ -24,7 +24,8 @@ from pipelines.snapshot.model import Backup
 from pipelines.snapshot.reader import SnapshotDirectories
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
-from tests.small_cluster import (
+from tests.labs.places import DOCS
+from tests.labs.small_cluster import (
     D1,
     DECIDED_AFTER_MS,
     H1,
@@ -44,7 +45,7 @@ from tests.small_cluster import (
     with_snapshot,
 )
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "neighbours.md"
+PAGE = DOCS / "neighbours.md"
 SYNC_NAME = "a1.example.org%2C16020%2C1789000000000-1789000000000-dr.{}.syncrep"
 """As the ACTIVE cluster names its WALs."""
 OLD_ROOT, NEW_ROOT = "hdfs://backup/weekly", "s3a://backup/daily"

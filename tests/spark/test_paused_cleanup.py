@@ -18,8 +18,8 @@ from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey
 from pipelines.simulate.model import MINUTE_MS
 from schemas.runs import RUNS
-from tests.cleanup_lab import CLUSTER, RUN, Lab, NightOver
-from tests.small_cluster import H1, NOW, archived, clusters_of, group, row, wal, with_cells, with_snapshot
+from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
+from tests.labs.small_cluster import H1, NOW, archived, clusters_of, group, row, wal, with_cells, with_snapshot
 
 KEY = f"QUEUE_TABLE_REWOUND:1/{H1}/{group(H1)}"
 STEP_MS = 5 * MINUTE_MS

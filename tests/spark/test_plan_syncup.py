@@ -22,9 +22,10 @@ from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, Ta
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from schemas.registry import SYNCUP_TABLES
-from tests.small_cluster import D1, H1, H2, NOW, ROOT, Desk, group, replaced_content, row, small, timestamp, wal
+from tests.labs.places import DOCS
+from tests.labs.small_cluster import D1, H1, H2, NOW, ROOT, Desk, group, replaced_content, row, small, timestamp, wal
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "syncup.md"
+PAGE = DOCS / "syncup.md"
 MIB = 1 << 20
 FLUSHED = NOW - HOUR_MS
 PEER = Peer("1", "ENABLED", cluster_key="zk9.example.org:2181:/hbase")

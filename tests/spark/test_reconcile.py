@@ -22,7 +22,7 @@ from pipelines.simulate.model import GeneratedCapture
 from pipelines.snapshot.model import Retention, WalDirectory
 from schemas.registry import DECISION_TABLES
 from schemas.table import Table
-from tests.small_cluster import (
+from tests.labs.small_cluster import (
     D1,
     DECIDED_AFTER_MS,
     GIB,

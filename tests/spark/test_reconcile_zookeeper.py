@@ -10,8 +10,8 @@ from jobs.generated_snapshot import write_snapshot
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
-from tests.small_cluster import D1, H1, H2, Desk, group, small, timestamp, wal, with_files, with_snapshot
-from tests.small_zookeeper import zookeeper_directory
+from tests.labs.small_cluster import D1, H1, H2, Desk, group, small, timestamp, wal, with_files, with_snapshot
+from tests.labs.small_zookeeper import zookeeper_directory
 from tests.strategies.zookeeper import Queues
 
 P7 = bytes.fromhex("504255460807")

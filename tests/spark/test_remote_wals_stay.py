@@ -13,8 +13,8 @@ from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.delta_tables import DeltaTables
 from schemas.deletions import DELETIONS
-from tests.cleanup_lab import RUN, Lab, NightOver
-from tests.small_cluster import NOW
+from tests.labs.cleanup.on_disk import RUN, Lab, NightOver
+from tests.labs.small_cluster import NOW
 from tests.spark.test_cleanup import forged, untouched
 
 COPY = "remoteWALs/1/a1.example.org%2C16020%2C1-1-1.1789000000000.syncrep"

@@ -19,7 +19,7 @@ from pipelines.simulate.adversary.batch import code_sha256, play_range
 from pipelines.simulate.adversary.captured import captured
 from pipelines.simulate.adversary.walk import walk
 from pipelines.snapshot.model import parse_snapshot
-from tests.small_cluster import NOW, Desk
+from tests.labs.small_cluster import NOW, Desk
 from tests.strategies import view_of
 from tests.strategies.generated import case_of
 

@@ -16,11 +16,12 @@ from pipelines.pegasus.domain.audit_log.facts import Facts, Group
 from pipelines.pegasus.domain.audit_log.files import LogFile, decided
 from pipelines.pegasus.domain.keys import key_hash
 from tests import private_logs as made
-from tests.pegasus_logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts
-from tests.pegasus_replicas import encrypted
-from tests.private_logs import Entry
+from tests.labs.pegasus.logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts
+from tests.labs.pegasus.private_logs import Entry
+from tests.labs.pegasus.replicas import encrypted
+from tests.labs.places import DOCS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "split-audit-log.md"
+PAGE = DOCS / "split-audit-log.md"
 N1 = NODES[0]
 NODE = f"{N1}/replica/reps"
 

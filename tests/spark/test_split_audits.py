@@ -15,8 +15,7 @@ from jobs.split_audits import audited
 from jobs.split_emission import write_table
 from pipelines.pegasus.simulate.cases import tables
 from pipelines.pegasus.use_cases.audit_matrix import matrix_lines, seen
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+from tests.labs.places import DOCS
 
 
 def text_blocks(page: str) -> list[str]:

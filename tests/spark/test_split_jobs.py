@@ -15,9 +15,8 @@ from jobs.entry import main
 from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.keys import encode_key, key_hash
-from tests.pegasus_states import ENV, series, written
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+from tests.labs.pegasus.states import ENV, series, written
+from tests.labs.places import DOCS
 
 
 class Desk:

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from jobs.context import JobContext
 from jobs.entry import main
-from tests.split_rows import Row, written
+from tests.labs.pegasus.split_rows import Row, written
+from tests.labs.places import DOCS
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE_AT = "2026-11-21T02:00:00Z"
 
 

@@ -22,11 +22,12 @@ from pipelines.pegasus.domain.offline.merge import merged
 from pipelines.pegasus.sinks.part_files import PartitionFiles, SstWriter
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from tests import private_logs as made
-from tests.pegasus_replicas import EXPIRED, FLUSHED, keys, stored, write_log
-from tests.private_logs import Entry
-from tests.split_tables import APP, OLD, Table, reopened
+from tests.labs.pegasus.private_logs import Entry
+from tests.labs.pegasus.replicas import EXPIRED, FLUSHED, keys, stored, write_log
+from tests.labs.pegasus.split_tables import APP, OLD, Table, reopened
+from tests.labs.places import DOCS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "split-run.md"
+PAGE = DOCS / "split-run.md"
 
 
 def test_every_row_is_where_its_hash_wants_it(

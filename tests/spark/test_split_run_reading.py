@@ -13,8 +13,8 @@ from pipelines.common.errors import MalformedError, RefusedError, UsageError
 from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info, parse_app_metadata
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_tree import backup_of
-from tests.pegasus_replicas import META, app_info, encrypted, keys, stored, write_db
-from tests.split_tables import APP, OLD, Table, reopened
+from tests.labs.pegasus.replicas import META, app_info, encrypted, keys, stored, write_db
+from tests.labs.pegasus.split_tables import APP, OLD, Table, reopened
 
 KEYS = sorted(keys(1, OLD, 2000))
 ROWS: dict[bytes, bytes | None] = {key: stored(b"v" * 100) for key in KEYS}

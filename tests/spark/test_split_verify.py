@@ -19,7 +19,7 @@ from pipelines.pegasus.sources.row_files import ParquetRows
 from pipelines.pegasus.transforms.examined_rows import Question
 from pipelines.pegasus.transforms.row_frames import heads
 from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, tally_of
-from tests.split_rows import AT, AT_S, Row, row_of, split, table_of, value_of, written
+from tests.labs.pegasus.split_rows import AT, AT_S, Row, row_of, split, table_of, value_of, written
 
 TABLE = table_of(4)
 WHOLE = split(TABLE, 4)

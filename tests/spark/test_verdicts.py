@@ -27,7 +27,7 @@ from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.snapshot.model import Backup, Membership, WalDirectory
-from tests.deep_seeds import SEED, Say
+from tests.labs.deep_seeds import SEED, Say
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, zookeeper_cases

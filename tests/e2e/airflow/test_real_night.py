@@ -1,0 +1,144 @@
+"""Nights of the DAG with the true spark-submit.sh, on the small cluster laid out on disk."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from jobs.dags.walsafe_nightly_logic import night_id
+from pipelines.simulate.model import GeneratedCapture
+from pipelines.simulate.on_disk import ROOT, lay_out, write_answers
+from tests import small_cluster
+from tests.labs.airflow.nights import Airflow, Night
+from tests.labs.places import PROJECT
+
+SETTLED_MS = 60_000
+
+
+@dataclass(frozen=True)
+class World:
+    """A live cluster and everything that its nights make, below one folder."""
+
+    folder: Path
+    made: GeneratedCapture
+    airflow: Airflow
+
+    @property
+    def cluster(self) -> str:
+        return self.made.snapshot.cluster
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "live" / ROOT
+
+    def night(self, date: datetime) -> tuple[Night, str]:
+        """The night of a logical date, and Airflow's log."""
+        (night,), log = self.airflow.run(self.folder / "nightly.yaml", date.isoformat())
+        return night, log
+
+    def answer(self, date: datetime, name: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = json.loads((self.folder / "results" / night_id(date) / f"{name}.json").read_text())
+        return found
+
+
+@pytest.fixture
+def world(migrated: Airflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(small_cluster, "NOW", int(time.time() * 1000) - SETTLED_MS)  # the jobs go by the real clock
+    made = small_cluster.small("prod")
+    lay_out(made, tmp_path / "live")
+    (tmp_path / "quarantine").mkdir()
+    source = {"source": "simulated", "path": str(tmp_path / "live")}
+    document = {
+        "cluster": made.snapshot.cluster,
+        "wal_root": f"file://{tmp_path / 'live' / ROOT}",
+        "capture": {
+            "files": {"source": "hadoop"},
+            "queues": source,
+            "state": source,
+            "quiet_attempts": 1,
+            "step_attempts": 1,
+        },
+        "clean": {"quarantine": f"file://{tmp_path / 'quarantine'}"},
+    }
+    (tmp_path / "prod.yaml").write_text(json.dumps(document))
+    settings = {
+        "walsafe": str(PROJECT),
+        "lake": f"file:{tmp_path}/lake",
+        "lists": f"file:{tmp_path}/lists",
+        "snapshots": f"file:{tmp_path}/snapshots",
+        "results": str(tmp_path / "results"),
+        "clusters": {made.snapshot.cluster: {"config": str(tmp_path / "prod.yaml")}},
+        "approval": "automatic",
+        "retries": 1,
+        "retry_delay": "0s",
+        "environment": {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"},  # short jobs
+    }
+    (tmp_path / "nightly.yaml").write_text(json.dumps(settings))
+    return World(tmp_path, made, migrated.copy(tmp_path / "airflow"))
+
+
+def wals(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
+
+
+def test_a_good_night_moves_what_its_list_says_and_nothing_else(world: World) -> None:
+    date = tonight()
+    before = wals(world.root / "oldWALs")
+    night, log = world.night(date)
+    assert night.state == "success", log[-6000:]
+    assert {one["state"] for one in night.tasks} == {"success"}
+
+    clean = world.answer(date, f"{world.cluster}/clean")
+    listed = names_on_list(world.folder / "lists" / world.cluster / night_id(date))
+    assert (clean["status"], clean["done_files"]) == ("DONE", len(listed))
+    assert len(listed) == 4
+    left = wals(world.root / "oldWALs")
+    assert before - left == listed
+    rows = DeltaTable(str(world.folder / "lake" / "deletions")).to_pandas()
+    assert set(rows.loc[rows["outcome"] == "MOVED", "path"].str.rsplit("/", n=1).str[-1]) == listed
+    assert world.answer(date, f"{world.cluster}/purge")["runs"][0]["status"] == "WAITING"
+
+
+@pytest.mark.deep
+def test_a_refused_night_stops_before_any_clean(world: World) -> None:
+    date, before = tonight(), wals(world.root / "oldWALs")
+    seeds_form = small_cluster.row("1-not a server", "group", "wal.1", 0)
+    write_answers(small_cluster.with_cells(world.made, seeds_form), world.folder / "live")
+    night, log = world.night(date)
+    assert night.state == "failed"
+    assert (night.states("capture"), night.states("reconcile")) == (["success"], ["failed"])
+    assert (night.tries("reconcile"), night.states("night.clean")) == ([1], ["upstream_failed"])
+    assert "reconcile refused every cluster; prod: refused: " in log
+    assert "malformed queue row" in log
+    assert not (world.folder / "lists" / world.cluster / night_id(date)).exists()
+    assert wals(world.root / "oldWALs") == before
+
+
+@pytest.mark.deep
+def test_a_failed_night_tries_again_and_stops(world: World) -> None:
+    membership, date = world.made.snapshot.membership, tonight()
+    assert membership is not None
+    before = wals(world.root / "oldWALs")
+    headless = small_cluster.with_snapshot(world.made, membership=replace(membership, active_master=None))
+    write_answers(headless, world.folder / "live")
+    night, log = world.night(date)
+    assert night.state == "failed"
+    assert (night.states("capture"), night.tries("capture")) == (["failed"], [2]), log[-6000:]
+    assert (night.states("reconcile"), night.states("night.clean")) == (["failed"], ["upstream_failed"])
+    assert "capture ended with exit code 4: " in log
+    assert "has no active master" in log
+    assert wals(world.root / "oldWALs") == before
+
+
+def tonight() -> datetime:
+    return datetime.now(timezone.utc).replace(microsecond=0)  # noqa: TID251
+
+
+def names_on_list(folder: Path) -> set[str]:
+    return {line.rsplit("/", 1)[1] for part in folder.glob("part-*.txt") for line in part.read_text().splitlines()}

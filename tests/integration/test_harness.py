@@ -1,0 +1,275 @@
+"""The harness itself: each real part starts, answers, and can be brought into the states that other tests need."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import happybase
+import pytest
+from hdfs import HdfsError, InsecureClient
+from py4j.protocol import Py4JJavaError
+
+from tests.labs.cluster import classpath
+from tests.labs.cluster.classpath import HBASE_CLIENT, HDFS, PYSPARK_JARS, resolve
+from tests.labs.cluster.hbase import CrashStage, HBaseCluster, wait_until
+from tests.labs.cluster.hdfs import NAMESERVICE, HdfsCluster
+from tests.labs.cluster.jvm import JavaObject, Jvm
+from tests.labs.cluster.oracle import Oracle, queue_cell, write_names
+from tests.labs.cluster.thrift import ThriftGateway
+
+pytestmark = pytest.mark.realhbase
+
+SERVER = "h1.example.org,16020,1664092120094"
+GROUP = SERVER.replace(",", "%2C")
+WAL = f"{GROUP}.1664096778778"
+
+
+@pytest.fixture(scope="module")
+def replicating(hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster) -> Iterator[HBaseCluster]:
+    """The source cluster with a table, a peer and some archived WALs."""
+    for cluster in (hbase_cluster, peer_cluster):
+        cluster.create_table("harness")
+    hbase_cluster.add_peer("1", peer_cluster.cluster_key)
+    hbase_cluster.archive_wals("harness")
+    hbase_cluster.wait_replicated("harness", peer_cluster, 26)
+    yield hbase_cluster
+    hbase_cluster.remove_peer("1")
+
+
+def test_ivy_resolves_without_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_default = {jar.name for jar in resolve(HBASE_CLIENT)}
+    monkeypatch.setattr(classpath, "CACHE", tmp_path / "classpath")
+    monkeypatch.setenv(classpath.RESOLVER_ENV, "ivy")
+    assert "hbase-shaded-client-2.6.4.jar" in with_default & {jar.name for jar in resolve(HBASE_CLIENT)}
+
+
+def test_plain_hdfs_answers_webhdfs_and_keeps_permissions(hdfs_cluster: HdfsCluster) -> None:
+    hdfs_cluster.create_file("/plain/oldWALs/a%2C1%2C2.3", b"four")
+    reader = InsecureClient(hdfs_cluster.webhdfs(), user="reader")
+    assert [(name, status["length"]) for name, status in reader.list("/plain/oldWALs", status=True)] == [
+        ("a%2C1%2C2.3", 4)
+    ]
+    with pytest.raises(HdfsError, match="Permission denied"):
+        reader.delete("/plain/oldWALs/a%2C1%2C2.3")
+
+
+def test_ha_nameservice_fails_over_under_a_client(ha_hdfs: HdfsCluster, tmp_path: Path) -> None:
+    conf = ha_hdfs.write_conf(tmp_path / "conf")
+    client = Jvm("ha-client", [conf, *resolve(HDFS)], tmp_path, heap="128m")
+    try:
+        ha_hdfs.create_file("/ha/file", b"x")
+        fs = _file_system(client)
+        path = client.view.org.apache.hadoop.fs.Path("/ha/file")
+        assert fs.getUri().toString() == f"hdfs://{NAMESERVICE}"
+        assert fs.getFileStatus(path).getLen() == 1
+        ha_hdfs.fail_over(1)
+        assert fs.getFileStatus(path).getLen() == 1
+    finally:
+        client.close()
+
+
+def test_kerberos_lets_in_only_who_has_a_key(kerberos_hdfs: HdfsCluster, tmp_path: Path) -> None:
+    kerberos = kerberos_hdfs.kerberos
+    assert kerberos is not None
+    kerberos_hdfs.create_file("/hbase/oldWALs/file", b"x")
+    conf = kerberos_hdfs.write_conf(tmp_path / "conf")
+    options = (f"-Djava.security.krb5.conf={kerberos.krb5_conf}",)
+    client = Jvm("kerberos-client", [conf, *resolve(HDFS)], tmp_path, heap="128m", options=options)
+    try:
+        path = client.view.org.apache.hadoop.fs.Path("/hbase/oldWALs/file")
+        with pytest.raises(Py4JJavaError, match="AccessControlException"):
+            _file_system(client).getFileStatus(path)
+        information = client.view.org.apache.hadoop.security.UserGroupInformation
+        information.loginUserFromKeytab(kerberos.principal, str(kerberos.keytab))
+        fs = _file_system(client)
+        assert fs.getFileStatus(path).getLen() == 1
+        with pytest.raises(Py4JJavaError, match="Permission denied"):
+            fs.delete(path, False)
+    finally:
+        client.close()
+
+
+def test_wals_are_archived_and_replicated(replicating: HBaseCluster, hdfs_cluster: HdfsCluster) -> None:
+    archived = {file.path for file in replicating.old_wals()}
+    assert archived
+    over_webhdfs = InsecureClient(hdfs_cluster.webhdfs(), user="reader").list("/hbase/oldWALs")
+    assert archived <= {f"oldWALs/{name}" for name in over_webhdfs}
+    assert replicating.peers() == {"1": "ENABLED"}
+
+
+def test_oracle_answers_for_every_archived_file(replicating: HBaseCluster, oracle: Oracle) -> None:
+    archived = replicating.old_wals()
+    verdicts = dict(zip((file.path for file in archived), oracle.verdicts(archived), strict=True))
+    assert set(verdicts.values()) <= {"DELETE", "KEEP"}
+    assert all(verdict == "DELETE" for path, verdict in verdicts.items() if path.endswith(".meta"))
+    # WALs of the queue table itself: no queue ever holds them, and HBase 3 never frees them
+    assert all(verdict == "KEEP" for path, verdict in verdicts.items() if ".rep." in path)
+
+
+def test_thrift_scans_the_queue_table(replicating: HBaseCluster, thrift_gateway: ThriftGateway) -> None:
+    wait_until(lambda: bool(replicating.queue_cells()), "there are queues")
+    connection = happybase.Connection(thrift_gateway.host, thrift_gateway.port)
+    try:
+        scanned = {row for row, _ in connection.table("hbase:replication").scan()}
+    finally:
+        connection.close()
+    assert scanned == {cell.row for cell in replicating.queue_cells()}
+
+
+def test_hbase_2_client_administers_the_cluster(replicating: HBaseCluster, tmp_path: Path) -> None:
+    conf = replicating.write_conf(tmp_path / "conf")
+    # as on Spark's driver: the client's jars behind all of Spark's
+    jars = [*sorted(PYSPARK_JARS.glob("*.jar")), *resolve(HBASE_CLIENT)]
+    client = Jvm("client", [conf, *jars], tmp_path, heap="256m")
+    try:
+        hbase = client.view.org.apache.hadoop.hbase
+        connection = hbase.client.ConnectionFactory.createConnection(hbase.HBaseConfiguration.create())
+        admin = connection.getAdmin()
+        assert [peer.getPeerId() for peer in admin.listReplicationPeers()] == ["1"]
+        assert admin.getProcedures().startswith("[")
+        connection.close()
+    finally:
+        client.close()
+
+
+@pytest.mark.parametrize("stage", ["start", "missing-queues", "claim"])
+def test_a_crash_is_held_unfinished(replicating: HBaseCluster, oracle: Oracle, stage: CrashStage) -> None:
+    victim = replicating.start_server()
+    start_code = victim.split(",")[2]
+    replicating.move_region("harness", victim)
+    replicating.put("harness", value=stage)
+    replicating.disable_peer("1")  # else a claimed queue is shipped and gone before anybody looks
+    replicating.kill_and_hold(victim, stage)
+    try:
+        assert victim in replicating.crashing()
+        assert any(start_code in str(procedure) for procedure in _crash_procedures(replicating))
+        directories = {file.path.split("/")[1].removesuffix("-splitting") for file in replicating.files("WALs")}
+        assert (victim in directories) is (stage == "start")
+        rows = {cell.row.decode() for cell in replicating.queue_cells()}
+        assert (f"1-{victim}" in rows) is (stage == "claim")
+        archived = [file for file in replicating.old_wals() if start_code in file.path]
+        assert bool(archived) is (stage != "start")
+        assert set(oracle.verdicts(archived)) <= {"KEEP"}
+    finally:
+        replicating.release(victim)
+        claimed = {cell.row.decode().partition("/")[2] for cell in replicating.queue_cells()}
+        replicating.enable_peer("1")
+    assert victim in claimed
+    # the dead list keeps what the list of procedures drops at once: a capture sees by it who died while it read
+    wait_until(lambda: not _has_crashed(replicating, start_code), "the ended procedure is dropped")
+    assert victim in replicating.dead_servers()
+    assert victim not in replicating.crashing()
+
+
+def test_a_loading_master_shows_no_procedures(replicating: HBaseCluster) -> None:
+    victim = replicating.start_server()
+    replicating.kill_and_hold(victim)
+    assert _crash_procedures(replicating)
+    before = replicating.active_master()
+    loading = replicating.fail_over_master("procedures")
+    try:
+        assert loading not in {"", before}
+        assert not replicating.initialized()
+        # the trap: the procedure is stored, and the master does not know of it
+        assert replicating.procedures() == []
+    finally:
+        replicating.release_master()
+    wait_until(lambda: victim not in replicating.crashing(), "the new master finished the crash")
+
+
+def test_a_master_held_before_it_is_initialized(replicating: HBaseCluster) -> None:
+    loading = replicating.fail_over_master("initialized")
+    try:
+        assert replicating.active_master() == loading
+        assert not replicating.initialized()
+    finally:
+        replicating.release_master()
+    assert replicating.initialized()
+
+
+def test_multiwal_and_separate_directories(multiwal_cluster: HBaseCluster, peer_cluster: HBaseCluster) -> None:
+    multiwal_cluster.create_table("multi", splits=("e", "i", "m", "q", "u"))
+    peer_cluster.create_table("multi")
+    multiwal_cluster.add_peer("m", peer_cluster.cluster_key)
+    multiwal_cluster.archive_wals("multi")
+    paths = [file.path for file in multiwal_cluster.old_wals()]
+    assert any("regiongroup-" in path for path in paths)
+    assert {path.split("/")[1] for path in paths} <= set(multiwal_cluster.live_servers())
+    multiwal_cluster.remove_peer("m")
+    assert multiwal_cluster.queue_cells() == []
+
+
+APPENDIX_A: list[tuple[str, str, list[str], bool, Callable[[], list[tuple[str, str, str, int]]], str]] = [
+    ("finished", WAL, ["1"], True, lambda: [(f"1-{SERVER}", GROUP, WAL, -1)], "DELETE"),
+    ("at its start", WAL, ["1"], True, lambda: [(f"1-{SERVER}", GROUP, WAL, 0)], "KEEP"),
+    ("no row", WAL, ["1"], True, list, "KEEP"),
+    ("two peers, one row", WAL, ["1", "2"], True, lambda: [(f"1-{SERVER}", GROUP, WAL, -1)], "KEEP"),
+    ("dead, no row", WAL, ["1"], False, list, "DELETE"),
+    ("dead, claimed", WAL, ["1"], False, lambda: [(f"1-h2,16020,5/{SERVER}", GROUP, WAL, 0)], "KEEP"),
+    ("only a removed peer's row", WAL, ["1"], True, lambda: [(f"9-{SERVER}", GROUP, WAL, -1)], "KEEP"),
+    ("no peers", WAL, [], True, lambda: [(f"1-{SERVER}", GROUP, WAL, 0)], "DELETE"),
+    ("no server in the name", "wal.123", ["1"], True, list, "THROWS"),
+    (
+        "timestamp overflows",
+        f"{GROUP}.99999999999999999999",
+        ["1"],
+        True,
+        lambda: [(f"1-{SERVER}", GROUP, WAL, -1)],
+        "THROWS",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "peers", "live", "rows", "verdict"),
+    [case[1:] for case in APPENDIX_A],
+    ids=[case[0] for case in APPENDIX_A],
+)
+def test_fabricated_states_are_judged(
+    lab: Oracle,
+    name: str,
+    peers: list[str],
+    live: bool,
+    rows: Callable[[], list[tuple[str, str, str, int]]],
+    verdict: str,
+) -> None:
+    lab.set_peers(peers)
+    lab.set_queues(queue_cell(*row) for row in rows())
+    try:
+        assert lab.verdicts([f"oldWALs/{name}"], [SERVER] if live else []) == [verdict]
+        lab.set_barrier(True)
+        try:
+            assert lab.verdicts([f"oldWALs/{name}"], []) == ["KEEP"]
+        finally:
+            lab.set_barrier(False)
+    finally:
+        lab.set_peers([])
+        lab.set_queues([])
+
+
+def test_the_cleaner_is_timed(lab: Oracle, tmp_path: Path) -> None:
+    lab.set_peers(["1"])
+    lab.set_queues([queue_cell(f"1-{SERVER}", GROUP, WAL, -1)])
+    try:
+        first = int(WAL.rpartition(".")[2]) - 9_999
+        write_names(tmp_path / "names", (f"oldWALs/{GROUP}.{first + index}" for index in range(20_000)))
+        timing = lab.time(tmp_path / "names", [SERVER])
+    finally:
+        lab.set_peers([])
+        lab.set_queues([])
+    assert (timing.files, timing.deletable) == (20_000, 10_000)
+    assert timing.files_per_second > 1_000
+
+
+def _file_system(client: Jvm) -> JavaObject:
+    hadoop = client.view.org.apache.hadoop
+    return hadoop.fs.FileSystem.newInstance(hadoop.conf.Configuration())
+
+
+def _has_crashed(cluster: HBaseCluster, start_code: str) -> bool:
+    """Whether the list of procedures has a crash procedure of that server, ended or not."""
+    kind = "ServerCrashProcedure"
+    return any(str(one["className"]).endswith(kind) and start_code in str(one) for one in cluster.procedures())
+
+
+def _crash_procedures(cluster: HBaseCluster) -> list[dict[str, object]]:
+    return [one for one in cluster.procedures() if "ServerCrashProcedure" in str(one) and one["state"] != "SUCCESS"]

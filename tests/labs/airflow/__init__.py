@@ -1,0 +1,1 @@
+"""A real Airflow for the nightly DAG."""

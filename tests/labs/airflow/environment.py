@@ -1,0 +1,31 @@
+"""Airflow in an environment of its own, `.venv-airflow`: made once, and anew when constraints-airflow.txt changes."""
+
+import fcntl
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.labs.places import PROJECT
+
+CONSTRAINTS = PROJECT / "constraints-airflow.txt"
+WANTED = ("apache-airflow", "apache-airflow-providers-standard")
+
+
+def airflow_python() -> Path:
+    """The Python of Airflow's environment; a half-made one is made again, and of two starts one waits."""
+    home = PROJECT / ".venv-airflow"
+    python, stamp = home / "bin" / "python", home / "walsafe-installed"
+    wanted = CONSTRAINTS.read_text(encoding="utf-8")
+    cache = PROJECT / ".cache"
+    cache.mkdir(exist_ok=True)
+    with (cache / "set-up-airflow.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+            return python
+        shutil.rmtree(home, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+        subprocess.run([*pip, "--constraint", str(CONSTRAINTS), *WANTED], check=True)
+        stamp.write_text(wanted, encoding="utf-8")
+    return python

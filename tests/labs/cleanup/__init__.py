@@ -1,0 +1,1 @@
+"""The world of the clean-up: in memory, on disk, and on a real HBase."""

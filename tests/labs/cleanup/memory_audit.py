@@ -1,0 +1,133 @@
+"""The audit tables of the clean-up in memory; an append is one step, as a commit of Delta is."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.cleanup.audit_ports import Attempt, DecidedRun, Ending, Intent
+from pipelines.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
+from pipelines.lake.run_summary import RunKey
+from tests.labs.cleanup.memory import Disk, Process
+
+_LEFT_THE_QUARANTINE = (FileOutcome.RESTORED, FileOutcome.PURGED, FileOutcome.ARCHIVED)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of `deletions`: an intent where there is no result."""
+
+    run: RunKey
+    action: Action
+    lease: int
+    batch: int
+    at: int
+    subject: Subject
+    result: Result | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (self.run, self.subject.path, self.action, self.lease, self.batch)
+
+
+@dataclass
+class Lake:
+    """The tables.
+
+    Attributes:
+        untrue: outcomes that were not so when a job set about to write them down; must stay empty.
+    """
+
+    decided: dict[str, DecidedRun] = field(default_factory=dict)
+    cleanups: list[tuple[Attempt, str]] = field(default_factory=list)
+    deletions: list[Row] = field(default_factory=list)
+    untrue: list[tuple[Action, Result]] = field(default_factory=list)
+
+    def unsettled(self, run: RunKey) -> list[Row]:
+        done = {row.key for row in self.deletions if row.result}
+        found = [row for row in self.deletions if row.run == run and row.result is None and row.key not in done]
+        return sorted(found, key=lambda row: (row.lease, row.batch, row.subject.path))
+
+    def placed(self, run: RunKey) -> dict[str, Row]:
+        """The row of each path that says last where it is, as `LakeAudit.outcomes` has it."""
+        rows = [
+            row for row in self.deletions if row.run == run and row.result and row.result.outcome in PLACING_OUTCOMES
+        ]
+        return {row.subject.path: row for row in sorted(rows, key=lambda row: (row.lease, row.batch, row.at))}
+
+
+class MemoryAudit:
+    """`CleanupAudit` of one process; an append is one step, as a commit of Delta is.
+
+    Args:
+        places: the files below oldWALs, and those of a run in quarantine.
+    """
+
+    def __init__(
+        self, lake: Lake, disk: Disk, process: Process, places: Callable[[str], tuple[set[int], set[int]]]
+    ) -> None:
+        self._places = places
+        self._lake = lake
+        self._disk = disk
+        self._process = process
+
+    def ensure(self) -> None:
+        self._process.alive()
+
+    def decided(self, _cluster: str, run_id: str) -> DecidedRun | None:
+        return self._lake.decided.get(run_id)
+
+    def started(self, attempt: Attempt, _files: int, _size: int) -> None:
+        self._process.step("started", lambda: self._lake.cleanups.append((attempt, "STARTED")))
+
+    def ended(self, attempt: Attempt, ending: Ending) -> None:
+        self._process.step("ended", lambda: self._lake.cleanups.append((attempt, ending.status)))
+
+    def intend(
+        self, attempt: Attempt, batch: int, subjects: Sequence[Subject], _archive: Sequence[str] | None = None
+    ) -> None:
+        self._append("intend", attempt, batch, attempt.lease, [(one, None) for one in subjects])
+
+    def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
+        home, resting = self._places(attempt.run.run_id)
+        for one in results:
+            number, clean = one.subject.modification_time, attempt.action is Action.CLEAN
+            moved, gone = one.outcome is FileOutcome.MOVED, one.outcome is FileOutcome.ALREADY_GONE
+            failed, done = one.outcome is FileOutcome.FAILED, one.outcome in _LEFT_THE_QUARANTINE
+            untrue = (
+                (moved and number not in resting)
+                or (gone and number in (home if clean else resting))
+                or (failed and number in resting and clean)
+                or (failed and number not in resting and not clean)
+                or (done and number in resting)
+            )
+            # who was taken over since its last look may write what was so then: the next holder's rows come after it
+            if untrue and self._disk.taken.get(attempt.run.run_id, 0) <= attempt.lease:
+                self._lake.untrue.append((attempt.action, one))
+        named = [(one.subject, one) for one in results]
+        self._append("record", attempt, batch, attempt.lease if lease is None else lease, named)
+
+    def _append(
+        self, step: str, attempt: Attempt, batch: int, lease: int, named: Iterable[tuple[Subject, Result | None]]
+    ) -> None:
+        rows = [Row(attempt.run, attempt.action, lease, batch, self._disk.now, *one) for one in named]
+        self._process.step(step, lambda: self._lake.deletions.extend(rows))
+
+    def actions(self, run: RunKey) -> frozenset[Action]:
+        return frozenset(attempt.action for attempt, _ in self._lake.cleanups if attempt.run == run)
+
+    def unsettled(self, run: RunKey) -> list[Intent]:
+        self._process.alive()
+        return [Intent(row.action, row.lease, row.batch, row.subject) for row in self._lake.unsettled(run)]
+
+    def taken(self, run: RunKey) -> dict[str, Subject | None]:
+        self._process.alive()
+        rows = [row for row in self._lake.deletions if row.run == run and row.action is Action.CLEAN and not row.result]
+        moved = {
+            path: row.subject
+            for path, row in self._lake.placed(run).items()
+            if row.result and row.result.outcome is FileOutcome.MOVED
+        }
+        return {row.subject.path: moved.get(row.subject.path) for row in rows}
+
+    def moved_at(self, run: RunKey) -> int | None:
+        rows = self._lake.placed(run).values()
+        return max((row.at for row in rows if row.result and row.result.outcome is FileOutcome.MOVED), default=None)

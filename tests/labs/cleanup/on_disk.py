@@ -1,0 +1,201 @@
+"""The small cluster laid out on disk, with everything that a night and its clean-up do to it."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pyspark.sql import SparkSession
+
+from jobs.capture import capture_cluster
+from jobs.config import load_config
+from jobs.context import JobContext
+from jobs.wiring import Places, run_reconcile
+from jobs.wiring_cleanup import cleanup
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.cleanup.restore import RestoreRequest, restore
+from pipelines.common.outcome import Outcome
+from pipelines.simulate.model import GeneratedCapture
+from pipelines.simulate.on_disk import ROOT, lay_out, write_answers
+from tests.labs.small_cluster import NOW, At, small
+
+RUN = "night"
+CLUSTER = "prod"
+L = TypeVar("L", bound="Lab")
+Changed = Callable[[CleanupPorts], CleanupPorts]
+
+
+@dataclass
+class Lab:
+    """One cluster, its lake, lists and quarantine, all below one directory.
+
+    Attributes:
+        made: the cluster as it is now.
+        clock: of all jobs.
+        changed: what a test puts in the place of the edges.
+    """
+
+    spark: SparkSession
+    root: Path
+    made: GeneratedCapture = field(default_factory=lambda: small(CLUSTER))
+    clock: At = field(default_factory=lambda: At(NOW))
+    options: Mapping[str, object] = field(default_factory=dict)
+    changed: Changed = lambda ports: ports
+
+    def __post_init__(self) -> None:
+        if not self.live.exists():
+            lay_out(self.made, self.live)
+        (self.root / "quarantine").mkdir(exist_ok=True)
+        document = {
+            "cluster": CLUSTER,
+            "wal_root": f"file://{self.live / ROOT}",
+            "capture": {
+                "files": {"source": "hadoop"},
+                "queues": {"source": "simulated", "path": str(self.live)},
+                "state": {"source": "simulated", "path": str(self.live)},
+                "quiet_attempts": 1,
+                "step_attempts": 1,
+            },
+            "clean": {"quarantine": f"file://{self.root}/quarantine", "batch": 2, "threads": 2, **self.options},
+        }
+        self.config.write_text(json.dumps(document))
+
+    @property
+    def live(self) -> Path:
+        return self.root / "live"
+
+    @property
+    def config(self) -> Path:
+        return self.root / "prod.yaml"
+
+    @property
+    def lake(self) -> str:
+        return f"file:{self.root}/lake"
+
+    @property
+    def quarantine(self) -> Path:
+        return self.root / "quarantine" / CLUSTER
+
+    def changes(self, made: GeneratedCapture) -> None:
+        """The cluster goes on; its files stay."""
+        self.made = made
+        write_answers(made, self.live)
+
+    def pass_on(self, ms: int) -> None:
+        """Time goes by."""
+        self.clock.instant += ms
+
+    def after(self, ms: int, job: Callable[[], Outcome]) -> Outcome:
+        """What a job says at a later time, which does not come for the other jobs."""
+        self.pass_on(ms)
+        try:
+            return job()
+        finally:
+            self.pass_on(-ms)
+
+    def night(self, run_id: str = RUN) -> Outcome:
+        """Capture and reconcile."""
+        context = JobContext("test", self.clock, self.spark)
+        config = load_config(str(self.config), context)
+        assert config.wal_root is not None
+        assert config.capture is not None
+        out = f"file:{self.root}/snapshots/{run_id}"
+        (self.root / "snapshots").mkdir(exist_ok=True)
+        capture_cluster(CLUSTER, config.wal_root, config.capture, out, context)
+        return run_reconcile(context, config, Places(self.lake, f"file:{self.root}/lists"), [out], run_id=run_id)
+
+    @contextmanager
+    def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
+        """Place and ports of a clean-up job, with what the test changed."""
+        context = JobContext(job, self.clock, self.spark)
+        lists = f"file:{self.root}/lists"
+        with cleanup(context, str(self.config), CLUSTER, self.lake, lists, out_of_quarantine=job == "restore") as (
+            place,
+            ports,
+        ):
+            yield place, self.changed(ports)
+
+    def clean(
+        self, run_id: str = RUN, *, execute: bool = False, resume: bool = False, max_files: int | None = None
+    ) -> Outcome:
+        """Job clean."""
+        with self.edges("clean") as (place, ports):
+            return clean(CleanRequest(run_id, max_files, execute=execute, resume=resume), place, ports)
+
+    def restore(self, *paths: str, run_id: str = RUN) -> Outcome:
+        """Job restore."""
+        with self.edges("restore") as (place, ports):
+            return restore(RestoreRequest(run_id, paths), place, ports)
+
+    def purge(self, *, execute: bool = False, before_grace: str | None = None) -> Outcome:
+        """Job purge."""
+        with self.edges("purge") as (place, ports):
+            return purge(PurgeRequest(None, before_grace, execute=execute), place, ports)
+
+    # what is where
+
+    def tree(self) -> dict[str, bytes | None]:
+        """All files and directories of the cluster, its quarantine, lists and lake; None = a directory."""
+        found = (file for file in self.root.rglob("*") if file != self.config)
+        return {str(file.relative_to(self.root)): file.read_bytes() if file.is_file() else None for file in found}
+
+    def home(self) -> set[str]:
+        """Files below oldWALs."""
+        root = self.live / ROOT
+        return {str(file.relative_to(root)) for file in (root / "oldWALs").rglob("*") if file.is_file()}
+
+    def resting(self) -> dict[str, str]:
+        """Files in quarantine, by path: the run that they belong to, at rest or at work."""
+        found = {}
+        for file in self.quarantine.rglob("*"):
+            run, _, path = str(file.relative_to(self.quarantine)).partition("/")
+            if file.is_file() and not run.startswith(".leases"):
+                found[path] = run
+        return found
+
+    def rows(self, table: str, condition: str = "true") -> list[dict[str, Any]]:
+        """Rows of the lake."""
+        frame = self.spark.read.format("delta").load(f"{self.lake}/{table}").where(condition)
+        return [one.asDict(recursive=True) for one in frame.collect()]
+
+    def outcomes(self) -> dict[str, str]:
+        """The last outcome of each path, as the audit has it."""
+        rows = sorted(
+            self.rows("deletions", "phase = 'OUTCOME'"), key=lambda one: (one["lease"], one["batch"], one["at"])
+        )
+        return {one["path"]: one["outcome"] for one in rows}
+
+
+class NightOver:
+    """Labs whose night is over: it is decided once, and each lab gets its bytes again at the same place.
+
+    Args:
+        base: a directory of the whole session; the lake, lists and snapshots name it.
+    """
+
+    def __init__(self, spark: SparkSession, base: Path) -> None:
+        self._spark, self._root, self._kept = spark, base / "lab", base / "kept"
+        self._root.mkdir()
+        outcome = Lab(spark, self._root).night()
+        assert outcome.exit_code == 0, outcome.text
+        shutil.copytree(self._root, self._kept)
+
+    def lab(self, kind: type[L], options: Mapping[str, object] | None = None) -> L:
+        """A lab as it was just after the night.
+
+        Args:
+            options: of the configuration's section `clean`; the night knows nothing of them.
+        """
+        shutil.rmtree(self._root)
+        shutil.copytree(self._kept, self._root)
+        jvm: Any = self._spark._jvm
+        jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # it remembers commits that are gone
+        return kind(self._spark, self._root, options=options or {})
+
+
+__all__ = ["CLUSTER", "RUN", "AbstractContextManager", "Lab", "replace"]

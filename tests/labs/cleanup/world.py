@@ -1,0 +1,304 @@
+"""A cluster with its clean-up in memory, and what must hold of it at any moment."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pipelines.cleanup.audit_ports import DecidedRun, Looked, Planned
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.deletions import Action, FileOutcome, Subject
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.quarantine import Quarantine, runs_in
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.cleanup.restore import RestoreRequest, restore
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.instants import DAY_MS
+from pipelines.common.outcome import Outcome
+from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.run_summary import DONE, FindingRow, RunKey
+from pipelines.reconcile.delete_list import Manifest
+from tests.labs.cleanup.memory import Disk, Entry, Killed, MemoryStore, Process
+from tests.labs.cleanup.memory_audit import Lake, MemoryAudit
+
+CLUSTER = "prod"
+ROOT = "hdfs://ns1/hbase"
+PLACE = Quarantine("hdfs://ns1/walsafe/quarantine", CLUSTER)
+LEASE_MS = 10_000
+START = 1_790_000_000_000
+SETTLED = (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)
+DIGEST = "0" * 64
+Job = Callable[["World", Process], Outcome | None]
+
+
+@dataclass
+class MemoryFindings:
+    """`FindingReader` of the world: its newest run, and what that has found."""
+
+    status: str | None = DONE
+    rows: list[FindingRow] = field(default_factory=list)
+
+    def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
+        if self.status is None:
+            return ()
+        key = RunKey.of(cluster or CLUSTER, "newest", START)
+        run = RunRecord(
+            key.cluster, key.run_id, key.run_date, self.status, "NIGHTLY", START, "why", START, DIGEST, 0, None
+        )
+        return (run, replace(run, run_id="older", status=DONE))
+
+    def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
+        return {key.cluster: tuple(self.rows) for key in runs if key.run_id == "newest"}
+
+
+@dataclass
+class World:
+    """A file is known by its time of modification, which no two share and a rename keeps.
+
+    Attributes:
+        needed: files that some peer may need; a file once free of that stays free.
+        ever: every file that was ever below oldWALs.
+        taken: those that HBase's own cleaner took.
+        lists: files of each delete-safe list.
+        decided: what the newest run of reconcile found.
+        acknowledged: of the configuration of the clean-up.
+    """
+
+    disk: Disk = field(default_factory=lambda: Disk(START))
+    lake: Lake = field(default_factory=Lake)
+    needed: set[int] = field(default_factory=set)
+    ever: set[int] = field(default_factory=set)
+    taken: set[int] = field(default_factory=set)
+    lists: dict[str, list[Subject]] = field(default_factory=dict)
+    manifests: dict[str, Manifest] = field(default_factory=dict)
+    jobs: int = 0
+    decided: MemoryFindings = field(default_factory=MemoryFindings)
+    acknowledged: list[Acknowledgement] = field(default_factory=list)
+
+    # the cluster
+
+    def archives(self, path: str, *, needed: bool) -> None:
+        """HBase moves a WAL to oldWALs; one of that name is gone then."""
+        if f"{ROOT}/{path}" in self.disk.files:
+            self.hbase_cleans(path)
+        number = START - DAY_MS + len(self.ever)
+        self.disk.make(f"{ROOT}/{path}".rpartition("/")[0])
+        self.disk.files[f"{ROOT}/{path}"] = Entry(1 + len(self.ever), number)
+        self.ever.add(number)
+        if needed:
+            self.needed.add(number)
+
+    def hbase_cleans(self, path: str) -> None:
+        """HBase's own cleaner, or a person; the file is not needed any more."""
+        entry = self.disk.files.pop(f"{ROOT}/{path}")
+        self.needed.discard(entry.modification_time)
+        self.taken.add(entry.modification_time)
+
+    def home(self) -> dict[str, Entry]:
+        return {uri[len(ROOT) + 1 :]: entry for uri, entry in self.disk.below(f"{ROOT}/oldWALs").items()}
+
+    def resting(self) -> dict[tuple[str, str], Entry]:
+        """Files in quarantine by run and path, wherever the run's directory is now."""
+        found = {}
+        for uri, entry in self.disk.below(PLACE.home).items():
+            name, _, path = uri[len(PLACE.home) + 1 :].partition("/")
+            if name != ".leases":
+                (run,) = runs_in([name])
+                found[run, path] = entry
+        return found
+
+    def night(self, run_id: str) -> None:
+        """Capture and reconcile."""
+        listed = [
+            Subject(path, entry.length, entry.modification_time)
+            for path, entry in self.home().items()
+            if entry.modification_time not in self.needed
+        ]
+        self.lists[run_id] = listed
+        self.lake.decided[run_id] = DecidedRun(RunKey.of(CLUSTER, run_id, START), DIGEST, ("1",), "id")
+        self.manifests[run_id] = Manifest(
+            CLUSTER, "id", run_id, DIGEST, self.disk.now, self.disk.now + DAY_MS,
+            len(listed), sum(one.length for one in listed), (),
+        )  # fmt: skip
+
+    # the jobs
+
+    def edges(self, process: Process, stop: Callable[[], bool] = lambda: False) -> tuple[CleanupPlace, CleanupPorts]:
+        self.jobs += 1
+        store = MemoryStore(self.disk, process)
+        place = CleanupPlace(CLUSTER, ROOT, PLACE, f"me@edge job {self.jobs}", str(self.jobs), 2, LEASE_MS, 7 * DAY_MS)
+        audit = MemoryAudit(self.lake, self.disk, process, self.places)
+        look = MemoryLook(self, store)
+        return replace(place, acknowledged=tuple(self.acknowledged)), CleanupPorts(
+            store, audit, MemoryLists(self), look, Now(self), stop, lambda _: None, lambda: 0.0, findings=self.decided
+        )
+
+    def places(self, run_id: str) -> tuple[set[int], set[int]]:
+        """The files below oldWALs, and those of a run in quarantine."""
+        resting = {entry.modification_time for (run, _), entry in self.resting().items() if run == run_id}
+        return {entry.modification_time for entry in self.home().values()}, resting
+
+    def actions(self, run_id: str) -> set[Action]:
+        return {attempt.action for attempt, _ in self.lake.cleanups if attempt.run.run_id == run_id}
+
+    # what must hold
+
+    def check(self) -> None:
+        """At any moment, whoever died where."""
+        home = {entry.modification_time for entry in self.home().values()}
+        resting = self.resting()
+        quarantined = {entry.modification_time for entry in resting.values()}
+        rows = self.lake.deletions
+        purges = {row.subject.modification_time for row in rows if row.action is Action.PURGE and row.result is None}
+        lost = self.ever - home - quarantined - self.taken
+        assert lost <= purges, "files are gone that neither HBase nor an audited purge took"
+        assert not home & quarantined
+        assert self.needed <= home | quarantined, "a needed file is out of reach"
+        intended = {(row.run.run_id, row.subject.path) for row in rows if row.action is Action.CLEAN and not row.result}
+        assert set(resting) <= intended, "a file was moved without an intent"
+        assert not self.lake.untrue, "an outcome was written that was not so"
+        assert not self.disk.unfenced, "a holder went on after another had taken over"
+        for run_id, decided in self.lake.decided.items():
+            if not self.lake.unsettled(decided.run):
+                self._audit_is_true(run_id, lost)
+
+    def _audit_is_true(self, run_id: str, lost: set[int]) -> None:
+        """The last outcome says where the file is; asked where no job has died since."""
+        resting = {path: entry.modification_time for (run, path), entry in self.resting().items() if run == run_id}
+        placed = self.lake.placed(self.lake.decided[run_id].run)
+        for path, row in placed.items():
+            assert row.result is not None
+            outcome, number = row.result.outcome, row.subject.modification_time
+            assert (outcome is FileOutcome.MOVED) == (resting.get(path) == number), (path, outcome)
+            assert outcome is not FileOutcome.PURGED or number in lost, (path, outcome)
+        listed = {one.path: one.modification_time for one in self.lists[run_id]}
+        for path, number in resting.items():
+            assert path in placed or listed[path] != number, "a file rests there that the audit does not know"
+
+    def view(self) -> object:
+        """All that two ways to the same end must agree on."""
+        return (
+            {path: entry.modification_time for path, entry in self.home().items()},
+            {key: entry.modification_time for key, entry in self.resting().items()},
+            self.disk.names(PLACE.home),
+            {
+                run_id: (
+                    {path: row.result and row.result.outcome for path, row in self.lake.placed(decided.run).items()},
+                    self.lake.unsettled(decided.run),
+                )
+                for run_id, decided in self.lake.decided.items()
+            },
+        )
+
+
+@dataclass
+class Now:
+    """`Clock` of the world."""
+
+    world: World
+
+    def now_ms(self) -> int:
+        return self.world.disk.now
+
+
+@dataclass
+class MemoryLists:
+    """`DeleteLists` of the world."""
+
+    world: World
+
+    def manifest(self, _cluster: str, run_id: str) -> Manifest:
+        return self.world.manifests[run_id]
+
+
+@dataclass
+class MemoryLook:
+    """`SecondLook`: the plans of `pipelines.cleanup.clean_plan` over what is needed now."""
+
+    world: World
+    store: MemoryStore
+
+    def at_list(self, manifest: Manifest, run: RunKey) -> Looked:
+        placed = self.world.lake.placed(run)
+        outcomes = {path: row.result.outcome for path, row in placed.items() if row.result}
+        home = self._listed()
+        planned = []
+        for subject in self.world.lists[manifest.run_id]:
+            now = home.get(subject.path)
+            if outcomes.get(subject.path) in SETTLED:
+                continue
+            if now is None:
+                planned.append(Planned(subject, FileOutcome.ALREADY_GONE))
+            elif now.modification_time != subject.modification_time:
+                planned.append(Planned(subject, FileOutcome.CHANGED))
+            elif now.modification_time in self.world.needed:
+                planned.append(Planned(subject, FileOutcome.REFUSED))
+            else:
+                planned.append(Planned(subject))
+        return self._looked(planned)
+
+    def _listed(self) -> dict[str, Entry]:
+        """Files below oldWALs as the job's own client lists them."""
+        found = {}
+        for batch in self.store.walk(f"{ROOT}/oldWALs"):
+            for path, length, modified in zip(batch.paths, batch.lengths, batch.modification_times, strict=True):
+                found[f"oldWALs/{path}"] = Entry(length, modified)
+        return found
+
+    def at_quarantine(self, directory: str, run: RunKey) -> Looked:
+        placed = self.world.lake.placed(run)
+        planned = []
+        for batch in self.store.walk(f"{directory}/oldWALs"):
+            for name, length, modified in zip(batch.paths, batch.lengths, batch.modification_times, strict=True):
+                subject = Subject(f"oldWALs/{name}", length, modified)
+                row = placed.get(subject.path)
+                moved = row is not None and row.result is not None and row.result.outcome is FileOutcome.MOVED
+                refused = not moved or modified in self.world.needed
+                changed = moved and row is not None and row.subject != subject
+                outcome = FileOutcome.CHANGED if changed else FileOutcome.REFUSED if refused else None
+                planned.append(Planned(subject, outcome))
+        return self._looked(planned)
+
+    def _looked(self, planned: Sequence[Planned]) -> Looked:
+        return Looked(None, None, "id", ("1",), DIGEST, planned)
+
+    def forget(self) -> None:
+        """Nothing was written."""
+
+
+# the jobs as values
+
+
+def cleaning(run_id: str, max_files: int | None = None) -> Job:
+    """clean --execute, or --resume where it was begun."""
+
+    def run(world: World, process: Process) -> Outcome:
+        again = Action.CLEAN in world.actions(run_id)
+        return clean(CleanRequest(run_id, max_files, execute=not again, resume=again), *world.edges(process))
+
+    return run
+
+
+def restoring(run_id: str, *paths: str) -> Job:
+    return lambda world, process: restore(RestoreRequest(run_id, paths), *world.edges(process))
+
+
+def purging(run_id: str | None = None, words: str | None = "the disk is full", *, execute: bool = True) -> Job:
+    return lambda world, process: purge(PurgeRequest(run_id, words, execute=execute), *world.edges(process))
+
+
+def settling() -> Job:
+    """purge --execute before any grace is over: it looks up what other jobs began, and deletes nothing."""
+
+    def run(world: World, process: Process) -> Outcome:
+        place, ports = world.edges(process)
+        return purge(PurgeRequest(execute=True), replace(place, grace_ms=10_000 * DAY_MS), ports)
+
+    return run
+
+
+def killed(job: Job, world: World, process: Process) -> bool:
+    """Run a job; whether it was killed. Errors that a user would see are the caller's."""
+    try:
+        job(world, process)
+    except Killed:
+        return True
+    return False

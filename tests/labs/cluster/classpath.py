@@ -1,0 +1,263 @@
+"""Class paths of the real HBase, HDFS and Thrift, resolved once and kept under ``<project>/.cache``."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pyspark
+
+from tests.labs.places import PROJECT
+
+CACHE = PROJECT / ".cache" / "classpath"
+JAVA_SOURCES = Path(__file__).resolve().parent / "java"
+JAVA_SOURCES_HBASE_2 = Path(__file__).resolve().parent / "java_hbase2"
+JAVA_SOURCES_OF_BOTH = Path(__file__).resolve().parent / "java_both"
+PYSPARK_JARS = Path(pyspark.__file__).resolve().parent / "jars"
+
+IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
+RESOLVER_ENV = "WALSAFE_RESOLVER"
+
+# an artifact without anything it depends on
+ALONE = ("*:*",)
+
+
+class ClasspathError(RuntimeError):
+    """A class path cannot be had on this machine; the message says what to install."""
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A Maven coordinate ``group:name:version`` and the ``group:name`` of what it must not pull in."""
+
+    coordinate: str
+    exclude: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """Group, name and version."""
+        group, name, version = self.coordinate.split(":")
+        return group, name, version
+
+
+@dataclass(frozen=True)
+class Classpath:
+    """A named set of artifacts, and the globs of pyspark's own jars that belong to it."""
+
+    name: str
+    artifacts: tuple[Artifact, ...]
+    pyspark_jars: tuple[str, ...] = ()
+
+
+# The tests jar of hbase-annotations was never published, and nothing here needs it.
+HBASE = Classpath(
+    "hbase",
+    (
+        Artifact("org.apache.hbase:hbase-testing-util:3.0.0-alpha-4", ("org.apache.hbase:hbase-annotations",)),
+        # needed by name for Ivy: beside the tests jar of this module, which comes with the above, it drops the main one
+        Artifact("org.apache.hbase:hbase-asyncfs:3.0.0-alpha-4", ALONE),
+    ),
+    ("py4j-*.jar",),
+)
+# The last HBase whose queues are in ZooKeeper, with a Hadoop of its own (2.10), which must not meet Spark's. The bundle
+# of Apache Directory that its minikdc depends on is none that a resolver can unpack.
+_MINIKDC = "org.apache.hadoop:hadoop-minikdc"
+HBASE_2 = Classpath(
+    "hbase2",
+    (
+        Artifact("org.apache.hbase:hbase-testing-util:2.6.4", ("org.apache.hbase:hbase-annotations", _MINIKDC)),
+        # the newest that was published; there is none for HBase 3
+        Artifact("org.apache.hbase:hbase-backup:2.6.1", ALONE),
+        Artifact(f"{_MINIKDC}:2.10.2", ALONE),
+        Artifact("junit:junit:4.13.2"),
+        Artifact("org.mockito:mockito-core:2.28.2"),
+    ),
+    ("py4j-*.jar",),
+)
+# pyspark ships the Hadoop 3.5.0 client already; WebHDFS of HBase's testing class path answers 500 to everything.
+HDFS = Classpath(
+    "hdfs",
+    (
+        Artifact("org.apache.hadoop:hadoop-client-minicluster:3.5.0", ALONE),
+        Artifact("org.apache.hadoop:hadoop-minikdc:3.5.0", ("org.slf4j:slf4j-reload4j", "org.slf4j:slf4j-api")),
+    ),
+    (
+        "hadoop-client-api-*.jar",
+        "hadoop-client-runtime-*.jar",
+        "slf4j-api-*.jar",
+        "jcl-over-slf4j-*.jar",
+        "jakarta.*.jar",
+        "log4j-*.jar",
+        "snappy-java-*.jar",
+        "py4j-*.jar",
+    ),
+)
+THRIFT = Classpath("thrift", (Artifact("org.apache.hbase:hbase-thrift:2.5.8"),), ("py4j-*.jar",))
+# Bundles Hadoop 2.10: it must stand behind Spark's own jars (spark.jars, not spark.driver.extraClassPath).
+HBASE_CLIENT = Classpath("client", (Artifact("org.apache.hbase:hbase-shaded-client:2.6.4"),))
+
+
+def resolve(wanted: Classpath) -> list[Path]:
+    """Returns the jars of a class path, fetching them on first use.
+
+    Args:
+        wanted: One of the class paths of this module.
+
+    Returns:
+        Existing jars, pyspark's last.
+
+    Raises:
+        ClasspathError: Neither Maven nor Java could fetch it.
+    """
+    listing = CACHE / f"{wanted.name}-{_digest(wanted)}.txt"
+    with _locked(f"{wanted.name}.lock"):
+        jars = _read(listing)
+        if not jars:
+            # tests of HBase need its `tests` jars too: both resolvers follow them as ordinary dependencies
+            jars = _by_maven(wanted) if _use_maven() else _by_ivy(wanted)
+            temporary = listing.with_suffix(".tmp")
+            temporary.write_text("\n".join(map(str, jars)) + "\n", encoding="utf-8")
+            temporary.replace(listing)
+    return jars + [jar for pattern in wanted.pyspark_jars for jar in sorted(PYSPARK_JARS.glob(pattern))]
+
+
+def compiled(jars: Sequence[Path], java: Path = JAVA_SOURCES) -> Path:
+    """Compiles this package's own Java classes on first use.
+
+    Args:
+        jars: The class path to compile against.
+        java: The directory of their sources; those of HBase 2 are others. What compiles against either stands apart.
+
+    Returns:
+        The directory of the classes.
+
+    Raises:
+        ClasspathError: There is no ``javac``, or it refused the sources.
+    """
+    sources = sorted(source for folder in (java, JAVA_SOURCES_OF_BOTH) for source in folder.rglob("*.java"))
+    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    target = CACHE / f"classes-{digest}"
+    with _locked("classes.lock"):
+        if not target.exists():
+            javac = shutil.which("javac")
+            if javac is None:
+                raise ClasspathError("no javac: install a Java 17 or 21 development kit to run the real-HBase tests")
+            building = target.with_suffix(".tmp")
+            shutil.rmtree(building, ignore_errors=True)
+            building.mkdir(parents=True)
+            # in the environment, not the arguments: a long class path stays out of process lists
+            environment = {**os.environ, "CLASSPATH": os.pathsep.join(map(str, jars))}
+            _run([javac, "-nowarn", "-proc:none", "-d", str(building), *map(str, sources)], environment)
+            building.rename(target)
+    return target
+
+
+def _digest(wanted: Classpath) -> str:
+    return hashlib.sha256(_pom(wanted)).hexdigest()[:16]
+
+
+def _read(listing: Path) -> list[Path]:
+    if not listing.exists():
+        return []
+    jars = [Path(line) for line in listing.read_text(encoding="utf-8").splitlines()]
+    return jars if all(jar.exists() for jar in jars) else []  # somebody emptied the local repository: fetch again
+
+
+def _use_maven() -> bool:
+    wanted = os.environ.get(RESOLVER_ENV, "")
+    if wanted not in {"", "maven", "ivy"}:
+        raise ClasspathError(f"{RESOLVER_ENV} must be maven or ivy, not {wanted!r}")
+    return wanted == "maven" or (wanted == "" and shutil.which("mvn") is not None)
+
+
+def _pom(wanted: Classpath) -> bytes:
+    project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
+    head = (("modelVersion", "4.0.0"), ("groupId", "walsafe"), ("artifactId", wanted.name), ("version", "1"))
+    for tag, text in (*head, ("packaging", "pom")):
+        ET.SubElement(project, tag).text = text
+    dependencies = ET.SubElement(project, "dependencies")
+    for artifact in wanted.artifacts:
+        dependency = ET.SubElement(dependencies, "dependency")
+        for tag, text in zip(("groupId", "artifactId", "version"), artifact.parts, strict=True):
+            ET.SubElement(dependency, tag).text = text
+        exclusions = ET.SubElement(dependency, "exclusions")
+        for excluded in artifact.exclude:
+            exclusion = ET.SubElement(exclusions, "exclusion")
+            for tag, text in zip(("groupId", "artifactId"), excluded.split(":"), strict=True):
+                ET.SubElement(exclusion, tag).text = text
+    return ET.tostring(project)
+
+
+def _by_maven(wanted: Classpath) -> list[Path]:
+    mvn = shutil.which("mvn")
+    if mvn is None:
+        raise ClasspathError("no mvn on PATH: install Maven, or unset " + RESOLVER_ENV)
+    pom = CACHE / f"{wanted.name}-pom.xml"
+    pom.write_bytes(_pom(wanted))
+    out = CACHE / f"{wanted.name}-maven.txt"
+    _run([mvn, "-q", "-B", "-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={out}"], {**os.environ})
+    return [Path(jar) for jar in out.read_text(encoding="utf-8").strip().split(os.pathsep)]
+
+
+def _by_ivy(wanted: Classpath) -> list[Path]:
+    java, ivy_jar = shutil.which("java"), next(iter(sorted(PYSPARK_JARS.glob("ivy-*.jar"))), None)
+    if java is None or ivy_jar is None:
+        raise ClasspathError("no mvn and no java on PATH: install Maven, or Java 17 or 21, for the real-HBase tests")
+    # Ivy merges all that one resolution says of a module, so what is wanted alone is resolved alone
+    alone = tuple(artifact for artifact in wanted.artifacts if artifact.exclude == ALONE)
+    whole = tuple(artifact for artifact in wanted.artifacts if artifact.exclude != ALONE)
+    jars: list[Path] = []
+    for artifacts in filter(None, (whole, alone)):
+        module, out = CACHE / f"{wanted.name}-ivy.xml", CACHE / f"{wanted.name}-ivy.txt"
+        module.write_bytes(_ivy_module(wanted.name, artifacts))
+        command = [java, "-jar", str(ivy_jar), "-ivy", str(module), "-cache", str(CACHE.parent / "ivy")]
+        settings = os.environ.get(IVY_SETTINGS_ENV)
+        if settings:
+            command += ["-settings", settings]
+        _run([*command, "-confs", "default", "-cachepath", str(out)], {**os.environ})
+        jars += [Path(jar) for jar in out.read_text(encoding="utf-8").strip().split(os.pathsep)]
+    return jars
+
+
+def _ivy_module(name: str, artifacts: Sequence[Artifact]) -> bytes:
+    module = ET.Element("ivy-module", version="2.0")
+    ET.SubElement(module, "info", organisation="walsafe", module=name)
+    ET.SubElement(ET.SubElement(module, "configurations"), "conf", name="default")
+    dependencies = ET.SubElement(module, "dependencies")
+    for artifact in artifacts:
+        group, artifact_name, version = artifact.parts
+        alone = artifact.exclude == ALONE
+        dependency = ET.SubElement(
+            dependencies,
+            "dependency",
+            org=group,
+            name=artifact_name,
+            rev=version,
+            conf="default->master" if alone else "default->compile(*),master(*),runtime(*)",
+            transitive=str(not alone).lower(),
+        )
+        for excluded in () if alone else artifact.exclude:
+            organisation, _, excluded_name = excluded.partition(":")
+            ET.SubElement(dependency, "exclude", org=organisation, module=excluded_name)
+    return ET.tostring(module)
+
+
+def _run(command: Sequence[str], environment: dict[str, str]) -> None:
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        tail = "\n".join((done.stdout + done.stderr).splitlines()[-25:])
+        raise ClasspathError(f"{Path(command[0]).name} failed with exit code {done.returncode}:\n{tail}")
+
+
+@contextmanager
+def _locked(name: str) -> Iterator[None]:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / name).open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two test runs may start at once
+        yield

@@ -1,0 +1,29 @@
+"""HBase's own `DumpReplicationQueues`, run in a cluster's JVM."""
+
+from tests.labs.cluster.hbase import HBaseCluster
+
+
+class Dump:
+    """The tool on one cluster."""
+
+    def __init__(self, cluster: HBaseCluster) -> None:
+        self._tool = cluster.jvm.view.walsafe.cluster.Dump(cluster.harness)
+
+    def text(self, *options: str) -> str:
+        """What it prints."""
+        return str(self._tool.text(list(options)))
+
+    def text_without_scopes(self, *options: str) -> str:
+        """What it prints while no family of any table is replicated (HBase 2)."""
+        return str(self._tool.textWithoutScopes(list(options)))
+
+
+def blocks(text: str) -> tuple[str, dict[str, list[str]], list[str]]:
+    """A `--distributed` dump: the peers, the lines of each queue by its first two lines, the summary."""
+    peers, _, rest = text.partition("\n\n")
+    queues, _, summary = rest.strip("\n").rpartition("\n\n")
+    found: dict[str, list[str]] = {}
+    for block in queues.split("Dumping replication queue info for RegionServer: ")[1:]:
+        server, queue, *lines = block.rstrip("\n").split("\n")
+        found[f"{server} {queue.strip()}"] = lines
+    return peers, found, summary.split("\n")

@@ -1,0 +1,148 @@
+"""The data side of a real HBase: tables, WALs, peers and queues."""
+
+import base64
+import string
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tests.labs.cluster.jvm import JavaObject
+
+FAMILY = "f"
+ROWS = tuple(string.ascii_lowercase)
+
+
+class Cell(NamedTuple):
+    """One cell of ``hbase:replication``."""
+
+    row: bytes
+    family: bytes
+    qualifier: bytes
+    value: bytes
+
+
+@dataclass(frozen=True, order=True)
+class WalFile:
+    """A file below the WAL root; the path is relative to it."""
+
+    path: str
+    length: int
+    modification_time: int
+
+
+def wait_until(condition: Callable[[], bool], what: str, seconds: float = 150.0) -> None:
+    """Polls until a condition holds.
+
+    Raises:
+        TimeoutError: It did not, within the time.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {seconds:.0f} s in vain until {what}")
+        time.sleep(0.1)
+
+
+class HBaseData:
+    """What clients do with a cluster.
+
+    Attributes:
+        name: The cluster's directory and parent node.
+        harness: Its Java side.
+    """
+
+    def __init__(self, name: str, harness: JavaObject) -> None:
+        self.name = name
+        self.harness = harness
+
+    def online_servers(self) -> list[str]:
+        """Region servers that the active master counts as online."""
+        return list(self.harness.onlineServers())
+
+    # tables
+
+    def create_table(self, name: str, *, scope: int = 1, splits: Sequence[str] = ("i", "r")) -> None:
+        """Creates a table with one family; scope 1 is replicated."""
+        self.harness.createTable(name, FAMILY, scope, list(splits))
+
+    def put(self, table: str, rows: Sequence[str] = ROWS, value: str = "v") -> None:
+        """Writes rows, by default one a letter, so that every region gets some."""
+        self.harness.putRows(table, FAMILY, list(rows), value)
+
+    def count(self, table: str) -> int:
+        """Rows of a table."""
+        return int(self.harness.countRows(table))
+
+    def flush(self, table: str) -> None:
+        """Flushes a table, so that its WALs can be archived."""
+        self.harness.flush(table)
+
+    def roll_wals(self, *servers: str) -> None:
+        """Rolls the WALs of some servers, or of all."""
+        for server in servers or self.online_servers():
+            self.harness.rollWals(server)
+
+    def archive_wals(self, *tables: str) -> None:
+        """Makes WALs: a round of writes, flush and roll puts the files of the round before into ``oldWALs``."""
+        before = len(self.old_wals())
+        for _ in range(2):
+            for table in tables:
+                self.put(table)
+                self.flush(table)
+            for table in ("hbase:meta", "hbase:replication"):
+                if self.harness.tableExists(table):
+                    self.flush(table)
+            self.roll_wals()
+        wait_until(lambda: len(self.old_wals()) > before, "a WAL is archived")
+
+    # replication
+
+    def add_peer(self, peer_id: str, cluster_key: str, *, enabled: bool = True, serial: bool = False) -> None:
+        """Adds a replication peer."""
+        self.harness.addPeer(peer_id, cluster_key, enabled, serial)
+
+    def add_sync_peer(self, peer_id: str, other: "HBaseData", remote_wal_dir: str, table: str) -> None:
+        """Adds a peer that replicates a table synchronously; it begins as DOWNGRADE_ACTIVE."""
+        self.harness.addSyncPeer(peer_id, other.harness.clusterKey(), remote_wal_dir, table)
+
+    def transit_sync_peer(self, peer_id: str, state: str) -> None:
+        """Takes a synchronous peer to ACTIVE, DOWNGRADE_ACTIVE or STANDBY."""
+        self.harness.transitSyncPeer(peer_id, state)
+
+    def enable_peer(self, peer_id: str) -> None:
+        """Enables a peer."""
+        self.harness.setPeer(peer_id, True)
+
+    def disable_peer(self, peer_id: str) -> None:
+        """Disables a peer."""
+        self.harness.setPeer(peer_id, False)
+
+    def remove_peer(self, peer_id: str) -> None:
+        """Removes a peer, with its queues."""
+        self.harness.removePeer(peer_id)
+
+    def peers(self) -> dict[str, str]:
+        """Peer ids and their states."""
+        return dict(line.split("\t") for line in self.harness.peers())
+
+    def wait_replicated(self, table: str, peer: "HBaseData", rows: int, seconds: float = 150.0) -> None:
+        """Waits until the peer has so many rows of a table."""
+        wait_until(lambda: peer.count(table) >= rows, f"{rows} rows of {table} arrived at {peer.name}", seconds)
+
+    def queue_cells(self) -> list[Cell]:
+        """All cells of ``hbase:replication`` in scan order; none when there is no such table."""
+        if not self.harness.tableExists("hbase:replication"):
+            return []
+        return [Cell(*map(base64.b64decode, line.split("\t"))) for line in self.harness.queueCells()]
+
+    # files
+
+    def files(self, directory: str) -> list[WalFile]:
+        """All files below a directory of the WAL root."""
+        rows = (line.split("\t") for line in self.harness.files(directory))
+        return [WalFile(path, int(length), int(modified)) for path, length, modified in rows]
+
+    def old_wals(self) -> list[WalFile]:
+        """Archived WALs."""
+        return self.files("oldWALs")

@@ -1,0 +1,229 @@
+"""A real HDFS with a working WebHDFS: plain, as an HA nameservice, or secured by Kerberos."""
+
+import getpass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.labs.cluster.classpath import HDFS, resolve
+from tests.labs.cluster.conf import merged, write_site
+from tests.labs.cluster.jvm import JavaObject, Jvm
+
+NAMESERVICE = "ns1"
+REALM_HOST = "localhost"
+# HBase's mini cluster runs each region server as another user; without rights of their own they could not write.
+_HBASE_USERS = 64
+
+
+@dataclass(frozen=True)
+class Kerberos:
+    """What a client of the secured HDFS needs.
+
+    Attributes:
+        krb5_conf: For ``-Djava.security.krb5.conf`` or ``KRB5_CONFIG``.
+        keytab: Holds the keys of all principals below.
+        principal: An ordinary user, not a superuser of HDFS.
+        superuser: The principal that the name node runs as.
+    """
+
+    krb5_conf: Path
+    keytab: Path
+    principal: str
+    superuser: str
+
+
+class HdfsCluster:
+    """A MiniDFSCluster in a JVM of its own.
+
+    Args:
+        work: Directory for data and logs.
+        ha: Two name nodes behind the nameservice ``ns1``, the first one active.
+        kerberos: A KDC, and an HDFS that accepts nobody else's word.
+        properties: Further properties for the servers.
+        heap: Of the JVM; a name node needs some 300 bytes for each file.
+    """
+
+    def __init__(
+        self,
+        work: Path,
+        *,
+        ha: bool = False,
+        kerberos: bool = False,
+        properties: Mapping[str, str] | None = None,
+        heap: str = "512m",
+        options: Sequence[str] = (),
+    ) -> None:
+        if ha and kerberos:
+            raise ValueError("an HA nameservice with Kerberos is not built")
+        work.mkdir(parents=True, exist_ok=True)
+        self.work = work
+        self.ha = ha
+        self.jvm = Jvm("hdfs", resolve(HDFS), work, heap=heap, options=options)
+        self.kerberos: Kerberos | None = None
+        self._kdc: JavaObject = None
+        self._name_node_of: Sequence[JavaObject] = ()
+        try:
+            secure = self._start_kdc() if kerberos else {}
+            self._configuration = self._make_configuration(merged(self._server_properties(), secure, properties or {}))
+            if kerberos:
+                self._log_in(secure["dfs.namenode.kerberos.principal"], secure["dfs.namenode.keytab.file"])
+            self._cluster = self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _server_properties(self) -> dict[str, str]:
+        users = [getpass.getuser(), *(f"{getpass.getuser()}.hfs.{index}" for index in range(_HBASE_USERS))]
+        return {
+            "hadoop.user.group.static.mapping.overrides": ";".join(f"{user}=supergroup" for user in users),
+            "dfs.namenode.fs-limits.min-block-size": "0",
+            "dfs.replication": "1",
+            "dfs.namenode.acls.enabled": "true",
+            "hdfs.minidfs.basedir": str(self.work / "dfs"),
+            "dfs.ha.tail-edits.period": "1s",
+        }
+
+    def _make_configuration(self, properties: Mapping[str, str]) -> JavaObject:
+        configuration = self.jvm.view.org.apache.hadoop.hdfs.HdfsConfiguration()
+        for name, value in properties.items():
+            configuration.set(name, value)
+        return configuration
+
+    def _start(self) -> JavaObject:
+        hdfs = self.jvm.view.org.apache.hadoop.hdfs
+        builder = hdfs.MiniDFSCluster.Builder(self._configuration).numDataNodes(1)
+        if self.ha:
+            builder = builder.nnTopology(hdfs.MiniDFSNNTopology.simpleHATopology())
+        if self.kerberos:
+            builder = builder.checkDataNodeAddrConfig(True)
+        cluster = builder.build()
+        if self.ha:
+            cluster.transitionToActive(0)
+        cluster.waitActive()
+        return cluster
+
+    def _start_kdc(self) -> dict[str, str]:
+        kdc_class = self.jvm.view.org.apache.hadoop.minikdc.MiniKdc
+        directory = self.work / "kdc"
+        directory.mkdir(parents=True, exist_ok=True)
+        self._kdc = kdc_class(kdc_class.createConf(), self.jvm.view.java.io.File(str(directory)))
+        self._kdc.start()
+        keytab = self.work / "walsafe.keytab"
+        names = [f"hdfs/{REALM_HOST}", f"HTTP/{REALM_HOST}", "walsafe"]
+        array = self.jvm.gateway.new_array(self.jvm.view.java.lang.String, len(names))
+        for index, name in enumerate(names):
+            array[index] = name
+        self._kdc.createPrincipal(self.jvm.view.java.io.File(str(keytab)), array)
+        realm = self._kdc.getRealm()
+        service, web = f"hdfs/{REALM_HOST}@{realm}", f"HTTP/{REALM_HOST}@{realm}"
+        self.kerberos = Kerberos(Path(self._kdc.getKrb5conf().getAbsolutePath()), keytab, f"walsafe@{realm}", service)
+        return {
+            "hadoop.security.authentication": "kerberos",
+            "hadoop.security.authorization": "true",
+            "hadoop.security.auth_to_local": "RULE:[2:$1](.*)s/.*/hdfs/\nDEFAULT",
+            "dfs.namenode.kerberos.principal": service,
+            "dfs.namenode.keytab.file": str(keytab),
+            "dfs.datanode.kerberos.principal": service,
+            "dfs.datanode.keytab.file": str(keytab),
+            "dfs.web.authentication.kerberos.principal": web,
+            "dfs.web.authentication.kerberos.keytab": str(keytab),
+            "dfs.block.access.token.enable": "true",
+            # data nodes of a secured HDFS want ports below 1024; there are none for a test
+            "ignore.secure.ports.for.testing": "true",
+            "dfs.http.policy": "HTTP_ONLY",
+            "dfs.datanode.address": "localhost:0",
+            "dfs.datanode.http.address": "localhost:0",
+            "dfs.namenode.http-address": "localhost:0",
+        }
+
+    def _log_in(self, principal: str, keytab: str) -> None:
+        information = self.jvm.view.org.apache.hadoop.security.UserGroupInformation
+        information.setConfiguration(self._configuration)
+        information.loginUserFromKeytab(principal, keytab)
+
+    @property
+    def uri(self) -> str:
+        """``fs.defaultFS`` for clients."""
+        if self.ha:
+            return f"hdfs://{NAMESERVICE}"
+        return f"hdfs://localhost:{self._cluster.getNameNodePort()}"
+
+    def webhdfs(self, name_node: int = 0) -> str:
+        """The HTTP address of one name node, as ``hdfs.InsecureClient`` wants it."""
+        return f"http://localhost:{self._cluster.getNameNode(name_node).getHttpAddress().getPort()}"
+
+    @property
+    def client_properties(self) -> dict[str, str]:
+        """What a client must know, beyond the defaults, to reach this HDFS."""
+        properties = {"fs.defaultFS": self.uri}
+        if self.ha:
+            properties |= self._ha_properties()
+        if self.kerberos:
+            names = ("hadoop.security.authentication", "hadoop.security.authorization", "hadoop.security.auth_to_local")
+            properties |= {name: self._configuration.get(name) for name in names}
+            properties["dfs.namenode.kerberos.principal"] = self.kerberos.superuser
+            properties["dfs.datanode.kerberos.principal"] = self.kerberos.superuser
+        return properties
+
+    def _ha_properties(self) -> dict[str, str]:
+        properties = {
+            "dfs.nameservices": NAMESERVICE,
+            f"dfs.ha.namenodes.{NAMESERVICE}": "nn1,nn2",
+            f"dfs.client.failover.proxy.provider.{NAMESERVICE}": (
+                "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+            ),
+        }
+        for index, name in enumerate(("nn1", "nn2")):
+            node = self._cluster.getNameNode(index)
+            properties[f"dfs.namenode.rpc-address.{NAMESERVICE}.{name}"] = (
+                f"localhost:{node.getNameNodeAddress().getPort()}"
+            )
+            properties[f"dfs.namenode.http-address.{NAMESERVICE}.{name}"] = (
+                f"localhost:{node.getHttpAddress().getPort()}"
+            )
+        return properties
+
+    def write_conf(self, directory: Path, extra: Mapping[str, str] | None = None) -> Path:
+        """Writes ``core-site.xml`` and ``hdfs-site.xml``: a ``HADOOP_CONF_DIR`` for clients."""
+        properties = merged(self.client_properties, extra or {})
+        core = {name: value for name, value in properties.items() if not name.startswith("dfs.")}
+        write_site(directory / "core-site.xml", core)
+        write_site(directory / "hdfs-site.xml", {n: v for n, v in properties.items() if n not in core})
+        return directory
+
+    def fail_over(self, target: int) -> None:
+        """Makes the other name node active (HA only)."""
+        self._cluster.transitionToStandby(1 - target)
+        self._cluster.transitionToActive(target)
+        self._cluster.waitActive(target)
+
+    def safe_mode(self, on: bool) -> None:
+        """Turns safe mode on or off."""
+        action = self.jvm.view.org.apache.hadoop.fs.SafeModeAction
+        self.file_system().setSafeMode(action.ENTER if on else action.LEAVE)
+
+    def file_system(self, name_node: int = 0) -> JavaObject:
+        """The ``DistributedFileSystem`` of the superuser."""
+        return self._cluster.getFileSystem(name_node)
+
+    def path(self, path: str) -> JavaObject:
+        """A Hadoop ``Path`` in the HDFS JVM."""
+        return self.jvm.view.org.apache.hadoop.fs.Path(path)
+
+    def create_file(self, path: str, content: bytes = b"", name_node: int = 0) -> None:
+        """Writes one file, its parents too."""
+        out = self.file_system(name_node).create(self.path(path))
+        try:
+            if content:
+                out.write(bytearray(content))
+        finally:
+            out.close()
+
+    def set_permission(self, path: str, mode: int) -> None:
+        """Sets the permission bits, for example ``0o500``."""
+        permission = self.jvm.view.org.apache.hadoop.fs.permission.FsPermission(format(mode, "o"))
+        self.file_system().setPermission(self.path(path), permission)
+
+    def close(self) -> None:
+        """Ends the JVM with all that runs in it."""
+        self.jvm.close()

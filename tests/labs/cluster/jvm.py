@@ -1,0 +1,181 @@
+"""A JVM of the tests' own, driven through py4j."""
+
+import logging
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from py4j.java_gateway import GatewayParameters, JavaGateway
+
+from tests.labs.cluster.classpath import ClasspathError
+
+# py4j gives no types; every object that lives in a JVM goes by this one name.
+JavaObject = Any
+
+_OPENED = (
+    *(f"java.base/java.{name}" for name in ("lang", "lang.reflect", "util", "util.concurrent", "nio", "net", "io")),
+    "java.base/java.util.concurrent.atomic",
+    "java.base/java.util.regex",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+)
+_EXPORTED = ("java.base/jdk.internal.misc", "java.security.jgss/sun.security.krb5")
+MODULE_OPTIONS = (
+    *(option for module in _OPENED for option in ("--add-opens", f"{module}=ALL-UNNAMED")),
+    *(option for module in _EXPORTED for option in ("--add-exports", f"{module}=ALL-UNNAMED")),
+)
+_START_SECONDS = 150.0
+_QUICK_START = "-XX:TieredStopAtLevel=1"  # small data: the optimizing compiler is not worth its time
+OPTIMIZED = ("-XX:TieredStopAtLevel=4",)
+"""Options of a JVM whose speed is measured."""
+
+
+class Process:
+    """A Java process whose output is drained into a log file."""
+
+    def __init__(
+        self,
+        name: str,
+        classpath: Sequence[Path],
+        arguments: Sequence[str],
+        work: Path,
+        *,
+        heap: str = "512m",
+        options: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        java = shutil.which("java")
+        if java is None:
+            raise ClasspathError("no java on PATH: install Java 17 or 21")
+        self.name = name
+        self.work = work
+        temporary = work / "tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        self.log = work / f"{name}.log"
+        self._first_lines: list[str] = []
+        self._changed = threading.Condition()
+        command = [
+            java,
+            f"-Xmx{heap}",
+            "-XX:+UseSerialGC",
+            _QUICK_START,
+            "-Djava.net.preferIPv4Stack=true",
+            "-Dio.netty.tryReflectionSetAccessible=true",
+            f"-Djava.io.tmpdir={temporary}",
+            f"-Dtest.build.data.basedirectory={work / 'data'}",
+            f"-Dtest.build.data={work / 'data'}",
+            *MODULE_OPTIONS,
+            *options,
+            *arguments,
+        ]
+        # the class path in the environment stays out of process lists and logs
+        child_environment = {**os.environ, **(environment or {}), "CLASSPATH": os.pathsep.join(map(str, classpath))}
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=work,
+            env=child_environment,
+        )
+        # a full pipe would block the JVM
+        self._drain = threading.Thread(target=self._copy_output, name=f"drain-{name}", daemon=True)
+        self._drain.start()
+
+    def _copy_output(self) -> None:
+        assert self._process.stdout is not None
+        with self.log.open("wb") as log:
+            for line in self._process.stdout:
+                log.write(line)
+                log.flush()
+                with self._changed:
+                    if len(self._first_lines) < 2:
+                        self._first_lines.append(line.decode("utf-8", "replace").strip())
+                        self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    def first_lines(self, count: int) -> list[str]:
+        """Waits for the first lines of the output (two at most are kept)."""
+        deadline = time.monotonic() + _START_SECONDS
+        with self._changed:
+            while len(self._first_lines) < count:
+                if not self.running or not self._changed.wait(deadline - time.monotonic()):
+                    raise RuntimeError(f"{self.name} did not start:\n{self.tail()}")
+            return self._first_lines[:count]
+
+    @property
+    def running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    def wait(self, seconds: float) -> int:
+        """The exit code.
+
+        Raises:
+            subprocess.TimeoutExpired: it has not ended in time.
+        """
+        return self._process.wait(seconds)
+
+    def tail(self, lines: int = 40) -> str:
+        """The end of the log, for messages."""
+        return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+    def close(self, patience: float = 5.0) -> None:
+        """Closes standard input, on which a gateway ends by itself, then kills."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._drain.join(patience)
+
+
+class Jvm:
+    """A JVM with a py4j gateway.
+
+    Attributes:
+        view: The classes of the JVM, by their dotted names.
+        log: Everything that the JVM printed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        classpath: Sequence[Path],
+        work: Path,
+        *,
+        heap: str = "512m",
+        options: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        arguments = ("py4j.GatewayServer", "--enable-auth", "--die-on-broken-pipe", "0")
+        self._process = Process(name, classpath, arguments, work, heap=heap, options=options, environment=environment)
+        self.work = work
+        self.log = self._process.log
+        try:
+            port, token = self._process.first_lines(2)
+            parameters = GatewayParameters(port=int(port), auth_token=token, auto_convert=True)
+        except (RuntimeError, ValueError):
+            self._process.close(0)
+            raise
+        self.gateway: JavaObject = JavaGateway(gateway_parameters=parameters)
+        self.view: JavaObject = self.gateway.jvm
+
+    def tail(self, lines: int = 40) -> str:
+        """The end of the log, for messages."""
+        return self._process.tail(lines)
+
+    def close(self) -> None:
+        """Ends the JVM; what runs in it is not shut down in good order."""
+        # finalizers of Java objects would otherwise log that nobody answers any more
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        self.gateway.close(keep_callback_server=False, close_callback_server_connections=True)
+        self._process.close()

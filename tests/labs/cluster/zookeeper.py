@@ -1,0 +1,39 @@
+"""A real ZooKeeper in a JVM of its own, of the jars that pyspark ships: up in a second."""
+
+from pathlib import Path
+
+from tests.labs.cluster.classpath import PYSPARK_JARS
+from tests.labs.cluster.hbase_data import wait_until
+from tests.labs.cluster.jvm import Jvm
+
+_JARS = ("zookeeper-*.jar", "snappy-java-*.jar", "metrics-core-*.jar", "slf4j-api-*.jar", "commons-io-*.jar")
+_TICK_MS = 200
+
+
+class ZooKeeper:
+    """One server.
+
+    Attributes:
+        quorum: Its address.
+    """
+
+    def __init__(self, work: Path) -> None:
+        patterns = (*_JARS, "netty-*.jar", "py4j-*.jar")
+        self._jvm = Jvm("zookeeper", [jar for one in patterns for jar in sorted(PYSPARK_JARS.glob(one))], work)
+        java = self._jvm.view
+        data = java.java.io.File(str(work / "data"))
+        self._server = java.org.apache.zookeeper.server.ZooKeeperServer(data, data, _TICK_MS)
+        address = java.java.net.InetSocketAddress("127.0.0.1", 0)
+        self._factory = java.org.apache.zookeeper.server.NIOServerCnxnFactory.createFactory(address, 60)
+        self._factory.startup(self._server)
+        self.quorum = f"127.0.0.1:{self._factory.getLocalPort()}"
+
+    def expire(self, session: int) -> None:
+        """Ends a session as if nothing had been heard of its client for too long; returns when a next one may begin."""
+        self._server.closeSession(session)
+        tracker = self._server.getSessionTracker()
+        wait_until(lambda: not tracker.isTrackingSession(session), "the session has ended")
+
+    def close(self) -> None:
+        """Ends it."""
+        self._jvm.close()

@@ -1,0 +1,64 @@
+"""A snapshot of the small cluster whose WALs are real files, and the job `inspect-wals` on it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jobs.context import JobContext
+from jobs.entry import main
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.hbase.peer_rules import PeerRule
+from pipelines.hbase.peers import Peer
+from pipelines.simulate.model import GeneratedCapture
+from tests.labs.small_cluster import D1, H1, H2, Desk, group, row, small, wal, with_cells
+from tests.labs.wal_files import Cell, Edit, ends, entry, header
+from tests.labs.wal_files import wal as wal_file
+
+EDITS = (Edit("t"), Edit("ns:u"), Edit("scratch:s"), Edit("t", [Cell("g")], {}))
+MIDDLE = ends(*EDITS)[2]
+CLOSED = wal_file(*EDITS)
+OPEN = header() + entry(EDITS[0])
+PEERS = (
+    Peer("1", "ENABLED", replicate_all=True, rule=PeerRule(exclude_namespaces=frozenset({"scratch"}))),
+    Peer("2", "DISABLED", replicate_all=False, rule=PeerRule(tables={"ns:u": ("f",)})),
+)
+STUCK = f"2-{H2}"
+
+
+class Inspected:
+    """A snapshot with its WAL root, and the job."""
+
+    def __init__(self, spark: SparkSession, root: Path) -> None:
+        self.desk = Desk(spark, root)
+        self.hbase = root / "hbase"
+        self.made = self._capture()
+        self.snapshot = self.desk.snapshot(self.made)
+
+    def _capture(self) -> GeneratedCapture:
+        """H1: peer 2 is in the middle of its second WAL, peer 1 in its fourth. H2: an empty WAL is next for peer 2."""
+        made = small("small")
+        made = replace(made, snapshot=replace(made.snapshot, wal_root=f"file://{self.hbase}", peers=PEERS))
+        made = with_cells(
+            made, row(f"2-{H1}", group(H1), wal(H1, 2), MIDDLE), row(f"1-{H1}/{D1}", group(D1), wal(D1, 2), MIDDLE)
+        )
+        files = tuple(self._written(file) for file in made.files)
+        return replace(made, files=files)
+
+    def _written(self, file: ArchivedFile) -> ArchivedFile:
+        content = OPEN if file.path.startswith("WALs/") else b"" if file.path.endswith(wal(H2, 2)) else CLOSED
+        target = self.hbase / file.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+        return replace(file, length=len(content))
+
+    def run(self, *options: str, lake: bool = False) -> tuple[int, dict[str, Any]]:
+        """The exit code and the result object."""
+        result = self.desk.root / "result.json"
+        arguments = ["inspect-wals", "--snapshot", f"file:{self.snapshot}", *options, "--result", str(result)]
+        if lake:
+            arguments += ["--lake", f"file:{self.desk.lake}"]
+        code = main(arguments, context=JobContext("inspect-wals", spark=self.desk.spark))
+        return code, json.loads(result.read_text())

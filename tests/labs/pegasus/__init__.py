@@ -1,0 +1,1 @@
+"""Small Pegasus tables: their rows, states, logs and replicas."""

@@ -1,0 +1,100 @@
+"""Replica directories of a small Pegasus table, made with RocksDB itself."""
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+import rocksdict
+
+from pipelines.pegasus.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.values import EPOCH_S, Timetag, Value, encode_value
+from tests.labs.pegasus.private_logs import Entry, LogWriter
+
+META = "pegasus_meta_cf"
+NOW_S = 1_790_000_000
+FLUSHED = 20
+
+
+def stored(data: bytes, expire_ts: int = 0, timestamp_us: int = 1) -> bytes:
+    return encode_value(Value(1, expire_ts, Timetag(timestamp_us, 1, deleted=False), data))
+
+
+def keys(partition: int, count: int, number: int, name: str = "row") -> list[bytes]:
+    found: list[bytes] = []
+    tried = 0
+    while len(found) < number:
+        key = encode_key(b"%s%d" % (name.encode(), tried), b"%d" % (tried % 3))
+        tried += 1
+        if key_hash(key) % count == partition:
+            found.append(key)
+    return found
+
+
+EXPIRED = NOW_S - EPOCH_S - 10
+
+
+def write_db(folder: Path, layers: Iterable[dict[bytes, bytes | None]], flushed: int = FLUSHED) -> None:
+    """Each layer is flushed into files of its own: later ones overwrite and delete what earlier ones have."""
+    folder.mkdir(parents=True)
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.create_missing_column_families(True)
+    options.set_disable_auto_compactions(True)
+    database = rocksdict.Rdict(str(folder), options=options, column_families={META: options})
+    meta = database.get_column_family(META)
+    meta[b"pegasus_data_version"] = b"1"
+    meta[b"pegasus_last_flushed_decree"] = str(flushed).encode()
+    for layer in layers:
+        for key, value in layer.items():
+            if value is None:
+                database.delete(key)
+            else:
+                database[key] = value
+        database.flush()
+    meta.flush()
+    database.close()
+    (folder / "rocksdict-config.json").unlink(missing_ok=True)  # rocksdict's own; Pegasus writes none
+
+
+def app_info(app: int, name: str, count: int) -> bytes:
+    """`.app-info` as `replica_app_info::store` writes it."""
+    fields = {
+        "1": {"i32": 1}, "2": {"str": "pegasus"}, "3": {"str": name}, "4": {"i32": app}, "5": {"i32": count},
+        "6": {"map": ["str", "str", 0, {}]}, "7": {"tf": 1}, "8": {"i32": 3}, "13": {"i32": 4},
+    }  # fmt: skip
+    return bytes.fromhex("080000deadbeef00") + json.dumps({"0": {"rec": fields}}, separators=(",", ":")).encode()
+
+
+def encrypted(data: bytes) -> bytes:
+    """A file as pegasus-kv/encfs writes it: its header of 64 bytes, then what nobody can read without the key."""
+    stream = hashlib.shake_256(b"key").digest(len(data))
+    head = b"pegsenc\x03" + bytes(range(32))
+    return head.ljust(64, b"\0") + bytes(one ^ other for one, other in zip(data, stream, strict=True))
+
+
+def write_log(folder: Path, app: int, partition: int, entries: Iterable[Entry]) -> None:
+    folder.mkdir(parents=True)
+    writer = LogWriter(app, partition, 0, 0)
+    for entry in entries:
+        writer.add(entry)
+    (folder / "log.1.0").write_bytes(writer.data)
+
+
+def footer_version(path: Path) -> int:
+    """The format_version in an SST's footer."""
+    version, magic = struct.unpack("<IQ", path.read_bytes()[-12:])
+    assert magic == 0x88E241B785F4CFF7, "a block-based table"
+    return int(version)
+
+
+def rows_of(files: Iterable[Path], scratch: Path) -> dict[bytes, bytes]:
+    """What RocksDB reads after it has ingested SSTs, as Pegasus's bulk load does."""
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    database = rocksdict.Rdict(str(scratch), options=options)
+    database.ingest_external_file([str(path) for path in files])
+    found = dict(database.items())
+    database.close()
+    return found

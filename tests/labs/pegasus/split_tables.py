@@ -1,0 +1,119 @@
+"""A small Pegasus table on disk for split-run: its replicas, what it holds, and its output opened again."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jobs.context import JobContext
+from jobs.entry import main
+from pipelines.pegasus.domain.keys import key_hash
+from tests import private_logs as made
+from tests.labs.pegasus.private_logs import Entry
+from tests.labs.pegasus.replicas import (
+    EXPIRED,
+    FLUSHED,
+    NOW_S,
+    footer_version,
+    keys,
+    rows_of,
+    stored,
+    write_db,
+    write_log,
+)
+
+APP, OLD = 2, 4
+
+
+@dataclass
+class Clock:
+    def now_ms(self) -> int:
+        return NOW_S * 1000
+
+
+class Table:
+    """A table of four partitions and what it holds."""
+
+    def __init__(self, spark: SparkSession, root: Path, old: int = OLD) -> None:
+        self.spark, self.root, self.old = spark, root, old
+        self.live: dict[bytes, bytes] = {}
+        self.expired: set[bytes] = set()
+        self.reps = root / "n1" / "replica" / "reps"
+        for partition in range(old):
+            self._replica(partition)
+
+    def _replica(self, partition: int) -> None:
+        mine = keys(partition, self.old, 60)
+        foreign = keys((partition + 1) % self.old, self.old, 3, "elsewhere")
+        first = {key: stored(b"old") for key in mine} | {key: stored(b"stale") for key in foreign} | {b"": b"\0" * 12}
+        over: dict[bytes, bytes | None] = {key: stored(b"new") for key in mine[10:20]}
+        over |= dict.fromkeys(mine[20:25])
+        over |= {mine[30]: stored(b"gone", EXPIRED), b"\0": stored(b"no key")}
+        folder = self.reps / f"{APP}.{partition}.pegasus"
+        write_db(folder / "data" / "rdb", [first, over])
+        added = keys(partition, self.old, 3, "logged")
+        log = [
+            Entry(FLUSHED, (made.put(mine[0], b"already flushed"),)),
+            Entry(FLUSHED + 1, (made.put(added[0], b"lower ballot"),), ballot=3),
+            Entry(FLUSHED + 1, (made.put(added[0], b"a"), made.put(mine[40], b"b", 5)), ballot=4),
+            Entry(FLUSHED + 2, (made.remove(mine[41]),), ballot=4),
+            Entry(FLUSHED + 3, ballot=4),
+            Entry(FLUSHED + 4, (made.put(added[1], b"never committed"),), ballot=4),
+        ]
+        write_log(folder / "plog", APP, partition, log)
+        rows = {key: stored(b"old") for key in mine} | {
+            key: value for key, value in over.items() if value and key in mine
+        }
+        for key in (*mine[20:25], mine[41]):
+            del rows[key]
+        time = 1_600_000_000_000_000
+        rows |= {added[0]: stored(b"a", 0, time), mine[40]: stored(b"b", 5, time)}
+        self.live |= rows
+        self.expired |= {mine[30], mine[40]}
+
+    def run(self, *options: str, new: int = 16, out: str = "out") -> tuple[int, dict[str, Any]]:
+        arguments = ["split-run", "--app-id", str(APP), "--app", "temp", "--cluster", "onebox", "--from", str(self.old)]
+        arguments += ["--to", str(new), "--out", f"{self.root}/{out}", "--result", f"{self.root}/result.json"]
+        if not {"--backup", "--rows"} & {*options}:
+            arguments += ["--replicas", str(self.root / "n1")]
+        code = main([*arguments, *options], context=JobContext("split-run", clock=Clock(), spark=self.spark))
+        return code, json.loads((self.root / "result.json").read_text())
+
+    def output(self, out: str = "out") -> Path:
+        return self.root / out / "onebox" / "temp"
+
+    def inputs(self) -> dict[str, tuple[str, int]]:
+        return {
+            str(path): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+            for path in sorted(self.reps.rglob("*"))
+            if path.is_file()
+        }
+
+
+def reopened(table: Table, new: int, out: str = "out") -> dict[bytes, bytes]:
+    """All rows of a bulk-load directory, held against its metadata; each must be owned by its partition."""
+    found: dict[bytes, bytes] = {}
+    assert json.loads((table.output(out) / "bulk_load_info").read_text()) == {
+        "app_id": APP, "app_name": "temp", "partition_count": new,
+    }  # fmt: skip
+    for partition in range(new):
+        folder = table.output(out) / str(partition)
+        metadata = json.loads((folder / "bulk_load_metadata").read_text())
+        files = [folder / one["name"] for one in metadata["files"]]
+        assert sorted(folder.glob("*.sst")) == sorted(files)
+        assert metadata["file_total_size"] == sum(path.stat().st_size for path in files)
+        for path, said in zip(files, metadata["files"], strict=True):
+            assert (said["size"], said["md5"]) == (path.stat().st_size, md5(path))
+            assert footer_version(path) == 5
+        rows = rows_of(files, table.root / f"opened-{out}-{partition}") if files else {}
+        assert {key_hash(key) & (new - 1) for key in rows} <= {partition}
+        assert not rows.keys() & found.keys()
+        found |= rows
+    return found
+
+
+def md5(path: Path) -> str:
+    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()

@@ -1,0 +1,33 @@
+"""Sums of rows without Spark: the very columns that a task examines, on Arrow batches made here."""
+
+import zlib
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pipelines.pegasus.domain.rows import Tallies
+from pipelines.pegasus.transforms.examined_rows import Question, examine
+from pipelines.pegasus.transforms.row_tally import add_batch
+from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
+from tests.labs.pegasus.split_rows import Row
+
+
+def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
+    """What `row_frames.heads` gives of these rows; the digest is another one."""
+    digests = [zlib.crc32(row.key + b"\0" + row.value) * 0x9E3779B97F4A7C15 % (1 << 63) for row in rows]
+    columns = [
+        pa.array([row.index for row in rows], pa.int32()),
+        pa.array([row.key for row in rows], pa.binary()),
+        pa.array([row.value[:HEAD_BYTES] for row in rows], pa.binary()),
+        pa.array([len(row.value) for row in rows], pa.int64()),
+        pa.array(digests, pa.int64()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["partition_index", "key", "head", "value_length", "digest"])
+
+
+def tallied(rows: Sequence[Row], question: Question, batches: int = 1) -> Tallies:
+    """The sums, of so many batches."""
+    tallies: Tallies = {}
+    for number in range(batches):
+        add_batch(tallies, examine(batch_of(rows[number::batches]), question))
+    return tallies

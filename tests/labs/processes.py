@@ -1,0 +1,24 @@
+"""Which tests of the suite run in one process, when `./tests/run` starts two."""
+
+from xdist.scheduler import LoadScopeScheduling
+
+SHARED = (
+    ("tests/integration", "tests/judge", "tests/e2e/test_yarn.py"),
+    ("tests/e2e/airflow",),
+    ("tests/e2e",),
+)
+"""What shares something that takes long to start, the longest first."""
+
+
+def order(place: str) -> int:
+    """When a test of this file begins: what takes longest comes first."""
+    return next((number for number, group in enumerate(SHARED) if place.startswith(group)), len(SHARED))
+
+
+class SharedTogether(LoadScopeScheduling):
+    """Hands out the groups of `SHARED`, and of the other tests one file after another."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        place = nodeid.partition("::")[0]
+        group = order(place)
+        return SHARED[group][0] if group < len(SHARED) else place

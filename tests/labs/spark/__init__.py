@@ -1,0 +1,1 @@
+"""Other Sparks than this process: spark-submit.sh, a standalone cluster, YARN."""

@@ -1,0 +1,141 @@
+"""One night of a skewed fleet, reconciled wherever Spark may run: what must be the same bit for bit."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from benchmarks.generate import write
+from pipelines.common.instants import DAY_MS
+from pipelines.simulate.large import Shape, fleet
+from tests.labs.spark.submitter import Submitter, clean_environment
+
+FILES, CLUSTERS, LARGEST = 12_000, 3, 0.6
+TABLES = ("wal_verdicts", "verdict_totals", "queue_offsets", "pinned_bytes", "findings")
+MANY_SMALL_TASKS = "--conf spark.sql.files.minPartitionNum=12 --conf spark.sql.shuffle.partitions=5"
+
+
+def write_fleet(place: Path, days: int = 0) -> Path:
+    """The fleet's snapshots, captured just now, or so many days ago: not_after is by the real clock."""
+    now = time.time_ns() // 1_000_000 - 15 * 60_000 - days * DAY_MS
+    for one in fleet(Shape("fleet", FILES, 30, 3, 2, 7, now), CLUSTERS, LARGEST):
+        write(one, place / one.cluster, None)
+    return place
+
+
+@dataclass(frozen=True)
+class Night:
+    """What a run left behind.
+
+    Attributes:
+        lists: every file of every list; the instant of the decision is left out of the manifests.
+        rows: of each table, in one order.
+        tasks: that ended, from Spark's event log.
+    """
+
+    lists: Mapping[str, str]
+    rows: Mapping[str, pa.Table]
+    tasks: list[dict[str, Any]]
+
+    def reasons(self) -> list[str]:
+        """Why tasks ended."""
+        return [task["Task End Reason"]["Reason"] for task in self.tasks]
+
+    def speculative(self) -> int:
+        """Second copies of tasks that were begun."""
+        return sum(task["Task Info"]["Speculative"] for task in self.tasks)
+
+
+def reconcile(
+    submit: Submitter,
+    snapshots: Path,
+    work: Path,
+    spark: str,
+    *,
+    env: Mapping[str, str] | None = None,
+    meanwhile: Callable[[str], None] = lambda _line: None,
+) -> Night:
+    """One run of `./spark-submit.sh reconcile` into a fresh lake.
+
+    Args:
+        submit: the project.
+        snapshots: the fleet.
+        work: where lake and lists go.
+        spark: `SPARK_SUBMIT_ARGS`.
+        env: more of the environment.
+        meanwhile: called with each line of the log as it comes.
+    """
+    events = work / "events"
+    events.mkdir(parents=True)
+    log = {"enabled": "true", "dir": f"file:{events}", "compress": "false", "rolling.enabled": "false"}
+    told = " ".join(f"--conf spark.eventLog.{name}={value}" for name, value in log.items())
+    command = submit.command("reconcile", "--fleet", f"file:{snapshots}", "--lake", f"file:{work}/lake")
+    process = subprocess.Popen(
+        [*command, "--lists", f"file:{work}/lists"],
+        env={**clean_environment(), "SPARK_SUBMIT_ARGS": f"{spark} {told}", **(env or {})},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    lines = []
+    with process:
+        for line in process.stderr or ():
+            lines.append(line)
+            meanwhile(line)
+    assert process.returncode in {0, 5}, "".join(lines)
+    return night(work)
+
+
+def night(work: Path) -> Night:
+    """What stands there."""
+    rows = {name: in_order(DeltaTable(str(work / "lake" / name)).to_pyarrow_table()) for name in TABLES}
+    logged = list(events_below(work / "events"))
+    return Night(
+        dict(list_files(work / "lists")),
+        rows,
+        [event for event in logged if event["Event"] == "SparkListenerTaskEnd"],
+    )
+
+
+def in_order(table: pa.Table) -> pa.Table:
+    """Rows by all columns that can be compared."""
+    plain = [field.name for field in table.schema if not pa.types.is_nested(field.type)]
+    return table.sort_by([(name, "ascending") for name in plain]).combine_chunks()
+
+
+def list_files(lists: Path) -> Iterator[tuple[str, str]]:
+    """Every file that is not hidden."""
+    for file in sorted(lists.rglob("*")):
+        place = file.relative_to(lists)
+        if file.is_dir() or any(part.startswith(".") for part in place.parts):
+            continue
+        text = file.read_text(encoding="utf-8")
+        if file.name == "manifest.json":
+            text = json.dumps(json.loads(text) | {"decided_at": None})
+        yield str(place), text
+
+
+def events_below(folder: Path) -> Iterator[dict[str, Any]]:
+    """Spark's event log; a driver elsewhere wrote it here too, for all of them are this machine."""
+    for file in folder.iterdir():
+        if file.is_file() and not file.name.startswith("."):
+            with file.open(encoding="utf-8", newline="\n") as lines:
+                yield from map(json.loads, lines)
+
+
+def assert_same(here: Night, there: Night) -> None:
+    """Identical lists, identical rows, and neither says anything twice."""
+    assert there.lists.keys() == here.lists.keys()
+    assert [name for name in here.lists if there.lists[name] != here.lists[name]] == []
+    assert [name for name in TABLES if not there.rows[name].equals(here.rows[name])] == []
+    assert there.rows["wal_verdicts"].num_rows == FILES
+    paths = there.rows["wal_verdicts"].select(["cluster", "path"]).group_by(["cluster", "path"]).aggregate([])
+    assert paths.num_rows == FILES
+    lines = [line for name, text in there.lists.items() if "/part-" in name for line in text.split("\n") if line]
+    assert len(lines) == len(set(lines)) > FILES / 10

@@ -1,0 +1,53 @@
+"""`spark-submit.sh` of a copy of the project, as the tests of this folder start it."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.labs.places import PROJECT
+
+PROBE = Path(__file__).with_name("probe_job.py")
+_SHORT_JOBS = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+
+
+@dataclass(frozen=True)
+class Submitter:
+    """`spark-submit.sh` of a copy of the project that has one more job, `probe`."""
+
+    project: Path
+
+    def command(self, *arguments: str) -> list[str]:
+        return [str(self.project / "spark-submit.sh"), *arguments]
+
+    def __call__(
+        self, *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*arguments),
+            env={**clean_environment(), **_SHORT_JOBS, **(env or {})},
+            cwd=cwd or self.project.parent,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's environment without what would change where Spark runs."""
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_", "WALSAFE_"))
+    }
+
+
+def copy_project(target: Path) -> Path:
+    """The tree that `spark-submit.sh` needs, without `.venv` and `.jars`."""
+    target.mkdir(parents=True)
+    for name in ("conf", "jobs", "pipelines", "schemas", "scripts"):
+        shutil.copytree(PROJECT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("spark-submit.sh", "pyproject.toml", "constraints.txt", "jars.lock"):
+        shutil.copy2(PROJECT / name, target / name)
+    return target

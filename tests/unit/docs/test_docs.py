@@ -1,0 +1,255 @@
+"""README and docs say what the code does: every reason, finding, metric, command, link and example."""
+
+import ast
+import json
+import re
+import shlex
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from jobs.config import parse_config
+from jobs.entry import parse
+from jobs.registry import JOBS
+from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
+from pipelines.decide.rule import verdict
+from pipelines.decide.rule.settings import Release
+from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.verdict import Reason
+from pipelines.hbase.replication_queues import Cell, parse_queue_cell
+from pipelines.reconcile import findings
+from pipelines.reconcile.delete_list import parse_manifest
+from pipelines.reconcile.findings import evidence
+from pipelines.reconcile.findings.clean_up import CLEAN_UP
+from pipelines.reconcile.peer_remedy import remove_peer
+from pipelines.snapshot.model import parse_snapshot, snapshot_document
+from schemas.registry import TABLES
+from schemas.verdict_totals import VERDICT_TOTALS
+from tests.labs.places import DOCS, PROJECT
+
+PAGES = sorted([*PROJECT.glob("*.md"), *DOCS.rglob("*.md"), *(PROJECT / "benchmarks").glob("*.md")])
+IDS = [str(page.relative_to(PROJECT)) for page in PAGES]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ABBREVIATED = re.compile(r"…|\bJOB\b|--set-up")
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body for tag, body in FENCE.findall(text_of(page)) if tag == language]
+
+
+def without_code(page: Path) -> str:
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", text_of(page)))
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub makes of the headings."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text_of(page)), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()).replace(" ", "-") for heading in headings}
+
+
+def sections(page: Path) -> dict[str, str]:
+    """The third-level sections of a page by heading."""
+    parts = re.split(r"^### (.+)$", text_of(page), flags=re.MULTILINE)
+    return {
+        heading: re.split(r"^#", body, maxsplit=1, flags=re.MULTILINE)[0]
+        for heading, body in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(page)):
+        if "://" in target:
+            continue
+        path, _, fragment = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists() or (fragment and fragment not in anchors(there)):
+            broken.append(target)
+    assert broken == []
+
+
+def test_pages_that_the_code_names_are_there() -> None:
+    sources = [
+        path for folder in ("jobs", "pipelines", "schemas", "conf", "scripts") for path in (PROJECT / folder).rglob("*")
+    ]
+    named: set[str] = set()
+    for source in sources:
+        if source.suffix in {".py", ".sh", ".rb", ".yaml"}:
+            named |= set(re.findall(r"\bdocs/([\w/-]+\.md|adr/\d{4})", source.read_text(encoding="utf-8")))
+    assert "verdicts.md" in named
+    missing = [name for name in sorted(named) if not list(DOCS.glob(f"{name.removesuffix('.md')}*.md"))]
+    assert missing == []
+
+
+def test_every_decision_is_in_the_index_and_has_its_three_parts() -> None:
+    index = text_of(DOCS / "adr" / "README.md")
+    pages = sorted(page for page in (DOCS / "adr").glob("*.md") if page.name != "README.md")
+    assert len(pages) >= 10
+    for number, page in enumerate(pages, start=1):
+        assert page.name.startswith(f"{number:04d}-")
+        assert f"({page.name})" in index
+        assert re.findall(r"^\*\*(\w+)\.\*\*", text_of(page), re.MULTILINE) == ["Context", "Decision", "Consequences"]
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """Each `./spark-submit.sh …` in a code block or code span, continuation lines joined."""
+    for page, name in zip(PAGES, IDS, strict=True):
+        text = text_of(page).replace("\\\n", " ")
+        for _, body in FENCE.findall(text):
+            for rest in re.findall(r"^[^#\n]*\./spark-submit\.sh([^\n]*)", body, re.MULTILINE):
+                yield name, rest
+        for rest in re.findall(r"`\./spark-submit\.sh ([^`\n]+)`", FENCE.sub("", text)):
+            yield name, rest
+
+
+def test_commands_are_taken_by_the_parsers(capsys: pytest.CaptureFixture[str]) -> None:
+    """An abbreviated one (`…`, JOB) must name a job at least."""
+    checked = 0
+    for page, rest in commands():
+        if ABBREVIATED.search(rest):
+            assert rest.split()[0] in {*JOBS, "JOB", "--set-up"}, f"{page}: {rest}"
+            continue
+        words = shlex.split(rest, comments=True)
+        try:
+            parse(words)
+        except SystemExit as end:
+            assert end.code == 0, f"{page}: ./spark-submit.sh {rest}\n{capsys.readouterr().err}"  # noqa: PT017
+        checked += 1
+    assert checked > 12
+
+
+def test_the_readme_shows_every_job_and_table() -> None:
+    readme = text_of(PROJECT / "README.md")
+    started = {rest.split()[0] for page, rest in commands() if page == "README.md"}
+    assert set(JOBS) <= started
+    assert [table.name for table in TABLES if f"`{table.name}`" not in readme] == []
+
+
+def test_the_readme_query_runs() -> None:
+    (query,) = re.findall(r'duckdb\.sql\(\s*"(SELECT [^"]+)"\s*\)', text_of(PROJECT / "README.md"))
+    totals = to_arrow_schema(VERDICT_TOTALS.schema, timezone="UTC").empty_table()
+    with duckdb.connect() as database:
+        columns = database.register("totals", totals).execute(query).description
+    assert [column[0] for column in columns or ()] == ["run_date", "reason", "bytes"]
+
+
+def test_every_reason_has_its_section_with_its_verdicts() -> None:
+    found = sections(DOCS / "verdicts.md")
+    assert set(found) >= {reason.value for reason in Reason}
+    source = Path(verdict.__file__).read_text(encoding="utf-8")
+    said = re.findall(r"\b(held|deletable)\(Reason\.(\w+)", source)
+    assert {reason for _, reason in said} == {reason.value for reason in Reason}
+    for kind, reason in said:
+        assert f"**{kind.upper()}**" in found[reason].replace(".**", "**"), f"{reason}: {kind}"
+    glance = re.findall(r"^\| \[(\w+)\]", text_of(DOCS / "verdicts.md"), re.MULTILINE)
+    assert glance == [reason.value for reason in Reason], "in the order in which the rule asks"
+
+
+RAISING = {"finding", "_of_peer", "_of_queue"}
+
+
+def raised_findings() -> dict[str, str | None]:
+    """Codes of pipelines/reconcile/findings with their severity, where the call names it."""
+    found: dict[str, str | None] = {}
+    paths = sorted(Path(findings.__file__).parent.glob("*.py"))
+    modules = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
+    for call in (node for module in modules for node in ast.walk(module)):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in RAISING):
+            continue
+        code, severity = call.args[:2]
+        if isinstance(code, ast.Name):  # a helper, which passes on what it is called with
+            continue
+        level = getattr(evidence, severity.id) if isinstance(severity, ast.Name) and severity.id.isupper() else None
+        if isinstance(code, ast.Constant):
+            found[str(code.value)] = level
+            continue
+        # {"REASON": "CODE", …}.get(reason, reason): the odd names
+        (renamed,) = [node for node in ast.walk(code) if isinstance(node, ast.Dict)]
+        codes = ast.literal_eval(renamed)
+        found |= {codes.get(reason.value, reason.value): level for reason in evidence.ODD_REASONS}
+    return found
+
+
+def test_every_finding_has_its_section_with_its_severity() -> None:
+    found, raised = sections(DOCS / "findings.md"), raised_findings()
+    assert len(raised) > 15
+    assert set(found) == set(raised)
+    for code, severity in raised.items():
+        (said,) = re.findall(r"\A\n\*(error|warning|info)\.\*", found[code])
+        assert severity in {None, said}, code
+        assert "**Remedy:**" in found[code], code
+
+
+def test_every_finding_is_ruled_on_and_the_page_says_which_pause_the_clean_up() -> None:
+    page, raised = DOCS / "findings.md", raised_findings()
+    assert set(CLEAN_UP) == set(raised), "decide for each whether the clean-up waits for it"
+    told = re.findall(r"^\| (\w+) \| (\*\*pauses\*\*|goes on) \| (.+) \|$", text_of(page), re.MULTILINE)
+    assert told == [(code, "**pauses**" if one.pauses else "goes on", one.why) for code, one in CLEAN_UP.items()]
+    found = sections(page)
+    assert {code for code, body in found.items() if "**Pauses the clean-up.**" in body} == {
+        code for code, one in CLEAN_UP.items() if one.pauses
+    }
+
+
+def test_remove_peer_is_never_proposed_without_what_it_gives_up() -> None:
+    """In the code by one function alone; in the pages wherever they tell an operator to use it."""
+    folders = [PROJECT / name for name in ("jobs", "pipelines/domain", "pipelines/use_cases", "pipelines/sinks")]
+    naming = [file for folder in folders for file in folder.rglob("*") if file.suffix in {".py", ".html"}]
+    naming = [file for file in naming if "remove_peer" in text_of(file)]
+    assert sorted(file.name for file in naming) == ["peer_remedy.py"]
+    assert remove_peer("2", 3 << 30).startswith(
+        "remove_peer '2', which gives up everything not yet shipped to it: 3.0 GiB"
+    )
+    proposing = [
+        page for page in PAGES if page.name not in {"proof.md", "CHANGELOG.md"} and "remove_peer" in text_of(page)
+    ]
+    assert {page.name for page in proposing} >= {"README.md", "runbook.md", "verdicts.md"}
+    for page in proposing:
+        for line in text_of(page).splitlines():
+            assert "remove_peer" not in line or "gives up everything not yet shipped to it" in line, page
+
+
+def test_every_expectation_is_told_and_what_may_be_overruled_has_a_command() -> None:
+    safety, runbook = text_of(DOCS / "safety.md"), text_of(DOCS / "runbook.md")
+    for expectation in expectations(0.95):
+        assert f"| `{expectation.name}` |" in safety
+    for name in ACCEPTABLE:
+        assert f"--accept {name}=" in runbook
+
+
+def test_the_metrics_are_the_ones_that_are_written() -> None:
+    source = text_of(PROJECT / "pipelines" / "sinks" / "metrics.py")
+    written = {f"walsafe_{name}" for name in re.findall(r'\bgauge\("(\w+)"', source)} | {"walsafe_build_info"}
+    assert set(re.findall(r"\bwalsafe_\w+", text_of(DOCS / "metrics.md"))) == written
+
+
+def test_the_example_snapshot_is_one_that_is_believed() -> None:
+    document, _ = map(json.loads, blocks(DOCS / "snapshot-format.md", "json")[1:])
+    line = json.loads(blocks(DOCS / "snapshot-format.md", "json")[0])
+    cell = parse_queue_cell(Cell(*(b64decode(line[key]) for key in ("row", "family", "qualifier", "value"))))
+    snapshot = parse_snapshot(document)
+    assert distrust(snapshot, [[cell], [cell]], Release()) is None
+    assert snapshot_document(snapshot) == document, "all keys, as walsafe itself writes them"
+
+
+def test_the_example_manifest_is_one() -> None:
+    text = blocks(DOCS / "snapshot-format.md", "json")[2]
+    manifest = parse_manifest(text, "docs/snapshot-format.md")
+    assert manifest.run_id.endswith(manifest.snapshot_sha256[:8])
+    assert sum(part.lines for part in manifest.parts) == manifest.files
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_configurations_are_taken(page: Path) -> None:
+    for number, block in enumerate(blocks(page, "yaml")):
+        if not block.startswith("groups:"):  # Prometheus' own
+            parse_config(block, f"{page.name}, block {number}")

@@ -1,0 +1,58 @@
+"""Ctrl-C on a job that ends gently: it is asked to stop, and lives to do so."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jobs.stop_file import STOP_FILE_ENV, stop_asked
+from tests.labs.places import PROJECT
+
+LAUNCH = """
+import os, sys
+from pathlib import Path
+from jobs.launch import _run
+stop = Path(sys.argv[1])
+job = "trap 'exit 9' INT; touch $0.began; until [ -e $0 ]; do sleep 0.05; done; [ -z \\"$1\\" ] || sleep 60"
+sys.exit(_run(["bash", "-c", job, str(stop), *sys.argv[2:]], dict(os.environ), stop))
+"""
+
+
+def started(stop: Path, *more: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", LAUNCH, str(stop), *more], cwd=PROJECT, stderr=subprocess.PIPE, text=True
+    )
+    while not Path(f"{stop}.began").exists():
+        time.sleep(0.02)
+    return process
+
+
+def test_the_first_asks_and_the_job_ends_in_good_order(tmp_path: Path) -> None:
+    process = started(tmp_path / "stop")
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "stopping after this batch; Ctrl-C again ends at once (go on with --resume)" in said
+
+
+def test_the_second_ends_it_at_once(tmp_path: Path) -> None:
+    process = started(tmp_path / "stop", "long batch")
+    os.kill(process.pid, signal.SIGINT)
+    while not (tmp_path / "stop").exists():
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 9
+
+
+@pytest.mark.parametrize("told", ["", "nowhere"])
+def test_nobody_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: str) -> None:
+    monkeypatch.setenv(STOP_FILE_ENV, str(tmp_path / told) if told else "")
+    assert not stop_asked()
+    (tmp_path / "here").touch()
+    monkeypatch.setenv(STOP_FILE_ENV, str(tmp_path / "here"))
+    assert stop_asked()

@@ -1,0 +1,214 @@
+"""The spark-submit command: whose settings win, what is shipped."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jobs.archive import build_archive
+from jobs.launch import child_environment, copy_without_noise
+from jobs.submit import (
+    Settings,
+    UserArguments,
+    long_run,
+    read_properties,
+    read_settings,
+    read_user_arguments,
+    result_location,
+    submit_command,
+)
+from pipelines.common.errors import UsageError
+from tests.labs.places import PROJECT
+
+DEFAULTS = PROJECT / "conf" / "spark-defaults.conf"
+
+
+def command_for(text: str, tmp_path: Path, *, small: bool = False) -> list[str]:
+    (tmp_path / ".jars").mkdir()
+    (tmp_path / ".jars" / "delta.jar").touch()
+    user = read_user_arguments(text)
+    settings = read_settings(user, DEFAULTS)
+    return submit_command(
+        Path("/s/spark-submit"),
+        tmp_path,
+        Path("a.zip"),
+        user,
+        settings,
+        ["demo", "--out", "x y"],
+        scratch=Path("/scratch"),
+        small=small,
+    )
+
+
+def test_plain_command(tmp_path: Path) -> None:
+    assert command_for("", tmp_path) == [
+        "/s/spark-submit",
+        "--properties-file",
+        f"{tmp_path}/conf/spark-defaults.conf",
+        "--load-spark-defaults",
+        "--conf",
+        "spark.sql.warehouse.dir=/scratch/warehouse",
+        "--conf",
+        f"spark.driver.defaultJavaOptions={long_run(tmp_path)}",
+        "--jars",
+        f"{tmp_path}/.jars/delta.jar",
+        "--py-files",
+        "a.zip",
+        f"{tmp_path}/jobs/main.py",
+        "demo",
+        "--out",
+        "x y",
+    ]
+
+
+def test_the_users_jars_stand_beside_ours(tmp_path: Path) -> None:
+    command = command_for("--jars=/hbase.jar,/x.jar --name 'my night' --verbose", tmp_path)
+    assert command[command.index("--jars") + 1] == f"/hbase.jar,/x.jar,{tmp_path}/.jars/delta.jar"
+    assert command.count("--jars") == 1
+    assert command[command.index("--name") + 1] == "my night"
+    assert "--verbose" in command
+
+
+def test_the_users_properties_file_replaces_ours(tmp_path: Path) -> None:
+    own = tmp_path / "own.conf"
+    own.write_text("spark.master yarn\nspark.submit.deployMode=cluster\n")
+    command = command_for(f"--properties-file '{own}'", tmp_path)
+    assert command.index(str(own)) > command.index(f"{tmp_path}/conf/spark-defaults.conf")  # the last one counts
+    assert "--load-spark-defaults" not in command
+
+
+@pytest.mark.parametrize(
+    ("text", "master", "cluster_mode", "local"),
+    [
+        ("", "local[*]", False, True),
+        ("--master local[2]", "local[2]", False, True),
+        ("--master=local-cluster[2,1,1024]", "local-cluster[2,1,1024]", False, False),
+        ("--master yarn --deploy-mode cluster", "yarn", True, False),
+        ("-c spark.master=yarn --conf spark.submit.deployMode=cluster", "yarn", True, False),
+        ("--deploy-mode cluster --master yarn --deploy-mode client", "yarn", False, False),
+    ],
+)
+def test_where_the_driver_runs(text: str, master: str, cluster_mode: bool, local: bool) -> None:
+    settings = read_settings(read_user_arguments(text), DEFAULTS)
+    assert (settings.master, settings.cluster_mode, settings.local) == (master, cluster_mode, local)
+
+
+@pytest.mark.parametrize("text", ["--master 'x", "--master", "--conf a=b --jars"])
+def test_arguments_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(UsageError, match="SPARK_SUBMIT_ARGS"):
+        read_user_arguments(text)
+
+
+def test_a_properties_file_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="properties file"):
+        read_settings(read_user_arguments("--properties-file /no/such.conf"), DEFAULTS)
+
+
+def test_a_small_local_job_starts_fast_unless_the_user_says_how(tmp_path: Path) -> None:
+    flag = "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+    assert flag in command_for("", tmp_path, small=True)
+    (tmp_path / "2").mkdir()
+    assert flag not in command_for("--conf spark.driver.defaultJavaOptions=-Xss4m", tmp_path / "2", small=True)
+    (tmp_path / "3").mkdir()
+    assert flag not in command_for("--master yarn", tmp_path / "3", small=True)
+
+
+def test_properties() -> None:
+    text = "# c\n\nspark.a   1\nspark.b=x y\n  spark.c: z\nspark.d\n"
+    assert read_properties(text) == {"spark.a": "1", "spark.b": "x y", "spark.c": "z", "spark.d": ""}
+
+
+def settings_of(**values: str) -> Settings:
+    return Settings("yarn", cluster_mode=True, values={key.replace("_", "."): value for key, value in values.items()})
+
+
+def test_result_goes_to_the_default_file_system(tmp_path: Path) -> None:
+    (tmp_path / "core-site.xml").write_text(
+        "<configuration><property><name>fs.defaultFS</name><value>hdfs://ns1</value></property></configuration>"
+    )
+    assert result_location(settings_of(), tmp_path, "r.json") == "hdfs://ns1/tmp/r.json"
+    assert result_location(settings_of(spark_hadoop_fs_defaultFS="hdfs://b"), tmp_path, "r") == "hdfs://b/tmp/r"
+
+
+def test_result_on_kubernetes_goes_where_spark_uploads() -> None:
+    settings = settings_of(spark_kubernetes_file_upload_path="s3a://bucket/up/")
+    assert result_location(settings, None, "r.json") == "s3a://bucket/up/r.json"
+
+
+@pytest.mark.parametrize("site", [None, "<configuration/>", "<no xml"])
+def test_no_place_for_the_result_is_refused_with_the_way_out(site: str | None, tmp_path: Path) -> None:
+    if site:
+        (tmp_path / "core-site.xml").write_text(site)
+    with pytest.raises(UsageError, match=r"--result|core-site\.xml"):
+        result_location(settings_of(), tmp_path if site else None, "r.json")
+
+
+def test_what_the_user_has_set_stays_in_the_environment() -> None:
+    local, yarn = Settings("local[2]", False, {}), Settings("yarn", False, {})
+    given = {"LANG": "de_DE.UTF-8", "SPARK_LOCAL_IP": "10.0.0.1", "PYSPARK_PYTHON": "/opt/py"}
+    here = child_environment(given, local, Path("/s"), Path("/j/bin/java"))
+    assert (here["SPARK_LOCAL_IP"], here["PYSPARK_PYTHON"], here["JAVA_HOME"]) == ("10.0.0.1", sys.executable, "/j")
+    assert "LC_ALL" not in here
+    there = child_environment(given, yarn, Path("/s"), Path("/j/bin/java"))
+    assert there["PYSPARK_PYTHON"] == "/opt/py"
+    assert child_environment({}, yarn, Path("/s"), Path("/j/bin/java"))["LC_ALL"] == "C.UTF-8"
+
+
+def test_archive_holds_the_project_and_is_the_same_every_time(tmp_path: Path) -> None:
+    for folder in ("conf", "jobs", "pipelines/sinks", "schemas", "tests"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.py").write_text(folder)
+    (tmp_path / "jobs" / "__pycache__").mkdir()
+    (tmp_path / "jobs" / "__pycache__" / "a.pyc").write_bytes(b"x")
+    first = build_archive(tmp_path, tmp_path / "none")
+    content = first.read_bytes()
+    first.unlink()
+    (tmp_path / "jobs" / "a.py").touch()  # a new date, the same content
+    assert build_archive(tmp_path, tmp_path / "none") == first
+    assert first.read_bytes() == content
+    names = subprocess.run([sys.executable, "-m", "zipfile", "-l", first], capture_output=True, text=True, check=True)
+    listed = {line.split()[0] for line in names.stdout.splitlines()[1:]}
+    assert listed == {"conf/a.py", "jobs/a.py", "pipelines/sinks/a.py", "schemas/a.py"}
+    (tmp_path / "jobs" / "a.py").write_text("changed")
+    assert build_archive(tmp_path, tmp_path / "none") != first
+
+
+def test_an_archive_of_a_project_that_is_not_ours_to_write(tmp_path: Path) -> None:
+    (tmp_path / "project" / "jobs").mkdir(parents=True)
+    (tmp_path / "project" / ".cache").touch()  # no folder can be made there
+    archive = build_archive(tmp_path / "project", tmp_path)
+    assert (archive.parent, archive.suffix) == (tmp_path, ".zip")
+
+
+def test_an_archive_imports(tmp_path: Path) -> None:
+    code = (
+        "import jobs.entry as e, jobs.context as c; print(c.project_file('conf/spark-defaults.conf')[:1], e.__file__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],  # no site-packages: --help needs no library
+        env={"PYTHONPATH": str(build_archive(PROJECT, tmp_path))},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("# ")
+    assert ".zip/jobs/entry.py" in done.stdout
+
+
+def test_only_known_noise_is_left_out(tmp_path: Path) -> None:
+    lines = [
+        b"WARNING: Using incubator modules: jdk.incubator.vector\n",
+        b"WARNING: your disk is full\n",
+        b"2026-11-22 WARN Utils: x\n",
+        b"no newline",
+    ]
+    (tmp_path / "in").write_bytes(b"".join(lines))
+    with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as target:
+        copy_without_noise(source, target)
+    assert (tmp_path / "out").read_bytes() == b"".join(lines[1:])
+
+
+def test_no_arguments_at_all() -> None:
+    assert read_user_arguments("") == UserArguments()

@@ -1,0 +1,171 @@
+"""What a row is, and what compaction does with it: the columns against the definition, and Pegasus's own code."""
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.common.errors import MalformedError, UsageError
+from pipelines.pegasus.domain.keys import encode_key, key_hash
+from pipelines.pegasus.domain.partitions import partition_index
+from pipelines.pegasus.domain.report import ERROR
+from pipelines.pegasus.domain.rows import Kind, Placement, kind_of
+from pipelines.pegasus.domain.stale import Fate, FilterSettings, fate_of, fates, stale_findings
+from pipelines.pegasus.domain.values import EPOCH_S, decode_value, is_expired
+from pipelines.pegasus.domain.verify.compare import compare
+from pipelines.pegasus.domain.verify.judge import Copy, KeyFacts, Reason, judge
+from pipelines.pegasus.transforms.examined_rows import Question
+from tests.labs.pegasus.split_rows import AT_S, Row, row_of, split, table_of, value_of
+from tests.labs.pegasus.split_tallies import tallied
+from tests.labs.places import PROJECT
+
+KEYS = st.one_of(st.binary(max_size=5), st.builds(encode_key, st.binary(max_size=3), st.binary(max_size=2)))
+EXPIRY = st.sampled_from([0, 1, AT_S - EPOCH_S - 1, AT_S - EPOCH_S, AT_S - EPOCH_S + 1])
+VALUES = st.one_of(
+    st.binary(max_size=14),
+    st.builds(lambda expiry, rest: expiry.to_bytes(4, "big") + rest, EXPIRY, st.binary(min_size=8, max_size=12)),
+    st.builds(lambda expiry, rest: b"\x82" + expiry.to_bytes(4, "big") + rest, EXPIRY, st.binary(max_size=12)),
+)
+ROWS = st.lists(st.builds(Row, st.integers(-1, 9), KEYS, VALUES), max_size=40)
+PLACEMENTS = st.sampled_from([(8, 8), (8, 4), (8, 2), (6, 3), (6, 6), (1, 1)])
+
+
+def defined(row: Row, placement: Placement) -> tuple[Kind, bool, bool, int]:
+    """Kind, expired, forever and timetag of a row, one by one."""
+    kind = kind_of(row.key, row.index, placement)
+    try:
+        value = decode_value(row.value, placement.data_version)
+    except MalformedError:
+        kind = Kind.MALFORMED if kind > Kind.EMPTY_WRITE else kind
+        return kind, False, False, 0
+    hashed = kind >= Kind.FOREIGN
+    tag = value.timetag.packed if value.timetag else 0
+    return kind, hashed and is_expired(value.expire_ts, AT_S), hashed and value.expire_ts == 0, tag
+
+
+@settings(deadline=None)  # the first call makes tables
+@given(ROWS, PLACEMENTS, st.sampled_from([0, 1]), st.integers(1, 3))
+def test_columns_count_rows_as_the_definition_says(
+    rows: list[Row], counts: tuple[int, int], data_version: int, batches: int
+) -> None:
+    placement = Placement(*counts, data_version)
+    found = tallied(rows, Question(placement, 16, AT_S), batches)
+    expected: Counter[tuple[int, int, Kind, bool, bool]] = Counter()
+    newest: dict[tuple[int, int, Kind, bool, bool], int] = {}
+    sizes: Counter[tuple[int, int, Kind, bool, bool]] = Counter()
+    for row in rows:
+        kind, expired, forever, tag = defined(row, placement)
+        group = partition_index(key_hash(row.key), 16) if kind >= Kind.FOREIGN else -1
+        place = (row.index, group, kind, expired, forever)
+        expected[place] += 1
+        sizes[place] += len(row.key) + len(row.value)
+        newest[place] = max(newest.get(place, 0), tag)
+    got = {(p.index, p.group, p.kind, p.expired, p.forever): tally for p, tally in found.items()}
+    assert {place: tally.rows for place, tally in got.items()} == expected
+    assert {place: tally.bytes for place, tally in got.items()} == sizes
+    assert {place: tally.newest for place, tally in got.items()} == newest
+
+
+def filtered(row: Row, settings: FilterSettings) -> bool | None:
+    """KeyWithTTLCompactionFilter::Filter, line by line; None where Pegasus asserts."""
+    if row.value and len(row.value) < 12:
+        return None
+    expire_ts = decode_value(row.value).expire_ts if row.value else 0
+    if settings.default_ttl != 0 and expire_ts == 0:
+        return False
+    if is_expired(expire_ts, AT_S):
+        return True
+    version = settings.version(row.index)
+    if not settings.validate or len(row.key) < 2 or version < 0 or row.index > version:
+        return False
+    return key_hash(row.key) & version != row.index
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5), st.sampled_from([None, -1, 1])), max_size=30),
+    st.sampled_from([(8, 4), (6, 3), (8, 8)]),
+    st.booleans(),
+    st.sampled_from([0, 60]),
+    st.dictionaries(st.integers(0, 5), st.sampled_from([-1, 3, 7]), max_size=3),
+)
+def test_the_rehearsal_drops_what_the_filter_drops(
+    made: list[tuple[int, int, int | None]],
+    counts: tuple[int, int],
+    validate: bool,
+    default_ttl: int,
+    versions: dict[int, int],
+) -> None:
+    settings = FilterSettings(Placement(*counts), validate, default_ttl, versions)
+    rows = [
+        Row(index, encode_key(f"k{number}".encode(), b""), value_of("x", expires_in=expires))
+        for number, index, expires in made
+    ]
+    rows.append(Row(0, b"", b""))
+    for row in rows:
+        (place,) = tallied([row], Question(settings.placement, settings.groups, AT_S))
+        fate = fate_of(place, settings)
+        assert fate.value.startswith("DROPPED") == filtered(row, settings), (row, fate)
+
+
+def stale_of(rows: list[Row], settings: FilterSettings) -> list[tuple[str, str]]:
+    found = fates("t", tallied(rows, Question(settings.placement, settings.groups, AT_S)), settings)
+    assert sum(one.rows for one in found) == len(rows)
+    return [(one.code, one.severity) for one in stale_findings("t", found, settings)]
+
+
+def test_what_an_operator_is_told() -> None:
+    whole, eight = split(table_of(4, 100), 4), Placement(8, 4)
+    assert stale_of(whole, FilterSettings(eight, True)) == [("SPLIT_D4", "info")]
+    assert stale_of(whole, FilterSettings(eight, False)) == [("SPLIT_C9", ERROR)]
+    held = FilterSettings(eight, True, 0, dict.fromkeys(range(8), -1))
+    assert stale_of(whole, held) == [("SPLIT_D4", "warning")]
+    assert stale_of(split(table_of(4, 100), 4, copies=False), FilterSettings(eight, False)) == []
+    odd = split(table_of(3, 100), 3)
+    assert stale_of(odd, FilterSettings(Placement(6, 3), True))[0] == ("SPLIT_C1", ERROR)
+
+
+def test_versions_that_no_partition_has_are_refused() -> None:
+    for wrong in ({0: 4}, {8: 7}, {0: -2}):
+        with pytest.raises(UsageError, match=r"partition_version|partition"):
+            FilterSettings(Placement(8, 4), True, 0, wrong)
+    with pytest.raises(UsageError, match="was not created with 3"):
+        Placement(8, 3)
+
+
+def test_sums_that_differ_say_where_to_look() -> None:
+    before, after = table_of(4, 100), split(table_of(4, 100), 4)
+    question, wide = Question(Placement(4, 4), 8, AT_S), Question(Placement(8, 4), 8, AT_S)
+    same = compare("t", 8, tallied(before, question), tallied(after, wide))
+    assert (same.differing, same.suspect) == (frozenset(), frozenset())
+    lost = row_of(8, "user5", b"")
+    less = [row for row in after if (row.index, row.key) != (lost.index, lost.key)]
+    assert compare("t", 8, tallied(before, question), tallied(less, wide)).differing == {lost.index}
+    newer = [
+        row._replace(value=value_of("x", at_us=1_800_000_000_000_000))
+        if row.key == lost.key and row.index != lost.index
+        else row
+        for row in after
+    ]
+    found = compare("t", 8, tallied(before, question), tallied(newer, wide))
+    assert (found.differing, found.suspect) == (frozenset(), {lost.index})
+
+
+def test_a_key_that_agrees_is_no_difference() -> None:
+    live = Copy(1, 5, 77, expired=False, timetag=9)
+    old = live._replace(digest=1, timetag=3, lies_in=1)
+    assert list(judge(KeyFacts(live, live, Copy()))) == []
+    assert list(judge(KeyFacts(live, live, old))) == [], "an older copy is what a split leaves"
+    gone = live._replace(expired=True)
+    assert list(judge(KeyFacts(gone, Copy(), Copy()))) == []
+    assert list(judge(KeyFacts(Copy(), gone, Copy()))) == []
+    assert [one.reason for one in judge(KeyFacts(live, Copy(), old))] == [Reason.LOST]
+
+
+def test_the_pages_name_every_fate_and_reason() -> None:
+    docs = PROJECT / "docs"
+    stale = set(re.findall(r"`([A-Z]+_[A-Z_]+)`", (docs / "split-stale.md").read_text(encoding="utf-8")))
+    assert {fate.value for fate in Fate} <= stale
+    verify = (docs / "split-verify.md").read_text(encoding="utf-8")
+    assert {reason.value for reason in Reason} <= set(re.findall(r"^\| ([a-z-]+) \|", verify, re.MULTILINE))

@@ -1,0 +1,154 @@
+"""What a queue is, and what is found wrong with it: the rules of audit-queues, without Spark."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from pipelines.decide.rule.settings import Settings
+from pipelines.lake.run_summary import QueueRow
+from pipelines.queues.audit.classes import OwnerState, QueueClass
+from pipelines.queues.audit.classify import audit_rows
+from pipelines.queues.audit.findings import OVERDUE_MS, audit_findings
+from pipelines.queues.audit.observe import expected_wals
+from pipelines.queues.audit.observed import FAILOVER_GRACE_MS, Servers
+from pipelines.queues.audit.rows import AuditRow, ClaimRow, PlanRow
+from pipelines.queues.audit.timeline import timeline
+from schemas.claim_plans import CLAIM_PLANS
+from schemas.queue_audits import QUEUE_AUDITS
+from schemas.queue_claims import QUEUE_CLAIMS
+from schemas.table import Table
+from tests.labs.queue_pictures import AT, HOUR, A, B, C, D, E, classes, cluster, only, queue, servers
+from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, znodes, zookeeper_snapshot
+
+# classes, in hbase:replication
+
+
+@pytest.mark.parametrize(
+    ("row", "who", "expected", "words"),
+    [
+        ("1-a", servers(), ("NORMAL",), None),
+        ("1-a/c", servers(), ("RECOVERED",), None),
+        ("1-a/a", servers(), ("RECOVERED",), None),
+        ("9-a", servers(), ("UNDELETED_PEER",), "replication --fix"),
+        ("9-c", servers(), ("UNDELETED_PEER",), "replication --fix"),
+        ("1-c", servers(crashing="c"), ("IN_FAILOVER",), "Wait"),
+        (
+            "1-c",
+            servers(directories="c"),
+            ("IN_FAILOVER",),
+            "If the next audit says the same, its WALs were never split",
+        ),
+        ("1-c", servers(online="abc", crashing="c"), ("IN_FAILOVER",), "Wait"),
+        ("1-c", servers(), ("ORPHAN",), f"scheduleRecoveries {C}"),
+        ("1-c/d", servers(), ("ORPHAN",), f"clear_deadservers '{C}'"),
+        ("1-a/b", servers(), ("SUSPECT",), "took the source for dead"),
+        ("1-c", replace(servers(), online=None), ("UNPROVEN",), "Capture again"),
+    ],
+)
+def test_what_a_queue_is(row: str, who: Servers, expected: tuple[str, ...], words: str | None) -> None:
+    found = only(cluster(queue(row, 5), who=who))
+    assert found.classes[: len(expected)] == expected
+    assert set(found.classes) - set(expected) <= {"RECOVERED"}
+    assert (found.remedy is None) == (words is None)
+    assert words is None or words in str(found.remedy)
+    assert found.evidence
+
+
+def test_two_queues_of_one_peer_for_one_server_are_duplicates_of_any_other_peer_they_are_not() -> None:
+    found = classes(audit_rows(cluster(queue("1-a/c"), queue("1-d/c"), queue("2-b/c"))))
+    assert found == {
+        f"1-{A}/{C}": ("DUPLICATE", "RECOVERED"),
+        f"1-{D}/{C}": ("DUPLICATE", "ORPHAN"),
+        f"2-{B}/{C}": ("RECOVERED",),
+    }
+
+
+def test_a_wal_that_is_nowhere_is_lost_unless_later_ones_are_there() -> None:
+    gone = queue("1-a", 5, missing=("w.1", "w.2"))
+    assert only(cluster(gone)).classes == ("LOST_WALS", "NORMAL")
+    gap = only(cluster(replace(gone, later=True)))
+    assert gap.classes == ("MISSING_WAL", "NORMAL")
+    assert "w.1 and 1 more, which neither WALs/ nor oldWALs/ has; later ones are there" in gap.evidence
+
+
+def test_a_claimed_queue_with_nothing_left_is_finished() -> None:
+    assert only(cluster(queue("1-a/c", finished=True))).queue_class == "FINISHED"
+    assert only(cluster(queue("1-a/c", 5, finished=True))).queue_class == "RECOVERED", "more was archived since"
+    assert only(cluster(queue("1-a", finished=True))).queue_class == "NORMAL", "a live server goes on writing"
+
+
+def test_a_queue_that_came_back_says_so() -> None:
+    assert "come back" in only(cluster(queue("1-a/a"))).evidence
+
+
+def test_dead_in_zookeeper_is_who_left_no_trace_for_ten_minutes() -> None:
+    def state(**changes: object) -> OwnerState:
+        return replace(servers(), crashing=None, **changes).state(C)  # type: ignore[arg-type]
+
+    assert state() is OwnerState.DEAD
+    assert state(directories={C: 1}) is OwnerState.DIRECTORY
+    assert state(splitting=frozenset({C}), online=None) is OwnerState.DIRECTORY
+    assert state(directories={C: 1}, online=None) is OwnerState.UNKNOWN, "an open WAL: it may be alive"
+    assert state(archived_last={C: AT - FAILOVER_GRACE_MS + 1}) is OwnerState.RECENT
+    assert state(archived_last={C: AT - FAILOVER_GRACE_MS}) is OwnerState.DEAD
+    assert replace(servers(), archived_last={C: AT}).state(C) is OwnerState.DEAD, (
+        "procedures were read, and it has none"
+    )
+
+
+# findings
+
+
+def test_findings_of_every_kind() -> None:
+    picture = cluster(
+        queue("9-a"), queue("1-c", 7), queue("2-a/b"), queue("1-a/d"), queue("1-b/d"),
+        queue("1-b", missing=("w.1",)), queue("2-b", missing=("w.1",), later=True), queue("2-e"),
+        who=servers(crashing="e"),
+    )  # fmt: skip
+    rows = audit_rows(picture)
+    waiting = ClaimRow("2", str(E), "WAITING", str(E), None, (), None, AT - OVERDUE_MS, None, AT, OVERDUE_MS, None)
+    found = audit_findings(rows, [waiting])
+    assert {(one.code, one.severity) for one in found} == {
+        ("ORPHAN_QUEUE", "warning"),
+        ("SUSPECT_QUEUE", "warning"),
+        ("DUPLICATE_QUEUE", "warning"),
+        ("LOST_WALS", "error"),
+        ("MISSING_WAL", "error"),
+        ("CLAIM_OVERDUE", "warning"),
+    }
+    assert f"ORPHAN_QUEUE:1-{C}" in {one.key for one in found}, "the key that reconcile gives it"
+    assert found[0].severity == "error"
+    brief = replace(waiting, waited_min_ms=OVERDUE_MS - 1)
+    assert "CLAIM_OVERDUE" not in {one.code for one in audit_findings(rows, [brief])}
+
+
+def test_a_healthy_cluster_has_none() -> None:
+    rows = audit_rows(cluster(queue("1-a", 5), queue("1-b"), queue("2-a/c", 5), queue("2-b/d", finished=True)))
+    assert audit_findings(rows, timeline([])) == ()
+
+
+# small parts
+
+
+def test_wals_that_must_be_there() -> None:
+    def row(wal: str | None, offset: int | None, need: int | None, exists: bool = True) -> QueueRow:
+        return QueueRow("1", exists, str(A), str(A), False, "g", wal, offset, need, 0, 0)
+
+    view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["1"]), (), znodes({}), znodes({}), Settings()))
+    old = view.files_started - HOUR
+    expected = expected_wals(
+        view, [row("g.1", 0, old), row("g.2", -1, old), row("g.3", 0, view.files_started), row(None, None, -1),
+               row("g.4", 5, old, exists=False), row("", 0, -1)]
+    )  # fmt: skip
+    assert expected == {"g.1": {("1", str(A), str(A))}}
+
+
+@pytest.mark.parametrize(("row", "table"), [(AuditRow, QUEUE_AUDITS), (ClaimRow, QUEUE_CLAIMS), (PlanRow, CLAIM_PLANS)])
+def test_row_classes_have_the_columns_of_their_table(row: type, table: Table) -> None:
+    assert [field.name for field in fields(row)] == table.schema.names[3:]
+
+
+def test_every_class_is_in_the_comment_of_its_column() -> None:
+    comment = QUEUE_AUDITS.schema["queue_class"].metadata["comment"]
+    listed = comment.partition(": ")[2].rstrip(".").split(", ")
+    assert listed == [one.value for one in QueueClass]

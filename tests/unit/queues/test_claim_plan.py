@@ -1,0 +1,94 @@
+"""Where an orphan queue goes, and the files that say so."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.queues.audit.classify import audit_rows
+from pipelines.queues.audit.plan import claim_plan, restarts
+from pipelines.queues.audit.plan_text import plan_file, servers_file
+from tests.labs.queue_pictures import KEY, A, B, C, D, E, cluster, queue, servers
+
+
+def test_orphans_go_to_the_server_with_the_least_to_ship() -> None:
+    rows = audit_rows(
+        cluster(
+            queue("1-a", 10), queue("1-b", 3), queue("1-c", 8), queue("2-c", 6), queue("1-d/e", 2), queue("9-e", 99)
+        )
+    )
+    plan = claim_plan(cluster(), rows)
+    assert [(row.step, row.queue, row.target, row.target_bytes) for row in plan] == [
+        (1, f"1-{C}", str(B), 11),
+        (1, f"2-{C}", str(A), 16),
+        (2, f"1-{D}/{E}", str(B), 13),
+    ]
+
+
+def test_without_a_live_server_there_is_no_plan() -> None:
+    dead = cluster(queue("1-c", 8), who=servers(online=""))
+    assert claim_plan(dead, audit_rows(dead)) == ()
+
+
+@given(st.lists(st.tuples(st.sampled_from("cde"), st.integers(0, 1000)), max_size=12), st.randoms())
+def test_a_plan_is_balanced_and_the_same_in_any_order(queues: list[tuple[str, int]], chance: random.Random) -> None:
+    found = [queue(f"{number}-{owner}", size) for number, (owner, size) in enumerate(queues)]
+    peers = {str(number): "ENABLED" for number in range(len(queues))}
+    observed_ = cluster(*found, peers=peers)
+    plan = claim_plan(observed_, audit_rows(observed_))
+    assert sorted(row.queue for row in plan) == sorted(one.name for one in found)
+    loads = {str(server): sum(row.pending_bytes for row in plan if row.target == str(server)) for server in (A, B)}
+    assert abs(loads[str(A)] - loads[str(B)]) <= max([size for _, size in queues], default=0)
+    chance.shuffle(found)
+    assert claim_plan(observed_, audit_rows(replace(observed_, queues=tuple(found)))) == plan
+
+
+def test_a_recovery_has_peers_begin_again() -> None:
+    """`addMissingQueues` looks for rows of the crashed server itself, not for those that were claimed from it."""
+    three = {"1": "ENABLED", "2": "ENABLED", "3": "ENABLED"}
+    picture = cluster(queue("1-c", 8), queue("2-a/c"), queue("3-b"), peers=three, archived={C: (3, 24)})
+    again = restarts(picture, claim_plan(picture, audit_rows(picture)))
+    assert [(one.peer_id, one.files, one.bytes, one.claimed) for one in again] == [
+        ("2", 3, 24, True),
+        ("3", 3, 24, False),
+    ]
+
+
+def test_the_plan_can_be_followed_and_fed() -> None:
+    picture = cluster(queue("1-c", 1 << 30), queue("2-c/d", 5), queue("1-e"), queue("9-a"), archived={C: (2, 7)})
+    rows = audit_rows(picture)
+    plan = claim_plan(picture, rows)
+    assert servers_file(picture, plan) == f"{C}\n{E}\n"
+    text = plan_file(KEY, picture, rows, plan, restarts(picture, plan))
+    assert text.index("replication --fix") < text.index(f"step 1: {C}") < text.index(f"step 2: {E}")
+    for words in (
+        f"queue  1-{C}: 1.0 GiB in 1 file, to {A}",
+        f"run    hbase hbck -j hbase-hbck2.jar scheduleRecoveries {C}",
+        f"clear_deadservers '{C}'",
+        f"ReplicationSyncUp/{C} must not exist",
+        "peer 2, which has finished with it, begins again with its oldest WAL: 2 files, 7 B",
+        "scheduleRecoveries -i servers.txt",
+    ):
+        assert words in text, words
+
+
+@pytest.mark.parametrize(
+    ("version", "start", "schedule"), [("2.4.17", 1, 0), ("2.6.4", 0, 1), (None, 1, 1), ("x", 1, 1)]
+)
+def test_how_a_queue_in_zookeeper_is_claimed_hangs_on_the_version(
+    version: str | None, start: int, schedule: int
+) -> None:
+    picture = cluster(queue("1-c", 8), in_zookeeper=True, hbase_version=version)
+    rows = audit_rows(picture)
+    plan = claim_plan(picture, rows)
+    text = plan_file(KEY, picture, rows, plan, ())
+    assert ("start or restart" in text, f"scheduleRecoveries {C}" in text) == (bool(start), bool(schedule))
+    assert servers_file(picture, plan) == (f"{C}\n" if schedule else "")
+
+
+def test_nothing_to_claim_is_said() -> None:
+    picture = cluster(queue("1-a"))
+    assert "Nothing is to be claimed" in plan_file(KEY, picture, audit_rows(picture), (), ())
+    assert servers_file(picture, ()) == ""

@@ -1,0 +1,125 @@
+"""QUEUE_TABLE_REWOUND: open until the queue is back where it stood, whatever lies between, and no longer."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.cluster_view import cluster_view
+from pipelines.decide.rule.decision_table import decision_table
+from pipelines.decide.rule.settings import Settings
+from pipelines.hbase.zookeeper.queued import QueuedWals
+from pipelines.lake.run_summary import FindingRow, QueueRow
+from pipelines.reconcile.findings import Evidence, findings
+from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
+from tests.labs.small_cluster import D1, H1, NOW, group, small, timestamp, wal
+
+KEY = ("1", str(H1), group(H1))
+FINDING = f"QUEUE_TABLE_REWOUND:{'/'.join(KEY)}"
+
+
+def stands(number: int, offset: int = 0) -> QueueRow:
+    """Peer 1's queue of h1 at its numbered WAL."""
+    return QueueRow("1", True, str(H1), str(H1), False, group(H1), wal(H1, number), offset, timestamp(number), 0, 0)
+
+
+def stood(number: int, offset: int = 0) -> PastOffset:
+    return PastOffset(timestamp(number), wal(H1, number), offset, 0)
+
+
+def night(ago: int, at: PastOffset, key: tuple[str, str, str] = KEY) -> PastNight:
+    return PastNight(f"r{ago}", NOW - ago * DAY_MS, {key: at})
+
+
+def evidence(queues: list[QueueRow], past: list[PastNight]) -> Evidence:
+    snapshot = small("c").snapshot
+    view = replace(cluster_view(snapshot, (), Settings(), None, False), restless=None)
+    return Evidence(snapshot, view, decision_table(view), Settings(), (), queues, (), past=past)
+
+
+def rewound(queues: list[QueueRow], past: list[PastNight]) -> list[FindingRow]:
+    return [row for row in findings(evidence(queues, past)) if row.code == "QUEUE_TABLE_REWOUND"]
+
+
+def test_a_queue_that_went_back_is_told_until_it_stands_where_it_stood() -> None:
+    """Night after night, far beyond the nights that are read: each one remembers by the finding of the one before."""
+    places = [*[stands(2)] * 5, stands(3, 99), stands(4, 6)]
+    past = [night(1, stood(4, 7))]
+    for number, place in enumerate(places):
+        (found,) = rewound([place], past)
+        assert (found.key, found.is_new, found.nights) == (FINDING, number == 0, number + 1)
+        assert found.first_seen == NOW
+        assert found.message.startswith(f"Peer 1 stood at {wal(H1, 4)}:7, and is back at {place.wal}:{place.offset}")
+        known = PastFinding(NOW, found.nights, found.evidence)
+        at = PastOffset(place.need_timestamp or 0, place.wal, place.offset, 0)
+        past = [replace(night(1, at), findings={FINDING: known}), night(2, at)]
+    for caught_up in (stands(4, 7), stands(5)):
+        assert rewound([caught_up], past) == []
+    assert rewound([], past) == [], "it is gone"
+
+
+def test_a_night_without_the_row_forgets_nothing() -> None:
+    """Where the row was on its way, the nights before it are looked at."""
+    past = [PastNight("r1", NOW - DAY_MS), night(2, stood(2)), night(3, stood(4))]
+    (found,) = rewound([stands(2)], past)
+    assert json.loads(found.evidence)["stood"]["wal"] == wal(H1, 4)
+
+
+def test_a_finding_of_an_older_walsafe_remembers_nothing() -> None:
+    older = PastFinding(NOW - DAY_MS, 1, json.dumps({"before": "a:1", "now": "b:1"}))
+    past = [replace(night(1, stood(2)), findings={FINDING: older})]
+    assert rewound([stands(2)], past) == []
+
+
+def test_of_two_rows_the_one_that_needs_most_counts() -> None:
+    first, second = stands(4, 5), replace(stands(4, 3), owner=str(D1))
+    for rows in ([first, second], [second, first]):
+        (found,) = rewound(rows, [night(1, stood(4, 5))])
+        assert found.message.endswith(f"is back at {wal(H1, 4)}:3.")
+
+
+# the row of a server that was taken for dead
+
+
+def of_dead(number: int, owner: str) -> QueueRow:
+    """A queue of the dead server's WALs."""
+    row = QueueRow("1", True, owner, str(D1), owner != str(D1), group(D1), None, 0, timestamp(number), 0, 0)
+    return replace(row, wal=wal(D1, number))
+
+
+DEAD = ("1", str(D1), group(D1))
+CLAIMED, WRITTEN = of_dead(3, str(H1)), of_dead(1, str(D1))
+BEFORE = night(2, PastOffset(timestamp(3), wal(D1, 3), 0, 0), key=DEAD)
+SINCE = night(1, PastOffset(timestamp(1), wal(D1, 1), 0, 0), key=DEAD)
+
+
+def test_what_a_server_taken_for_dead_wrote_is_told_for_one_night() -> None:
+    assert len(rewound([CLAIMED, WRITTEN], [BEFORE])) == 1
+    assert rewound([CLAIMED, WRITTEN], [SINCE, BEFORE]) == []
+
+
+@pytest.mark.parametrize(
+    "queues",
+    [
+        pytest.param([WRITTEN], id="no-other-row"),
+        pytest.param([of_dead(2, str(H1)), WRITTEN], id="the-other-row-is-behind-as-well"),
+        pytest.param([replace(CLAIMED, owner="h9,1,1"), of_dead(1, str(H1))], id="the-owner-is-online"),
+        pytest.param([replace(CLAIMED, peer_id="2"), WRITTEN], id="of-another-peer"),
+    ],
+)
+def test_any_other_row_that_is_behind_stays_told(queues: list[QueueRow]) -> None:
+    assert [row.subject for row in rewound(queues, [SINCE, BEFORE])] == ["/".join(DEAD)]
+
+
+def test_with_queues_in_zookeeper_there_is_no_such_row() -> None:
+    made = evidence([CLAIMED, WRITTEN], [SINCE, BEFORE])
+    made = replace(made, view=replace(made.view, queued=QueuedWals(NOW)))
+    found = [row for row in findings(made) if row.code == "QUEUE_TABLE_REWOUND"]
+    assert [row.remedy.startswith("The queues in ZooKeeper were restored") for row in found] == [True]
+
+
+def test_a_row_whose_peer_is_gone_waits_for_nobody() -> None:
+    gone = replace(stands(2), peer_exists=False)
+    assert len(rewound([gone], [night(1, stood(4))])) == 1
+    assert rewound([gone], [night(1, stood(2)), night(2, stood(4))]) == []

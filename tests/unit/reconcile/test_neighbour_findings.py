@@ -1,0 +1,213 @@
+"""Findings about synchronous replication, backups, serial peers and HFile references: when, and when not."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.decide.rule.cluster_view import cluster_view
+from pipelines.decide.rule.decision_table import decision_table
+from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
+from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.totals import BucketTotal
+from pipelines.hbase.peer_rules import PeerRule
+from pipelines.hbase.peers import Peer
+from pipelines.lake.run_summary import FindingRow, QueueRow
+from pipelines.reconcile.findings import Evidence, findings
+from pipelines.reconcile.past import PastNight
+from pipelines.reconcile.sync_states import PastSyncState, sync_peers
+from pipelines.snapshot.backup import COMPLETE, RUNNING, BackupSession, backup_of
+from pipelines.snapshot.barriers import region_barriers
+from pipelines.snapshot.beside_queues import BesideQueues
+from pipelines.snapshot.extras import Extras
+from pipelines.snapshot.model import Backup
+from tests.labs.small_cluster import NOW, small
+
+OLD, YOUNG = NOW - 30 * HOUR_MS, NOW - HOUR_MS
+DIRECTORY = RemoteDirectory("dr", 2, 1024, 0, 0, YOUNG, YOUNG)
+SYNC = Peer("dr", "ENABLED", sync_replication_state="STANDBY", remote_wal_dir="hdfs://b/hbase/remoteWALs")
+BACKUP_HELD = BucketTotal("c", True, "HELD", "BACKUP", "DELETE", 0, 3, 300, None, None, 0, 0)
+
+
+def evidence(
+    *peers: Peer, totals: tuple[BucketTotal, ...] = (), backup: Backup | None = None, **known: object
+) -> Evidence:
+    """A trusted capture without any file."""
+    made = small("c").snapshot
+    snapshot = replace(made, peers=peers or made.peers)
+    view = replace(cluster_view(snapshot, (), Settings(), None, False), restless=None)
+    view = view if backup is None else replace(view, backup=backup)
+    whole = Evidence(snapshot, view, decision_table(view), Settings(), totals, known.pop("queues", ()), ())  # type: ignore[arg-type]
+    return replace(whole, **known)  # type: ignore[arg-type]
+
+
+def of(found: tuple[FindingRow, ...]) -> dict[str, str]:
+    return {row.key: row.severity for row in found}
+
+
+# below remoteWALs
+
+
+@pytest.mark.parametrize(
+    ("state", "directory", "expected"),
+    [
+        ("STANDBY", DIRECTORY, {}),
+        ("STANDBY", replace(DIRECTORY, oldest_modification=None), {}),
+        ("STANDBY", replace(DIRECTORY, oldest_modification=OLD), {"REMOTE_WALS_PILE_UP:remoteWALs/dr": "warning"}),
+        (None, DIRECTORY, {}),
+        (None, replace(DIRECTORY, oldest_modification=OLD), {"REMOTE_WALS_PILE_UP:remoteWALs/dr": "warning"}),
+        ("ACTIVE", DIRECTORY, {"REMOTE_WALS_UNEXPECTED:remoteWALs/dr": "warning"}),
+        ("DOWNGRADE_ACTIVE", DIRECTORY, {"REMOTE_WALS_UNEXPECTED:remoteWALs/dr": "warning"}),
+        ("NONE", DIRECTORY, {"REMOTE_WALS_UNEXPECTED:remoteWALs/dr": "warning"}),
+        ("STANDBY", replace(DIRECTORY, name="dr-replay"), {"REMOTE_WALS_NOT_REPLAYED:remoteWALs/dr-replay": "warning"}),
+        ("ACTIVE", replace(DIRECTORY, name="dr-replay"), {"REMOTE_WALS_NOT_REPLAYED:remoteWALs/dr-replay": "error"}),
+        ("ACTIVE", replace(DIRECTORY, name="dr-replay", empty_files=2), {}),
+        ("ACTIVE", replace(DIRECTORY, name="dr-snapshot", oldest_modification=OLD), {}),
+        (
+            "STANDBY",
+            replace(DIRECTORY, name="other-snapshot"),
+            {"ORPHAN_REMOTE_WALS:remoteWALs/other-snapshot": "warning"},
+        ),
+        ("STANDBY", replace(DIRECTORY, name=""), {"ORPHAN_REMOTE_WALS:remoteWALs": "warning"}),
+    ],
+)
+def test_what_lies_below_remote_wals(state: str | None, directory: RemoteDirectory, expected: dict[str, str]) -> None:
+    assert of(findings(evidence(replace(SYNC, sync_replication_state=state), remote=[directory]))) == expected
+
+
+def test_no_remedy_deletes_anything_of_a_peer_that_exists() -> None:
+    for state in ("NONE", "ACTIVE", "DOWNGRADE_ACTIVE", "STANDBY", None):
+        for name in ("dr", "dr-replay", "dr-snapshot"):
+            directory = replace(DIRECTORY, name=name, oldest_modification=OLD)
+            for row in findings(evidence(replace(SYNC, sync_replication_state=state), remote=[directory])):
+                assert not {"remove", "delete", "rm"} & set(row.remedy.lower().replace(".", " ").split()), row
+
+
+def test_a_removed_peer_is_told_from_one_that_nobody_knew() -> None:
+    past = [PastNight("r", NOW - DAY_MS, peer_ids=frozenset({"old"}))]
+    directories = [replace(DIRECTORY, name="old"), replace(DIRECTORY, name="new")]
+    states = {
+        row.subject: json.loads(row.evidence)["state"]
+        for row in findings(evidence(SYNC, remote=directories, past=past))
+    }
+    assert states == {"remoteWALs/old": "removed peer", "remoteWALs/new": "unknown peer"}
+
+
+def test_directories_are_told_by_their_names() -> None:
+    kinds = [(one.kind, one.peer_id) for one in (replace(DIRECTORY, name=n) for n in ("1", "1-replay", "1-snapshot"))]
+    assert kinds == [(RemoteKind.REMOTE, "1"), (RemoteKind.REPLAY, "1"), (RemoteKind.SNAPSHOT, "1")]
+
+
+# states
+
+
+def night(state: str, before: PastSyncState | None) -> dict[str, str]:
+    rows = sync_peers([replace(SYNC, sync_replication_state=state)], {"dr": before} if before else {}, NOW)
+    return of(findings(evidence(SYNC, sync_peers=rows)))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        (None, "STANDBY", {}),
+        ("STANDBY", "STANDBY", {}),
+        ("STANDBY", "DOWNGRADE_ACTIVE", {"SYNC_STATE_CHANGED:dr/STANDBY-DOWNGRADE_ACTIVE": "info"}),
+        ("ACTIVE", "STANDBY", {"SYNC_STATE_CHANGED:dr/ACTIVE-STANDBY": "info"}),
+        ("DOWNGRADE_ACTIVE", "ACTIVE", {"SYNC_STATE_CHANGED:dr/DOWNGRADE_ACTIVE-ACTIVE": "info"}),
+        ("NONE", "ACTIVE", {"SYNC_STATE_CHANGED:dr/NONE-ACTIVE": "warning"}),
+    ],
+)
+def test_a_change_of_state_is_told(before: str | None, now: str, expected: dict[str, str]) -> None:
+    past = None if before is None else PastSyncState(before, NOW - DAY_MS, 1)
+    assert night(now, past) == expected
+
+
+def test_a_peer_that_stays_downgraded_is_told_after_some_nights() -> None:
+    assert night("DOWNGRADE_ACTIVE", PastSyncState("DOWNGRADE_ACTIVE", NOW - 2 * DAY_MS, 2)) == {}
+    later = night("DOWNGRADE_ACTIVE", PastSyncState("DOWNGRADE_ACTIVE", NOW - 3 * DAY_MS, 3))
+    assert later == {"SYNC_DOWNGRADED:dr": "warning"}
+
+
+def test_nights_in_one_state_are_counted() -> None:
+    peers = [SYNC, Peer("1", "ENABLED"), Peer("2", "ENABLED", sync_replication_state="NONE")]
+    (row,) = sync_peers(peers, {"dr": PastSyncState("STANDBY", 7, 4)}, NOW)
+    assert (row.peer_id, row.since, row.nights, row.previous_sync_state) == ("dr", 7, 5, "STANDBY")
+    (row,) = sync_peers(peers, {"dr": PastSyncState("ACTIVE", 7, 4)}, NOW)
+    assert (row.since, row.nights, row.previous_sync_state) == (NOW, 1, "ACTIVE")
+
+
+# backups
+
+
+def session(state: str = COMPLETE, started: int = NOW, **tables: int) -> BackupSession:
+    boundaries = {"h1.example.org:16020": started} if state == COMPLETE else {}
+    return BackupSession("b", "root", "FULL", state, started, None, tables, boundaries)
+
+
+@pytest.mark.parametrize(
+    ("sessions", "expected"),
+    [
+        ((session(t=NOW),), {}),
+        ((session(t=NOW, old=NOW - 9 * DAY_MS),), {"BACKUP_BEHIND:root": "warning"}),
+        ((session(started=NOW - 9 * DAY_MS),), {"BACKUP_BEHIND:root": "warning"}),
+        ((session(t=-(1 << 62)),), {"BACKUP_BEHIND:root": "warning"}),  # no time that can be written as one
+        # servers that have been gone for years say nothing of when a table was backed up
+        ((session(started=NOW - 900 * DAY_MS, t=NOW),), {}),
+        ((session(RUNNING, NOW - HOUR_MS),), {}),
+        ((session(RUNNING, NOW - 9 * DAY_MS),), {"BACKUP_BEHIND:root": "warning"}),
+        (None, {"BACKUP_UNKNOWN": "warning"}),
+    ],
+)
+def test_backups_that_are_behind(sessions: tuple[BackupSession, ...] | None, expected: dict[str, str]) -> None:
+    backup = Backup(True) if sessions is None else backup_of(sessions)
+    known = Extras(sessions)
+    assert of(findings(evidence(totals=(BACKUP_HELD,), backup=backup, extras=known))) == expected
+    assert of(findings(evidence(backup=backup, extras=known))) == {}, "nothing is held for them"
+
+
+# serial peers
+
+
+QUEUE = QueueRow("1", True, "h,1,1", "h,1,1", False, "g", "g.5", -1, 6, 2, 200, oldest_pending_age_ms=30 * HOUR_MS)
+SERIAL = Peer("1", "ENABLED", serial=True, replicate_all=True, rule=PeerRule(exclude_tables={"private": ()}))
+REGION = region_barriers("f00", "orders", [(2, OLD - DAY_MS), (700, OLD)])
+
+
+@pytest.mark.parametrize(
+    ("peer", "queue", "region", "pushed", "stuck"),
+    [
+        (SERIAL, QUEUE, REGION, 650, True),
+        (SERIAL, QUEUE, REGION, 699, False),
+        (replace(SERIAL, serial=False), QUEUE, REGION, 650, False),
+        (replace(SERIAL, state="DISABLED"), QUEUE, REGION, 650, False),
+        (SERIAL, replace(QUEUE, pending_files=0), REGION, 650, False),
+        (SERIAL, replace(QUEUE, oldest_pending_age_ms=HOUR_MS), REGION, 650, False),
+        (SERIAL, replace(QUEUE, peer_id="2"), REGION, 650, False),
+        (SERIAL, QUEUE, region_barriers("f00", "orders", [(2, OLD), (700, YOUNG)]), 650, False),
+        (SERIAL, QUEUE, replace(REGION, table="private"), 650, False),
+        (replace(SERIAL, rule=None), QUEUE, replace(REGION, table="private"), 650, True),
+    ],
+)
+def test_a_serial_peer_that_waits_for_an_earlier_range(
+    peer: Peer, queue: QueueRow, region: object, pushed: int, stuck: bool
+) -> None:
+    known = {
+        "queues": [queue],
+        "extras": Extras(None, (region,)),
+        "beside": BesideQueues(pushed={("1", "f00"): pushed}),
+    }  # type: ignore[arg-type]
+    found = findings(evidence(peer, **known))
+    assert of(found) == ({"SERIAL_STUCK:1": "warning"} if stuck else {})
+    if stuck:
+        told = json.loads(found[0].evidence)
+        assert [(one["region"], one["barrier"]) for one in told["regions"]] == [("f00", 700)]
+        assert (found[0].files, found[0].bytes) == (2, 200)
+
+
+# bulk loads
+
+
+def test_references_of_a_removed_peer() -> None:
+    beside = BesideQueues(hfile_refs={"9": 2, "1": 5})
+    assert of(findings(evidence(Peer("1", "ENABLED"), beside=beside))) == {"ORPHAN_HFILE_REFS:9": "warning"}
