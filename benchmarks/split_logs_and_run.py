@@ -33,7 +33,7 @@ from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.transforms.log_rows import Opener, log_batches
 from pipelines.pegasus.use_cases.offline_partition import PartitionTools, split_partition
-from tests import private_logs as made
+from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.pegasus.replicas import META, stored, write_db
 

@@ -23,7 +23,7 @@ from pipelines.pegasus.domain.private_log.names import Gpid, LogName, parse_log_
 from pipelines.pegasus.domain.private_log.reader import LogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, Request, decode
 from pipelines.pegasus.transforms.log_checksum import crc32c
-from tests import private_logs as made
+from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.places import TESTS
 

@@ -15,8 +15,8 @@ from pipelines.pegasus.domain.state.app_info import parse_app_info, parse_app_me
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.values import decode_value
 from pipelines.pegasus.transforms.log_checksum import crc32c
-from tests import private_logs as made
 from tests.fuzz.parser import Parser, of_text
+from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 from tests.labs.pegasus.replicas import app_info, stored
 from tests.labs.pegasus.states import SHELL, state

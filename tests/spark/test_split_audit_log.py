@@ -15,7 +15,7 @@ from jobs.entry import main
 from pipelines.pegasus.domain.audit_log.facts import Facts, Group
 from pipelines.pegasus.domain.audit_log.files import LogFile, decided
 from pipelines.pegasus.domain.keys import key_hash
-from tests import private_logs as made
+from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts
 from tests.labs.pegasus.private_logs import Entry
 from tests.labs.pegasus.replicas import encrypted

@@ -21,7 +21,7 @@ from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.offline.merge import merged
 from pipelines.pegasus.sinks.part_files import PartitionFiles, SstWriter
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
-from tests import private_logs as made
+from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
 from tests.labs.pegasus.replicas import EXPIRED, FLUSHED, keys, stored, write_log
 from tests.labs.pegasus.split_tables import APP, OLD, Table, reopened

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.pegasus.domain.keys import encode_key, key_hash
-from tests import private_logs as made
+from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 
 APP, PARENT, CHILD, OLD = 2, 1, 5, 4

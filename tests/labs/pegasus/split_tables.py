@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from jobs.context import JobContext
 from jobs.entry import main
 from pipelines.pegasus.domain.keys import key_hash
-from tests import private_logs as made
+from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry
 from tests.labs.pegasus.replicas import (
     EXPIRED,
