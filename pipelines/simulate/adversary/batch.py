@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from pipelines.simulate.adversary.players import player
 
-_CODE = ("pipelines.domain", "pipelines.simulate")
+_CODE = ("pipelines.hbase", "pipelines.snapshot", "pipelines.decide.rule", "pipelines.simulate")
 MOST_VIOLATIONS = 20
 """Of one range; more tell nothing new."""
 

@@ -156,7 +156,7 @@ def test_what_the_user_has_set_stays_in_the_environment() -> None:
 
 
 def test_archive_holds_the_project_and_is_the_same_every_time(tmp_path: Path) -> None:
-    for folder in ("conf", "jobs", "pipelines/sinks", "schemas", "tests"):
+    for folder in ("conf", "jobs", "pipelines/lake", "schemas", "tests"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "a.py").write_text(folder)
     (tmp_path / "jobs" / "__pycache__").mkdir()
@@ -169,7 +169,7 @@ def test_archive_holds_the_project_and_is_the_same_every_time(tmp_path: Path) ->
     assert first.read_bytes() == content
     names = subprocess.run([sys.executable, "-m", "zipfile", "-l", first], capture_output=True, text=True, check=True)
     listed = {line.split()[0] for line in names.stdout.splitlines()[1:]}
-    assert listed == {"conf/a.py", "jobs/a.py", "pipelines/sinks/a.py", "schemas/a.py"}
+    assert listed == {"conf/a.py", "jobs/a.py", "pipelines/lake/a.py", "schemas/a.py"}
     (tmp_path / "jobs" / "a.py").write_text("changed")
     assert build_archive(tmp_path, tmp_path / "none") != first
 
