@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 
 from benchmarks.generate import write
 from benchmarks.speed_report import JobSpeed
-from jobs.config import Config
-from jobs.context import JobContext
-from jobs.session import local_session
-from jobs.wiring import Places, run_reconcile
+from jobs.cli.config import Config
+from jobs.cli.context import JobContext
+from jobs.cli.session import local_session
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.common.instants import DAY_MS
 from pipelines.simulate.large import STEP_MS, Shape
 from pipelines.snapshot.capture_order import CAPTURE_ORDER

@@ -37,8 +37,8 @@ from benchmarks.bench import (
 from benchmarks.hdfs_files import make_files
 from benchmarks.records import RESULTS, add, begin, folder
 from jobs.capture import capture_cluster
-from jobs.config import load_config
-from jobs.context import JobContext
+from jobs.cli.config import load_config
+from jobs.cli.context import JobContext
 from pipelines.files.file_batch import FileBatch
 from pipelines.simulate.large import file_batches, queue_cells, snapshot
 from pipelines.simulate.model import GeneratedCapture

@@ -31,11 +31,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.hdfs_files import make_files
 from benchmarks.records import folder
 from jobs.capture import capture_cluster
-from jobs.config import Config, load_config
-from jobs.context import JobContext
-from jobs.session import local_session
-from jobs.wiring import Places, run_reconcile
-from jobs.wiring_cleanup import cleanup
+from jobs.cleanup.wiring import cleanup
+from jobs.cli.config import Config, load_config
+from jobs.cli.context import JobContext
+from jobs.cli.session import local_session
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts

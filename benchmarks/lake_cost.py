@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.bench import At, bytes_below, make_snapshot, reconcile
 from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.year import year
-from jobs.config import Config
-from jobs.context import JobContext
-from jobs.session import local_session
-from jobs.wiring_maintain import retention_policy, run_maintain
+from jobs.cli.config import Config
+from jobs.cli.context import JobContext
+from jobs.cli.session import local_session
+from jobs.maintain.wiring import retention_policy, run_maintain
 from pipelines.common.human import human_bytes
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.maintenance import LakeMaintenance

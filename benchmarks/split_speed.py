@@ -30,7 +30,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.split_pages import HashSpeed, SplitPoint, VerifySpeed, as_point, split_tables
-from jobs.session import local_session
+from jobs.cli.session import local_session
 from pipelines.pegasus.domain.crc64 import TABLE
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.verify.compare import compare

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from jobs.context import JobContext
+from jobs.cli.context import JobContext
 from pipelines.common.outcome import Outcome
 
 HELP = "who holds a file, a peer or a server, since when, what would free it"
@@ -31,9 +31,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> Outcome:
     """Wires and runs the use case."""
-    from pipelines.common.errors import UsageError  # noqa: PLC0415 - `--help` must not import Spark
-    from pipelines.lake.reader import Lake  # noqa: PLC0415
-    from pipelines.reconcile.explain.explain import ExplainRequest, explain  # noqa: PLC0415
+    from pipelines.common.errors import UsageError
+    from pipelines.lake.reader import Lake
+    from pipelines.reconcile.explain.explain import ExplainRequest, explain
 
     if sum((bool(args.paths), args.peer is not None, args.server is not None)) != 1:
         raise UsageError("give exactly one of PATH…, --peer ID and --server NAME")

@@ -19,6 +19,6 @@ def _prepare_import_path() -> None:
 
 if __name__ == "__main__":
     _prepare_import_path()
-    from jobs.entry import main
+    from jobs.cli.entry import main
 
     sys.exit(main())

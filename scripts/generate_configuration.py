@@ -18,12 +18,12 @@ PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "configuration.md"
 sys.path.insert(0, str(PROJECT))
 
-from jobs.config import Config  # noqa: E402 - the project is importable from here on
+from jobs.cli.config import Config  # noqa: E402 - the project is importable from here on
 
 HEAD = """\
 # Configuration
 
-<!-- Written by scripts/generate_configuration.py from jobs/config.py and its parts (jobs/*_config.py). -->
+<!-- Written by scripts/generate_configuration.py from jobs/cli/config.py and its parts (jobs/*_config.py). -->
 
 One YAML file serves all jobs: `--config FILE`. Every key has a default unless the table says *required*, and the
 defaults are the safe values; `reconcile` runs without a file. `conf/production.example.yaml` has every key, commented.

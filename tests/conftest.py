@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from xdist.remote import Producer
 
-from jobs.session import local_session
+from jobs.cli.session import local_session
 from tests.labs.processes import SharedTogether, order
 
 # a process of xdist has a main module of no file, which pyspark takes for its own doctests, and exits

@@ -17,7 +17,7 @@ def submit(tmp_path_factory: pytest.TempPathFactory) -> Submitter:
     for name in (".venv", ".jars"):
         (project / name).symlink_to(PROJECT / name)
     shutil.copyfile(PROBE, project / "jobs" / "probe.py")
-    with (project / "jobs" / "registry.py").open("a", encoding="utf-8") as registry:
+    with (project / "jobs" / "cli" / "registry.py").open("a", encoding="utf-8") as registry:
         registry.write('JOBS["probe"] = Entry("jobs.probe", "a job of the tests", small=True)\n')
         registry.write('JOBS["probe-first"] = Entry("jobs.probe", "as the demo", small=True, archives_classes=True)\n')
     return Submitter(project)

@@ -15,9 +15,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import parse_config
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.hbase.wal_names import encode_prefix
 from tests.labs.cluster.hbase import HBaseCluster
 

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import parse_config
-from jobs.context import JobContext
-from jobs.wiring import Places, run_reconcile
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.snapshot.model import Backup, Snapshot, parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, WalFile

@@ -17,8 +17,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import parse_config
-from jobs.context import JobContext
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
 from pipelines.capture.sources.exported_cells import parse_cell
 from pipelines.capture.sources.hadoop_files import HadoopLister
 from pipelines.capture.sources.replication_znodes import ReplicationZnodes

@@ -16,9 +16,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import parse_config
-from jobs.context import JobContext
-from jobs.entry import OUTPUT_FILE_ENV, main
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
+from jobs.cli.entry import OUTPUT_FILE_ENV, main
 from pipelines.hbase.wal_names import encode_prefix
 from tests.labs.cluster.dump import Dump, blocks
 from tests.labs.cluster.hbase import Cell, HBaseCluster, wait_until

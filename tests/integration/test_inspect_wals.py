@@ -17,9 +17,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import parse_config
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.wal_format.reader import Ending, Entry, WalReader
 from pipelines.queues.wals.pending import is_wanted

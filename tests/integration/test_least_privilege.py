@@ -12,15 +12,15 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import parse_config
-from jobs.context import JobContext
-from jobs.wiring import Places, run_reconcile
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
+from jobs.reconcile.wiring import Places, run_reconcile
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.places import PROJECT
 
 AUDITOR = "auditor"
-ENTRIES = ("pipelines.reconcile.reconcile", "jobs.wiring", "pipelines.capture.capture", "jobs.wiring_capture")
+ENTRIES = ("pipelines.reconcile.reconcile", "jobs.reconcile.wiring", "pipelines.capture.capture", "jobs.capture.wiring")
 REMOVING = {"delete", "deleteOnExit", "rmtree", "unlink", "remove", "rmdir", "moveToTrash", "truncate"}
 RENAMING = {"rename", "move", "moveFromLocalFile"}
 # where files are given their names: below the lake, the lists, or the snapshot in the making
@@ -63,9 +63,9 @@ def test_only_named_sinks_rename(entry: str) -> None:
 
 def test_the_check_sees_a_module_that_removes() -> None:
     assert ("shutil", "rmtree") in set(calls("pipelines.snapshot.target"))
-    assert "pipelines.lake.delta_tables" in reachable("jobs.wiring")
+    assert "pipelines.lake.delta_tables" in reachable("jobs.reconcile.wiring")
     assert {"pipelines.capture.sources.hadoop_files", "pipelines.capture.sources.hbase_admin"} <= reachable(
-        "jobs.wiring_capture"
+        "jobs.capture.wiring"
     )
 
 

@@ -14,9 +14,9 @@ from kazoo.client import KazooClient
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import parse_config
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.common.errors import RefusedError
 from pipelines.hbase.offline_table import as_it_is
 from pipelines.hbase.replication_queues import Cell

@@ -18,10 +18,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import Config, parse_config
-from jobs.context import JobContext
-from jobs.wiring import Places, run_reconcile
-from jobs.wiring_capture import capture_sources
+from jobs.capture.wiring import capture_sources
+from jobs.cli.config import Config, parse_config
+from jobs.cli.context import JobContext
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.capture.capture import Patience, Sources, Subject, capture
 from pipelines.capture.ports import QueueSource
 from pipelines.common.errors import RefusedError, UnavailableError

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.config import Config
-from jobs.context import JobContext
-from jobs.wiring import Places, run_reconcile
+from jobs.cli.config import Config
+from jobs.cli.context import JobContext
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.common.errors import UnavailableError
 from pipelines.common.outcome import Outcome
 from tests.labs.cluster.hdfs import HdfsCluster

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import parse_config
-from jobs.context import JobContext, SystemClock
-from jobs.wiring import Places, run_reconcile
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext, SystemClock
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.common.instants import DAY_MS, format_instant, parse_instant
 from pipelines.common.json_form import Form
 from pipelines.hbase.replication_queues import Cell

@@ -14,9 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import parse_config
-from jobs.context import JobContext
-from jobs.wiring import Places, run_reconcile
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.snapshot.model import Snapshot, parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.oracle import Oracle

@@ -18,11 +18,11 @@ from kazoo.client import KazooClient
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.capture_config import HBaseStateSection
-from jobs.config import Config, parse_config
-from jobs.context import JobContext
-from jobs.entry import main
-from jobs.wiring import Places, run_reconcile
+from jobs.cli.capture_config import HBaseStateSection
+from jobs.cli.config import Config, parse_config
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.common.errors import UnavailableError, UsageError

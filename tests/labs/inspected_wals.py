@@ -7,8 +7,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer

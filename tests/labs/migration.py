@@ -10,9 +10,9 @@ from kazoo.client import KazooClient
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import parse_config
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from tests.labs.cluster.conf import write_site
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hdfs import HdfsCluster

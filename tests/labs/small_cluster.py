@@ -22,10 +22,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.config import Config, parse_config
-from jobs.context import JobContext
-from jobs.generated_snapshot import write_snapshot
-from jobs.wiring import Places, run_reconcile
+from jobs.cli.config import Config, parse_config
+from jobs.cli.context import JobContext
+from jobs.demo.generated_snapshot import write_snapshot
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.common.outcome import Outcome
 from pipelines.decide.rule.settings import Acceptances

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.common.instants import DAY_MS
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode

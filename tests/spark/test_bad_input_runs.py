@@ -215,7 +215,7 @@ def test_runs_at_the_same_time_lose_nothing_and_double_nothing(desk: Desk) -> No
 VICTIM = """
 import os, signal, sys
 from pathlib import Path
-from jobs.session import local_session
+from jobs.cli.session import local_session
 from pipelines.reconcile import list_writer
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.reconcile import night

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext, SystemClock
-from jobs.entry import main
+from jobs.cli.context import JobContext, SystemClock
+from jobs.cli.entry import main
 from pipelines.capture.sources.hbase_root import hbase_root
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.common.instants import format_instant
 from pipelines.simulate.on_disk import lay_out
 from tests.labs.exported_cluster import EDGE, Exported, cell_lines, closed, text_of

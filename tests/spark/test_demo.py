@@ -11,14 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs import demo
-from jobs.config import Config
-from jobs.context import JobContext
-from jobs.demo_dump import DUMP_TITLE
-from jobs.demo_migration import MIGRATION_TITLE
-from jobs.demo_queues import AUDIT_TITLE
-from jobs.entry import main
-from jobs.generated_snapshot import write_snapshot
-from jobs.wiring import Places, run_reconcile
+from jobs.cli.config import Config
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from jobs.demo.dump import DUMP_TITLE
+from jobs.demo.generated_snapshot import write_snapshot
+from jobs.demo.migration import MIGRATION_TITLE
+from jobs.demo.queues import AUDIT_TITLE
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.outcome import Outcome

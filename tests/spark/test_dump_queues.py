@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell

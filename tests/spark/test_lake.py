@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
-from jobs.reporting import Reports
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from jobs.reconcile.reporting import Reports
 from pipelines.common.errors import UsageError
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.reader import Lake

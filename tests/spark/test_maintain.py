@@ -14,11 +14,11 @@ import pytest
 from deltalake import DeltaTable as DeltaRs
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.config import parse_config
-from jobs.context import JobContext
-from jobs.entry import main
-from jobs.generated_snapshot import write_snapshot
-from jobs.wiring_maintain import run_maintain
+from jobs.cli.config import parse_config
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from jobs.demo.generated_snapshot import write_snapshot
+from jobs.maintain.wiring import run_maintain
 from pipelines.common.instants import DAY_MS
 from pipelines.common.outcome import Outcome
 from pipelines.files.hadoop_jvm import HadoopJvm

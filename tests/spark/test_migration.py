@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
-from jobs.generated_snapshot import write_snapshot
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from jobs.demo.generated_snapshot import write_snapshot
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
 from pipelines.simulate.model import GeneratedCapture

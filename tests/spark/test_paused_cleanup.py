@@ -10,8 +10,8 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.common.outcome import Outcome
 from pipelines.lake.delta_tables import DeltaTables

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.common.instants import HOUR_MS
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.files.file_batch import FileBatch

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.config import parse_config
+from jobs.cli.config import parse_config
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.common.outcome import Outcome
 from pipelines.decide.rule import decision_table

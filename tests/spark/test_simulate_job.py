@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import wiring_simulate
-from jobs.context import JobContext
-from jobs.entry import main
-from jobs.wiring_simulate import Request, play_seeds, replay, write_history
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from jobs.simulate import wiring
+from jobs.simulate.wiring import Request, play_seeds, replay, write_history
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UsageError
 from pipelines.decide.rule.verdict import decide
 from pipelines.simulate.adversary.batch import code_sha256, play_range
@@ -34,7 +34,7 @@ def context(spark: SparkSession) -> JobContext:
 
 
 def test_seeds_are_played_once(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring_simulate, "RANGE", RANGE)
+    monkeypatch.setattr(wiring, "RANGE", RANGE)
     lake = f"file:{tmp_path}/lake"
     first, _ = play_seeds(context(spark), Request(0, 2 * RANGE - 50, "design", lake))
     again, text = play_seeds(context(spark), Request(RANGE // 2, 2 * RANGE + 50, "design", lake))
@@ -63,12 +63,12 @@ class Stopping:
 def test_a_run_that_is_stopped_goes_on_with_the_rest_and_believes_no_other_code(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wiring_simulate, "RANGE", 50)
-    monkeypatch.setattr(wiring_simulate, "RANGES_OF_A_TASK", 1)
+    monkeypatch.setattr(wiring, "RANGE", 50)
+    monkeypatch.setattr(wiring, "RANGES_OF_A_TASK", 1)
     wave, lake = spark.sparkContext.defaultParallelism * 50, f"file:{tmp_path}/lake"
     request = Request(0, 3 * wave, "design", lake)
     with monkeypatch.context() as earlier:
-        earlier.setattr(wiring_simulate, "code_sha256", lambda: "0" * 64)
+        earlier.setattr(wiring, "code_sha256", lambda: "0" * 64)
         play_seeds(context(spark), Request(0, 50, "design", lake))
     with pytest.raises(KeyboardInterrupt):
         play_seeds(JobContext("simulate", spark=spark, clock=Stopping(1)), request)
@@ -98,7 +98,7 @@ def test_violations_are_written_with_their_shortest_history(
 def test_queues_in_zookeeper_are_played_too(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wiring_simulate, "RANGE", RANGE)
+    monkeypatch.setattr(wiring, "RANGE", RANGE)
     lake = f"file:{tmp_path}/lake"
     arguments = ["simulate", "--seeds", str(RANGE), "--lake", lake, "--queue-storage", "zookeeper"]
     assert main([*arguments, "--mutant", "zk-own-queues-only"], context=context(spark)) == 3

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.pegasus.domain.audit_log.facts import Facts, Group
 from pipelines.pegasus.domain.audit_log.files import LogFile, decided
 from pipelines.pegasus.domain.keys import key_hash

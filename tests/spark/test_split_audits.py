@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
-from jobs.split_audits import audited
-from jobs.split_emission import write_table
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from jobs.split.audits import audited
+from jobs.split.emission import write_table
 from pipelines.pegasus.simulate.cases import tables
 from pipelines.pegasus.use_cases.audit_matrix import matrix_lines, seen
 from tests.labs.places import DOCS

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
-from jobs.wiring_split_run import logged_mutations
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
+from jobs.split.run_wiring import logged_mutations
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.offline.merge import merged

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.partitions import partition_index
 from pipelines.pegasus.domain.rows import Placement

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from jobs.context import JobContext
-from jobs.session import local_session
-from jobs.wiring_cleanup import cleanup
+from jobs.cleanup.wiring import cleanup
+from jobs.cli.context import JobContext
+from jobs.cli.session import local_session
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.request import CleanupPorts

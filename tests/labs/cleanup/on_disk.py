@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.config import load_config
-from jobs.context import JobContext
-from jobs.wiring import Places, run_reconcile
-from jobs.wiring_cleanup import cleanup
+from jobs.cleanup.wiring import cleanup
+from jobs.cli.config import load_config
+from jobs.cli.context import JobContext
+from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts

@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.context import JobContext
-from jobs.entry import main
+from jobs.cli.context import JobContext
+from jobs.cli.entry import main
 from pipelines.pegasus.domain.keys import key_hash
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry

@@ -4,7 +4,7 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 
-from jobs.context import JobContext, project_file
+from jobs.cli.context import JobContext, project_file
 from pipelines.common.errors import RefusedError
 from pipelines.common.outcome import Outcome
 

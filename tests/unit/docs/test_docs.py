@@ -12,16 +12,15 @@ import duckdb
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from jobs.config import parse_config
-from jobs.entry import parse
-from jobs.registry import JOBS
+from jobs.cli.config import parse_config
+from jobs.cli.entry import parse
+from jobs.cli.registry import JOBS
 from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
 from pipelines.decide.rule import verdict
 from pipelines.decide.rule.settings import Release
 from pipelines.decide.rule.trust import distrust
 from pipelines.decide.rule.verdict import Reason
 from pipelines.hbase.replication_queues import Cell, parse_queue_cell
-from pipelines.reconcile import findings
 from pipelines.reconcile.delete_list import parse_manifest
 from pipelines.reconcile.findings import evidence
 from pipelines.reconcile.findings.clean_up import CLEAN_UP
@@ -158,9 +157,10 @@ RAISING = {"finding", "_of_peer", "_of_queue"}
 
 
 def raised_findings() -> dict[str, str | None]:
-    """Codes of pipelines/reconcile/findings with their severity, where the call names it."""
+    """Codes of all findings with their severity, where the call names it."""
     found: dict[str, str | None] = {}
-    paths = sorted(Path(findings.__file__).parent.glob("*.py"))
+    rooms = PROJECT / "pipelines"
+    paths = [*(rooms / "reconcile" / "findings").glob("*.py"), *(rooms / "queues").glob("*/findings.py")]
     modules = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     for call in (node for module in modules for node in ast.walk(module)):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in RAISING):
@@ -228,7 +228,7 @@ def test_every_expectation_is_told_and_what_may_be_overruled_has_a_command() -> 
 
 
 def test_the_metrics_are_the_ones_that_are_written() -> None:
-    source = text_of(PROJECT / "pipelines" / "sinks" / "metrics.py")
+    source = text_of(PROJECT / "pipelines" / "reconcile" / "metrics.py")
     written = {f"walsafe_{name}" for name in re.findall(r'\bgauge\("(\w+)"', source)} | {"walsafe_build_info"}
     assert set(re.findall(r"\bwalsafe_\w+", text_of(DOCS / "metrics.md"))) == written
 

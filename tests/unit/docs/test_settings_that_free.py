@@ -122,7 +122,10 @@ def test_no_row_leaves_its_answer_out() -> None:
 
 
 def test_every_property_that_is_read_from_hbase_site_is_in_its_table() -> None:
-    sources = [*(PROJECT / "pipelines" / "sources").glob("*.py"), *(PROJECT / "conf" / "export").glob("*.rb")]
+    sources = [
+        *(PROJECT / "pipelines" / "capture" / "sources").glob("*.py"),
+        *(PROJECT / "conf" / "export").glob("*.rb"),
+    ]
     assert len(sources) > 20
     text = "\n".join(source.read_text(encoding="utf-8") for source in sources)
     # quoted with " or ': in code; a docstring puts names in backquotes

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.class_archive import archive_of, reading
-from jobs.class_archive_writer import keep, writing
-from jobs.registry import JOBS
+from jobs.cli.class_archive import archive_of, reading
+from jobs.cli.class_archive_writer import keep, writing
+from jobs.cli.registry import JOBS
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from jobs.config import parse_config
-from jobs.wiring_cleanup import checked
+from jobs.cleanup.wiring import checked
+from jobs.cli.config import parse_config
 from pipelines.common.errors import UsageError
 
 HBASE = {"source": "hbase"}

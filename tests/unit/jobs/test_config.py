@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.config import Config, load_config, parse_config
-from jobs.context import JobContext
+from jobs.cli.config import Config, load_config, parse_config
+from jobs.cli.context import JobContext
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import UsageError
 from pipelines.decide.rule.settings import Release, Settings

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
+from jobs.cli.entry import parse
 from jobs.dags import walsafe_nightly_logic as logic
 from jobs.dags.walsafe_nightly_config import Cluster, ConfigurationError, Nightly, parse_nightly
 from jobs.dags.walsafe_nightly_logic import Decision
 from jobs.dags.walsafe_nightly_process import read_result, run_job
-from jobs.entry import parse
 from jobs.reconcile import DESCRIPTION as RECONCILE
 from pipelines.cleanup import list_checks
 from pipelines.cleanup.paused import say_pause_first

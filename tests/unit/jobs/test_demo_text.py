@@ -1,6 +1,6 @@
 """What the demo prints."""
 
-from jobs.demo_text import MEANING, Command, Place, demo_text, human_age
+from jobs.demo.text import MEANING, Command, Place, demo_text, human_age
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal

@@ -9,9 +9,9 @@ from types import ModuleType
 
 import pytest
 
-from jobs import entry
-from jobs.context import JobContext, project_file
-from jobs.registry import JOBS, Entry
+from jobs.cli import entry
+from jobs.cli.context import JobContext, project_file
+from jobs.cli.registry import JOBS, Entry
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
 from pipelines.common.outcome import Outcome
 

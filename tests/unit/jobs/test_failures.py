@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs import failures
+from jobs.cli import failures
 
 
 def jvm_error(text: str) -> Exception:

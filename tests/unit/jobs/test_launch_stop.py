@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from jobs.stop_file import STOP_FILE_ENV, stop_asked
+from jobs.cli.stop_file import STOP_FILE_ENV, stop_asked
 from tests.labs.places import PROJECT
 
 LAUNCH = """
 import os, sys
 from pathlib import Path
-from jobs.launch import _run
+from jobs.cli.launch import _run
 stop = Path(sys.argv[1])
 job = "trap 'exit 9' INT; touch $0.began; until [ -e $0 ]; do sleep 0.05; done; [ -z \\"$1\\" ] || sleep 60"
 sys.exit(_run(["bash", "-c", job, str(stop), *sys.argv[2:]], dict(os.environ), stop))

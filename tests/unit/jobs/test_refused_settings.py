@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.config import parse_config
-from jobs.entry import main
+from jobs.cli.config import parse_config
+from jobs.cli.entry import main
 from pipelines.common.errors import UsageError
 
 CLEANUP = ["--cluster", "c", "--lake", "file:/none"]

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from jobs.entry import parse
-from jobs.registry import JOBS
+from jobs.cli.entry import parse
+from jobs.cli.registry import JOBS
 from tests.labs.places import PROJECT
 
 SPLIT = {name for name in JOBS if name.startswith("split-")} - {"split-demo"}
@@ -26,7 +26,7 @@ def test_a_job_says_what_the_overview_says(name: str) -> None:
 @pytest.mark.parametrize("name", JOBS)
 def test_help_waits_for_no_slow_library(name: str) -> None:
     code = (
-        "import sys; from jobs.entry import parse\n"
+        "import sys; from jobs.cli.entry import parse\n"
         "try: parse([sys.argv[1], '--help'])\n"
         "except SystemExit: print(','.join(m for m in sys.argv[2:] if m in sys.modules))"
     )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.archive import build_archive
-from jobs.launch import child_environment, copy_without_noise
-from jobs.submit import (
+from jobs.cli.archive import build_archive
+from jobs.cli.launch import child_environment, copy_without_noise
+from jobs.cli.submit import (
     Settings,
     UserArguments,
     long_run,
@@ -183,7 +183,8 @@ def test_an_archive_of_a_project_that_is_not_ours_to_write(tmp_path: Path) -> No
 
 def test_an_archive_imports(tmp_path: Path) -> None:
     code = (
-        "import jobs.entry as e, jobs.context as c; print(c.project_file('conf/spark-defaults.conf')[:1], e.__file__)"
+        "import jobs.cli.entry as e, jobs.cli.context as c; "
+        "print(c.project_file('conf/spark-defaults.conf')[:1], e.__file__)"
     )
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],  # no site-packages: --help needs no library

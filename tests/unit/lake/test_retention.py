@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.config import Config, parse_config
-from jobs.wiring_maintain import retention_policy
+from jobs.cli.config import Config, parse_config
+from jobs.maintain.wiring import retention_policy
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.lake.retention import (

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from jobs.split_emission import histories_of, whole_histories
+from jobs.split.emission import histories_of, whole_histories
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_config import Timing, audit_config
 from pipelines.pegasus.domain.audit_log.facts import Facts, parse_facts

@@ -1,0 +1,101 @@
+"""`capture`: a snapshot of a live cluster."""
+
+import socket
+import time
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.capture_config import CaptureSection
+from jobs.cli.config import load_config
+from jobs.cli.context import JobContext
+from pipelines.common.errors import EXIT_DONE, UsageError
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.trust import migrating
+from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
+
+HELP = "take a snapshot of a live cluster"
+DESCRIPTION = """\
+Reads files, servers, procedures, peers and replication queues of one HBase cluster, in the one order in which no
+needed file can look deletable, and writes them as a snapshot directory. It only reads the cluster; a capture that
+dies leaves nothing that could be taken for a snapshot.
+
+The configuration names the cluster, its WAL root, and where each part is read (docs/capture.md):
+
+  cluster: prod-a
+  wal_root: hdfs://ns1/hbase
+  capture:
+    files:  {source: hadoop}
+    queues: {source: thrift, host: thrift1}
+    state:  {source: hbase}
+    hbase:  {site: /etc/hbase/conf/hbase-site.xml}
+
+HBase 1.x and 2.x keep their queues in ZooKeeper:
+    queues: {source: zookeeper, quorum: "zk1:2181,zk2:2181,zk3:2181"}
+
+then: reconcile --snapshot DIR"""
+NEEDS_SPARK = True
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("--config", metavar="FILE", required=True, help="the configuration, with section `capture`")
+    parser.add_argument(
+        "--out", metavar="DIR", required=True, help="the snapshot: any Hadoop URI that does not exist yet"
+    )
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Captures one cluster.
+
+    Raises:
+        UsageError: the configuration is wrong or --out exists.
+        RefusedError: what was read does not make a trustworthy snapshot.
+        UnavailableError: a source or --out did not answer.
+    """
+    config = load_config(args.config, context)
+    if config.cluster is None or config.wal_root is None or config.capture is None:
+        missing = next(key for key in ("cluster", "wal_root", "capture") if getattr(config, key) is None)
+        raise UsageError(f"{args.config}: key {missing!r} is missing; docs/capture.md has examples")
+    return capture_cluster(config.cluster, config.wal_root, config.capture, args.out, context)
+
+
+def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: str, context: JobContext) -> Outcome:
+    """Captures one cluster, everything given.
+
+    Raises:
+        WalsafeError: as `run`.
+    """
+    # pyspark and pyarrow take a while to import: not before the arguments are known to be right
+    from jobs.capture.wiring import capture_sources
+    from pipelines.capture.capture import Patience, Subject
+    from pipelines.capture.capture_zookeeper import capture_either
+    from pipelines.files.hadoop_jvm import HadoopJvm
+    from pipelines.snapshot.target import snapshot_target
+    from pipelines.snapshot.writer import SnapshotWriter
+
+    subject = Subject(cluster, wal_root, socket.gethostname())
+    patience = Patience(section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000))
+    target = snapshot_target(out, HadoopJvm.of(context.spark))
+    with capture_sources(cluster, wal_root, section, context.spark) as sources, SnapshotWriter(target) as writer:
+        captured = capture_either(subject, sources, writer, clock=context.clock, patience=patience)
+    snapshot = captured.snapshot
+    result = {
+        "snapshot": captured.uri,
+        "cluster": cluster,
+        "files": captured.files,
+        "cells": captured.cells,
+        "peers": len(snapshot.peers),
+        "quiet": captured.restless is None,
+        "restless": captured.restless,
+        "migrating": migrating(snapshot),
+    }
+    quiet = "quiet" if captured.restless is None else f"not quiet: {captured.restless}"
+    after = "plan-syncup" if SYNC_UP in snapshot.extras else "reconcile"
+    options = "--lake DIR" if SYNC_UP in snapshot.extras else "--lake DIR --lists DIR"
+    text = (
+        f"Captured {cluster}: {captured.files} files, {captured.cells} queue cells, {len(snapshot.peers)} peers; "
+        f"the cluster was {quiet}.\nSnapshot: {captured.uri}\n"
+        f"Next: ./spark-submit.sh {after} --snapshot {captured.uri} {options}"
+    )
+    if result["migrating"]:
+        text += f"\nEvery job but verify-migration will refuse it: {result['migrating']} (docs/migration.md)"
+    return Outcome(EXIT_DONE, result, text)

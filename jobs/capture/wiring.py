@@ -1,0 +1,256 @@
+"""From the configuration's words to the sources of a capture: the one place that names their technologies."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from typing import TypeVar
+
+from pydantic import SecretStr
+from pyspark.sql import SparkSession
+
+from jobs.cli.capture_config import (
+    CaptureSection,
+    CellsQueuesSection,
+    ExportStateSection,
+    FsimageFilesSection,
+    HadoopFilesSection,
+    HBaseQueuesSection,
+    HFilesQueuesSection,
+    LsFilesSection,
+    OfflineStateSection,
+    SimulatedSection,
+    ThriftQueuesSection,
+    WebHdfsFilesSection,
+    ZooKeeperQueuesSection,
+    ZooKeeperStateSection,
+)
+from pipelines.capture.capture import Sources
+from pipelines.capture.capture_offline import OfflineSources
+from pipelines.capture.capture_zookeeper import ZooKeeperSources
+from pipelines.capture.ports import FileSource, PeerSource, QueueSource, StateSource, WalDirectorySource
+from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
+from pipelines.capture.sources.exported_cells import ExportedQueues, SavedCells
+from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.capture.sources.fsimage_files import FsimageFiles
+from pipelines.capture.sources.hadoop_files import HadoopLister
+from pipelines.capture.sources.hbase_admin import HBaseAdmin
+from pipelines.capture.sources.hbase_client import HBaseClient
+from pipelines.capture.sources.hbase_client_queues import HBaseClientQueues
+from pipelines.capture.sources.ls_text_files import LsFiles, LsText
+from pipelines.capture.sources.replication_znodes import ReplicationZnodes
+from pipelines.capture.sources.simulated_cluster import SimulatedQueues, SimulatedState
+from pipelines.capture.sources.thrift_queues import ThriftQueues
+from pipelines.capture.sources.wal_tree import WalTree
+from pipelines.capture.sources.watched_listing import WatchedListing
+from pipelines.capture.sources.webhdfs_files import WebHdfsLister
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.files.saved_text import SavedFiles, lines_of
+from pipelines.snapshot.capture_clocks import Stamp
+from pipelines.snapshot.model import Step
+
+ThingT = TypeVar("ThingT", HadoopLister, HBaseClient, SavedFiles)
+
+
+class CaptureWiring:
+    """Makes the sources of one capture; connections are closed by the stack.
+
+    Args:
+        cluster: for messages.
+        wal_root: full URI.
+        section: `capture` of the configuration.
+        spark: its JVM holds Hadoop's and HBase's clients.
+        stack: closes what was opened.
+    """
+
+    def __init__(
+        self, cluster: str, wal_root: str, section: CaptureSection, spark: SparkSession, stack: ExitStack
+    ) -> None:
+        self._cluster = cluster
+        self._wal_root = wal_root
+        self._section = section
+        self._spark = spark
+        self._hadoop = HadoopJvm.of(spark)
+        self._stack = stack
+
+    def sources(self) -> Sources | ZooKeeperSources | OfflineSources:
+        """All of them; nothing is read yet."""
+        state = self._section.state
+        return self._offline(state) if isinstance(state, OfflineStateSection) else self.live_sources()
+
+    def live_sources(self) -> Sources | ZooKeeperSources:
+        """Those of a cluster that is not known to be down; nothing is read yet."""
+        queues = self._section.queues
+        if isinstance(queues, ZooKeeperQueuesSection):
+            return self._zookeeper(queues)
+        state = self._state()
+        files, directories = self._files(state)
+        return Sources(files, directories, self._queues(), state)
+
+    def _files(self, state: StateSource) -> tuple[FileSource, WalDirectorySource]:
+        """The listing, and whoever lists `WALs/` after it.
+
+        That is the same live file system; the export where the state is exported; else Hadoop's.
+        """
+        section = self._section.files
+        exported = state if isinstance(state, ExportedState) else None
+        if isinstance(section, WebHdfsFilesSection):
+            tree = WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
+            return tree, exported or tree
+        if isinstance(section, HadoopFilesSection):
+            tree = self._hadoop_tree(revealed(section.properties))
+            return tree, exported or tree
+        directories = exported or self._hadoop_tree({})
+        if isinstance(section, LsFilesSection):
+            return self._ls_files(section), directories
+        return self._fsimage(section), directories
+
+    def _hadoop_tree(self, properties: Mapping[str, str]) -> WalTree:
+        return WalTree(self._closed(HadoopLister(self._hadoop, self._wal_root, properties)), self._wal_root)
+
+    def _fsimage(self, section: FsimageFilesSection) -> FileSource:
+        return FsimageFiles(
+            self._spark,
+            section.path,
+            self._wal_root,
+            delimiter=section.delimiter,
+            zone=section.time_zone,
+            transaction_time=section.transaction_time,
+        )
+
+    def _ls_files(self, section: LsFilesSection) -> FileSource:
+        if section.time_zone is None or section.started_at is None or section.finished_at is None:
+            # the export script's own text, which tells all three
+            part = self._export.part("files") if section.path is None else self._stamped(section.path)
+            said = part.stamp()
+            return LsFiles(part.lines, LsText(self._wal_root, said.zone, part.name), said.taken)
+        uri = section.path or ""
+        path = self._saved.local(uri)
+        stamp = Stamp(Step("files", section.started_at, section.finished_at), section.clock_host)
+        return LsFiles(lambda: lines_of(path, uri), LsText(self._wal_root, section.time_zone, uri), stamp)
+
+    def _stamped(self, uri: str) -> ExportPart:
+        return ExportPart(self._saved.local(uri), "files", uri)
+
+    def _queues(self) -> QueueSource:
+        section = self._section.queues
+        if isinstance(section, ThriftQueuesSection):
+            return ThriftQueues(
+                section.host,
+                section.port,
+                transport=section.transport,
+                protocol=section.protocol,
+                timeout_ms=section.timeout,
+                table=section.table,
+            )
+        if isinstance(section, HBaseQueuesSection):
+            return HBaseClientQueues(self._hbase)
+        if isinstance(section, CellsQueuesSection):
+            names = ("queues-1", "queues-2")
+            passes = {
+                name: (one.path, Stamp(Step(name, one.started_at, one.finished_at), section.clock_host))
+                for name, one in zip(names, section.passes, strict=True)
+            }
+            return SavedCells(self._saved, passes)
+        if isinstance(section, SimulatedSection):
+            return SimulatedQueues(section.path)
+        return ExportedQueues(self._export)
+
+    def _zookeeper(self, section: ZooKeeperQueuesSection) -> ZooKeeperSources:
+        from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
+        from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+        from pipelines.capture.sources.zookeeper_state import ZooKeeperState
+
+        digest = section.digest.get_secret_value() if section.digest else None
+        client = ZooKeeperClient(section.quorum, section.timeout, digest)
+        self._stack.callback(client.close)
+        queues = ZooKeeperQueues(client, section.parent, section.replication)
+        if isinstance(self._section.state, ZooKeeperStateSection):
+            state: PeerSource = ZooKeeperState(queues, self._hadoop, self._section.hbase.site or "")
+        else:
+            state = self._state()
+        listing = self._listing()
+        if isinstance(listing, WalTree):
+            return ZooKeeperSources(listing, listing, queues, state)
+        watched = WatchedListing(listing)
+        return ZooKeeperSources(watched, watched, queues, state)
+
+    def _offline(self, section: OfflineStateSection) -> OfflineSources:
+        from pipelines.capture.sources.hbase_library import HBaseLibrary
+        from pipelines.capture.sources.hfile_table import HFileTable
+        from pipelines.capture.sources.offline_state import OfflineCluster
+        from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
+        from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
+        from pipelines.capture.sources.zookeeper_state import ZooKeeperState
+
+        client = ZooKeeperClient(
+            section.quorum, section.timeout, section.digest.get_secret_value() if section.digest else None
+        )
+        self._stack.callback(client.close)
+        peers = ZooKeeperState(
+            ZooKeeperQueues(client, section.parent, section.replication),
+            self._hadoop,
+            self._section.hbase.site or "",
+            "capture.state",
+        )
+        state = OfflineCluster(peers, client, self._hadoop, self._wal_root, section.parent, section.replication)
+        tree = self._listing()
+        directories = tree if isinstance(tree, WalTree) else self._hadoop_tree({})
+        queues, table = self._section.queues, None
+        if isinstance(queues, HFilesQueuesSection):
+            library = HBaseLibrary(self._hadoop, queues.jars, f"HBase of cluster {self._cluster}")
+            self._stack.callback(library.close)
+            table = HFileTable(library, state.root(), queues.table)
+            self._stack.callback(table.close)
+        return OfflineSources(tree, directories, table or self._queues(), table, state)
+
+    def _listing(self) -> FileSource:
+        """The listing alone; of saved ones `WatchedListing` tells the directories of live servers."""
+        section = self._section.files
+        if isinstance(section, WebHdfsFilesSection):
+            return WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
+        if isinstance(section, HadoopFilesSection):
+            return self._hadoop_tree(revealed(section.properties))
+        return self._ls_files(section) if isinstance(section, LsFilesSection) else self._fsimage(section)
+
+    def _state(self) -> StateSource:
+        if isinstance(self._section.state, ExportStateSection):
+            return ExportedState(self._export, self._wal_root)
+        if isinstance(self._section.state, SimulatedSection):
+            return SimulatedState(self._section.state.path)
+        znodes = ReplicationZnodes.of(self._hadoop, self._hbase.conf, self._section.hbase.timeout)
+        return HBaseAdmin(self._hbase, znodes)
+
+    @cached_property
+    def _hbase(self) -> HBaseClient:
+        hbase = self._section.hbase
+        where = f"HBase of cluster {self._cluster}"
+        return self._closed(HBaseClient(self._hadoop, hbase.site, revealed(hbase.properties), hbase.timeout, where))
+
+    @cached_property
+    def _saved(self) -> SavedFiles:
+        return self._closed(SavedFiles(self._hadoop))
+
+    @cached_property
+    def _export(self) -> ExportDirectory:
+        if self._section.export is None:
+            raise UsageError("capture.export.path is missing")
+        return ExportDirectory(self._section.export.path, self._saved)
+
+    def _closed(self, thing: ThingT) -> ThingT:
+        self._stack.callback(thing.close)
+        return thing
+
+
+@contextmanager
+def capture_sources(
+    cluster: str, wal_root: str, section: CaptureSection, spark: SparkSession
+) -> Iterator[Sources | ZooKeeperSources | OfflineSources]:
+    """The sources that the configuration names, open until the block ends."""
+    with ExitStack() as stack:
+        yield CaptureWiring(cluster, wal_root, section, spark, stack).sources()
+
+
+def revealed(properties: Mapping[str, SecretStr]) -> dict[str, str]:
+    """Values of properties that must not be printed."""
+    return {name: value.get_secret_value() for name, value in properties.items()}

@@ -1,0 +1,1 @@
+"""The commands clean, restore and purge, and their wiring."""

@@ -1,0 +1,55 @@
+"""clean: move the files of a delete-safe list out of oldWALs."""
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+
+from jobs.cli.context import JobContext
+from pipelines.common.outcome import Outcome
+
+HELP = "move the files of a delete-safe list to a quarantine, after deciding on each again"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Acts on a delete-safe list: checks it, reads the cluster again, decides on each file again, and moves those that
+are still safe from oldWALs to the quarantine (clean.quarantine of the configuration). Without --execute it is a
+rehearsal: it says what would happen and touches nothing.
+
+A file that changed, or whose verdict changed, is left and says why. A new peer, a running AddPeer or migration, or a
+cluster that moves while it is read stops everything (exit 3). Every file has a row in the table deletions before it
+is touched and one after. Files come back with restore, and are deleted for good by purge after their grace.
+
+If it was stopped (Ctrl-C stops after the batch), killed, or could not move some files: go on with --resume.
+
+examples:
+  ./spark-submit.sh clean --cluster prod-a --lists /walsafe/lists --run-id 20261121T020000Z-1a2b3c4d \\
+      --lake /walsafe/lake --config prod-a.yaml
+  … the same --execute
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options (design section 2)."""
+    parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
+    parser.add_argument("--lists", required=True, metavar="DIR", help="where reconcile wrote its lists")
+    parser.add_argument("--run-id", required=True, metavar="ID", help="whose list")
+    parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
+    parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration, with `clean`")
+    parser.add_argument("--max-files", type=_positive, metavar="N", help="stop after so many files")
+    parser.add_argument("--max-bytes", type=_positive, metavar="N", help="stop after so many bytes")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--execute", action="store_true", help="move files; without, rehearse")
+    mode.add_argument("--resume", action="store_true", help="go on with an attempt that stopped or died")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.cleanup.wiring import cleanup
+    from pipelines.cleanup.clean import CleanRequest, clean
+
+    request = CleanRequest(args.run_id, args.max_files, args.max_bytes, execute=args.execute, resume=args.resume)
+    with cleanup(context, args.config, args.cluster, args.lake, args.lists) as (place, ports):
+        return clean(request, place, ports)
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) == 0:
+        raise ArgumentTypeError(f"{text!r} must be a whole number above 0")
+    return int(text)

@@ -1,0 +1,39 @@
+"""restore: put quarantined files back."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from pipelines.common.outcome import Outcome
+
+HELP = "put quarantined files back where they were"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Moves files that clean put into the quarantine back below oldWALs, all of a run or some by path. Nothing is ever
+overwritten: a file whose name is taken stays in the quarantine and says so. It may be run at any time before purge,
+and again after a crash. HBase's own cleaner will judge the files as before.
+
+examples:
+  ./spark-submit.sh restore --cluster prod-a --run-id 20261121T020000Z-1a2b3c4d \\
+      --lake /walsafe/lake --config prod-a.yaml
+  … the same oldWALs/h1%2C16020%2C1763690000000.1763694000000
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options (design section 2)."""
+    parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
+    parser.add_argument("--run-id", required=True, metavar="ID", help="the run whose list was cleaned")
+    parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
+    parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration, with `clean`")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="as in wal_verdicts (oldWALs/…); none = all of the run"
+    )
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.cleanup.wiring import cleanup
+    from pipelines.cleanup.restore import RestoreRequest, restore
+
+    with cleanup(context, args.config, args.cluster, args.lake, out_of_quarantine=True) as (place, ports):
+        return restore(RestoreRequest(args.run_id, tuple(args.paths)), place, ports)

@@ -1,0 +1,170 @@
+"""Wires clean, restore and purge: the only jobs that are given something able to move or delete files."""
+
+import logging
+import socket
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from getpass import getuser
+
+from jobs.capture.wiring import CaptureWiring, revealed
+from jobs.cli.capture_config import CaptureSection, SimulatedSection, WebHdfsFilesSection
+from jobs.cli.cleanup_config import CleanSection
+from jobs.cli.config import Config, load_config
+from jobs.cli.context import JobContext
+from jobs.cli.stop_file import stop_asked
+from pipelines.capture.capture import Patience, Subject
+from pipelines.capture.sources.hbase_root import hbase_root
+from pipelines.cleanup.archive import HadoopArchive
+from pipelines.cleanup.audit import LakeAudit
+from pipelines.cleanup.quarantine import Quarantine, check_hbase_root, check_quarantine
+from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.cleanup.second_look import CaptureAgain, CaptureParts
+from pipelines.cleanup.stores.hadoop_wal_store import HadoopWalStore
+from pipelines.cleanup.stores.webhdfs_wal_store import WebHdfsWalStore
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.files.observer_reads import refuse_observer_reads
+from pipelines.files.scratch import SECOND_LOOKS_FOLDER, ScratchDirectory
+from pipelines.lake.reader import Lake
+from pipelines.reconcile.list_reader import ListReader
+from pipelines.snapshot.target import snapshot_target
+
+_LOG = logging.getLogger(__name__)
+
+
+@contextmanager
+def cleanup(
+    context: JobContext,
+    config_file: str,
+    cluster: str,
+    lake: str,
+    lists: str | None = None,
+    *,
+    config: Config | None = None,
+    out_of_quarantine: bool = False,
+) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
+    """Everything that a clean-up job needs, open until the block ends.
+
+    Args:
+        context: of the job.
+        config_file: `--config`.
+        cluster: `--cluster`; the configuration must be that cluster's.
+        lake: folder of the tables.
+        lists: folder of the delete-safe lists, where the job reads one.
+        config: what `config_file` holds, where the caller has read it.
+        out_of_quarantine: the job only takes files out of the quarantine, which it may wherever that lies.
+
+    Raises:
+        UsageError: the configuration is not that cluster's, or lacks what a clean-up needs, or reads of the cluster's
+            files or of the lake may be answered by an observer name node.
+    """
+    config = config or load_config(config_file, context)
+    section, wal_root, quarantine = checked(config, config_file, cluster)
+    identity = uuid.uuid4().hex
+    host = socket.gethostname()
+    place = CleanupPlace(
+        cluster=cluster,
+        wal_root=wal_root,
+        quarantine=Quarantine(quarantine.quarantine, cluster),
+        holder=f"{getuser()}@{host} {context.job} {identity}",
+        identity=identity,
+        batch=quarantine.batch,
+        lease_ms=quarantine.lease,
+        grace_ms=quarantine.grace,
+        acknowledged=config.settings().acknowledged,
+    )
+    spark = context.spark
+    hadoop = HadoopJvm.of(spark)
+    if not out_of_quarantine:
+        check_hbase_root(quarantine.quarantine, quarantine.archive, _root(hadoop, section, wal_root, config_file))
+    refuse_observer_reads(hadoop, hadoop.conf, lake, "--lake", "Spark property spark.hadoop.{0}")
+    with ExitStack() as stack:
+        store = _store(hadoop, section, wal_root, quarantine, cluster)
+        stack.callback(store.close)
+        parts = CaptureParts(
+            cluster=Subject(cluster, wal_root, host),
+            sources=CaptureWiring(cluster, wal_root, section, spark, stack).live_sources(),
+            settings=config.settings(),
+            patience=Patience(
+                section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000)
+            ),
+            clock=context.clock,
+            target=lambda uri: snapshot_target(uri, hadoop),
+        )
+        audit = LakeAudit(spark, lake, context.clock, getuser(), host)
+        reader = ListReader(spark, lists or "")
+        scratch = ScratchDirectory(hadoop, f"{lake.rstrip('/')}/{SECOND_LOOKS_FOLDER}")
+        yield (
+            place,
+            CleanupPorts(
+                store=store,
+                audit=audit,
+                lists=reader,
+                second_look=CaptureAgain(spark, parts, store, audit, reader, scratch),
+                clock=context.clock,
+                stop=stop_asked,
+                tell=_LOG.info,
+                seconds=time.monotonic,
+                findings=Lake(spark, lake),
+                archive=HadoopArchive(hadoop, quarantine.archive) if quarantine.archive else None,
+            ),
+        )
+
+
+def checked(config: Config, name: str, cluster: str) -> tuple[CaptureSection, str, CleanSection]:
+    """What a clean-up needs of the configuration.
+
+    Args:
+        config: the whole.
+        name: of its file, for messages.
+        cluster: as `--cluster` says.
+
+    Raises:
+        UsageError: a part is missing, of another cluster, or no look at the cluster as it is now.
+    """
+    if config.cluster is None or config.wal_root is None or config.capture is None or config.clean is None:
+        keys = ("cluster", "wal_root", "capture", "clean")
+        missing = next(key for key in keys if getattr(config, key) is None)
+        raise UsageError(f"{name}: key {missing!r} is missing; docs/cleanup.md has an example")
+    if config.cluster != cluster:
+        raise UsageError(f"{name} is the configuration of cluster {config.cluster}, not of --cluster {cluster}")
+    capture = config.capture
+    for key, section in (("files", capture.files), ("queues", capture.queues), ("state", capture.state)):
+        if section.source in _EXPORTED[key]:
+            raise UsageError(
+                f"{name}: capture.{key}.source {section.source!r} is an answer of earlier. A clean-up looks at the "
+                "cluster as it is now: give it a configuration with live sources"
+            )
+    check_quarantine(config.clean.quarantine, config.clean.archive, config.wal_root)
+    return capture, config.wal_root, config.clean
+
+
+_EXPORTED = {"files": {"fsimage", "ls"}, "queues": {"cells", "export", "hfiles"}, "state": {"export", "offline"}}
+
+
+def _root(hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, name: str) -> str:
+    """`hbase.rootdir`; a simulated cluster has no HBase, so nothing but its WAL root if it does not say."""
+    root = hbase_root(hadoop, capture.hbase.site, revealed(capture.hbase.properties))
+    if root is None and isinstance(capture.state, SimulatedSection):
+        return wal_root
+    if root is None:
+        where = capture.hbase.site or "an hbase-site.xml on Spark's class path, if there is one,"
+        raise UsageError(
+            f"{name}: hbase.rootdir is not known ({where} does not say it). HBase's cleaners delete files that they do "
+            "not know below it, and nothing proves that clean.quarantine and clean.archive lie outside. Let "
+            "capture.hbase.site be the master's own hbase-site.xml, or give hbase.rootdir in capture.hbase.properties"
+        )
+    return root
+
+
+def _store(
+    hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, clean: CleanSection, cluster: str
+) -> HadoopWalStore | WebHdfsWalStore:
+    within = (f"{wal_root}/oldWALs", f"{clean.quarantine}/{cluster}")
+    files = capture.files
+    if isinstance(files, WebHdfsFilesSection):
+        return WebHdfsWalStore(files.urls, wal_root, within, files.user, files.timeout, clean.threads)
+    properties = revealed(files.properties) if files.source == "hadoop" else {}
+    return HadoopWalStore(hadoop, wal_root, within, properties, clean.threads)

@@ -1,0 +1,1 @@
+"""The command line: entry, configuration, spark-submit, the session."""

@@ -1,0 +1,277 @@
+"""The one configuration file of all jobs (docs/configuration.md), checked key by key.
+
+A typing error must never weaken a check, so an unknown key is an error that names its file and line.
+"""
+
+import hashlib
+import json
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import (
+    BaseModel,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from jobs.cli.capture_config import CaptureSection, ClusterName, WalRoot
+from jobs.cli.cleanup_config import CleanSection
+from jobs.cli.config_types import DurationMs, Section, SizeBytes, UntilMs
+from jobs.cli.context import JobContext
+from jobs.cli.maintain_config import MaintainSection
+from jobs.cli.simulated_config import simulated_fault
+from jobs.cli.yaml_lines import Document, KeyPath, parse_yaml
+from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.errors import UsageError
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.settings import LONGEST_VALID_MS, Release, Settings
+from pipelines.hbase.replication_queues import RowLayout
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]
+Nights = Annotated[int, Field(ge=1, le=365)]
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class ReleaseSection(Section):
+    """Opt-ins that turn HELD into DELETABLE. Each is a person's decision; all are off by default."""
+
+    replication_table_wals: bool = Field(
+        default=False, description="free the WALs of `hbase:replication` itself, which HBase 3 never frees"
+    )
+    orphan_queues: bool = Field(
+        default=False, description="believe a snapshot that has queue rows but no replication peer"
+    )
+    empty_wal_directories: bool = Field(
+        default=False, description="ignore an empty directory below `WALs/` that is older than 24 h"
+    )
+
+
+class CleanersSection(Section):
+    """What else on the cluster may need a WAL."""
+
+    plugins: tuple[ClassName, ...] | None = Field(
+        default=None,
+        strict=False,
+        description="`hbase.master.logcleaner.plugins`, where the snapshot does not say; absent = unknown, which holds",
+    )
+    harmless: tuple[ClassName, ...] = Field(
+        default=(), strict=False, description="further log-cleaner plugin classes known to need no file"
+    )
+    interval: DurationMs = Field(default=600_000, description="`hbase.master.cleaner.interval`", examples=["10m"])
+
+
+class QueuesSection(Section):
+    """How the rows of `hbase:replication` are written."""
+
+    row_layout: Literal["shipped", "seed-003"] = Field(
+        default="shipped",
+        description="`<peer>-<owner>/<source>`, as every HBase writes it, or `<peer>-<owner>-<source>` of the design "
+        "of HBASE-27109; rows of the other layout make a snapshot untrusted",
+    )
+
+
+class BackupSection(Section):
+    """HBase backup, where the snapshot does not say."""
+
+    enabled: Literal[False] | None = Field(
+        default=None, description="false states that it is off; absent = unknown, which holds every file"
+    )
+
+
+class ListSection(Section):
+    """The delete-safe list."""
+
+    # before `valid_for`, whose check looks at it
+    valid_for_reason: Text | None = Field(
+        default=None,
+        description="why lists are valid for more than 7 days, in a person's words; recorded in table `runs`",
+        examples=["change freeze until January, OPS-1234"],
+    )
+    valid_for: DurationMs = Field(
+        default=DAY_MS,
+        description="how long after the start of step `files` a list may be written and acted on; "
+        "above 7d only with `valid_for_reason`",
+        examples=["24h"],
+    )
+
+    @field_validator("valid_for")
+    @classmethod
+    def _with_reason(cls, value: int, info: ValidationInfo) -> int:
+        if value > LONGEST_VALID_MS and info.data.get("valid_for_reason") is None:
+            raise ValueError(
+                "a list is a statement about the past. For more than 7d say why, in list.valid_for_reason; it is "
+                "recorded in table runs"
+            )
+        return value
+
+
+class QualitySection(Section):
+    """Limits of the gate before anything is emitted."""
+
+    max_deletable_share: float = Field(
+        default=0.95,
+        ge=0,
+        le=1,
+        description="largest share of all bytes under oldWALs that one run may list without --accept",
+    )
+    share_from: SizeBytes = Field(
+        default=100 << 30,
+        description="that share is looked at where oldWALs has at least so many bytes",
+        examples=["100GiB"],
+    )
+
+
+class AcknowledgedSection(Section):
+    """A known finding: it stays in the tables and reports, and does not change the exit code."""
+
+    key: Text = Field(description="the finding's key, as in the report")
+    reason: Text = Field(description="why it may wait, in a person's words")
+    until: UntilMs = Field(description="last UTC day (or instant) it is quiet", examples=["2027-01-31"])
+
+
+class FindingsSection(Section):
+    """When something is worth a person's look."""
+
+    stalled_nights: Nights = Field(
+        default=3, description="nights without progress of a pending offset before QUEUE_STALLED"
+    )
+    growth_nights: Nights = Field(default=3, description="nights of rising held bytes before GROWTH")
+    growth_min_bytes: SizeBytes = Field(
+        default=1 << 30, description="growth below this over those nights is no finding", examples=["1GiB"]
+    )
+    backup_age: DurationMs = Field(
+        default=8 * DAY_MS,
+        description="how far back the newest backup of a root may reach before BACKUP_BEHIND",
+        examples=["8d"],
+    )
+    acknowledged: tuple[AcknowledgedSection, ...] = Field(
+        default=(), strict=False, description="findings a person has accepted"
+    )
+
+
+class Config(Section):
+    """The whole file. Every section may be left out."""
+
+    cluster: ClusterName | None = Field(default=None, description="name of the cluster that `capture` reads")
+    wal_root: WalRoot | None = Field(
+        default=None, description="its `hbase.wal.dir` as a full URI", examples=["hdfs://ns1/hbase"]
+    )
+    capture: CaptureSection | None = Field(default=None, description="where each part of a snapshot is read")
+    cleaners: CleanersSection = Field(default_factory=CleanersSection)
+    queues: QueuesSection = Field(default_factory=QueuesSection)
+    backup: BackupSection = Field(default_factory=BackupSection)
+    release: ReleaseSection = Field(default_factory=ReleaseSection)
+    list: ListSection = Field(default_factory=ListSection)
+    quality: QualitySection = Field(default_factory=QualitySection)
+    findings: FindingsSection = Field(default_factory=FindingsSection)
+    clean: CleanSection | None = Field(default=None, description="where `clean` moves files, and how carefully")
+    maintain: MaintainSection = Field(default_factory=MaintainSection)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_section(cls, values: object) -> object:
+        """A section whose keys are all commented out is null in YAML and means its defaults."""
+        if not isinstance(values, dict):
+            return values
+        optional = {"cluster", "wal_root", "capture", "clean"}
+        return {key: {} if value is None and key not in optional else value for key, value in values.items()}
+
+    @field_validator("capture")
+    @classmethod
+    def _simulated(cls, value: CaptureSection | None, info: ValidationInfo) -> CaptureSection | None:
+        root = info.data.get("wal_root")
+        fault = None if value is None or root is None else simulated_fault(value, root)
+        if fault is not None:
+            raise ValueError(fault)
+        return value
+
+    def settings(self) -> Settings:
+        """What the decision needs of it."""
+        return Settings(
+            release=Release(**self.release.model_dump()),
+            row_layout=RowLayout(self.queues.row_layout),
+            harmless_cleaners=self.cleaners.harmless,
+            log_cleaner_plugins=self.cleaners.plugins,
+            backup_enabled=self.backup.enabled,
+            valid_for_ms=self.list.valid_for,
+            valid_for_reason=self.list.valid_for_reason,
+            max_deletable_share=self.quality.max_deletable_share,
+            share_from_bytes=self.quality.share_from,
+            cleaner_interval_ms=self.cleaners.interval,
+            stalled_nights=self.findings.stalled_nights,
+            growth_nights=self.findings.growth_nights,
+            growth_min_bytes=self.findings.growth_min_bytes,
+            backup_age_ms=self.findings.backup_age,
+            acknowledged=tuple(Acknowledgement(**entry.model_dump()) for entry in self.findings.acknowledged),
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of the effective configuration, defaults filled in; secrets count as a constant."""
+        document = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(document.encode()).hexdigest()
+
+
+def load_config(path: str | None, context: JobContext) -> Config:
+    """Reads the file given with `--config`; without one, everything has its default.
+
+    Raises:
+        UsageError: no such file, not YAML, or a value that is wrong; with file, line and key.
+    """
+    if path is None:
+        return Config()
+    file = context.local_file(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    return parse_config(text, path)
+
+
+def parse_config(text: str, name: str) -> Config:
+    """Reads a configuration from text.
+
+    Args:
+        text: YAML.
+        name: what to call it in messages.
+
+    Raises:
+        UsageError: not YAML, or a value that is wrong; with file, line and key.
+    """
+    document = parse_yaml(text, name)
+    return validated(Config, document)
+
+
+def validated(model: type[ModelT], document: Document) -> ModelT:
+    """Checks a YAML document against a model.
+
+    Raises:
+        UsageError: one line for each wrong value, with file, line and key.
+    """
+    try:
+        return model.model_validate(document.values)
+    except ValidationError as error:
+        problems = [_problem(document, problem["loc"], problem["type"], problem["msg"]) for problem in error.errors()]
+        raise UsageError("\n".join(problems)) from None
+
+
+def _problem(document: Document, location: tuple[str | int, ...], kind: str, message: str) -> str:
+    known = _as_written(document, location)
+    where, key = document.place(known), ".".join(map(str, known or location))
+    if kind == "extra_forbidden":
+        return f"{where}: unknown key {key!r}; docs/configuration.md lists them all"
+    if kind == "missing":
+        return f"{where}: key {'.'.join(map(str, (*known, location[-1])))!r} is missing"
+    return f"{where}: {key!r}: {message.removeprefix('Value error, ')}"
+
+
+def _as_written(document: Document, location: tuple[str | int, ...]) -> KeyPath:
+    """The path that the file knows: pydantic adds the chosen member of a union to it."""
+    known: KeyPath = ()
+    for part in location:
+        if (*known, part) in document.lines:
+            known = (*known, part)
+    return known

@@ -1,0 +1,81 @@
+"""What a job receives from its surroundings: the session, the clock, its files."""
+
+import time
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines.common.errors import UsageError
+
+if TYPE_CHECKING:  # --help must work before any package is installed
+    from pyspark.sql import SparkSession
+
+    from pipelines.common.clock import Clock
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now_ms(self) -> int:
+        """Ms since the epoch, UTC."""
+        return time.time_ns() // 1_000_000
+
+
+class JobContext:
+    """Surroundings of one run of one job.
+
+    Attributes:
+        job: the job's name.
+        clock: the wall clock.
+    """
+
+    def __init__(self, job: str, clock: "Clock | None" = None, spark: "SparkSession | None" = None) -> None:
+        self.job = job
+        self.clock: Clock = clock or SystemClock()
+        self._owns_spark = spark is None
+        if spark is not None:
+            self.__dict__["spark"] = spark  # a test's session takes the place of the cached property
+
+    @cached_property
+    def spark(self) -> "SparkSession":
+        """The session, built on first use; `close` stops it unless it was handed in."""
+        from jobs.cli.session import submitted_session
+
+        return submitted_session(f"walsafe {self.job}")
+
+    def close(self) -> None:
+        """Stops the session if this context built one."""
+        if self._owns_spark and "spark" in self.__dict__:
+            self.spark.stop()
+
+    def local_file(self, given: str) -> Path:
+        """Finds a file named on the command line.
+
+        In cluster deploy mode the driver runs elsewhere, and `spark-submit.sh` ships the file (`--files`) into the
+        driver's working directory under its last name.
+
+        Args:
+            given: the path as the user wrote it.
+
+        Raises:
+            UsageError: there is no such file.
+        """
+        for candidate in (Path(given).expanduser(), Path(Path(given).name)):
+            if candidate.is_file():
+                return candidate
+        raise UsageError(f"no such file: {given} (looked in {Path.cwd()}); give the path of an existing file")
+
+
+def project_file(relative: str) -> str:
+    """Text of a file that ships with walsafe, such as `conf/demo.yaml`, from the tree or from the archive.
+
+    Args:
+        relative: path below the project's root; it must be among the shipped folders (jobs/cli/archive.py).
+    """
+    spec = find_spec("jobs")
+    if spec is None or spec.origin is None or spec.loader is None:
+        raise ImportError("package 'jobs' has no file of its own")
+    root = Path(spec.origin).parent.parent
+    data: bytes = spec.loader.get_data(str(root / relative))  # type: ignore[attr-defined]
+    return data.decode("utf-8")

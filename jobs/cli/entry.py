@@ -1,0 +1,174 @@
+"""From the command line to an exit code: the frame that every job runs in.
+
+Exit codes (design section 2): 0 done, 2 wrong usage or configuration, 3 refused for safety, 4 unavailable,
+5 done with a refused cluster, a refused run of purge or a new error finding. Besides: 1 a bug (with its traceback),
+130 interrupted.
+"""
+
+import json
+import logging
+import os
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from jobs.cli import failures, log
+from jobs.cli.context import JobContext
+from jobs.cli.registry import JOBS, Job
+from jobs.cli.result_file import write_result
+from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
+from pipelines.common.outcome import Outcome
+from pipelines.common.version import VERSION
+
+__all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "main", "parse"]
+
+logger = logging.getLogger(__name__)
+
+PROGRAM = "./spark-submit.sh"
+OUTPUT_FILE_ENV = "WALSAFE_OUTPUT_FILE"
+"""Where the answer goes instead of standard output: spark-submit mixes a Python driver's two streams into one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A checked command line.
+
+    Attributes:
+        name: the job's name.
+        job: its module.
+        args: its arguments, with `output`, `result` and `log_level` among them.
+    """
+
+    name: str
+    job: Job
+    args: Namespace
+
+
+def main(argv: Sequence[str] | None = None, *, context: JobContext | None = None) -> int:
+    """Runs one job.
+
+    Args:
+        argv: the command line without the program; None = of this process.
+        context: surroundings to use instead of the real ones.
+
+    Returns:
+        The exit code. Wrong usage and `--help` leave by SystemExit, as argparse does.
+    """
+    invocation = parse(sys.argv[1:] if argv is None else argv)
+    args = invocation.args
+    _print("")  # the answer's file exists from now on: whoever started spark-submit sees that the job was reached
+    log.set_up(args.log_level)
+    context = context or JobContext(invocation.name)
+    try:
+        try:
+            outcome = invocation.job.run(args, context)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the one place that turns errors into exit codes
+            outcome = _failed(invocation.name, error)
+        document = result_object(invocation.name, outcome)
+        code = _deliver(outcome, document, args, context)
+    finally:
+        context.close()
+    return code
+
+
+def parse(argv: Sequence[str]) -> Invocation:
+    """Checks a command line, importing the chosen job alone.
+
+    Raises:
+        SystemExit: 0 after `--help` or `--version`, 2 after wrong usage, with the message written.
+    """
+    name = argv[0] if argv else ""
+    if name in {"-h", "--help", "help"}:
+        sys.stdout.write(overview())
+        raise SystemExit(EXIT_DONE)
+    if name == "--version":
+        sys.stdout.write(f"walsafe {VERSION}\n")
+        raise SystemExit(EXIT_DONE)
+    if name not in JOBS:
+        raise _no_such_job(name)
+    job = JOBS[name].load()
+    parser = ArgumentParser(
+        prog=f"{PROGRAM} {name}",
+        description=job.DESCRIPTION,
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    job.add_arguments(parser)
+    _add_common_arguments(parser)
+    return Invocation(name, job, parser.parse_args(argv[1:]))
+
+
+def overview() -> str:
+    """What `--help` without a job says."""
+    width = max(map(len, JOBS))
+    jobs = "\n".join(f"  {name:<{width}}  {entry.help}" for name, entry in JOBS.items())
+    return (
+        f"usage: {PROGRAM} JOB [options]\n\n"
+        "walsafe tells which HBase write-ahead logs in oldWALs are safe to delete, why every other one is held,\n"
+        "and by whom. Only purge ever deletes one, after clean has moved it away; both rehearse without --execute.\n\n"
+        f"jobs:\n{jobs}\n\n"
+        f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n\n"
+        "exit codes: 0 done · 2 wrong usage or configuration · 3 refused for safety · 4 unavailable, try again ·\n"
+        "            5 done, but a cluster was refused or an error finding is new\n"
+    )
+
+
+def result_object(job: str, outcome: Outcome) -> dict[str, object]:
+    """The one JSON object of `--output json` and `--result`."""
+    return {"job": job, "exit_code": outcome.exit_code, **outcome.result}
+
+
+def _add_common_arguments(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--output", choices=("text", "json"), default="text", help="json: one object on standard output (default: text)"
+    )
+    group.add_argument("--result", metavar="FILE", help="write the same JSON object to this Hadoop URI, by rename")
+    group.add_argument(
+        "--log-level", choices=log.LEVELS, default="info", help="how much goes to standard error (default: info)"
+    )
+
+
+def _no_such_job(name: str) -> SystemExit:
+    close = get_close_matches(name, JOBS, n=1)
+    problem = f"no such job: {name!r}" if name else "no job named"
+    hint = f"; did you mean {close[0]}?" if close else ""
+    sys.stderr.write(f"walsafe: {problem}{hint} Jobs: {', '.join(JOBS)}. {PROGRAM} --help explains them.\n")
+    return SystemExit(EXIT_USAGE)
+
+
+def _failed(job: str, error: BaseException) -> Outcome:
+    failure = failures.read(error)
+    if failure.is_bug:
+        logger.error("this is a bug of walsafe; please report it with this traceback", exc_info=error)
+    sys.stderr.write(failure.line(job) + "\n")
+    return Outcome(failure.exit_code, {"error": {"kind": failure.kind, "message": failure.message}}, "")
+
+
+def _deliver(outcome: Outcome, document: Mapping[str, object], args: Namespace, context: JobContext) -> int:
+    """Writes the answer to every place that was asked for; a result file that cannot be written is a failure."""
+    code = outcome.exit_code
+    text = json.dumps(document, ensure_ascii=False, sort_keys=False)
+    if args.result:
+        try:
+            write_result(args.result, text + "\n", context)
+        except Exception as error:
+            code = code or _failed(context.job, error).exit_code
+            if outcome.exit_code:
+                logger.exception("the result file was not written")
+    answer = text if args.output == "json" else outcome.text
+    if answer:
+        _print(answer.rstrip("\n") + "\n")
+    return code
+
+
+def _print(answer: str) -> None:
+    target = os.environ.get(OUTPUT_FILE_ENV)
+    if target:
+        Path(target).write_text(answer, encoding="utf-8")
+    else:
+        sys.stdout.write(answer)
+        sys.stdout.flush()

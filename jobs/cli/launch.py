@@ -1,0 +1,267 @@
+"""The client's side of `spark-submit.sh`: checks the command line, runs a true spark-submit, passes on its code.
+
+Usage errors and `--help` are answered here, without a JVM.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+from jobs.cli import class_archive, class_archive_writer
+from jobs.cli.archive import build_archive
+from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse
+from jobs.cli.entry import main as run_here
+from jobs.cli.registry import JOBS, Entry
+from jobs.cli.result_file import local_path
+from jobs.cli.stop_file import STOP_FILE_ENV
+from jobs.cli.submit import (
+    SPARK_VERSION,
+    SUBMIT_ARGS_ENV,
+    Settings,
+    read_settings,
+    read_user_arguments,
+    result_location,
+    submit_command,
+)
+from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UnavailableError, UsageError, WalsafeError
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+_DECIDED = (EXIT_DONE, EXIT_PARTIAL)
+
+# What the JVM and Spark print at every start, before any logging configuration applies.
+_NOISE = re.compile(
+    rb"WARNING: (?:Using incubator modules: jdk\.incubator\.vector"
+    rb"|package sun\.security\.action not in java\.base"
+    rb"|(?:A|Use|Please|sun\.misc\.Unsafe|A terminally).*(?:sun\.misc\.Unsafe|restricted method|native access).*)\s*$"
+    rb"|1 compiler directives added\s*$"
+    rb"|Picked up (?:JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS):"
+)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs a job through spark-submit.
+
+    Returns:
+        The job's exit code.
+    """
+    invocation = parse(argv)
+    if not invocation.job.NEEDS_SPARK:
+        return run_here(argv)
+    try:
+        return _submit(argv, invocation, os.environ)
+    except WalsafeError as error:
+        sys.stderr.write(f"walsafe {invocation.name}: {error}\n")
+        return error.exit_code
+
+
+def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, str]) -> int:
+    user = read_user_arguments(environ.get(SUBMIT_ARGS_ENV, ""))
+    settings = read_settings(user, PROJECT / "conf" / "spark-defaults.conf")
+    java = _java(environ)
+    spark_home = _spark_home(environ)
+    environment = child_environment(environ, settings, spark_home, java)
+    config = getattr(invocation.args, "config", None)
+    ship = [Path(config).resolve()] if settings.cluster_mode and config and Path(config).is_file() else []
+    job, result = list(argv), invocation.args.result
+    if settings.cluster_mode and result is None:
+        hadoop_conf = environ.get("HADOOP_CONF_DIR") or environ.get("YARN_CONF_DIR")
+        location = Path(hadoop_conf) if hadoop_conf else None
+        result = result_location(settings, location, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
+        job += ["--result", result]
+    entry = JOBS[invocation.name]
+    classes, unfinished = _classes(settings, entry, java, spark_home)
+    with tempfile.TemporaryDirectory(prefix="walsafe-") as folder:
+        command = submit_command(
+            spark_home / "bin" / "spark-submit",
+            PROJECT,
+            build_archive(PROJECT, Path(folder)),
+            user,
+            settings,
+            job,
+            scratch=Path(folder),
+            small=entry.small,
+            ship=ship,
+            classes=classes,
+        )
+        if settings.cluster_mode:
+            return _in_cluster(command, environment, spark_home, result, invocation)
+        stop = Path(folder, "stop") if entry.gentle else None
+        code = _in_client(command, environment, Path(folder, "answer"), stop)
+    if unfinished is not None:
+        archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
+        class_archive_writer.keep(unfinished, archive, ended_well=code in _DECIDED)
+    return code
+
+
+def _classes(settings: Settings, entry: Entry, java: Path, spark_home: Path) -> tuple[str, Path | None]:
+    """Java's options for the archive of loaded classes; and the file that the JVM will leave, if it is to leave one."""
+    if not settings.local:
+        return "", None
+    archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
+    if archive.is_file() or not entry.archives_classes or not os.access(archive.parent, os.W_OK):
+        return class_archive.reading(archive), None
+    sys.stderr.write(
+        f"walsafe: this once also keeping Java's loaded classes in {archive.parent}: later starts are faster\n"
+    )
+    return class_archive_writer.writing(archive)
+
+
+def child_environment(environ: Mapping[str, str], settings: Settings, spark_home: Path, java: Path) -> dict[str, str]:
+    """The environment of spark-submit; what the user has set stays."""
+    environment = dict(environ)
+    environment["SPARK_HOME"] = str(spark_home)
+    environment.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
+    environment.setdefault("LOG4J_CONFIGURATION_FILE", str(PROJECT / "conf" / "log4j2.properties"))
+    environment.setdefault("PYTHONUTF8", "1")
+    if not any(environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")):
+        environment["LC_ALL"] = "C.UTF-8"  # cron: without it Java 17 cannot name a file with an umlaut
+    if not settings.cluster_mode:
+        environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if settings.local:
+        environment["PYSPARK_PYTHON"] = sys.executable
+        environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    return environment
+
+
+def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: Path, stop: Path | None) -> int:
+    """Runs the driver here. Its answer comes through a file: spark-submit mixes the driver's two streams into one."""
+    code = _run(command, {**environment, OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or "")}, stop)
+    if answer.exists():
+        sys.stdout.write(answer.read_text(encoding="utf-8"))
+        sys.stdout.flush()
+    elif code == 1:
+        raise UsageError(
+            f"spark-submit did not start the job, see above; check {SUBMIT_ARGS_ENV} and conf/spark-defaults.conf"
+        )
+    return code
+
+
+def _in_cluster(
+    command: Sequence[str], environment: Mapping[str, str], spark_home: Path, result: str, invocation: Invocation
+) -> int:
+    """Runs the driver on the cluster and reads its result; spark-submit tells success or failure only."""
+    submitted = _run(command, environment)
+    try:
+        document = json.loads(_read(result, spark_home, environment))
+        code = int(document["exit_code"])
+    except (UnavailableError, ValueError, KeyError, TypeError) as error:
+        raise UnavailableError(
+            f"the driver left no result at {result} (spark-submit ended with {submitted}): {error}; its log tells why, "
+            "for YARN: yarn logs -applicationId <the id above>"
+        ) from None
+    if invocation.args.result is None:
+        _shell(spark_home, environment, "-rm", "-f", "-skipTrash", result)
+    indent = None if invocation.args.output == "json" else 2
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
+    return code
+
+
+def _read(uri: str, spark_home: Path, environment: Mapping[str, str]) -> str:
+    """Text of a file on any file system, by Hadoop's own shell in Spark's class path."""
+    path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
+    if path is not None:
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise UnavailableError(str(error)) from None
+    done = _shell(spark_home, environment, "-cat", uri)
+    if done.returncode != 0:
+        raise UnavailableError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no such file")
+    return done.stdout
+
+
+def _shell(spark_home: Path, environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(spark_home / "bin" / "spark-class"), "org.apache.hadoop.fs.FsShell", *arguments]
+    return subprocess.run(command, env=dict(environment), capture_output=True, text=True, check=False)
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | None = None) -> int:
+    """Runs spark-submit with everything it says on standard error, less the noise; forwards signals to it.
+
+    Args:
+        command: spark-submit's.
+        environment: its whole environment.
+        stop: appears on the first Ctrl-C instead, for a job that then ends after its batch. The terminal would signal
+            the JVM too, and with it everything would be gone in the middle of a batch: so it runs in a session of its
+            own, and a second Ctrl-C is passed on.
+    """
+    child = subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=stop is not None,
+    )
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        if stop is None:
+            child.send_signal(number)
+        elif number == signal.SIGINT and not stop.exists():
+            stop.touch()
+            sys.stderr.write("walsafe: stopping after this batch; Ctrl-C again ends at once (go on with --resume)\n")
+        else:
+            os.killpg(child.pid, number)
+
+    previous = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        if child.stdout is not None:
+            copy_without_noise(child.stdout, sys.stderr.buffer)
+        code = child.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
+
+
+def copy_without_noise(source: IO[bytes], target: IO[bytes]) -> None:
+    """Copies line by line what a person may want to read."""
+    for line in source:
+        if not _NOISE.match(line):
+            target.write(line)
+            target.flush()
+
+
+def _java(environ: Mapping[str, str]) -> Path:
+    """The checked java command, by the one check that the scripts share.
+
+    Raises:
+        SystemExit: missing or of another version; the sentence is written.
+    """
+    check = 'source "$0"; find_java; printf %s "$JAVA"'
+    script = PROJECT / "scripts" / "environment.sh"
+    done = subprocess.run(
+        ["bash", "-c", check, str(script)], env=dict(environ), stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise SystemExit(EXIT_USAGE)
+    return Path(done.stdout)
+
+
+def _spark_home(environ: Mapping[str, str]) -> Path:
+    """Spark of the user's choice, or the one in `.venv`.
+
+    Raises:
+        UsageError: SPARK_HOME is another version.
+    """
+    given = environ.get("SPARK_HOME")
+    if not given:
+        import pyspark
+
+        return Path(pyspark.__file__).resolve().parent
+    home = Path(given)
+    if not list(home.glob(f"jars/spark-core_*-{SPARK_VERSION}.*.jar")):
+        raise UsageError(
+            f"SPARK_HOME={given} is not Spark {SPARK_VERSION}, which Delta's jars are built for: unset it to use the "
+            "Spark in .venv, or point it to one"
+        )
+    return home

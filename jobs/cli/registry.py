@@ -1,0 +1,148 @@
+"""Every job by name. A job's module is imported only when it runs or explains itself, so `--help` stays instant."""
+
+import importlib
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from jobs.cli.context import JobContext
+from pipelines.common.outcome import Outcome
+
+
+class Job(Protocol):
+    """What the module of a job offers.
+
+    Such a module imports Spark, Great Expectations and other slow libraries inside functions: `JOB --help` and
+    the check of the arguments import it too, before any JVM starts.
+
+    Attributes:
+        HELP: one line, as in the registry.
+        DESCRIPTION: what a newcomer must know before the first use; shown by `JOB --help`.
+        NEEDS_SPARK: whether `spark-submit.sh` starts a JVM for it.
+    """
+
+    HELP: str
+    DESCRIPTION: str
+    NEEDS_SPARK: bool
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the job's own options; `--output`, `--result` and `--log-level` are there already."""
+        ...
+
+    def run(self, args: Namespace, context: JobContext) -> Outcome:
+        """Does the work; raises a `WalsafeError` for everything a person can act on."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A job that can be named on the command line.
+
+    Attributes:
+        module: dotted name of the module.
+        help: one line for the overview; the module's HELP.
+        small: never decides a large listing, so the JVM may skip its optimizing compiler for a faster start.
+        gentle: on Ctrl-C it ends after the batch it is at.
+        archives_classes: the first one leaves Java's archive of loaded classes: it loads nearly all that any job loads,
+            and nobody's night waits for it.
+    """
+
+    module: str
+    help: str
+    small: bool = False
+    gentle: bool = False
+    archives_classes: bool = False
+
+    def load(self) -> Job:
+        """Imports the job."""
+        return cast("Job", importlib.import_module(self.module))
+
+
+JOBS: dict[str, Entry] = {
+    "demo": Entry(
+        "jobs.demo",
+        "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration",
+        small=True,
+        archives_classes=True,
+    ),
+    "capture": Entry("jobs.capture", "take a snapshot of a live cluster"),
+    "reconcile": Entry("jobs.reconcile", "decide which oldWALs are delete-safe; write the list, tables, report"),
+    "explain": Entry(
+        "jobs.explain", "who holds a file, a peer or a server, since when, what would free it", small=True
+    ),
+    "clean": Entry(
+        "jobs.cleanup.clean",
+        "move the files of a delete-safe list to a quarantine, after deciding on each again",
+        gentle=True,
+    ),
+    "restore": Entry("jobs.cleanup.restore", "put quarantined files back where they were", small=True, gentle=True),
+    "purge": Entry(
+        "jobs.cleanup.purge", "delete quarantined runs for good once their grace is over, or archive them", gentle=True
+    ),
+    "inspect-wals": Entry(
+        "jobs.queues.inspect_wals",
+        "look into the WALs that queues still have to read: whose edits, and what peers want of them",
+    ),
+    "audit-queues": Entry(
+        "jobs.queues.audit_queues",
+        "what state every replication queue is in, who claimed it when, and how orphans can be claimed",
+    ),
+    "dump-queues": Entry(
+        "jobs.queues.dump_queues",
+        "replication queues as HBase's DumpReplicationQueues prints them, the cluster up or down",
+    ),
+    "plan-migration": Entry(
+        "jobs.queues.plan_migration",
+        "before an upgrade to HBase 3: what the migration of the queues would write, drop and stumble over",
+        small=True,
+    ),
+    "verify-migration": Entry(
+        "jobs.queues.verify_migration",
+        "after an upgrade to HBase 3: whether hbase:replication has what ZooKeeper had, row by row",
+        small=True,
+    ),
+    "plan-syncup": Entry(
+        "jobs.queues.plan_syncup",
+        "what ReplicationSyncUp (HBase 3) would ship with the source cluster down, and what it would lose",
+        small=True,
+    ),
+    "split-verify": Entry(
+        "jobs.split.verify",
+        "prove that two copies of a Pegasus table hold the same rows: before and after a split, or two clusters",
+    ),
+    "split-simulate": Entry(
+        "jobs.split.simulate", "make a model of Pegasus's partition split break: every failure, every order of events"
+    ),
+    "split-demo": Entry(
+        "jobs.split.demo", "a split of a simulated Pegasus table with one row lost, found by split-verify", small=True
+    ),
+    "split-stale": Entry(
+        "jobs.split.stale", "what Pegasus's compaction filter would drop after a partition split, and why"
+    ),
+    "maintain": Entry("jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"),
+    "simulate": Entry("jobs.simulate", "try to make the rule lose data: random histories of a model cluster, by seed"),
+    "split-preflight": Entry(
+        "jobs.split.preflight", "may these Pegasus tables be split now? blockers and warnings", small=True
+    ),
+    "split-audit-config": Entry(
+        "jobs.split.audit_config",
+        "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas",
+        small=True,
+    ),
+    "split-audit-log": Entry(
+        "jobs.split.audit_log",
+        "Pegasus's private logs: parent against child by decree, late writes, and which logs are delete-safe",
+    ),
+    "split-run": Entry(
+        "jobs.split.run", "split a Pegasus table offline, by any power of two, into files for a bulk load"
+    ),
+    "split-route": Entry(
+        "jobs.split.route",
+        "what clients of a Pegasus table were told during a split, or would be told: rejected, misused, accepted",
+        small=True,
+    ),
+    "split-plan": Entry(
+        "jobs.split.plan",
+        "what a split of a Pegasus table would yield: sizes, skew, hash keys too hot for any split, doublings needed",
+    ),
+}

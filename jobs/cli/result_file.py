@@ -1,0 +1,46 @@
+"""`--result FILE`: the job's JSON object at any Hadoop URI, whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from jobs.cli.context import JobContext
+from pipelines.common.errors import UnavailableError
+
+
+def local_path(uri: str) -> Path | None:
+    """The local path that a `file:` URI means; None for any other scheme and for a bare path."""
+    parts = urlsplit(uri)
+    return Path(parts.path) if parts.scheme == "file" else None
+
+
+def write_result(uri: str, text: str, context: JobContext) -> None:
+    """Writes `text`, by rename.
+
+    A bare path is a local one in client mode, where it needs no Hadoop; a relative or schemeless path that
+    spark-submit.sh chose in cluster mode carries its scheme already.
+
+    Args:
+        uri: a path of this machine, or a URI of any file system that Hadoop knows.
+        text: the whole content.
+        context: gives the session for file systems other than the local one.
+
+    Raises:
+        UnavailableError: it cannot be written.
+    """
+    path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
+    if path is None:
+        from pipelines.files.hadoop_text import write_text
+
+        write_text(context.spark, uri, text)
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise UnavailableError(f"--result {uri} cannot be written: {error}") from error

@@ -1,0 +1,155 @@
+"""The one module that builds a SparkSession.
+
+Under spark-submit the user's settings come from `conf/spark-defaults.conf` and the command line; here stands only
+what the result's correctness needs. `local_session` is for tests and benchmarks, which start without spark-submit and
+measure what users have: the same file's settings.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from py4j.java_gateway import JavaMember
+from py4j.protocol import STATIC_PREFIX, Py4JJavaError
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from jobs.cli import class_archive
+from jobs.cli.submit import QUICK_START, long_run, read_properties
+from pipelines.common.errors import UnavailableError, UsageError
+
+_ASKED_OFTEN = ("org.apache.spark.sql.functions", "functions", "PythonUtils")
+PROJECT = Path(__file__).resolve().parent.parent
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+
+REQUIRED = {
+    "spark.sql.catalog.spark_catalog": DELTA_CATALOG,
+    # an instant must not change with the zone of the machine that reads it
+    "spark.sql.session.timeZone": "UTC",
+    # an overflow or a bad cast must fail or be NULL on purpose, never wrap around
+    "spark.sql.ansi.enabled": "true",
+}
+
+_PARQUET_VERSION = "parquet.writer.version"
+
+# What a session without spark-submit needs besides `conf/spark-defaults.conf`.
+_ON_ONE_HOST = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    # Spark would take 64 MiB of heap for each broadcast of a hashed table, however small
+    "spark.buffer.pageSize": "4m",
+}
+
+
+def submitted_session(name: str) -> SparkSession:
+    """The session of a job started by spark-submit.
+
+    Args:
+        name: what Spark's UI and YARN show.
+
+    Raises:
+        UsageError: started without spark-submit.
+        UnavailableError: the cluster gave no application.
+    """
+    for key, value in REQUIRED.items():
+        SparkContext.setSystemProperty(key, value)
+    conf = SparkConf()  # only now, with the JVM reached, does it know what spark-submit was given
+    if not conf.contains("spark.master"):
+        raise UsageError("no Spark master: start walsafe with ./spark-submit.sh JOB, which sets one")
+    extensions = _with_delta(conf.get("spark.sql.extensions", "") or "")
+    try:
+        session = SparkSession.builder.appName(name).config("spark.sql.extensions", extensions).getOrCreate()
+    except Py4JJavaError as error:
+        cause = str(error.java_exception.toString()).partition("\n")[0]
+        raise UnavailableError(
+            f"Spark did not start on {conf.get('spark.master')}: {cause}; see the log above, then try again"
+        ) from error
+    _tell_delta(session)
+    _know_by_name(session)
+    return session
+
+
+def local_session(
+    work: Path,
+    *,
+    cores: int = 2,
+    memory: str = "2g",
+    quick_start: bool = True,
+    extra: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """A local session with Delta, without spark-submit, for tests and benchmarks.
+
+    Args:
+        work: a directory for the warehouse and Spark's scratch files.
+        cores: worker threads.
+        memory: heap of the JVM, as `-Xmx` takes it.
+        quick_start: leave out the JVM's optimizing compiler: right for small data, wrong for measurements.
+        extra: further settings, which win.
+
+    Raises:
+        UsageError: Delta's jars have not been fetched.
+    """
+    jars = sorted((PROJECT / ".jars").glob("*.jar"))
+    if not jars:
+        raise UsageError(f"no Delta jars in {PROJECT / '.jars'}: run ./spark-submit.sh --set-up once")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("LOG4J_CONFIGURATION_FILE", str(PROJECT / "conf" / "log4j2.properties"))
+    settings = {
+        **read_properties((PROJECT / "conf" / "spark-defaults.conf").read_text(encoding="utf-8")),
+        **_ON_ONE_HOST,
+        **REQUIRED,
+        "spark.master": f"local[{cores}]",
+        "spark.sql.extensions": DELTA_EXTENSION,
+        "spark.jars": ",".join(map(str, jars)),
+        "spark.driver.memory": memory,
+        "spark.sql.warehouse.dir": str(work / "warehouse"),
+        "spark.local.dir": str(work / "spark"),
+        **(extra or {}),
+    }
+    java = QUICK_START if quick_start else long_run(PROJECT)
+    settings.setdefault("spark.driver.defaultJavaOptions", f"{java} {_classes()}".rstrip())
+    builder = SparkSession.builder.appName("walsafe")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    _tell_delta(session)
+    _know_by_name(session)
+    return session
+
+
+def _tell_delta(session: SparkSession) -> None:
+    """Hand Delta the version of Parquet that Hadoop was given: it asks by a name that is no setting of Spark's."""
+    version = session.sparkContext.getConf().get(f"spark.hadoop.{_PARQUET_VERSION}")
+    if version is not None:
+        session.conf.set(_PARQUET_VERSION, version)
+
+
+def _know_by_name(session: SparkSession) -> None:
+    """Spares PySpark every third question to the JVM: for each expression it asks what `functions` is, and has."""
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
+    for name in _ASKED_OFTEN:
+        java_class = getattr(jvm, name)
+        owner, client = STATIC_PREFIX + java_class._fqn, java_class._gateway_client  # noqa: SLF001
+        vars(java_class).update({method: JavaMember(method, None, owner, client) for method in dir(java_class)})
+        vars(jvm)[name] = java_class
+
+
+def _classes() -> str:
+    """Java's options for the archive of loaded classes that an earlier job left; empty when none did."""
+    command = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else shutil.which("java")
+    if command is None:
+        return ""
+    java_home = Path(command).resolve().parent.parent
+    return class_archive.reading(class_archive.archive_of(PROJECT, java_home, Path(pyspark.__file__).resolve().parent))
+
+
+def _with_delta(extensions: str) -> str:
+    """Delta's extension beside those the user asked for."""
+    names = [name for name in extensions.split(",") if name]
+    return ",".join(names if DELTA_EXTENSION in names else [*names, DELTA_EXTENSION])

@@ -1,0 +1,307 @@
+"""The demo: three nights of a generated cluster, captured and reconciled by the very parts that a real night uses."""
+
+import json
+import logging
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from jobs.cli.context import JobContext, project_file
+from jobs.demo.dump import DUMP_TITLE, queue_lines
+from jobs.demo.generated_snapshot import write_snapshot
+from jobs.demo.migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
+from jobs.demo.queues import AUDIT_TITLE, audit_lines
+from jobs.demo.text import Command, Place, demo_text
+from pipelines.common.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
+from pipelines.common.instants import DAY_MS
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.verdict import Reason
+from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunSummary
+from pipelines.simulate.capture import capture_at
+from pipelines.simulate.on_disk import ROOT, lay_out
+from pipelines.simulate.parts import DISABLED_PEER
+from pipelines.simulate.plans import demo_plan
+from pipelines.simulate.zookeeper import before_upgrade
+
+HELP = "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration"
+DESCRIPTION = """\
+Runs the main job on a generated HBase cluster, three nights in a row: some 20,000 WALs, 4 replication peers, 30 region
+servers. A peer is disabled, servers have crashed, a queue has stalled, a file blocks HBase's own cleaner. It needs no
+cluster and no network, and it deletes nothing.
+
+Of the last night's queues it shows their states and a claim plan (audit-queues), one of them in the words of HBase's
+own tool (dump-queues), and what a migration to HBase 3 would make of them, one row of it lost (plan-migration,
+verify-migration). Then it says what to try next. Takes about a minute.
+"""
+NEEDS_SPARK = True
+NIGHTS = 3
+_CAPTURE_TAKES_MS = 15_000
+_LOG = logging.getLogger(__name__)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's own options."""
+    parser.add_argument(
+        "--out", metavar="DIR", help="where everything goes; default: walsafe-out/demo-<time> in this directory"
+    )
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Captures and reconciles three nights, and tells what came of it; exit code 0 whatever the findings."""
+    started = time.monotonic()
+    now = context.clock.now_ms()
+    places = _Places(_new_directory(args.out, now))
+    first_night = now - _CAPTURE_TAKES_MS - (NIGHTS - 1) * DAY_MS
+    plan = replace(demo_plan(first_night), wal_root=places.wal_root)
+    places.write_config(plan.cluster)
+    nights = []
+    for number in range(NIGHTS):
+        at = first_night + number * DAY_MS
+        _LOG.info("night %d of %d", number + 1, NIGHTS)
+        snapshot = places.snapshot(number + 1)
+        made = capture_at(plan, at)
+        write_snapshot(made, snapshot)
+        nights.append(_reconcile(snapshot, places, JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark)))
+    snapshots = [places.snapshot(number) for number in (NIGHTS - 1, NIGHTS)]
+    queues = audit_lines(JobContext("demo", _At(now), context.spark), snapshots, places.plan, places.config)
+    lay_out(made, places.cluster)
+    old = before_upgrade(plan, made)
+    write_zookeeper_snapshot(old, places.old_snapshot)
+    tastes = [
+        (AUDIT_TITLE, queues),
+        (DUMP_TITLE, queue_lines(made, DISABLED_PEER)),
+        (MIGRATION_TITLE, migration_lines(old)),
+    ]
+    page = _page(nights[-1], places, context)
+    commands = _commands(places, nights[-1], _held_example(nights[-1], places, context))
+    text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands, tastes)
+    return Outcome(EXIT_DONE, _result(nights, places, page), text)
+
+
+@dataclass(frozen=True)
+class _At:
+    """The clock of one of the demo's nights."""
+
+    instant: int
+
+    def now_ms(self) -> int:
+        return self.instant
+
+
+class _Keeping:
+    """A reporter that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.summaries: list[RunSummary] = []
+
+    def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
+        self.summaries.extend(summaries)
+        return {}
+
+    def failed(self, summaries: Sequence[RunSummary]) -> None:
+        """The error itself ends the demo."""
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the demo writes: everything below one directory."""
+
+    root: Path
+
+    @property
+    def lake(self) -> Path:
+        return self.root / "lake"
+
+    @property
+    def lists(self) -> Path:
+        return self.root / "lists"
+
+    @property
+    def reports(self) -> Path:
+        return self.root / "reports"
+
+    @property
+    def plan(self) -> Path:
+        return self.root / "plan"
+
+    @property
+    def config(self) -> Path:
+        return self.root / "demo.yaml"
+
+    @property
+    def cluster(self) -> Path:
+        """Plays the live cluster of the last night."""
+        return self.root / "cluster"
+
+    @property
+    def wal_root(self) -> str:
+        return f"file://{self.cluster / ROOT}"
+
+    def write_config(self, cluster: str) -> None:
+        """The demo's configuration, and where its cluster is, so that capture and clean work on it."""
+        live = {"source": "simulated", "path": str(self.cluster)}
+        sections = {
+            "cluster": cluster,
+            "wal_root": self.wal_root,
+            "capture": {"files": {"source": "hadoop"}, "queues": live, "state": live},
+            "clean": {"quarantine": f"file://{self.root / 'quarantine'}"},
+        }
+        try:
+            with self.config.open("a", encoding="utf-8") as out:
+                out.write("\n# where the demo's cluster is: a directory that plays a live one\n")
+                out.writelines(f"{key}: {json.dumps(value)}\n" for key, value in sections.items())
+        except OSError as error:
+            raise UnavailableError(f"{self.config} cannot be written: {error}; give another --out") from error
+
+    def snapshot(self, number: int) -> Path:
+        return self.root / "snapshots" / f"night-{number}"
+
+    @property
+    def old_snapshot(self) -> Path:
+        """The last night once more, with queues in ZooKeeper."""
+        return self.root / "snapshots" / "before-upgrade"
+
+    def shown(self, last: RunSummary, page: Path) -> list[Place]:
+        return [
+            Place("report, for a browser", page.as_uri()),
+            Place("delete-safe list", str(self.lists / last.cluster / last.run_id)),
+            Place("Delta tables", str(self.lake)),
+            Place("snapshots", str(self.root / "snapshots")),
+            Place("the cluster's files", str(self.cluster)),
+            Place("configuration", str(self.config)),
+        ]
+
+
+def _new_directory(given: str | None, now: int) -> Path:
+    stamp = f"{datetime.fromtimestamp(now // 1000, timezone.utc):%Y%m%dT%H%M%SZ}"
+    out = Path(given or f"walsafe-out/demo-{stamp}")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"--out {out} exists already; give a directory that does not exist yet, or an empty one")
+    try:
+        (out / "snapshots").mkdir(parents=True)
+        (out / "demo.yaml").write_text(project_file("conf/demo.yaml"), encoding="utf-8")
+    except OSError as error:
+        raise UnavailableError(f"--out {out} cannot be written: {error}; give another directory") from error
+    return out.resolve()
+
+
+def _uri(path: Path) -> str:
+    """A local path as Hadoop spells it: not percent-encoded, and local whatever `fs.defaultFS` is."""
+    return f"file:{path}"
+
+
+def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSummary:
+    """One night of the main job, by the clock of that night."""
+    from jobs.cli.config import load_config
+    from jobs.reconcile.wiring import Places, run_reconcile
+
+    told = _Keeping()
+    where = Places(_uri(places.lake), _uri(places.lists))
+    run_reconcile(context, load_config(str(places.config), context), where, [_uri(snapshot)], reporter=told)
+    (summary,) = told.summaries
+    if summary.status != DONE:
+        raise RefusedError(f"the demo's own cluster was refused, which is a defect: {summary.reason}")
+    return summary
+
+
+def _page(last: RunSummary, places: _Places, context: JobContext) -> Path:
+    """The HTML page of the last night, with the curves of all."""
+    from jobs.reconcile.reporting import Reports
+
+    reports = Reports(context.spark, context.clock, _uri(places.lake), _uri(places.reports), None)
+    (page,) = reports.publish([last]).values()
+    return Path(page.removeprefix("file:"))
+
+
+def _held_example(last: RunSummary, places: _Places, context: JobContext) -> str:
+    """Some file that a queue still has to ship, for the commands to try."""
+    verdicts = context.spark.read.format("delta").load(_uri(places.lake / "wal_verdicts"))
+    pending = verdicts.where(verdicts.run_id == last.run_id).where(verdicts.reason == Reason.PENDING.value)
+    row = pending.orderBy("path").select("path").first()
+    return str(row["path"]) if row else ""
+
+
+def _commands(places: _Places, last: RunSummary, held: str) -> list[Command]:
+    from jobs.cli.session import DELTA_CATALOG, DELTA_EXTENSION
+
+    project = _project()
+    start, lake = f"{project}spark-submit.sh", str(places.lake)
+    totals = f"delta.`{lake}/verdict_totals`"
+    columns = "run_date, verdict, reason, sum(files) AS files, round(sum(bytes) / pow(1024, 3)) AS gib"
+    query = " ".join(("SELECT", columns, "FROM", totals, "GROUP BY ALL ORDER BY ALL"))
+    return [
+        Command("Who holds this file, since when, and what would free it?", (start, "explain", "--lake", lake, held)),
+        Command("What does the disabled peer hold?", (start, "explain", "--lake", lake, "--peer", DISABLED_PEER)),
+        Command(
+            "What state is every queue in, who claimed it when, and how can orphans be claimed?",
+            (
+                *(start, "audit-queues", "--config", str(places.config), "--plan", str(places.plan)),
+                *("--lake", lake, "--snapshot"),
+                *(str(places.snapshot(number)) for number in range(1, NIGHTS + 1)),
+            ),
+        ),
+        Command(
+            "Decide the last night as you would decide a capture of your own cluster (into tables of its own).",
+            (
+                *(start, "reconcile", "--snapshot", str(places.snapshot(NIGHTS)), "--config", str(places.config)),
+                *("--lake", str(places.root / "again" / "lake"), "--lists", str(places.root / "again" / "lists")),
+            ),
+        ),
+        Command(
+            "Rehearse the clean-up of that list; with --execute files move to a quarantine, restore brings them back.",
+            (
+                *(start, "clean", "--cluster", last.cluster, "--run-id", last.run_id, "--lists", str(places.lists)),
+                *("--lake", lake, "--config", str(places.config)),
+            ),
+        ),
+        Command(
+            "What would HBase's DumpReplicationQueues say of the last night's queues, had it no errors?",
+            (start, "dump-queues", "--snapshot", str(places.snapshot(NIGHTS)), "--distributed", "--hdfs"),
+        ),
+        Command(
+            "Plan the migration of these queues from ZooKeeper to HBase 3.",
+            (start, "plan-migration", "--snapshot", str(places.old_snapshot)),
+        ),
+        Command(
+            "Query the tables with nothing but Spark and Delta.",
+            (
+                *("env", f"PYSPARK_PYTHON={project}.venv/bin/python", f"{project}.venv/bin/spark-sql"),
+                *("--driver-class-path", f"{project}.jars/*", "--conf", f"spark.sql.extensions={DELTA_EXTENSION}"),
+                *("--conf", f"spark.sql.catalog.spark_catalog={DELTA_CATALOG}"),
+                *("--conf", "spark.sql.catalogImplementation=in-memory", "-e", query),
+            ),
+        ),
+    ]
+
+
+def _project() -> str:
+    """The project's directory as a prefix of commands: `./` when the shell stands in it."""
+    root = Path(sys.argv[0]).resolve().parent.parent
+    return "./" if root == Path.cwd() or not (root / "spark-submit.sh").is_file() else f"{root}/"
+
+
+def _result(nights: Sequence[RunSummary], places: _Places, page: Path) -> dict[str, object]:
+    return {
+        "lake": str(places.lake),
+        "lists": str(places.lists),
+        "config": str(places.config),
+        "report": str(page),
+        "nights": [
+            {
+                "run_id": night.run_id,
+                "snapshot": str(places.snapshot(number)),
+                "list_uri": night.list_uri,
+                "exit_code": night.exit_code,
+                "deletable_files": night.total(DELETABLE)[0],
+                "deletable_bytes": night.total(DELETABLE)[1],
+                "held_files": night.total(HELD)[0],
+                "held_bytes": night.total(HELD)[1],
+                "findings": [finding.key for finding in night.findings],
+            }
+            for number, night in enumerate(nights, start=1)
+        ],
+    }

@@ -1,0 +1,30 @@
+"""Writes a generated capture as a snapshot directory, by the sink that a real capture uses."""
+
+from pathlib import Path
+
+from pipelines.files.file_batch import FileBatch
+from pipelines.simulate.model import GeneratedCapture
+
+
+def write_snapshot(made: GeneratedCapture, out: Path) -> None:
+    """Write it into a directory that does not exist yet.
+
+    Raises:
+        UsageError: it exists.
+    """
+    from pipelines.snapshot.target import LocalTarget
+    from pipelines.snapshot.writer import SnapshotWriter
+
+    with SnapshotWriter(LocalTarget(out)) as writer:
+        writer.files([_batch(made)])
+        writer.cells("queues-1.jsonl", made.pass_1)
+        writer.cells("queues-2.jsonl", made.pass_2)
+        writer.finish(made.snapshot)
+
+
+def _batch(made: GeneratedCapture) -> FileBatch:
+    return FileBatch(
+        [file.path for file in made.files],
+        [file.length for file in made.files],
+        [file.modification_time for file in made.files],
+    )

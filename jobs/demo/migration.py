@@ -1,0 +1,71 @@
+"""What the demo shows of plan-migration and verify-migration: its cluster, were it an HBase 2 before the upgrade."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipelines.files.file_batch import FileBatch
+from pipelines.hbase.replication_queues import GroupOffset, QueueId, parse_queue_id
+from pipelines.hbase.zookeeper.queued import unsettled
+from pipelines.hbase.zookeeper.tree import parse_tree
+from pipelines.queues.migration.findings import plan_findings
+from pipelines.queues.migration.plan import MigrationPeers, migration_rows, offset_of
+from pipelines.queues.migration.rows import Action, Family
+from pipelines.queues.migration.sides import After, Before, states_of
+from pipelines.queues.migration.verify import verify
+from pipelines.reconcile.findings.evidence import ERROR
+from pipelines.simulate.snapshots import SAFE_FLAGS
+from pipelines.simulate.zookeeper import ZooKeeperCapture
+
+MIGRATION_TITLE = "Were it an HBase 2 before the upgrade to HBase 3: its queues on their way to hbase:replication"
+
+
+def migration_lines(made: ZooKeeperCapture) -> list[str]:
+    """The plan in two lines, and what a verification says of a table that lacks one of the planned rows."""
+    tree, peers = parse_tree(made.znodes), MigrationPeers.of(made.snapshot.peers)
+    lengths = {file.path.rpartition("/")[2]: file.length for file in made.files}
+    rows = migration_rows(tree, peers, lengths)
+    found = plan_findings(rows, peers, tree, unsettled([tree, tree]))
+    go = "NO-GO" if any(one.severity == ERROR for one in found) else "GO"
+    written = [row for row in rows if row.action == Action.WRITE.value and row.family == Family.QUEUE.value]
+    dropped = sum(row.action == Action.DROP.value for row in rows)
+    before = Before(
+        states_of(made.snapshot.peers), peers, rows, made.snapshot.files_step.finished_at, frozenset(lengths)
+    )
+    table: dict[QueueId, dict[str, GroupOffset]] = {}
+    for row in written:
+        offset = offset_of(row.value)
+        if offset is not None:
+            table.setdefault(parse_queue_id(row.row), {})[row.qualifier or ""] = offset
+    lost = min((queue for queue in table if before.states[queue.peer_id] == "DISABLED"), key=str, default=None)
+    if lost is not None:
+        del table[lost]
+    sids = {(row.peer_id, row.qualifier or ""): int(row.value or 0) for row in before.written(Family.SEQUENCE_ID)}
+    after = After(before.states, table, sids, listed=frozenset(lengths), flags=(SAFE_FLAGS, SAFE_FLAGS))
+    codes = ", ".join(sorted({one.code for one in found})) or "none"
+    plan = (
+        f"plan: {go}; {len(written)} offsets would be written, {dropped} queues and the like dropped; findings: {codes}"
+    )
+    return [plan, *_differences(before, after)]
+
+
+def _differences(before: Before, after: After) -> Iterator[str]:
+    for check in verify(before, after):
+        if check.severity == ERROR:
+            yield f"verification of a table without one of the rows: {check.rule} {check.answer}, {check.subject}"
+            yield f"  expected {check.expected}, found {check.found or 'nothing'}"
+
+
+def write_zookeeper_snapshot(made: ZooKeeperCapture, out: Path) -> None:
+    """Writes the generated capture by the sink that a real capture uses."""
+    from pipelines.snapshot.target import LocalTarget
+    from pipelines.snapshot.writer import SnapshotWriter
+
+    files = made.files
+    batch = FileBatch(
+        [file.path for file in files], [file.length for file in files], [file.modification_time for file in files]
+    )
+    with SnapshotWriter(LocalTarget(out)) as writer:
+        writer.files([batch])
+        writer.znodes("queues-1.jsonl", made.znodes)
+        writer.znodes("queues-2.jsonl", made.znodes)
+        writer.finish(made.snapshot)

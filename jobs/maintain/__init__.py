@@ -1,0 +1,36 @@
+"""maintain: retention, compaction and vacuum of the tables, expiry of lists and snapshots."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from pipelines.common.outcome import Outcome
+
+HELP = "retention, compaction and vacuum of the tables, expiry of lists and snapshots"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Keeps walsafe's own output from growing for ever; it never touches a file of HBase. Without --execute it is a
+rehearsal: it says what would go and writes nothing.
+
+Nights past their time leave the tables, nights of many small files are merged, and files that no reader can need any
+more are removed. Expired lists, snapshots and hidden folders of dead runs go where the configuration (section
+maintain) says where they are. The newest nights of every cluster stay, and every run with files in quarantine.
+
+examples:
+  ./spark-submit.sh maintain --lake /walsafe/lake --config prod-a.yaml
+  ./spark-submit.sh maintain --lake /walsafe/lake --config prod-a.yaml --execute
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options (design section 2)."""
+    parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
+    parser.add_argument("--config", required=True, metavar="FILE", help="configuration (docs/configuration.md)")
+    parser.add_argument("--execute", action="store_true", help="do it; without, say what would be done")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.cli.config import load_config
+    from jobs.maintain.wiring import run_maintain
+
+    return run_maintain(context, load_config(args.config, context), args.lake, execute=args.execute)

@@ -1,0 +1,1 @@
+"""The commands on replication queues, and their wiring."""

@@ -1,0 +1,53 @@
+"""audit-queues: what every replication queue is, who claimed it when, and how its orphans can be claimed."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from pipelines.common.outcome import Outcome
+
+HELP = "what state every replication queue is in, who claimed it when, and how orphans can be claimed"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Looks at every replication queue of a snapshot (see capture), in hbase:replication or in ZooKeeper, and says what it is:
+normal, recovered, in failover, orphan, of a removed peer, duplicate, suspect, lacking WALs that are lost; in ZooKeeper
+also locks that were left behind and empty znodes. With evidence, the bytes that it pins, and the exact remedy.
+
+  several --snapshot  of one cluster, and with --lake the audits that it remembers: who claimed which queue when, and
+                      how long the queue waited for it
+  --plan DIR          for orphans: claim-plan.txt, to follow, and servers.txt, for HBCK2 'scheduleRecoveries -i'
+
+It reads snapshots and writes tables and these two files; to the cluster it writes nothing. docs/audit-queues.md has
+all classes.
+
+Exit code 5: WALs of a queue are missing or lost, and this is new.
+
+examples:
+  ./spark-submit.sh audit-queues --snapshot /snapshots/prod-a/2026-11-21 --plan /tmp/plan
+  ./spark-submit.sh audit-queues --snapshot /snapshots/prod-a/2026-11-2* --lake /walsafe/lake
+  ./spark-submit.sh audit-queues --snapshot /snapshots/prod-a/2026-11-21 --output json
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options."""
+    parser.add_argument(
+        "--snapshot",
+        required=True,
+        action="extend",
+        nargs="+",
+        metavar="DIR",
+        help="snapshot directories (see capture) of one cluster; the newest is audited",
+    )
+    parser.add_argument("--plan", metavar="DIR", help="write the claim plan there; any URI, made if missing")
+    parser.add_argument("--lake", metavar="DIR", help="write the Delta tables there too, and remember; made if missing")
+    parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged, release and queues.row_layout")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.cli.config import load_config
+    from jobs.queues.wiring import run_audit_queues
+    from pipelines.queues.audit.audit_queues import AuditRequest
+
+    request = AuditRequest(tuple(args.snapshot), load_config(args.config, context).settings())
+    return run_audit_queues(context, request, args.lake, args.plan)

@@ -1,0 +1,50 @@
+"""dump-queues: what HBase's DumpReplicationQueues prints, from a snapshot."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from pipelines.common.errors import UsageError
+from pipelines.common.outcome import Outcome
+
+HELP = "replication queues as HBase's DumpReplicationQueues prints them, the cluster up or down"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Prints peers and replication queues of a snapshot (see capture) as HBase's own tool prints those of a live cluster:
+
+  hbase org.apache.hadoop.hbase.replication.regionserver.DumpReplicationQueues [--distributed [--hdfs]]
+
+The same words where that tool is right, so that whatever reads them goes on; right where it is wrong: it counts files
+twice, shows every position as 0, and says nothing at all while no table has a replication scope. docs/dump-queues.md
+lists the differences. The cluster may be down: everything comes from the snapshot, sizes from its listing. Queues in
+the table (HBase 3) and in ZooKeeper (1.x, 2.x).
+
+  no option             the records: rows of hbase:replication, or znodes
+  --distributed         queue by queue: WALs with positions; deleted queues, dead servers, WALs of each peer
+  --distributed --hdfs  with sizes, and how many WALs are nowhere
+  --lake, --output json everything, whatever the options above
+
+examples:
+  ./spark-submit.sh dump-queues --snapshot /snapshots/prod-a/2026-11-21 --distributed --hdfs
+  ./spark-submit.sh dump-queues --snapshot /snapshots/prod-a/2026-11-21 --lake /walsafe/lake --output json
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options."""
+    parser.add_argument("--snapshot", required=True, metavar="DIR", help="snapshot directory (see capture)")
+    parser.add_argument("--distributed", action="store_true", help="queue by queue, in place of the records")
+    parser.add_argument("--hdfs", action="store_true", help="with the sizes of WALs; only with --distributed")
+    parser.add_argument("--lake", metavar="DIR", help="write the Delta tables there too; made if missing")
+    parser.add_argument("--config", metavar="FILE", help="for queues.row_layout")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.cli.config import load_config
+    from jobs.queues.wiring import run_dump_queues
+    from pipelines.queues.dump.dump_queues import DumpRequest
+
+    if args.hdfs and not args.distributed:
+        raise UsageError("--hdfs is about the queues that --distributed prints: give both")
+    settings = load_config(args.config, context).settings()
+    return run_dump_queues(context, DumpRequest(args.snapshot, settings, args.distributed, args.hdfs), args.lake)

@@ -1,0 +1,38 @@
+"""plan-migration: what the migration of the queues to hbase:replication would do."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from pipelines.common.outcome import Outcome
+
+HELP = "before an upgrade to HBase 3: what the migration of the queues would write, drop and stumble over"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+HBase 3 keeps replication queues in hbase:replication. Its master moves them there from ZooKeeper when it first starts,
+and there is no way back. This job tells from a snapshot of ZooKeeper (see capture, queues: zookeeper) what it would
+  write   rows of queues, last pushed sequence ids, references to HFiles
+  drop    what belongs to peers that are gone, the peer of region replicas, queues that fall into one row
+  block   names and positions that HBase throws on: it would try again for ever, with all peers disabled
+
+and whether that is a GO or a NO-GO (exit code 3). It only reads the snapshot. Keep the snapshot: verify-migration holds
+the table against it afterwards (docs/migration.md).
+
+examples:
+  ./spark-submit.sh plan-migration --snapshot /snapshots/prod-a/before
+  ./spark-submit.sh plan-migration --snapshot /snapshots/prod-a/before --lake /walsafe/lake --output json
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options."""
+    parser.add_argument("--snapshot", required=True, metavar="DIR", help="captured from ZooKeeper (see capture)")
+    parser.add_argument("--lake", metavar="DIR", help="write the Delta tables there too; made if missing")
+    parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged and release.orphan_queues")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.cli.config import load_config
+    from jobs.queues.wiring import run_plan_migration
+
+    return run_plan_migration(context, args.snapshot, load_config(args.config, context).settings(), args.lake)

@@ -1,0 +1,52 @@
+"""plan-syncup: what ReplicationSyncUp would ship, with the source cluster down."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from pipelines.common.outcome import Outcome
+
+HELP = "what ReplicationSyncUp (HBase 3) would ship with the source cluster down, and what it would lose"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+HBase's ReplicationSyncUp ships what is left in the queues of a source cluster that is down; it has no dry run. From a
+snapshot of that cluster this job tells
+  of each queue  what the tool reads for it: the WALs in order, from which offset, bytes; which are missing; what is
+                 sent again because hbase:replication was not flushed; queues that it makes up (placeholders)
+  of each peer   the sum, HFiles of bulk loads that wait, last pushed sequence ids
+and whether it would end at all. It refuses (exit code 3) where edits would be lost: WALs in a half-split directory
+(WALs/<server>-splitting), into which the tool does not look; queues whose row was never flushed. It refuses, too, where
+the tool would die half-way: names that are no WAL's, queues of a serial peer.
+
+The snapshot is taken with HBase stopped, HDFS and ZooKeeper up (docs/syncup.md):
+
+  capture:
+    files:  {source: hadoop}
+    queues: {source: hfiles, jars: [/opt/hbase/lib/*.jar, /opt/hbase/lib/client-facing-thirdparty/*.jar]}
+    state:  {source: offline, quorum: "zk1:2181,zk2:2181,zk3:2181"}
+    hbase:  {site: /etc/hbase/conf/hbase-site.xml}
+
+It only reads. Exit code 5: the tool would never end, an earlier run has left flag files, or a WAL is missing, and
+this is new.
+
+examples:
+  ./spark-submit.sh capture --config prod-a-down.yaml --out /snapshots/prod-a/down
+  ./spark-submit.sh plan-syncup --snapshot /snapshots/prod-a/down
+  ./spark-submit.sh plan-syncup --snapshot /snapshots/prod-a/down --lake /walsafe/lake --output json
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options."""
+    parser.add_argument("--snapshot", required=True, metavar="DIR", help="snapshot of the cluster while it is down")
+    parser.add_argument("--lake", metavar="DIR", help="write the Delta tables there too; made if missing")
+    parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged and queues.row_layout")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.cli.config import load_config
+    from jobs.queues.wiring import run_plan_syncup
+    from pipelines.queues.syncup.plan_syncup import PlanRequest
+
+    request = PlanRequest(args.snapshot, load_config(args.config, context).settings())
+    return run_plan_syncup(context, request, args.lake)

@@ -1,0 +1,119 @@
+"""Wires the jobs on queues: snapshots as their input, the lake as memory."""
+
+from jobs.cli.context import JobContext
+from pipelines.common.outcome import Outcome
+from pipelines.decide.rule.settings import Settings
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.past_findings import LakeInspections
+from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
+from pipelines.queues.audit.past_audits import LakeAudits
+from pipelines.queues.audit.plan_files import PlanFiles
+from pipelines.queues.audit.rows import AUDIT_SUFFIX
+from pipelines.queues.dump.dump_queues import DumpPorts, DumpRequest, dump_queues
+from pipelines.queues.migration.plan_migration import MigrationPorts, plan_migration
+from pipelines.queues.migration.rows import PLAN_SUFFIX as MIGRATION_PLAN
+from pipelines.queues.migration.rows import VERIFY_SUFFIX
+from pipelines.queues.migration.verify_migration import verify_migration
+from pipelines.queues.syncup.plan_syncup import PlanPorts, PlanRequest, plan
+from pipelines.queues.syncup.rows import PLAN_SUFFIX
+from pipelines.queues.wals.executors import SparkWalContents
+from pipelines.queues.wals.inspect_wals import InspectPorts, InspectRequest, inspect_wals
+from pipelines.queues.wals.rows import INSPECTION_SUFFIX
+from pipelines.snapshot.reader import SnapshotDirectories
+
+
+def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | None, plan: str | None) -> Outcome:
+    """Audit with the technologies of production.
+
+    Args:
+        context: the surroundings.
+        request: what to audit.
+        lake: folder of the Delta tables; None = nothing is written there.
+        plan: folder of the claim plan; None = none is written.
+    """
+    spark = context.spark
+    ports = AuditPorts(
+        snapshots=SnapshotDirectories(spark, request.settings.row_layout),
+        clock=context.clock,
+        tables=DeltaTables(spark, lake) if lake else None,
+        past=LakeInspections(spark, lake, AUDIT_SUFFIX) if lake else None,
+        audits=LakeAudits(spark, lake) if lake else None,
+        plan=PlanFiles(spark, plan) if plan else None,
+    )
+    return audit_queues(request, ports)
+
+
+def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None) -> Outcome:
+    """Dump with the technologies of production.
+
+    Args:
+        context: the surroundings.
+        request: what to print.
+        lake: folder of the Delta tables; None = nothing is written.
+    """
+    spark = context.spark
+    snapshots = SnapshotDirectories(spark, request.settings.row_layout)
+    return dump_queues(request, DumpPorts(snapshots, snapshots, DeltaTables(spark, lake) if lake else None))
+
+
+def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> Outcome:
+    """Inspect with the technologies of production.
+
+    Args:
+        context: the surroundings.
+        request: what to look into.
+        lake: folder of the Delta tables; None = nothing is written.
+    """
+    spark = context.spark
+    ports = InspectPorts(
+        snapshots=SnapshotDirectories(spark, request.settings.row_layout),
+        contents=SparkWalContents(spark),
+        tables=DeltaTables(spark, lake) if lake else None,
+        past=LakeInspections(spark, lake, INSPECTION_SUFFIX) if lake else None,
+    )
+    return inspect_wals(request, ports)
+
+
+def run_plan_migration(context: JobContext, snapshot: str, settings: Settings, lake: str | None) -> Outcome:
+    """Plan with the technologies of production.
+
+    Args:
+        context: the surroundings.
+        snapshot: of ZooKeeper.
+        settings: of the configuration.
+        lake: folder of the Delta tables; None = nothing is written.
+    """
+    return plan_migration(snapshot, settings, _migration_ports(context, settings, lake, MIGRATION_PLAN))
+
+
+def run_verify_migration(
+    context: JobContext, zookeeper: str, table: str, settings: Settings, lake: str | None
+) -> Outcome:
+    """Verify with the technologies of production; `run_plan_migration` has the rest."""
+    return verify_migration(zookeeper, table, settings, _migration_ports(context, settings, lake, VERIFY_SUFFIX))
+
+
+def _migration_ports(context: JobContext, settings: Settings, lake: str | None, suffix: str) -> MigrationPorts:
+    spark = context.spark
+    return MigrationPorts(
+        snapshots=SnapshotDirectories(spark, settings.row_layout),
+        tables=DeltaTables(spark, lake) if lake else None,
+        past=LakeInspections(spark, lake, suffix) if lake else None,
+    )
+
+
+def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None) -> Outcome:
+    """Plan with the technologies of production.
+
+    Args:
+        context: the surroundings.
+        request: what to plan.
+        lake: folder of the Delta tables; None = nothing is written.
+    """
+    spark = context.spark
+    ports = PlanPorts(
+        snapshots=SnapshotDirectories(spark, request.settings.row_layout),
+        tables=DeltaTables(spark, lake) if lake else None,
+        past=LakeInspections(spark, lake, PLAN_SUFFIX) if lake else None,
+    )
+    return plan(request, ports)

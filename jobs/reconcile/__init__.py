@@ -1,0 +1,74 @@
+"""reconcile: decide which files of oldWALs are delete-safe."""
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+
+from jobs.cli.context import JobContext
+from pipelines.common.outcome import Outcome
+
+HELP = "decide which oldWALs are delete-safe; write the list, tables, report"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Decides, for every file below oldWALs in a snapshot, whether any replication peer may still need it.
+
+It reads snapshot directories only (see capture), never the cluster, and it deletes nothing. It writes
+  <lists>/<cluster>/<run_id>/   the delete-safe list: parts, then manifest.json; no manifest, no list
+  <lake>/<table>                Delta tables: wal_verdicts, queue_offsets, pinned_bytes, findings, runs …
+
+A snapshot that cannot be believed is refused with the reason, and no list is written for that cluster.
+A list older than 24 h (list.valid_for) after its capture is not written either: old snapshots are replayed
+into the tables alone.
+
+example:
+  ./spark-submit.sh reconcile --snapshot /snapshots/prod-a/2026-11-21 --lake /walsafe/lake --lists /walsafe/lists
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options (design section 2)."""
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--snapshot", action="extend", nargs="+", metavar="DIR", help="snapshot directory; one for each cluster"
+    )
+    source.add_argument("--fleet", metavar="DIR", help="directory whose sub-directories are snapshots, one a cluster")
+    parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are; made if missing")
+    parser.add_argument("--lists", required=True, metavar="DIR", help="where delete-safe lists go")
+    parser.add_argument("--config", metavar="FILE", help="configuration (docs/configuration.md); default: safe values")
+    parser.add_argument("--run-id", metavar="ID", help="default: start of the listing and 8 digits of its digest")
+    parser.add_argument(
+        "--accept",
+        action="append",
+        default=[],
+        type=_acceptance,
+        metavar="EXPECTATION=REASON",
+        help="overrule an expectation of the gate; recorded, never implied",
+    )
+    parser.add_argument("--reports", metavar="DIR", help="where the HTML pages go (default: <lake>/reports)")
+    parser.add_argument("--metrics", metavar="FILE", help="write Prometheus metrics to this file, by rename")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.cli.config import load_config
+    from jobs.reconcile.wiring import Places, run_reconcile
+    from pipelines.common.errors import UsageError
+    from pipelines.decide.rule.settings import Acceptances
+
+    reasons = dict(args.accept)
+    if len(reasons) < len(args.accept):
+        raise UsageError("--accept names the same expectation twice; give one reason")
+    return run_reconcile(
+        context,
+        load_config(args.config, context),
+        Places(args.lake, args.lists, args.reports, args.metrics),
+        args.snapshot or (),
+        fleet=args.fleet,
+        run_id=args.run_id,
+        acceptances=Acceptances(reasons),
+    )
+
+
+def _acceptance(text: str) -> tuple[str, str]:
+    name, equals, reason = text.partition("=")
+    if not equals or not name or not reason.strip():
+        raise ArgumentTypeError(f"{text!r} must be EXPECTATION=REASON, with the reason in your own words")
+    return name, reason

@@ -1,0 +1,90 @@
+"""The one module that wires all technologies into the use cases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from getpass import getuser
+
+from jobs.cli.config import Config
+from jobs.cli.context import JobContext
+from jobs.reconcile.reporting import Reports
+from pipelines.common.outcome import Outcome
+from pipelines.common.version import VERSION
+from pipelines.decide.gate import gate
+from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
+from pipelines.decide.rule.settings import Acceptances
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.reconcile.list_writer import DeleteLists
+from pipelines.reconcile.past_nights import PastNights
+from pipelines.reconcile.ports import Reporter
+from pipelines.reconcile.reconcile import reconcile
+from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
+from pipelines.snapshot.reader import SnapshotDirectories
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a run writes; Hadoop URIs.
+
+    Attributes:
+        lake: folder of the Delta tables.
+        lists: folder of the delete-safe lists.
+        reports: folder of the HTML pages; None = `<lake>/reports`.
+        metrics: Prometheus text file; None = none is written.
+    """
+
+    lake: str
+    lists: str
+    reports: str | None = None
+    metrics: str | None = None
+
+
+class GreatExpectationsGate:
+    """The gate as a port."""
+
+    def check_acceptances(self, accepted: Acceptances, max_deletable_share: float) -> None:
+        """See `pipelines.decide.gate.gate`."""
+        gate.check_acceptances(accepted, max_deletable_share)
+
+    def check(
+        self, metrics: Sequence[ClusterMetrics], accepted: Acceptances, max_deletable_share: float
+    ) -> Sequence[ExpectationResult]:
+        """See `pipelines.decide.gate.gate`."""
+        return gate.check(metrics, accepted, max_deletable_share)
+
+
+def run_reconcile(
+    context: JobContext,
+    config: Config,
+    places: Places,
+    snapshots: Sequence[str],
+    *,
+    fleet: str | None = None,
+    run_id: str | None = None,
+    acceptances: Acceptances | None = None,
+    reporter: Reporter | None = None,
+) -> Outcome:
+    """Reconcile snapshots with the technologies of production."""
+    gate.preload()
+    spark = context.spark
+    request = ReconcileRequest(
+        snapshots=snapshots,
+        fleet=fleet,
+        run_id=run_id,
+        settings=config.settings(),
+        acceptances=acceptances or Acceptances(),
+        config_sha256=config.digest(),
+        version=VERSION,
+        run_by=getuser(),
+    )
+    ports = ReconcilePorts(
+        spark=spark,
+        clock=context.clock,
+        reader=SnapshotDirectories(spark, config.settings().row_layout),
+        tables=DeltaTables(spark, places.lake),
+        lake=PastNights(spark, places.lake),
+        lists=DeleteLists(spark, places.lists),
+        gate=GreatExpectationsGate(),
+        reporter=reporter or Reports(spark, context.clock, places.lake, places.reports, places.metrics),
+        lake_uri=places.lake,
+    )
+    return reconcile(request, ports)

@@ -1,0 +1,1 @@
+"""The commands on Pegasus partition splits, and their wiring."""

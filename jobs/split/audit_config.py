@@ -1,0 +1,54 @@
+"""split-audit-config: partition configurations of a series of moments against the rules of a split."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from jobs.split.options import acknowledged, add_run_options
+from pipelines.common.errors import UsageError
+from pipelines.common.outcome import Outcome
+
+HELP = "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Reads states of a Pegasus cluster, one a moment, from a directory (docs/split-state.md) and holds them against the rules
+of docs/split-rules.md: numbers and ballots of children (C2 to C8), replicas and their directories (R1 to R5), children
+that wait at ballot -1. Save a state every few minutes while a split runs, and one before it: some rules compare two.
+
+It asks nobody over the network, and changes nothing.
+
+Exit code 3: a rule was broken (a finding of severity error).
+
+examples:
+  ./spark-submit.sh split-audit-config --states /walsafe/pegasus/onebox
+  ./spark-submit.sh split-audit-config --states /walsafe/pegasus/onebox --stuck-after 2 --lake /walsafe/lake
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options."""
+    parser.add_argument("--states", required=True, metavar="PATH", help="directory of state files, or one of them")
+    parser.add_argument(
+        "--stuck-after", type=float, default=6, metavar="HOURS", help="a child at ballot -1 for so long is stuck (6)"
+    )
+    parser.add_argument(
+        "--reject-limit", type=float, default=30, metavar="SECONDS",
+        help="a parent may answer nobody for so long: the config sync interval (30)",
+    )  # fmt: skip
+    add_run_options(parser)
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.split.wiring import read_states, split_ports
+    from pipelines.pegasus.domain.audit_config import Timing
+    from pipelines.pegasus.use_cases.audit_config import run_audit_config
+    from pipelines.pegasus.use_cases.frame import SplitRun
+
+    if args.stuck_after <= 0 or args.reject_limit <= 0:
+        raise UsageError("--stuck-after and --reject-limit must be above 0")
+    timing = Timing(int(args.reject_limit * 1000), int(args.stuck_after * 3_600_000))
+    states = read_states(context, args.states)
+    known = acknowledged(args, context)
+    inputs = [repr(states), args.stuck_after, args.reject_limit]
+    identity = SplitRun(context.job, states[-1].cluster, states[-1].observed_at, inputs, args.run_id, known)
+    return run_audit_config(identity, states, timing, split_ports(context, args.lake))

@@ -1,0 +1,51 @@
+"""split-audit-log: private logs of Pegasus against the rules of a split, and which of them may be deleted."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from jobs.split.options import acknowledged, add_run_options
+from pipelines.common.outcome import Outcome
+
+HELP = "Pegasus's private logs: parent against child by decree, late writes, and which logs are delete-safe"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Decodes private logs (<node>/…/<app>.<partition>.pegasus/plog/log.*) on Spark's executors, one log a task, without
+Pegasus, and holds them against the rules L1 to L6 of docs/split-rules.md: CRC chain, gaps, ballots, parent against
+child decree by decree, writes that a parent took after its child was registered. Each log gets a verdict, DELETABLE or
+HELD with a reason: it goes only if its replica, its child and its duplication need nothing of it any more.
+
+What logs cannot tell (when children were registered, what is durable) is in a small file of facts; what is not in it is
+unknown, and holds. It only reads, and never renames a log as Pegasus's own mlog_dump does (docs/split-audit-log.md).
+
+Exit code 3: a rule was broken (a finding of severity error).
+
+examples:
+  ./spark-submit.sh split-audit-log --logs hdfs://ns1/pegasus/onebox --facts /walsafe/pegasus/temp-facts.json
+  ./spark-submit.sh split-audit-log --logs /data/pegasus --facts temp-facts.json \\
+      --journal acks.jsonl --lake /walsafe/lake
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options."""
+    parser.add_argument("--logs", required=True, metavar="DIR", help="directory with replica directories below it")
+    parser.add_argument("--facts", required=True, metavar="FILE", help="registrations, durable decrees, duplication")
+    parser.add_argument("--journal", metavar="FILE", help="request journal (docs/split-route.md), for L6")
+    add_run_options(parser)
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.split.wiring import (
+        log_inputs,
+        split_ports,
+    )
+    from pipelines.pegasus.use_cases.audit_log import newest_ms, run_audit_log
+    from pipelines.pegasus.use_cases.frame import SplitRun
+
+    inputs = log_inputs(context, args.logs, args.facts, args.journal)
+    at = newest_ms(inputs) or context.clock.now_ms()
+    known = acknowledged(args, context)
+    told = [repr(inputs.facts), args.logs, args.journal]
+    identity = SplitRun(context.job, inputs.facts.cluster, at, told, args.run_id, known)
+    return run_audit_log(identity, inputs, split_ports(context, args.lake))

@@ -1,0 +1,69 @@
+"""split-demo: the split of a simulated table, one row lost on purpose, and who finds it."""
+
+from argparse import ArgumentParser, Namespace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from jobs.cli.context import JobContext
+from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
+from pipelines.common.outcome import Outcome
+
+HELP = "a split of a simulated Pegasus table with one row lost, found by split-verify"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Plays the split of a Pegasus table from 4 to 8 partitions, with crashes and failovers, on the model of split-simulate;
+writes the rows before and after; takes one acknowledged row away from the partition that owns it; and lets split-verify
+compare. It must find exactly that row. It needs no cluster and no network.
+"""
+GROUPS = 4
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's own options."""
+    parser.add_argument("--out", metavar="DIR", help="where everything goes; default: walsafe-out/split-demo-<time>")
+    parser.add_argument("--seed", type=int, default=7, metavar="N", help="of the histories; default: 7")
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Simulate, lose, verify; exit code 0 when exactly the lost row was found.
+
+    Raises:
+        RefusedError: something else was found: a defect.
+    """
+    from jobs.split.emission import whole_histories, write_rows, write_table
+    from jobs.split.wiring import run_split_verify
+    from pipelines.pegasus.domain.keys import escaped, key_hash
+    from pipelines.pegasus.domain.partitions import partition_index
+    from pipelines.pegasus.domain.rows import Placement
+    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.split_verify import Copy, VerifyRequest
+
+    now = context.clock.now_ms()
+    out = Path(args.out or f"walsafe-out/split-demo-{datetime.fromtimestamp(now // 1000, timezone.utc):%Y%m%dT%H%M%SZ}")
+    if out.exists():
+        raise UsageError(f"{out}: is there already; give a new directory")
+    emitted = write_table(str(out), whole_histories(GROUPS, args.seed, "mended"))
+    owned = [row for row in emitted.after if partition_index(key_hash(row.key), 2 * GROUPS) == row.partition_index]
+    lost = owned[args.seed % len(owned)]
+    write_rows([row for row in emitted.after if row != lost], out / "after-with-a-loss")
+
+    def verified(after: str) -> Outcome:
+        before = Copy(f"file:{(out / 'before').resolve()}", Placement(GROUPS, GROUPS))
+        request = VerifyRequest(
+            "temp", before, Copy(f"file:{(out / after).resolve()}", Placement(2 * GROUPS, GROUPS)), now
+        )
+        of = SplitRun("split-verify", "simulated", now, request.inputs)
+        return run_split_verify(context, request, of, f"file:{(out / 'lake').resolve()}")
+
+    whole, damaged = verified("after"), verified("after-with-a-loss")
+    shown = damaged.result["shown"]
+    found = [(row["reason"], row["key"]) for row in shown] if isinstance(shown, list) else []
+    if whole.exit_code != EXIT_DONE or damaged.exit_code != EXIT_REFUSED or found != [("lost", escaped(lost.key))]:
+        raise RefusedError(f"split-verify should have found the row {escaped(lost.key)} alone, and found {found}")
+    text = (
+        f"The split as it was played:\n\n{whole.text}\nThe same with one row taken away, {escaped(lost.key)} of "
+        f"partition {lost.partition_index}:\n\n{damaged.text}\nFound exactly. All of it is in {out}; the tables are in "
+        f"{out}/lake.\n"
+    )
+    result = {"directory": str(out), "lost": escaped(lost.key), "whole": whole.result, "damaged": damaged.result}
+    return Outcome(EXIT_DONE, result, text)

@@ -1,0 +1,44 @@
+"""split-preflight: what is in the way of splitting a Pegasus table."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from jobs.split.options import acknowledged, add_run_options
+from pipelines.common.outcome import Outcome
+
+HELP = "may these Pegasus tables be split now? blockers and warnings"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Asks of one state of a Pegasus cluster (ZooKeeper's app and partition JSON, or the shell's `app <name> -d -j`; envs and
+disk use beside them: docs/split-state.md) whether its tables may be split. First of all: is the number of partitions a
+power of two? The server does not ask, and a split of any other table makes compaction delete 67 to 96 % of its keys.
+
+It asks nobody over the network, and changes nothing. Of a directory with several states the newest counts.
+
+Exit code 3: a table has a blocker.
+
+examples:
+  ./spark-submit.sh split-preflight --state /walsafe/pegasus/onebox.json
+  ./spark-submit.sh split-preflight --state /walsafe/pegasus/onebox.json --table temp --to 16 --output json
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options."""
+    parser.add_argument("--state", required=True, metavar="PATH", help="state file, or a directory of them")
+    parser.add_argument("--table", metavar="NAME", help="this table alone")
+    parser.add_argument("--to", type=int, metavar="COUNT", help="partitions wanted; default: twice as many")
+    add_run_options(parser)
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.split.wiring import read_states, split_ports
+    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.preflight import run_preflight
+
+    state = read_states(context, args.state)[-1]
+    known = acknowledged(args, context)
+    inputs = [repr(state.tables), args.table, args.to]
+    identity = SplitRun(context.job, state.cluster, state.observed_at, inputs, args.run_id, known)
+    return run_preflight(identity, state, args.table, args.to, split_ports(context, args.lake))

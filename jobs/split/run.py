@@ -1,0 +1,83 @@
+"""split-run: an offline split of a Pegasus table."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from jobs.split.options import acknowledged, add_run_options
+from pipelines.common.errors import UsageError
+from pipelines.common.outcome import Outcome
+
+HELP = "split a Pegasus table offline, by any power of two, into files for a bulk load"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Reads the data of every partition of a table, from stopped replicas, a cold backup or Parquet, and writes each row into
+the new partition that owns it by its hash: SSTs in Pegasus's bulk-load layout, or Parquet. What RocksDB itself would
+read counts (deletes and overwrites are resolved, whatever file they are in); the private log's committed tail is
+applied; rows that an earlier split left behind are not brought back. The old number may be anything, the new one is a
+power of two.
+
+Inputs are opened through links and never altered. Parts are staged, told by manifests, and appear by one rename: start
+a run that was stopped again, and it goes on. Every executor must reach the directories. Needs the extra 'split'
+(rocksdict). Encrypted data are refused, so are damaged ones, and logs with INCR or CHECK_AND_… behind the flushed data
+(docs/split-run.md; the files it reads: docs/split-files.md).
+
+examples:
+  ./spark-submit.sh split-run --replicas /data/pegasus --app-id 2 --app temp --cluster onebox --from 4 --to 16 \\
+      --out /data/bulk_load
+  ./spark-submit.sh split-run --backup /backup/1700000000000 --app-id 2 --app temp --cluster onebox --from 4 --to 8 \\
+      --out /data/bulk_load --drop-expired
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options."""
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once")
+    source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<backup id>")
+    source.add_argument("--rows", metavar="DIR", help="Parquet: partition_index, key, value")
+    parser.add_argument("--app-id", type=int, required=True, metavar="ID", help="id of the table")
+    parser.add_argument("--app", required=True, metavar="NAME", help="name of the table that is to be loaded")
+    parser.add_argument("--cluster", required=True, metavar="NAME", help="name of the cluster")
+    parser.add_argument("--from", type=int, required=True, metavar="COUNT", dest="old", help="partitions now")
+    parser.add_argument("--to", type=int, required=True, metavar="COUNT", dest="new", help="partitions wanted")
+    parser.add_argument("--out", required=True, metavar="DIR", help="the output is <DIR>/<cluster>/<app>")
+    parser.add_argument("--format", choices=("bulk-load", "parquet"), default="bulk-load", help="default: bulk-load")
+    parser.add_argument("--drop-expired", action="store_true", help="leave out rows that have expired by now")
+    parser.add_argument("--committed-decree", type=int, metavar="N", help="apply logs so far; default: what they say")
+    parser.add_argument("--cluster-id", type=int, default=1, metavar="N", help="for time tags of rows from logs (1)")
+    parser.add_argument("--file-size", type=int, default=64, metavar="MiB", help="about the size of a file (64)")
+    add_run_options(parser)
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.split.run_wiring import Request, split_offline
+    from jobs.split.wiring import split_ports
+    from pipelines.common.names import NAME
+    from pipelines.pegasus.domain.offline.plan import Counts, Rules
+    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.run_split import tell_split
+
+    if not NAME.fullmatch(args.app) or args.file_size < 1 or not 0 <= args.cluster_id < 128:
+        raise UsageError("--app is a plain name, --file-size at least 1, --cluster-id 0 to 127")
+    now = context.clock.now_ms()
+    rules = Rules(
+        now // 1000 if args.drop_expired else None, args.committed_decree, args.cluster_id, args.file_size << 20,
+        args.format == "parquet",
+    )  # fmt: skip
+    request = Request(
+        args.replicas,
+        args.backup,
+        args.rows,
+        args.app_id,
+        args.app,
+        args.cluster,
+        Counts(args.old, args.new),
+        rules,
+        args.out,
+    )
+    known = acknowledged(args, context)
+    inputs = [args.app_id, args.app, args.old, args.new, args.format]
+    identity = SplitRun(context.job, args.cluster, now, inputs, args.run_id, known)
+    _ = identity.key  # a wrong name of the cluster is said before hours of work
+    return tell_split(identity, split_offline(context, request), split_ports(context, args.lake))

@@ -1,0 +1,141 @@
+"""Wires split-run: RocksDB and SSTs through rocksdict, one old partition a task."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from jobs.cli.context import JobContext
+from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
+from pipelines.common.version import VERSION
+from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
+from pipelines.pegasus.domain.offline.doubts import doubts_of
+from pipelines.pegasus.domain.offline.plan import Counts, Done, Rules, Source
+from pipelines.pegasus.domain.private_log.blocks import Ending
+from pipelines.pegasus.domain.private_log.mutations import Mutation
+from pipelines.pegasus.domain.private_log.names import LogName, parse_log_name
+from pipelines.pegasus.domain.private_log.reader import LogReader
+from pipelines.pegasus.sinks.part_files import PartitionFiles
+from pipelines.pegasus.sinks.split_output import SplitOutput
+from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
+from pipelines.pegasus.sources.replica_db import opened_db
+from pipelines.pegasus.sources.replica_tree import backup_of, replicas_of
+from pipelines.pegasus.transforms.log_checksum import crc32c
+from pipelines.pegasus.use_cases.offline_partition import PartitionTools, split_partition
+from pipelines.pegasus.use_cases.run_split import Split
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to split: replicas, backup or rows."""
+
+    replicas: str | None
+    backup: str | None
+    rows: str | None
+    app_id: int
+    app: str
+    cluster: str
+    counts: Counts
+    rules: Rules
+    out: str
+
+    @property
+    def sources(self) -> list[Source]:
+        """The old partitions."""
+        if self.replicas is not None:
+            return replicas_of(self.replicas, self.app_id, self.counts.old)
+        if self.rows is not None:
+            check_rows(self.rows, self.counts.old)
+            return [Source(partition, self.rows) for partition in range(self.counts.old)]
+        return backup_of(str(self.backup), self.app_id, self.counts.old)
+
+
+def split_offline(context: JobContext, request: Request) -> Split:
+    """Split every partition that is not there yet, and publish.
+
+    Raises:
+        UsageError, RefusedError, UnavailableError: of the first partition that cannot be split.
+    """
+    sources = request.sources
+    prints = [(source, fingerprint(source, request)) for source in sources]
+    whole = hashlib.sha256(json.dumps([told for _, told in prints]).encode()).hexdigest()
+    output = SplitOutput(request.out, request.cluster, request.app, whole)
+    parts = output.begin()
+    if parts is None:
+        spark = context.spark.sparkContext
+        answers = spark.parallelize(prints, len(prints)).map(_worker(request, output)).collect()
+        failed = [answer for answer in answers if isinstance(answer, WalsafeError)]
+        if failed:
+            raise failed[0]
+        parts = [answer for answer in answers if isinstance(answer, Done)]
+        output.publish(request.app_id, request.app, request.counts.new, parts, parquet=request.rules.parquet)
+    doubts = tuple(doubts_of(request.app, sources, parts, of_replicas=request.replicas is not None))
+    return Split(request.app, str(output.final), request.counts, parts, doubts)
+
+
+def fingerprint(source: Source, request: Request) -> str:
+    """A digest of what a part is made of: names, sizes and times of its files, and the rules."""
+    files = []
+    for folder in filter(None, (source.database, source.logs)):
+        for path in sorted(Path(folder).rglob("*")):
+            if path.name != "LOCK" and path.is_file():
+                status = path.stat()
+                files.append((str(path), status.st_size, status.st_mtime_ns))
+    # the moment at which rows expire differs from attempt to attempt; whether they are dropped does not
+    rules = replace(request.rules, expired_at_s=None if request.rules.expired_at_s is None else 0)
+    told = [VERSION, files, repr(rules), repr(request.counts), request.app_id]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def logged_mutations(folder: str) -> Iterator[Mutation]:
+    """All mutations of a replica's logs in their order.
+
+    Raises:
+        RefusedError: a log is broken before its end, or encrypted.
+    """
+    try:
+        logs = sorted((_name(path), path) for path in Path(folder).iterdir() if path.name.startswith("log."))
+        for name, path in logs:
+            with path.open("rb") as stream:
+                refuse_encrypted(stream.peek(len(MAGIC)), str(path))
+                reader = LogReader(stream.read, crc32c, name.start_offset)
+                yield from reader
+            if reader.ending is Ending.CORRUPT:
+                raise RefusedError(f"{path} is broken: {reader.problem}. Take the replica of another server")
+    except OSError as error:
+        raise UnavailableError(f"{folder} cannot be read: {error.strerror}") from None
+
+
+def _name(path: Path) -> LogName:
+    return parse_log_name(path.name)
+
+
+def _worker(request: Request, output: SplitOutput) -> Callable[[tuple[Source, str]], Done | WalsafeError]:
+    """What an executor does with one old partition; an error that a person can act on comes back as a value."""
+
+    def work(task: tuple[Source, str]) -> Done | WalsafeError:
+        source, told = task
+        rules = request.rules
+        kept = output.kept(source.partition, told)
+        if kept is not None:
+            return kept
+        tools = PartitionTools(
+            opened_db if request.rows is None else partial(opened_rows, partition=source.partition),
+            logged_mutations,
+            lambda partition: PartitionFiles(
+                output.part(partition), partition, rules.file_bytes, parquet=rules.parquet
+            ),
+        )
+        try:
+            done = split_partition(source, request.counts, rules, tools)
+            output.keep(done, told)
+        except WalsafeError as error:
+            return error
+        except OSError as error:
+            said = error.strerror or str(error)
+            return UnavailableError(f"{error.filename or output.staging}: {said}; start again, and it goes on")
+        return done
+
+    return work

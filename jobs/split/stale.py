@@ -1,0 +1,72 @@
+"""split-stale: what the compaction filter of Pegasus would drop after a split, and why."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from jobs.split.options import acknowledged, add_run_options
+from jobs.split.row_options import add_identity, add_instant, instant_ms, versions
+from pipelines.common.outcome import Outcome
+
+HELP = "what Pegasus's compaction filter would drop after a partition split, and why"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+After a partition split parent and child both hold all rows of the parent; half of them are stale copies. Pegasus's
+compaction filter takes them, silently, if its conditions hold: the table's env replica.split.validate_partition_hash is
+true, the replica's partition_version is neither -1 nor below its own index. This job rehearses that filter on an export
+of the rows and says for each partition what a compaction would drop, what it would keep and why, and how many bytes it
+gives back. It changes nothing.
+
+Rows are Parquet with the columns partition_index, key, value as they are in RocksDB (docs/split-rows.md).
+
+Exit code 3: the env was lost, so that copies stay for ever and scans see them; or the table has no power of two of
+partitions, so that the filter takes rows that are no copies.
+
+examples:
+  ./spark-submit.sh split-stale --table t --rows /export/t-16 --partitions 16 --created-with 8 --validate-env true
+  ./spark-submit.sh split-stale --table t --rows /export/t-16 --partitions 16 --created-with 8 --validate-env unset \\
+      --version 3=-1 --lake /walsafe/lake
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the job's options."""
+    parser.add_argument("--rows", required=True, metavar="DIR", help="rows of the table")
+    parser.add_argument("--partitions", required=True, type=int, metavar="N", help="its partitions")
+    parser.add_argument(
+        "--created-with", required=True, type=int, metavar="N", help="partitions before any split: init_partition_count"
+    )
+    parser.add_argument(
+        "--validate-env",
+        required=True,
+        choices=("true", "false", "unset"),
+        help="the table's env replica.split.validate_partition_hash",
+    )
+    parser.add_argument("--default-ttl", type=int, default=0, metavar="S", help="the table's env default_ttl, seconds")
+    parser.add_argument(
+        "--version",
+        action="append",
+        default=[],
+        metavar="INDEX=VERSION",
+        help="partition_version of a partition where it is not the count minus 1; may be repeated",
+    )
+    parser.add_argument("--data-version", type=int, choices=(0, 1), default=1, help="pegasus_data_version; default: 1")
+    add_instant(parser)
+    add_identity(parser)
+    add_run_options(parser)
+
+
+def run(args: Namespace, context: JobContext) -> Outcome:
+    """Wires and runs the use case."""
+    from jobs.split.wiring import run_split_stale
+    from pipelines.pegasus.domain.rows import Placement
+    from pipelines.pegasus.domain.stale import FilterSettings
+    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.split_stale import StaleRequest
+
+    placement = Placement(args.partitions, args.created_with, args.data_version)
+    settings = FilterSettings(placement, args.validate_env == "true", args.default_ttl, versions(args.version))
+    request = StaleRequest(args.table, args.rows, settings, instant_ms(args.at, context.clock.now_ms()))
+    inputs = {"table": args.table, "rows": args.rows, "settings": str(settings)}
+    known = acknowledged(args, context)
+    run_of = SplitRun("split-stale", args.cluster, request.at_ms, inputs, args.run_id, known)
+    return run_split_stale(context, request, run_of, args.lake)

@@ -1,0 +1,97 @@
+"""Wires the split jobs: state files, private logs and rows as their input, the lake as memory."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from jobs.cli.context import JobContext
+from pipelines.common.outcome import Outcome
+from pipelines.files.executor_streams import opened
+from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
+from pipelines.files.storage import storage_for
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.past_findings import LakeInspections
+from pipelines.pegasus.domain.audit_log.facts import parse_facts
+from pipelines.pegasus.domain.state.model import ClusterState
+from pipelines.pegasus.simulate.batch import Simulated, play
+from pipelines.pegasus.sources.private_logs import PrivateLogs
+from pipelines.pegasus.sources.row_files import CHECKED, ParquetRows, parquet_errors
+from pipelines.pegasus.sources.state_files import StateFiles
+from pipelines.pegasus.use_cases.audit_log import LogInputs
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun
+from pipelines.pegasus.use_cases.split_simulate import split_simulate
+from pipelines.pegasus.use_cases.split_stale import StaleRequest, split_stale
+from pipelines.pegasus.use_cases.split_verify import VerifyRequest, split_verify
+
+
+def split_ports(context: JobContext, lake: str | None) -> SplitPorts:
+    """The lake; None = nothing is written."""
+    if lake is None:
+        return SplitPorts()
+    return SplitPorts(DeltaTables(context.spark, lake), LakeInspections(context.spark, lake, f"-{context.job}"))
+
+
+def read_states(context: JobContext, uri: str) -> Sequence[ClusterState]:
+    """State files of any Hadoop file system."""
+    return StateFiles(storage_for(context.spark, uri)).states(uri)
+
+
+def read_rows(context: JobContext, uri: str) -> DataFrame:
+    """Rows of a table, as Parquet; wrap what reads them in `parquet_errors` too.
+
+    Raises:
+        UsageError: there is none, or it cannot be read.
+    """
+    with parquet_errors(uri, "docs/split-plan.md"):
+        return context.spark.read.options(recursiveFileLookup="true", **CHECKED).parquet(uri)
+
+
+def log_reader(context: JobContext, uri: str) -> PrivateLogs:
+    """Private logs and journals on any Hadoop file system."""
+    opener = partial(opened, hadoop_conf=hadoop_configuration(HadoopJvm.of(context.spark)))
+    return PrivateLogs(context.spark, storage_for(context.spark, uri), opener)
+
+
+def log_inputs(context: JobContext, logs: str, facts: str, journal: str | None) -> LogInputs:
+    """Everything that split-audit-log reads."""
+    known = parse_facts(storage_for(context.spark, facts).read(facts), facts)
+    decoded = log_reader(context, logs).decode(logs)
+    return LogInputs(decoded, known, log_reader(context, journal).journal(journal) if journal else None)
+
+
+def run_split_verify(context: JobContext, request: VerifyRequest, run: SplitRun, lake: str | None) -> Outcome:
+    """Compare with the technologies of production; lake: folder of the Delta tables, None = nothing is written."""
+    return split_verify(request, ParquetRows(context.spark), run, _row_ports(context, run, lake))
+
+
+def run_split_stale(context: JobContext, request: StaleRequest, run: SplitRun, lake: str | None) -> Outcome:
+    """Rehearse the filter with the technologies of production; lake as above."""
+    return split_stale(request, ParquetRows(context.spark), run, _row_ports(context, run, lake))
+
+
+class SparkPlayer:
+    """`Player`: a task of Spark for each subject."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def play(self, subjects: Sequence[str], design: str) -> Sequence[Simulated]:
+        """See `Player.play`."""
+        if not subjects:
+            return []
+        work = self._spark.sparkContext.parallelize(list(subjects), len(subjects))
+        return work.map(lambda subject: play(subject, design)).collect()
+
+
+def run_split_simulate(
+    context: JobContext, subjects: Sequence[str], design: str, run: SplitRun, lake: str | None
+) -> Outcome:
+    """Play with the technologies of production; lake as above."""
+    return split_simulate(subjects, design, SparkPlayer(context.spark), run, _row_ports(context, run, lake))
+
+
+def _row_ports(context: JobContext, run: SplitRun, lake: str | None) -> SplitPorts:
+    if lake is None:
+        return SplitPorts()
+    return SplitPorts(DeltaTables(context.spark, lake), LakeInspections(context.spark, lake, f"-{run.job}"))
