@@ -82,7 +82,7 @@ def options() -> set[str]:
     found = set()
     for job in (*JOBS_ON_THE_PATH, "restore", "maintain"):
         parser = ArgumentParser()
-        importlib.import_module(f"jobs.{job}").add_arguments(parser)
+        JOBS[job].load().add_arguments(parser)
         for action in parser._actions:
             names = set(action.option_strings) - OF_EVERY_JOB
             found |= {f"{job}{name}" for name in names} if action.option_strings else {f"{job}:{action.dest}"}

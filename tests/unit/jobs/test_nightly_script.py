@@ -16,7 +16,7 @@ from pipelines.reconcile.pause import unknown_pause
 from tests.labs.places import PROJECT
 
 NIGHTLY = PROJECT / "conf" / "nightly"
-STAND_IN = PROJECT / "tests" / "airflow" / "stand_in.py"
+STAND_IN = PROJECT / "tests" / "labs" / "airflow" / "stand_in.py"
 RUN = "20261121T020000Z"
 BEFORE = {"error": {"message": "run x was cleaned before, and a list is cleaned once."}}
 UNTIL_CLEAN = ["capture", "reconcile", "clean"]

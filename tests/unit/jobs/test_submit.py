@@ -195,7 +195,7 @@ def test_an_archive_imports(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith("# ")
-    assert ".zip/jobs/entry.py" in done.stdout
+    assert ".zip/jobs/cli/entry.py" in done.stdout
 
 
 def test_only_known_noise_is_left_out(tmp_path: Path) -> None:
