@@ -13,6 +13,7 @@ from dataclasses import fields
 
 import pytest
 
+from jobs.cli.registry import JOBS
 from jobs.dags.walsafe_nightly_config import Cluster, Nightly
 from tests.labs.places import DOCS, PROJECT
 
