@@ -1,6 +1,6 @@
 """Measures reconcile against HBase's own ReplicationLogCleaner, on the same names and queues, in one run.
 
-    .venv/bin/python benchmarks/reconcile_speed.py --files 10000000      the size of issue #3
+    .venv/bin/python benchmarks/reconcile_speed.py --files 10000000      ten million files
     .venv/bin/python benchmarks/reconcile_speed.py --files 1000000       all of it on the same million names
 
 In this order, and never two at a time:

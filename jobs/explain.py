@@ -21,7 +21,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options (design section 2)."""
+    """Declares the job's options."""
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
     parser.add_argument("--cluster", metavar="NAME", help="default: whichever cluster of the lake it is")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files below oldWALs")

@@ -1,4 +1,4 @@
-"""`wal_verdicts`: one row for each file under oldWALs and night (design section 4; a contract)."""
+"""`wal_verdicts`: one row for each file under oldWALs and night. Other programs rely on its columns."""
 
 from pyspark.sql.types import ArrayType, LongType, StringType, StructType, TimestampType
 

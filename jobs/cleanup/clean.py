@@ -26,7 +26,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options (design section 2)."""
+    """Declares the job's options."""
     parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
     parser.add_argument("--lists", required=True, metavar="DIR", help="where reconcile wrote its lists")
     parser.add_argument("--run-id", required=True, metavar="ID", help="whose list")

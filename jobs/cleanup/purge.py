@@ -25,7 +25,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options (design section 2)."""
+    """Declares the job's options."""
     parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
     parser.add_argument("--run-id", metavar="ID", help="one quarantined run; default: every one whose grace is over")
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")

@@ -20,7 +20,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options (design section 2)."""
+    """Declares the job's options."""
     parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
     parser.add_argument("--run-id", required=True, metavar="ID", help="the run whose list was cleaned")
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")

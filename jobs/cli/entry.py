@@ -1,6 +1,6 @@
 """From the command line to an exit code: the frame that every job runs in.
 
-Exit codes (design section 2): 0 done, 2 wrong usage or configuration, 3 refused for safety, 4 unavailable,
+Exit codes: 0 done, 2 wrong usage or configuration, 3 refused for safety, 4 unavailable,
 5 done with a refused cluster, a refused run of purge or a new error finding. Besides: 1 a bug (with its traceback),
 130 interrupted.
 """

@@ -22,7 +22,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options (design section 2)."""
+    """Declares the job's options."""
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
     parser.add_argument("--config", required=True, metavar="FILE", help="configuration (docs/configuration.md)")
     parser.add_argument("--execute", action="store_true", help="do it; without, say what would be done")

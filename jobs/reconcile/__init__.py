@@ -24,7 +24,7 @@ example:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options (design section 2)."""
+    """Declares the job's options."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "--snapshot", action="extend", nargs="+", metavar="DIR", help="snapshot directory; one for each cluster"

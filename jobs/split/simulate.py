@@ -16,8 +16,8 @@ every order of events with one row of the failure table each, breadth-first, sid
 --seeds it plays random histories with several failures. It looks for: an acknowledged write that is lost, two owners
 of one key, a child without a higher ballot, a pause that is forgotten, a state without a way out.
 
---design says which protocol: 'mended' must hold; 'shipped' shows the known defects, issue #2209 among them; a mutant
-lacks one thing and must break (docs/split-simulate.md has all). Executors need Python for this job.
+--design says which protocol: 'mended' must hold; 'shipped' shows the known defects, Pegasus issue #2209 among
+them; a mutant lacks one thing and must break (docs/split-simulate.md has all). Executors need Python for this job.
 
 --emit writes what the split of a whole table leaves behind: rows before and after, states, private logs as Pegasus
 writes them, a request journal, facts; and prints the commands that audit it. With --rows each of these rows strikes in
@@ -30,7 +30,7 @@ Exit code 3: something breaks; of --audits: an audit misses what it must see, or
 
 examples:
   ./spark-submit.sh split-simulate --rows all
-  ./spark-submit.sh split-simulate --rows F11 --design shipped            # open issue #2209; must exit with 3
+  ./spark-submit.sh split-simulate --rows F11 --design shipped            # open Pegasus issue #2209; must exit with 3
   ./spark-submit.sh split-simulate --seeds 10000 --lake /walsafe/lake
   ./spark-submit.sh split-simulate --emit /tmp/split --groups 4 --first-seed 7
   ./spark-submit.sh split-simulate --emit /tmp/late --groups 2 --rows F29 --design shipped

@@ -1,6 +1,6 @@
 """Takes a snapshot of a live cluster.
 
-The order of reading IS the safety argument (design section 1, docs/safety.md).
+The order of reading IS the safety argument (docs/safety.md).
 """
 
 import logging
@@ -192,7 +192,7 @@ def read_files(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> int:
 
 
 def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, settings: ClusterSettings) -> Readings:
-    """The other eight steps, in the order of `CAPTURE_ORDER`; facts/capture-order: each swap loses data.
+    """The other eight steps, in the order of `CAPTURE_ORDER`: any other order can lose data.
 
     Directories come before online servers and crash procedures: a server that has left the list and has no procedure
     yet still has its directory. The master proves that it is initialized before the first and after the last look at

@@ -1,4 +1,4 @@
-"""The errors a person can act on, and the exit code each one carries (design section 2).
+"""The errors a person can act on, and the exit code each one carries.
 
 Every message ends with the way out; a traceback is for bugs alone.
 """

@@ -1,6 +1,6 @@
 """Strict reading of a JSON document: every key is asked for by type, and a key nobody asked for is an error.
 
-A typing error in a key must never weaken a check, so unknown keys are refused by name (design section 2).
+A typing error in a key must never weaken a check, so unknown keys are refused by name.
 """
 
 import json

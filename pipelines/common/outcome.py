@@ -9,7 +9,7 @@ class Outcome:
     """The answer of one job.
 
     Attributes:
-        exit_code: process exit code (design section 2).
+        exit_code: process exit code.
         result: one JSON object, for `--output json` and `--result`.
         text: the same for eyes, for `--output text`.
     """

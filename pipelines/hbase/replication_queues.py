@@ -61,7 +61,7 @@ def parse_queue_id(text: str, layout: RowLayout = RowLayout.SHIPPED) -> QueueId:
     """Parse a row key: peer up to the first `-`, then as the layout says; the shipped one as HBase itself does.
 
     Raises:
-        MalformedError: where `ReplicationQueueId.parse` throws, seed 003's `-` form and rows with a TAB among them;
+        MalformedError: where `ReplicationQueueId.parse` throws, the `-` form and rows with a TAB among them;
             in the seed's layout, rows of the shipped one.
     """
     peer_id, dash, servers = text.partition("-")

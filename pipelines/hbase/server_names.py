@@ -1,4 +1,4 @@
-"""Server names `host,port,startcode` (HBase `ServerName`, facts section 1.2)."""
+"""Server names `host,port,startcode` (HBase `ServerName`)."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""WAL file names (HBase `AbstractFSWALProvider`, `AbstractWALProvider`; facts section 1.1, golden names.tsv)."""
+"""WAL file names (HBase `AbstractFSWALProvider`, `AbstractWALProvider`, golden names.tsv)."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _SYNC_PEER = re.compile(rf"{_NO_LINE_END}*-[0-9]+-({_NO_LINE_END}+)")
 
 
 class FileKind(str, Enum):
-    """What HBase's cleaner chain takes a file for, by its name alone (facts section 2.1)."""
+    """What HBase's cleaner chain takes a file for, by its name alone."""
 
     WAL = "WAL"
     PROCEDURE_WAL = "PROCEDURE_WAL"

@@ -1,4 +1,4 @@
-"""The Delta tables of the lake: created with their comments, written idempotently (design section 4, ADR on the lake).
+"""The Delta tables of the lake: created with their comments, written idempotently (docs/adr/0004).
 
 How a rerun replaces its rows and concurrent runs lose none:
 

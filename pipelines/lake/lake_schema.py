@@ -1,4 +1,4 @@
-"""Compare the columns a table has with those this walsafe knows: only ever added (design section 4)."""
+"""Compare the columns a table has with those this walsafe knows: only ever added."""
 
 from collections.abc import Iterator
 

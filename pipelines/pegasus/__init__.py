@@ -1,1 +1,1 @@
-"""Apache Pegasus partition split: what it should have done, and whether it did (seed 002, issue 7)."""
+"""Apache Pegasus partition split: what it should have done, and whether it did."""

@@ -1,4 +1,4 @@
-"""The delete-safe list's manifest, format 1 (design section 2): no manifest, no list."""
+"""The delete-safe list's manifest, format 1: no manifest, no list."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Writes delete-safe lists: `<lists>/<cluster>/<run_id>/part-00000.txt …`, manifest.json last (design section 2).
+"""Writes delete-safe lists: `<lists>/<cluster>/<run_id>/part-00000.txt …`, manifest.json last.
 
 One Spark job writes the lines of all clusters of a run into a hidden folder beside the lists; then each cluster's
 folder appears by one rename, and its manifest by another. Nothing here can remove anything: a half-made folder of a

@@ -31,7 +31,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     """Decide, gate, and write tables, lists and reports.
 
     Returns:
-        Exit code 0, 3 (every cluster refused) or 5 (some refused, or a new error finding); design section 2.
+        Exit code 0, 3 (every cluster refused) or 5 (some refused, or a new error finding).
 
     Raises:
         UsageError: bad arguments, or two snapshots of one cluster.

@@ -238,7 +238,7 @@ def run_summary(
 
 
 def exit_code(codes: Sequence[int]) -> int:
-    """The run's exit code from its clusters' (design section 2)."""
+    """The run's exit code from its clusters'."""
     if codes and all(code == EXIT_REFUSED for code in codes):
         return EXIT_REFUSED
     return EXIT_PARTIAL if any(code in (EXIT_REFUSED, EXIT_PARTIAL) for code in codes) else EXIT_DONE

@@ -28,7 +28,7 @@ class WalStream:
         starts: timestamp of the first WAL.
         size: bytes of a full WAL, give or take a tenth.
         tracked: replication keeps offsets for it (neither meta nor `hbase:replication` itself).
-        leaked: HBase's cleaner keeps it while the server lives (`.rep`, facts section 2.4).
+        leaked: HBase's cleaner keeps it while the server lives (`.rep`).
     """
 
     group: str
@@ -56,7 +56,7 @@ class ServerLife:
         died: the crash; `NEVER` while it lives.
         recovered: the end of its crash procedure: WALs archived, missing queues written, queues claimed.
         claims: owners of its queues after that, oldest first.
-        leftover_directory: `WALs/<server>-splitting` was never removed (facts/capture-order.md).
+        leftover_directory: `WALs/<server>-splitting` was never removed (docs/safety.md).
     """
 
     server: ServerName

@@ -1,4 +1,4 @@
-"""The order in which the world is read: the safety argument in one place (design section 1, docs/safety.md)."""
+"""The order in which the world is read: the safety argument in one place (docs/safety.md)."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,6 +1,6 @@
 """The extras of a snapshot that this walsafe knows: `backup`, `barriers` and `syncup`, each in `extras/<name>.jsonl`.
 
-An extra may only turn DELETABLE into HELD, or release BACKUP (design section 2); barriers change no verdict at all, and
+An extra may only turn DELETABLE into HELD, or release BACKUP; barriers change no verdict at all, and
 a snapshot with `syncup` is for plan-syncup alone, which reads that extra itself.
 """
 

@@ -1,4 +1,4 @@
-"""The contents of snapshot.json, format 1 (design section 2), as frozen values.
+"""The contents of snapshot.json, format 1, as frozen values.
 
 `parse_snapshot` checks the form; whether the capture can be *believed* is `pipelines.decide.rule.trust`.
 All instants are integers, ms since the epoch, UTC.

@@ -1,4 +1,4 @@
-"""Reading snapshot directories, format 1 (design section 2): nothing is believed before its digest is right."""
+"""Reading snapshot directories, format 1: nothing is believed before its digest is right."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Writes a snapshot directory, format 1 (design section 2): whole or not at all."""
+"""Writes a snapshot directory, format 1: whole or not at all."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""The clean-up on the real thing (issue #4, proof): two replicating clusters on one HDFS.
+"""The clean-up on the real thing: two replicating clusters on one HDFS.
 
 Every job runs as a user who has the rights of docs/cleanup-privileges.md and no others.
 """

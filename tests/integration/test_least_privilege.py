@@ -1,4 +1,4 @@
-"""capture and reconcile need no right to write below wal_root, and reconcile could not use one (design section 5)."""
+"""capture and reconcile need no right to write below wal_root, and reconcile could not use one."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""The proof on the real thing (issue #3, section 5).
+"""Captures and decisions on a real HBase 3, compared with its own cleaner.
 
 One HBase is driven through the life of a cluster. At each stage it is captured by two sets of sources, which must
 agree, and HBase's own ReplicationLogCleaner is asked in that same cluster about every captured file. At the end all
@@ -52,7 +52,7 @@ NO_TTL = dict.fromkeys(
 OTHER_CLEANERS = {"TOO_YOUNG", "FUTURE_TIMESTAMP", "INVALID_NAME", "BACKUP", "FOREIGN_CLEANER"}
 """Reasons for which other parts of HBase's chain, or nobody, would answer; ReplicationLogCleaner does not look."""
 SAFER = {"CLUSTER_MOVED", "LEFTOVER_WAL_DIR"}
-"""Reasons for which walsafe holds on purpose what HBase's cleaner would delete (design section 3)."""
+"""Reasons for which walsafe holds on purpose what HBase's cleaner would delete."""
 STAGES = (
     "rolled",
     "disabled",

@@ -1,4 +1,4 @@
-"""A disk that is full while reconcile writes: a quota on a real HDFS (issue #3, section 4)."""
+"""A disk that is full while reconcile writes: a quota on a real HDFS."""
 
 from collections.abc import Iterator
 from pathlib import Path

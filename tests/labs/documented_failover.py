@@ -1,4 +1,4 @@
-"""The worked example of HBase's replication documentation (seed 001): servers A, B and C, and peer 2.
+"""The worked example of HBase's replication documentation: servers A, B and C, and peer 2.
 
 File names are in the document's short form, `address,port.timestamp`, without a start code.
 """
@@ -16,7 +16,7 @@ def wals(address: str, *numbers: int, position: bytes = P) -> dict[str, bytes]:
     return {name: position if index == 0 else b"" for index, name in enumerate(names)}
 
 
-# seed 001: before anything happens; right before C cleans up after B; while A takes over from C, which died
+# before anything happens; right before C cleans up after B; while A takes over from C, which died
 START: Queues = {
     (A, "2"): wals("1.1.1.1,60020", 1234, 1265),
     (B, "2"): wals("1.1.1.2,60020", 1214, 1248, 1312),

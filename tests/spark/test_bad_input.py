@@ -1,4 +1,4 @@
-"""Bad input (issue #3, section 4): one run over a fleet in which every snapshot but a few is broken in its own way.
+"""Bad input: one run over a fleet in which every snapshot but a few is broken in its own way.
 
 Every broken one must be refused in clear words, leave no list, be a row of `runs`, and stop none of the others.
 """

@@ -1,4 +1,4 @@
-"""Runs that meet other runs, their own remains, a damaged lake, or an end by SIGKILL (issue #3, section 4)."""
+"""Runs that meet other runs, their own remains, a damaged lake, or an end by SIGKILL."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The Great Expectations gate: a refusal for each cluster whose numbers do not add up (facts, spark.md section 3).
+"""The Great Expectations gate: a refusal for each cluster whose numbers do not add up.
 
 Great Expectations sees one frame with one row of aggregates per cluster, so a fleet of 2,000 clusters is one
 validation without any Spark job. Its import takes seconds: `preload` does it while Spark works.

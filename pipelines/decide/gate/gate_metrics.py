@@ -1,4 +1,4 @@
-"""What the gate looks at: one small row of numbers per cluster, and what it answers (design section 1)."""
+"""What the gate looks at: one small row of numbers per cluster, and what it answers."""
 
 from dataclasses import dataclass, fields
 

@@ -37,7 +37,7 @@ def hbase_2_verdict(name: str, modification_time: int, view: ClusterView) -> HBa
     """What the `ReplicationLogCleaner` of HBase 1.x and 2.x would have answered at the first reading of the queues.
 
     It reads the names in all queues, whatever their peer, and deletes what is not among them and was modified before
-    it began to read (facts section 3.6). It takes no name apart and asks for no peer.
+    it began to read. It takes no name apart and asks for no peer.
     """
     if view.queued is None or view.hbase_keeps_all or name in view.queued.first_reading:
         return HBaseVerdict.KEEP

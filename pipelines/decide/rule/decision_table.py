@@ -3,7 +3,7 @@
 For one (server, group) the answer of `decide_replication` changes only where the file's timestamp passes a row's
 need. So the driver asks the specification once for each stretch between two needs, and the per-file work is a lookup
 by (group, timestamp), then by server where the group has no row, then one answer for a server that is fully dead
-without any row (design section 3, "the fast form"; docs/adr/0002).
+without any row (docs/adr/0002).
 """
 
 from collections.abc import Iterator, Mapping

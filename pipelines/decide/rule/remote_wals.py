@@ -1,4 +1,4 @@
-"""Directories below `remoteWALs/` (`ReplicationUtils`, `SyncReplicationReplayWALManager`; facts section 10).
+"""Directories below `remoteWALs/` (`ReplicationUtils`, `SyncReplicationReplayWALManager`).
 
 On a STANDBY cluster the ACTIVE one writes a second copy of each WAL to `remoteWALs/<peer>`. When the STANDBY cluster
 takes over, that directory is renamed to `<peer>-replay`, replayed, each file cut to nothing when done, and then kept as

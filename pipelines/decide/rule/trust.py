@@ -1,4 +1,4 @@
-"""Whether a snapshot can be believed at all (reason SNAPSHOT_UNTRUSTED, design section 3)."""
+"""Whether a snapshot can be believed at all (reason SNAPSHOT_UNTRUSTED)."""
 
 from collections.abc import Sequence
 

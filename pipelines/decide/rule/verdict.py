@@ -1,4 +1,4 @@
-"""The rule: which file of oldWALs may go, and who holds it otherwise (design section 3).
+"""The rule: which file of oldWALs may go, and who holds it otherwise.
 
 This is the specification. The Spark form (`pipelines.decide.spark.verdicts`) looks its answers up in a table computed
 by these very functions, and a property test holds the two equal.

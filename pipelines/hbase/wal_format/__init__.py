@@ -1,4 +1,4 @@
-"""HBase's WAL files, read (facts section 11; HBase `ProtobufWALStreamReader`, `WALCellCodec`, `CompressionContext`).
+"""HBase's WAL files, read (HBase `ProtobufWALStreamReader`, `WALCellCodec`, `CompressionContext`).
 
 A stream of bytes in, entries out, one after the other: memory does not grow with the file. Everything wrong with a file
 is a `MalformedError`, or the reader's `ending`.

@@ -1,4 +1,4 @@
-"""Both readings of queues in ZooKeeper as the rule sees them: by exact WAL name (design section 3)."""
+"""Both readings of queues in ZooKeeper as the rule sees them: by exact WAL name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The znodes of one reading of `/hbase/replication`, taken apart (`ZKReplicationQueueStorage`, facts section 5)."""
+"""The znodes of one reading of `/hbase/replication`, taken apart (`ZKReplicationQueueStorage`)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What HBase keeps in the znodes of replication (facts section 5; golden zk.tsv holds the answers of its classes)."""
+"""What HBase keeps in the znodes of replication (golden zk.tsv holds the answers of its classes)."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""Which partition owns a hash, and what a replica answers (src/client/partition_resolver.cpp, seed 002)."""
+"""Which partition owns a hash, and what a replica answers (src/client/partition_resolver.cpp)."""
 
 from enum import Enum
 
@@ -41,7 +41,7 @@ def is_owner(key_hash: int, index: int, version: int) -> bool:
 
 
 def answer(key_hash: int, index: int, version: int) -> Answer:
-    """What the primary of a partition says to a hash (seed 002).
+    """What the primary of a partition says to a hash.
 
     Args:
         key_hash: of the request's header.

@@ -138,8 +138,8 @@ def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSetting
             table,
             f"Table {table}: {_amount(lost)} are copies of a split that nothing will ever take: the env "
             "replica.split.validate_partition_hash is not true. Scans return them twice.",
-            "Set the env to true again (backup and restore lose it, issue #1964), then compact; look with split-verify "
-            "first.",
+            "Set the env to true again (backup and restore lose it, Pegasus issue #1964), then compact; look with "
+            "split-verify first.",
             rows=lost.rows,
             bytes=lost.bytes,
         )

@@ -1,4 +1,4 @@
-"""What clients are told at each stage of a split (seed 002, its worked example included)."""
+"""What clients are told at each stage of a split."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""Partition split as an executable model: one group of replicas, its meta server and its clients (seed 002)."""
+"""Partition split as an executable model: one group of replicas, its meta server and its clients."""

@@ -11,7 +11,7 @@ from pipelines.pegasus.simulate.world import Design
 CANCELLED = ("F5", "F21", "F32")
 """Rows whose splits are given up."""
 SHIPPED_ROWS = ("F11", "F29")
-"""Issue #2209 and two owners; what else the shipped protocol breaks are these again, and the mutant forget-pauses."""
+"""Pegasus issue #2209 and two owners; what else the shipped protocol breaks are these again, and `forget-pauses`."""
 ALONE = ("env-lost", "no-start-check")
 """Mutants that spoil a whole table: each has one of its own."""
 VERIFY, STALE, LOG, CONFIG, ROUTE = (

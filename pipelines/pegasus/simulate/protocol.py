@@ -1,4 +1,4 @@
-"""The steps of the protocol when nothing goes wrong: start, execute, register (seed 002, its numbers in brackets)."""
+"""The steps of the protocol when nothing goes wrong: start, execute, register."""
 
 from collections.abc import Iterator
 

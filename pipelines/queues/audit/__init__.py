@@ -1,1 +1,1 @@
-"""What state every replication queue is in, who claimed it when, and how its orphans can be claimed (issue 6)."""
+"""What state every replication queue is in, who claimed it when, and how its orphans can be claimed."""

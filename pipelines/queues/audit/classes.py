@@ -1,4 +1,4 @@
-"""The words of an audit: what a queue can be, and what its owner is (facts of HBase's failover, issue 6 section 3)."""
+"""The words of an audit: what a queue can be, and what its owner is."""
 
 from enum import Enum
 

@@ -1,4 +1,4 @@
-"""dump-queues: what HBase's `DumpReplicationQueues` prints, from a snapshot, the cluster up or down (issue 6)."""
+"""dump-queues: what HBase's `DumpReplicationQueues` prints, from a snapshot, the cluster up or down."""
 
 import logging
 from collections.abc import Sequence

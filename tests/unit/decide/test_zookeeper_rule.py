@@ -1,4 +1,4 @@
-"""The rule for queues in ZooKeeper: seed 001's example step by step, both readings, and the fast form."""
+"""The rule for queues in ZooKeeper: the documented failover step by step, both readings, and the fast form."""
 
 from collections.abc import Sequence
 from dataclasses import replace

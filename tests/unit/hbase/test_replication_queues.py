@@ -1,4 +1,4 @@
-"""Queue rows of the layout that only a configuration names: that of seed 003."""
+"""Queue rows of the layout that only a configuration names, with `-` between peer and server."""
 
 import pytest
 from hypothesis import given

@@ -16,7 +16,7 @@ STAGE = {stage.name: stage for stage in STAGES}
 
 
 def test_the_designs_worked_example() -> None:
-    """Count 4 to 8, hash 5 (seed 002, the last part on clients)."""
+    """Count 4 to 8, hash 5."""
     assert told(5, 4, STAGE["S0"], "old") == (1, Answer.OK)
     assert told(5, 4, STAGE["S1-S6"], "old") == (1, Answer.OK)
     assert told(5, 4, STAGE["S1-S6"], "new") == (1, Answer.OK), "ballot(5) = -1, so 5 % 4 = 1"

@@ -9,7 +9,7 @@ from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE
 
 
 class Reason(Enum):
-    """Why a row is a difference; the words of issue 7."""
+    """Why a row is a difference."""
 
     LOST = "lost"
     FOREIGN = "foreign"
