@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite."""
+"""Fixtures of the whole suite, and its sizes."""
 
 import sys
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from xdist.remote import Producer
 
 from jobs.cli.session import local_session
+from tests import sizes
 from tests.labs.processes import SharedTogether, order
 
 # a process of xdist has a main module of no file, which pyspark takes for its own doctests, and exits
@@ -27,9 +28,27 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What ./tests/run gives on."""
+    parser.addoption("--size", choices=sizes.SIZES, help="which tests run: see ./tests/run --help")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One size for the markers and for Hypothesis."""
+    sizes.choose(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Under pytest's summary, what was left out."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    more = sizes.SIZES[config.option.size].more
+    if terminal is not None and more and not config.option.collectonly:
+        terminal.write_line(more)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest."""
-    items.sort(key=lambda item: order(item.location[0]))
+    """Begin with the ordinary tests, and of them with what takes longest."""
+    items.sort(key=lambda item: (item.get_closest_marker("long") is not None, order(item.location[0])))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SharedTogether:

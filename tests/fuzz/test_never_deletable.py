@@ -13,6 +13,7 @@ from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import parse_queue_cell
 from pipelines.simulate.oddities import ODD_NAMES
 from pipelines.snapshot.model import parse_snapshot, snapshot_document
+from tests.sizes import examples
 from tests.strategies import ClusterCase, cluster_cases, view_of
 from tests.strategies.clusters import DAY_MS, NOW
 from tests.strategies.garbage import ANYTHING, edited, edited_bytes, places, without
@@ -39,7 +40,7 @@ def freed(case: ClusterCase | ZooKeeperCase) -> set[str]:
 
 
 @given(cluster_cases(max_files=3), st.lists(edited(st.one_of(wal_file_names(), st.sampled_from(ODD_NAMES), ANYTHING))))
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_name_that_frees_a_file_is_well_formed(case: ClusterCase, names: list[str]) -> None:
     view = view_of(case)
     for name in names:
@@ -52,7 +53,7 @@ def test_a_name_that_frees_a_file_is_well_formed(case: ClusterCase, names: list[
 
 
 @given(cluster_cases(), st.data())
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_row_that_cannot_be_read_holds_everything(case: ClusterCase, data: st.DataObject) -> None:
     assume(case.pass_1)
     cell = data.draw(st.sampled_from(case.pass_1))
@@ -67,7 +68,7 @@ def test_a_row_that_cannot_be_read_holds_everything(case: ClusterCase, data: st.
 
 
 @given(zookeeper_cases(), st.data())
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_znode_with_other_data_frees_nothing(case: ZooKeeperCase, data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(case.pass_1) - 1))
     znode = case.pass_1[index]
@@ -80,7 +81,7 @@ def test_a_znode_with_other_data_frees_nothing(case: ZooKeeperCase, data: st.Dat
 
 
 @given(st.one_of(cluster_cases(), zookeeper_cases()), st.data())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_snapshot_has_forgotten_frees_nothing(case: ClusterCase | ZooKeeperCase, data: st.DataObject) -> None:
     # what the configuration states where a snapshot is silent is a person's word, not the snapshot's
     told = replace(case, settings=Settings(release=case.settings.release))

@@ -11,6 +11,7 @@ from tests.judge.trial import Trial
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.judge import Judge
 from tests.labs.cluster.oracle import Oracle
+from tests.sizes import examples
 
 pytestmark = pytest.mark.realhbase
 
@@ -31,7 +32,7 @@ def test_the_corpus(judge: Judge, entry: Entry[JudgedState]) -> None:
 
 
 def test_random_states(judge: Judge) -> None:
-    Trial(QUEUE_TABLE, judge).random_states(400)
+    Trial(QUEUE_TABLE, judge).random_states(examples(400))
 
 
 @pytest.mark.deep

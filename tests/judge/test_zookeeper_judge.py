@@ -8,6 +8,7 @@ from tests.judge.trial import Trial
 from tests.judge.zookeeper_corpus import QUEUE_ZNODES
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.judge import ZooKeeperJudge
+from tests.sizes import examples
 
 pytestmark = pytest.mark.realhbase
 
@@ -27,7 +28,7 @@ def test_the_corpus(judge: ZooKeeperJudge) -> None:
 
 
 def test_random_states(judge: ZooKeeperJudge) -> None:
-    Trial(QUEUE_ZNODES, judge).random_states(400)
+    Trial(QUEUE_ZNODES, judge).random_states(examples(400))
 
 
 @pytest.mark.deep

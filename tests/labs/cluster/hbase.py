@@ -11,7 +11,7 @@ from tests.labs.cluster.classpath import HBASE, HBASE_2, JAVA_SOURCES_HBASE_2, c
 from tests.labs.cluster.conf import merged, write_site
 from tests.labs.cluster.hbase_data import FAMILY, Cell, HBaseData, WalFile, wait_until
 from tests.labs.cluster.hdfs import HdfsCluster
-from tests.labs.cluster.jvm import Jvm
+from tests.labs.cluster.jvm import STARTED, Jvm
 
 __all__ = [
     "MULTIWAL",
@@ -112,6 +112,7 @@ class HBaseCluster(HBaseData):
         other = zookeeper_of.harness if zookeeper_of else None
         super().__init__(name, jvm.view.walsafe.cluster.Harness(self._own, other))
         self.harness.start(servers)
+        STARTED[f"HBase {self.version()[0]}"] += 1
 
     def version(self) -> str:
         """Of HBase, such as ``2.6.4``."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.labs.cluster.classpath import HDFS, resolve
 from tests.labs.cluster.conf import merged, write_site
-from tests.labs.cluster.jvm import JavaObject, Jvm
+from tests.labs.cluster.jvm import STARTED, JavaObject, Jvm
 
 NAMESERVICE = "ns1"
 REALM_HOST = "localhost"
@@ -68,6 +68,7 @@ class HdfsCluster:
             if kerberos:
                 self._log_in(secure["dfs.namenode.kerberos.principal"], secure["dfs.namenode.keytab.file"])
             self._cluster = self._start()
+            STARTED["HDFS"] += 1
         except BaseException:
             self.close()
             raise

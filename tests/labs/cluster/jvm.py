@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ _START_SECONDS = 150.0
 _QUICK_START = "-XX:TieredStopAtLevel=1"  # small data: the optimizing compiler is not worth its time
 OPTIMIZED = ("-XX:TieredStopAtLevel=4",)
 """Options of a JVM whose speed is measured."""
+STARTED: Counter[str] = Counter()
+"""The clusters that this process has started, by their kind."""
 
 
 class Process:
@@ -66,6 +69,7 @@ class Process:
             _QUICK_START,
             "-Djava.net.preferIPv4Stack=true",
             "-Dio.netty.tryReflectionSetAccessible=true",
+            f"-Dwalsafe.tests={name}",
             f"-Djava.io.tmpdir={temporary}",
             f"-Dtest.build.data.basedirectory={work / 'data'}",
             f"-Dtest.build.data={work / 'data'}",

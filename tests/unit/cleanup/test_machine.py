@@ -16,6 +16,7 @@ from pipelines.common.errors import RefusedError, UnavailableError, UsageError, 
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import Behind, Kill, Killed, Process
 from tests.labs.cleanup.world import LEASE_MS, Job, World, cleaning, killed, purging, restoring, settling
+from tests.sizes import examples
 
 N1 = "n1"
 FILES = [f"oldWALs/h{server}/wal.{number}" for server in (1, 2) for number in (1, 2, 3)]
@@ -293,7 +294,7 @@ class CleanupMachine(RuleBasedStateMachine):
 
 TestCleanupMachine = CleanupMachine.TestCase
 TestCleanupMachine.settings = settings(
-    max_examples=150, stateful_step_count=15, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(150), stateful_step_count=15, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 

@@ -6,11 +6,12 @@ from pipelines.decide.rule.cleaner_rule import for_every_file, for_tracked_wal, 
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.verdict import Decision, Reason, Verdict, decide, decide_replication
 from pipelines.hbase.wal_names import parse_wal_name
+from tests.sizes import examples
 from tests.strategies import ClusterCase, any_cases, view_of
 
 
 @given(any_cases())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_every_file_is_decided_and_hbase_would_delete_what_is_deletable(case: ClusterCase) -> None:
     view = view_of(case)
     for file in case.files:
@@ -23,7 +24,7 @@ def test_every_file_is_decided_and_hbase_would_delete_what_is_deletable(case: Cl
 
 
 @given(any_cases())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_the_table_says_what_the_rule_says(case: ClusterCase) -> None:
     view = view_of(case)
     table = decision_table(view)
@@ -46,7 +47,7 @@ def test_the_table_says_what_the_rule_says(case: ClusterCase) -> None:
 
 
 @given(any_cases())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_removing_a_peer_never_pins_a_file(case: ClusterCase) -> None:
     view = view_of(case)
     for file in case.files:

@@ -25,6 +25,7 @@ from pipelines.reconcile.holdings import pinned, queue_offsets
 from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.model import Flags, Membership, Snapshot, Step, WalDirectory
 from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, START, A, B, C, P, wals
+from tests.sizes import examples
 from tests.strategies.clusters import MASTER, NOW
 from tests.strategies.zookeeper import (
     BASE,
@@ -352,7 +353,7 @@ def looked_up(table: DecisionTable, name: str, modification_time: int) -> tuple[
 
 
 @given(zookeeper_cases())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_the_table_says_what_the_rule_says(case: ZooKeeperCase) -> None:
     view = view_of_zookeeper(case)
     assert view.queued is not None
@@ -368,7 +369,7 @@ def test_the_table_says_what_the_rule_says(case: ZooKeeperCase) -> None:
 
 
 @given(zookeeper_cases())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_hbase_would_delete_what_is_deletable_and_no_queue_loses_a_file(case: ZooKeeperCase) -> None:
     view = view_of_zookeeper(case)
     queued = {znode.path.rpartition("/")[2] for znode in (*case.pass_1, *case.pass_2) if znode.path.count("/") == 6}

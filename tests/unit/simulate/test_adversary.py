@@ -42,6 +42,7 @@ from pipelines.simulate.adversary.world import NO_DIRECTORY, ONLINE, World, firs
 from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault
 from pipelines.snapshot.model import Backup, Flags, Retention, Snapshot, Step, WalDirectory
 from tests.labs.deep_seeds import SEED, Say
+from tests.sizes import examples
 
 QUICK = ("late-server", "add-peer", "loading", "migration", "standby", "restart", "hbck", "two-peers", "claimed")
 SLOW = tuple(name for name in SCOPES if name not in QUICK)
@@ -302,7 +303,7 @@ def needs_only_shrink(before: State, after: State) -> bool:
 _HEALTH = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 TestInterleaving = Interleaving.TestCase
 TestInterleaving.settings = settings(
-    max_examples=60, stateful_step_count=60, deadline=None, suppress_health_check=_HEALTH
+    max_examples=examples(60), stateful_step_count=60, deadline=None, suppress_health_check=_HEALTH
 )
 
 

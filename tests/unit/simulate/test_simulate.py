@@ -26,6 +26,7 @@ from pipelines.simulate.queues import rows_at
 from pipelines.simulate.wals import needed_wals
 from pipelines.snapshot.model import Backup, Flags, Snapshot, parse_snapshot, snapshot_document
 from tests.labs.deep_seeds import SEED, Say
+from tests.sizes import examples
 from tests.strategies import plans
 
 NIGHT = 1_790_000_000_000
@@ -134,7 +135,7 @@ def lost(plan: ClusterPlan, weakened: Callable[[ClusterView], ClusterView] = lam
 
 
 @given(plans())
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_nothing_deletable_is_still_to_be_shipped_whatever_happened_to_the_cluster(plan: ClusterPlan) -> None:
     assert lost(plan) == []
 

@@ -20,6 +20,7 @@ from pipelines.simulate.model import ClusterPlan
 from pipelines.simulate.plans import demo_plan
 from pipelines.simulate.wals import needed_wals
 from pipelines.simulate.zookeeper import before_upgrade
+from tests.sizes import examples
 from tests.strategies import plans
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper
 
@@ -73,7 +74,7 @@ def lost(plan: ClusterPlan, seen: Callable[[Znode], bool] = lambda _: True) -> l
 
 
 @given(plans())
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_nothing_deletable_is_still_to_be_shipped_whatever_happened_to_the_cluster(plan: ClusterPlan) -> None:
     assert lost(plan) == []
 

@@ -21,6 +21,7 @@ from pipelines.snapshot.capture_order import CAPTURE_ORDER
 from pipelines.snapshot.model import Content, Flags, Membership, Retention, Snapshot, Step, parse_snapshot
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
+from tests.sizes import examples
 
 SERVER = ServerName("h1", 16020, 5)
 SNAPSHOT = Snapshot(
@@ -83,7 +84,7 @@ def test_a_snapshot_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert table["modification_time"].cast(pa.int64()).to_pylist() == [1_700_000_000_000 + n for n in range(3)]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(sizes=st.lists(st.integers(0, 25), max_size=12), group=st.integers(1, 20), parts=st.integers(1, 4))
 def test_a_listing_is_cut_into_parts_and_loses_nothing(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], group: int, parts: int

@@ -1,0 +1,64 @@
+"""The sizes of the suite: which tests each one runs, and how many examples Hypothesis draws for them.
+
+A test without a marker is ordinary. Plain pytest runs the ordinary size, or all of what is named on its command line.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import settings
+
+FEW, MANY = 20, 100
+"""Examples of a property: of the ordinary sizes, and of `--all`."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """What `--size` chooses.
+
+    Attributes:
+        markers: pytest's expression of markers.
+        examples: of a property that says nothing else.
+        more: the sentence under pytest's summary, about what this size leaves out.
+    """
+
+    markers: str
+    examples: int
+    more: str = ""
+
+
+_ALL = (
+    "./tests/run --all also runs the tests that are marked long (every release, storage, fault and kill on the real "
+    "systems, Airflow, YARN and the whole judge) and draws five times as many examples; it takes up to half an hour."
+)
+SIZES = {
+    "fast": Size("not realhbase and not long and not deep", FEW, _ALL),
+    "ordinary": Size("not long and not deep", FEW, _ALL),
+    "all": Size("not deep", MANY),
+    "deep": Size("deep", MANY),
+}
+
+for _name, _size in SIZES.items():
+    # the blob in a failure's message repeats the example anywhere
+    settings.register_profile(_name, max_examples=_size.examples, print_blob=True)
+
+
+def examples(many: int) -> int:
+    """How many examples a test that needs its own number draws in the size that runs.
+
+    Args:
+        many: the number with `--all`.
+    """
+    return max(1, many * settings().max_examples // MANY)
+
+
+def choose(config: pytest.Config) -> None:
+    """Selects the tests of the size, and Hypothesis's profile of the same name."""
+    if config.option.size is None:
+        named = config.args_source is pytest.Config.ArgsSource.ARGS
+        config.option.size = "all" if named else "ordinary"
+    size = SIZES[config.option.size]
+    settings.load_profile(config.option.size)
+    if not hasattr(config, "workerinput"):  # the processes of xdist are given the options as they are by then
+        asked = config.option.markexpr
+        config.option.markexpr = f"({asked}) and ({size.markers})" if asked else size.markers
