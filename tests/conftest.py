@@ -10,7 +10,7 @@ from xdist.remote import Producer
 
 from jobs.cli.session import local_session
 from tests import sizes
-from tests.labs.processes import SharedTogether, order
+from tests.suite.processes import SharedTogether, order
 
 # a process of xdist has a main module of no file, which pyspark takes for its own doctests, and exits
 if not hasattr(sys.modules["__main__"], "__file__"):

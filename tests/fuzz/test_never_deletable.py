@@ -13,12 +13,12 @@ from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import parse_queue_cell
 from pipelines.simulate.oddities import ODD_NAMES
 from pipelines.snapshot.model import parse_snapshot, snapshot_document
-from tests.sizes import examples
 from tests.strategies import ClusterCase, cluster_cases, view_of
 from tests.strategies.clusters import DAY_MS, NOW
 from tests.strategies.garbage import ANYTHING, edited, edited_bytes, places, without
 from tests.strategies.names import wal_file_names
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, zookeeper_cases
+from tests.suite.sizes import examples
 
 # what each reason must find in a name, written down apart from the parsers
 WELL_FORMED = {

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pipelines.common.errors import MalformedError, WalsafeError
 from tests.fuzz.parsers import PARSERS, Parser
 from tests.labs.places import TESTS
-from tests.sizes import examples
 from tests.strategies.garbage import ANYTHING, SHARP, edited, edited_bytes, edited_json
+from tests.suite.sizes import examples
 
 CORPUS = TESTS / "corpus" / "fuzz"
 OURS = (WalsafeError, MalformedError)

@@ -11,7 +11,7 @@ from tests.judge.trial import Trial
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.judge import Judge
 from tests.labs.cluster.oracle import Oracle
-from tests.sizes import examples
+from tests.suite.sizes import examples
 
 pytestmark = pytest.mark.realhbase
 

@@ -8,7 +8,7 @@ from tests.judge.trial import Trial
 from tests.judge.zookeeper_corpus import QUEUE_ZNODES
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.judge import ZooKeeperJudge
-from tests.sizes import examples
+from tests.suite.sizes import examples
 
 pytestmark = pytest.mark.realhbase
 

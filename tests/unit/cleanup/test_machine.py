@@ -16,7 +16,7 @@ from pipelines.common.errors import RefusedError, UnavailableError, UsageError, 
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import Behind, Kill, Killed, Process
 from tests.labs.cleanup.world import LEASE_MS, Job, World, cleaning, killed, purging, restoring, settling
-from tests.sizes import examples
+from tests.suite.sizes import examples
 
 N1 = "n1"
 FILES = [f"oldWALs/h{server}/wal.{number}" for server in (1, 2) for number in (1, 2, 3)]

@@ -6,8 +6,8 @@ from pipelines.decide.rule.cleaner_rule import for_every_file, for_tracked_wal, 
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.verdict import Decision, Reason, Verdict, decide, decide_replication
 from pipelines.hbase.wal_names import parse_wal_name
-from tests.sizes import examples
 from tests.strategies import ClusterCase, any_cases, view_of
+from tests.suite.sizes import examples
 
 
 @given(any_cases())

@@ -25,7 +25,6 @@ from pipelines.reconcile.holdings import pinned, queue_offsets
 from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.model import Flags, Membership, Snapshot, Step, WalDirectory
 from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, START, A, B, C, P, wals
-from tests.sizes import examples
 from tests.strategies.clusters import MASTER, NOW
 from tests.strategies.zookeeper import (
     BASE,
@@ -36,6 +35,7 @@ from tests.strategies.zookeeper import (
     zookeeper_cases,
     zookeeper_snapshot,
 )
+from tests.suite.sizes import examples
 
 ARCHIVED = {
     "1.1.1.1,60020": (1234, 1265, 1378),

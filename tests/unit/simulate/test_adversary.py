@@ -42,7 +42,7 @@ from pipelines.simulate.adversary.world import NO_DIRECTORY, ONLINE, World, firs
 from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault
 from pipelines.snapshot.model import Backup, Flags, Retention, Snapshot, Step, WalDirectory
 from tests.labs.deep_seeds import SEED, Say
-from tests.sizes import examples
+from tests.suite.sizes import examples
 
 QUICK = ("late-server", "add-peer", "loading", "migration", "standby", "restart", "hbck", "two-peers", "claimed")
 SLOW = tuple(name for name in SCOPES if name not in QUICK)

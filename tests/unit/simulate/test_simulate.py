@@ -26,8 +26,8 @@ from pipelines.simulate.queues import rows_at
 from pipelines.simulate.wals import needed_wals
 from pipelines.snapshot.model import Backup, Flags, Snapshot, parse_snapshot, snapshot_document
 from tests.labs.deep_seeds import SEED, Say
-from tests.sizes import examples
 from tests.strategies import plans
+from tests.suite.sizes import examples
 
 NIGHT = 1_790_000_000_000
 NIGHTS = (0, 1, 2)

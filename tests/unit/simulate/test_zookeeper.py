@@ -20,9 +20,9 @@ from pipelines.simulate.model import ClusterPlan
 from pipelines.simulate.plans import demo_plan
 from pipelines.simulate.wals import needed_wals
 from pipelines.simulate.zookeeper import before_upgrade
-from tests.sizes import examples
 from tests.strategies import plans
 from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper
+from tests.suite.sizes import examples
 
 NOW = 1_790_000_000_000
 PLAN = demo_plan(NOW)

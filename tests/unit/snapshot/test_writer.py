@@ -21,7 +21,7 @@ from pipelines.snapshot.capture_order import CAPTURE_ORDER
 from pipelines.snapshot.model import Content, Flags, Membership, Retention, Snapshot, Step, parse_snapshot
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
-from tests.sizes import examples
+from tests.suite.sizes import examples
 
 SERVER = ServerName("h1", 16020, 5)
 SNAPSHOT = Snapshot(

@@ -6,7 +6,7 @@ A test without a marker is ordinary. Plain pytest runs the ordinary size, or all
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 FEW, MANY = 20, 100
 """Examples of a property: of the ordinary sizes, and of `--all`."""
@@ -39,8 +39,14 @@ SIZES = {
 }
 
 for _name, _size in SIZES.items():
-    # the blob in a failure's message repeats the example anywhere
-    settings.register_profile(_name, max_examples=_size.examples, print_blob=True)
+    # the blob in a failure's message repeats the example anywhere; a slow machine must not fail a test
+    settings.register_profile(
+        _name,
+        max_examples=_size.examples,
+        print_blob=True,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 
 
 def examples(many: int) -> int:

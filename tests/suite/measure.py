@@ -1,6 +1,6 @@
 """What a run of the tests costs: `./tests/run --record` writes it down, and docs/testing.md shows it.
 
-    python -m tests.measure PYTEST-ARGUMENT…
+    python -m tests.suite.measure PYTEST-ARGUMENT…
 
 runs pytest with this module as its plugin. Orphans of the tests become children of this process, so its CPU seconds are
 those of every process that the run has started, JVMs included.
@@ -176,7 +176,7 @@ def _count_jvms(jvms: dict[int, str], over: threading.Event) -> None:
 def _run(arguments: list[str], costs: Path) -> int:
     """Pytest's exit code, after all that it left behind and that has ended was counted."""
     ctypes.CDLL(None).prctl(_BECOME_SUBREAPER, 1, 0, 0, 0)
-    command = [sys.executable, "-m", "pytest", "-p", "tests.measure", *arguments]
+    command = [sys.executable, "-m", "pytest", "-p", "tests.suite.measure", *arguments]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal tells pytest too, which ends in good order
     child = Popen(command, env={**os.environ, _COSTS_ENV: str(costs)}, preexec_fn=_interruptible)  # noqa: PLW1509
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
