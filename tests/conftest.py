@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from xdist.remote import Producer
 
 from jobs.cli.session import local_session
-from tests import sizes
+from tests.suite import sizes
 from tests.suite.processes import SharedTogether, order
 
 # a process of xdist has a main module of no file, which pyspark takes for its own doctests, and exits

@@ -24,8 +24,8 @@ from typing import Any
 import pytest
 from xdist.workermanage import WorkerController
 
-from tests import sizes
 from tests.labs.cluster.jvm import STARTED
+from tests.suite import sizes
 
 RECORD = Path(__file__).with_name("measured.json")
 SLOW_SECONDS = 10.0
