@@ -34,7 +34,7 @@ from jobs.cli.submit import (
 )
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UnavailableError, UsageError, WalsafeError
 
-PROJECT = Path(__file__).resolve().parent.parent
+PROJECT = Path(__file__).resolve().parents[2]
 
 _DECIDED = (EXIT_DONE, EXIT_PARTIAL)
 

@@ -23,7 +23,7 @@ from jobs.cli.submit import QUICK_START, long_run, read_properties
 from pipelines.common.errors import UnavailableError, UsageError
 
 _ASKED_OFTEN = ("org.apache.spark.sql.functions", "functions", "PythonUtils")
-PROJECT = Path(__file__).resolve().parent.parent
+PROJECT = Path(__file__).resolve().parents[2]
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
