@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 from xdist.remote import Producer
 
@@ -15,6 +16,10 @@ from tests.suite.processes import SharedTogether, order
 # a process of xdist has a main module of no file, which pyspark takes for its own doctests, and exits
 if not hasattr(sys.modules["__main__"], "__file__"):
     sys.modules["__main__"].__file__ = str(Path(pytest.__file__).with_name("__main__.py"))
+
+# a slow machine makes the suite slow, not red
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 # the real HBase, HDFS, ZooKeeper, Kerberos and Thrift
 pytest_plugins = ["tests.labs.cluster.fixtures"]

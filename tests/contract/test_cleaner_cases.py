@@ -180,6 +180,15 @@ CASES = [
 ]
 
 
+@pytest.mark.promise(
+    "rule-asks-every-row",
+    "either-pass-counts",
+    "need-of-any-row-holds",
+    "missing-row-proves-only-of-the-dead",
+    "smaller-need-counts",
+    "names-compare-as-in-hbase",
+    "answers-hbases-own-cases",
+)
 @pytest.mark.parametrize(("name", "file", "state", "hbase", "ours"), CASES, ids=[case[0] for case in CASES])
 def test_verdicts(name: str, file: str, state: State, hbase: str, ours: str) -> None:
     view = state.view()
@@ -188,6 +197,7 @@ def test_verdicts(name: str, file: str, state: State, hbase: str, ours: str) -> 
     assert f"{decision.verdict.value} {decision.reason.value}" == ours
 
 
+@pytest.mark.promise("answers-hbases-own-cases")
 def test_logs_cleaner_run() -> None:
     """TestLogsCleaner (facts 12.3): TTL 2,000 ms, procedure WALs 4,000 ms; 35 + 10 files, 6 + 5 left by HBase."""
     now = 1_790_000_000_000

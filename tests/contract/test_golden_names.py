@@ -51,6 +51,7 @@ def test_the_golden_file_is_whole() -> None:
     assert len(GOLDEN["server names"]) >= 14
 
 
+@pytest.mark.promise("names-compare-as-in-hbase", "parses-as-hbase-does")
 @pytest.mark.parametrize("row", NAME_ROWS, ids=lambda row: row[0] or "empty")
 def test_wal_names(row: list[str]) -> None:
     text, valid, timestamp, group, server, meta, sync_peer = row
@@ -73,11 +74,13 @@ def test_should_replicate(row: list[str]) -> None:
     assert parse_offset(offset).should_replicate(wal_timestamp(name)) == (answer == "true")
 
 
+@pytest.mark.promise("parses-as-hbase-does")
 @pytest.mark.parametrize("row", [row for row in GOLDEN["offsets"] if row[0] == "parseOffset"], ids=str)
 def test_parse_offset(row: list[str]) -> None:
     assert or_throws(parse_offset, row[1]) == recorded(row[2])
 
 
+@pytest.mark.promise("parses-as-hbase-does")
 @pytest.mark.parametrize("row", [row for row in GOLDEN["queue ids"] if len(row) == 2], ids=str)
 def test_queue_ids(row: list[str]) -> None:
     text, answer = row
@@ -101,6 +104,7 @@ def test_claims_keep_the_first_owner() -> None:
         assert str(queue) == step
 
 
+@pytest.mark.promise("parses-as-hbase-does")
 @pytest.mark.parametrize(
     "row", [row for row in GOLDEN["server names"] if len(row) == 5 and row[0] != "dir"], ids=lambda row: row[0]
 )

@@ -31,6 +31,7 @@ def test_the_golden_file_is_whole() -> None:
     assert len(QUEUE_IDS.splitlines()) == 11
 
 
+@pytest.mark.promise("parses-as-hbase-does")
 @pytest.mark.parametrize(("position", "data"), rows("pos"))
 def test_positions(position: str, data: str) -> None:
     assert parse_position(bytes.fromhex(data)) == int(position)
@@ -96,6 +97,7 @@ def test_a_peer_in_text_is_a_cluster_key() -> None:
     assert (recorded["replicateAllUserTables"], recorded["serial"]) == ("true", "false")
 
 
+@pytest.mark.promise("parses-as-hbase-does")
 @pytest.mark.parametrize("line", QUEUE_IDS.splitlines())
 def test_queue_ids(line: str) -> None:
     text, answer = line.split("\t")

@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ SPECULATION = (
     "--conf spark.speculation=true --conf spark.speculation.interval=100ms --conf spark.speculation.quantile=0.25 "
     "--conf spark.speculation.multiplier=1.1 --conf spark.speculation.task.duration.threshold=1s"
 )
-STOPPED_S = 15
+PATIENCE_S = 900
 
 
 @pytest.fixture(scope="module")
@@ -51,23 +52,34 @@ class Trouble:
             return
         name, process = min(self._cluster.executors().items())
         os.kill(process, signal.SIGSTOP)
-        deadline = time.monotonic() + 60
-        while not self._busy(name):
-            assert time.monotonic() < deadline, "no task came to the stopped executor"
-            time.sleep(0.05)
+        self._until(lambda: self._busy(name), "a task has come to the stopped executor")
         self.caught += 1
         if self._kill:
             os.kill(process, signal.SIGKILL)
             return
-        time.sleep(STOPPED_S)
+        self._until(self._has_second_copy, "Spark has begun a second copy of the task")
         os.kill(process, signal.SIGCONT)
 
+    def _until(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < deadline, f"waited {PATIENCE_S} s in vain until {what}"
+            time.sleep(0.05)
+
     def _busy(self, executor: str) -> bool:
+        return any(one["id"] == executor and one["activeTasks"] for one in self._told("executors"))
+
+    def _has_second_copy(self) -> bool:
+        stages = self._told("stages?details=true&status=active")
+        return any(task["speculative"] for stage in stages for task in stage["tasks"].values())
+
+    def _told(self, what: str) -> list[dict[str, Any]]:
+        """What the driver's REST API says of its applications."""
         applications = read_json(self._api) or []
-        told = [one for app in applications for one in read_json(f"{self._api}/{app['id']}/executors") or []]
-        return any(one["id"] == executor and one["activeTasks"] for one in told)
+        return [one for app in applications for one in read_json(f"{self._api}/{app['id']}/{what}") or []]
 
 
+@pytest.mark.promise("reconcile-reads-the-snapshot-only", "decision-is-replayable", "same-list-wherever-spark-runs")
 def test_local_cluster(submit: Submitter, snapshots: Path, here: Night, tmp_path: Path) -> None:
     there = reconcile(submit, snapshots, tmp_path, f"--master local-cluster[2,1,1024] {SMALL} {MANY_SMALL_TASKS}")
     assert {task["Task Info"]["Executor ID"] for task in there.tasks} == {"0", "1"}
@@ -100,6 +112,7 @@ def troubled(
     return run
 
 
+@pytest.mark.promise("same-list-wherever-spark-runs")
 def test_an_executor_dies_with_a_task(here: Night, troubled: Callable[..., Night]) -> None:
     there = troubled(kill=True)
     assert "ExecutorLostFailure" in there.reasons()

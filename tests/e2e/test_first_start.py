@@ -64,6 +64,7 @@ def test_python_is_missing(fresh: Path, programs: Path) -> None:
     assert nothing_was_installed(fresh)
 
 
+@pytest.mark.promise("python-and-java-are-checked")
 def test_python_is_too_old(fresh: Path, programs: Path) -> None:
     script(programs / "python3", '[ "$1" = --version ] && echo Python 3.8.10; exit 1')
     done = start(fresh, programs, "demo")
@@ -82,6 +83,7 @@ def test_java_is_missing(fresh: Path, programs: Path) -> None:
     assert nothing_was_installed(fresh)
 
 
+@pytest.mark.promise("python-and-java-are-checked")
 @pytest.mark.parametrize(
     ("version", "says"),
     [
@@ -107,6 +109,7 @@ def test_java_of_another_version(fresh: Path, programs: Path, version: str, says
     assert nothing_was_installed(fresh)
 
 
+@pytest.mark.promise("python-and-java-are-checked")
 @pytest.mark.parametrize("version", ["17", "17.0.15", "21.0.1+12", "21-ea"])
 def test_java_17_and_21_pass(programs: Path, version: str) -> None:
     home = programs / "jdk"
@@ -183,6 +186,7 @@ def names(folder: Path) -> set[str]:
     return set(os.listdir(folder))
 
 
+@pytest.mark.promise("jars-are-fetched-once")
 def test_jars_are_fetched_once_and_repaired(offline: Path) -> None:
     left_behind = offline / ".cache" / "jars-killed"
     left_behind.mkdir(parents=True)
@@ -227,6 +231,7 @@ def test_two_first_starts_at_once(offline: Path) -> None:
     assert names(offline / ".jars") == names(PROJECT / ".jars")
 
 
+@pytest.mark.promise("jars-are-fetched-once")
 def test_an_environment_that_was_killed_half_way_is_made_again(
     tmp_path: Path, set_up: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:

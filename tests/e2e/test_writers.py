@@ -30,7 +30,7 @@ def at_once(submit: Submitter, work: Path, *jobs: Sequence[str]) -> list[tuple[i
             with log.open("w") as errors:
                 command = submit.command(*job)
                 processes.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=errors))
-        codes = [process.wait(timeout=900) for process in processes]
+        codes = [process.wait(timeout=3_600) for process in processes]
     finally:
         for process in processes:
             process.kill()

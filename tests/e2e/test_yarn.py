@@ -79,6 +79,7 @@ def test_no_result_is_unavailable(submit: Submitter, yarn: YarnCluster, conf_dir
     assert "the driver left no result" in done.stderr
 
 
+@pytest.mark.promise("same-list-wherever-spark-runs")
 @pytest.mark.deep
 @pytest.mark.parametrize("mode", ["client", "cluster"])
 def test_the_same_night(

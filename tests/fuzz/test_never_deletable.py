@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from urllib.parse import unquote_plus
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def freed(case: ClusterCase | ZooKeeperCase) -> set[str]:
     return {file.path for file in case.files if decide(file, view).verdict is Verdict.DELETABLE}
 
 
+@pytest.mark.promise("doubt-is-held", "garbage-frees-nothing")
 @given(cluster_cases(max_files=3), st.lists(edited(st.one_of(wal_file_names(), st.sampled_from(ODD_NAMES), ANYTHING))))
 @settings(max_examples=examples(120), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_name_that_frees_a_file_is_well_formed(case: ClusterCase, names: list[str]) -> None:
@@ -52,6 +54,7 @@ def test_a_name_that_frees_a_file_is_well_formed(case: ClusterCase, names: list[
                 assert STARTS_WITH_A_SERVER.match(unquote_plus(last)), name
 
 
+@pytest.mark.promise("doubt-is-held", "unreadable-row-is-untrusted")
 @given(cluster_cases(), st.data())
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_row_that_cannot_be_read_holds_everything(case: ClusterCase, data: st.DataObject) -> None:
@@ -67,6 +70,7 @@ def test_a_row_that_cannot_be_read_holds_everything(case: ClusterCase, data: st.
             assert {decide(file, view).reason for file in damaged.files} <= {Reason.SNAPSHOT_UNTRUSTED}
 
 
+@pytest.mark.promise("garbage-frees-nothing")
 @given(zookeeper_cases(), st.data())
 @settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_znode_with_other_data_frees_nothing(case: ZooKeeperCase, data: st.DataObject) -> None:
@@ -80,6 +84,7 @@ def test_a_znode_with_other_data_frees_nothing(case: ZooKeeperCase, data: st.Dat
         return
 
 
+@pytest.mark.promise("doubt-is-held", "unknown-flag-is-unsafe")
 @given(st.one_of(cluster_cases(), zookeeper_cases()), st.data())
 @settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_snapshot_has_forgotten_frees_nothing(case: ClusterCase | ZooKeeperCase, data: st.DataObject) -> None:

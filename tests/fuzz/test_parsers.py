@@ -46,6 +46,7 @@ def inputs(parser: Parser) -> st.SearchStrategy[bytes]:
     return st.one_of(changed, changed, near, anything)
 
 
+@pytest.mark.promise("garbage-frees-nothing")
 @pytest.mark.parametrize("name", sorted(PARSERS))
 def test_a_parser_answers_or_refuses(name: str) -> None:
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -60,6 +61,7 @@ def corpus() -> list[tuple[str, dict[str, Any]]]:
     return [(file.stem, entry) for file in sorted(CORPUS.glob("*.json")) for entry in json.loads(file.read_text())]
 
 
+@pytest.mark.promise("garbage-frees-nothing")
 @pytest.mark.parametrize(("name", "entry"), [pytest.param(*one, id=f"{one[0]}: {one[1]['why']}") for one in corpus()])
 def test_the_corpus(name: str, entry: dict[str, Any]) -> None:
     raw = base64.b64decode(entry["base64"]) if "base64" in entry else entry["text"].encode()

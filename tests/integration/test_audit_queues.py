@@ -44,7 +44,7 @@ class Chain:
             "files": {"source": "hadoop"},
             "queues": {"source": "hbase"},
             "state": {"source": "hbase"},
-            "hbase": {"site": str(site), "timeout": "30s"},
+            "hbase": {"site": str(site), "timeout": "5m"},
             "quiet_attempts": 2,
             "pause": "1s",
         }
@@ -151,6 +151,7 @@ def test_the_audit_says_who_claimed_what(chain: Chain) -> None:
         assert [(one["event"], one["from_owner"]) for one in own][:1] == [("CLAIMED", dead)]
 
 
+@pytest.mark.promise("audit-queues-plans-claims")
 def test_an_orphan_is_planned_and_the_master_does_what_the_plan_says(chain: Chain, peer_cluster: HBaseCluster) -> None:
     cluster, victim = chain.cluster, chain.victim
     cluster.add_peer(LATER, peer_cluster.cluster_key, enabled=False)

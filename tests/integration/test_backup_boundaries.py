@@ -99,7 +99,7 @@ def life(hbase_2_cluster: HBaseCluster, hbase_spark: SparkSession, tmp_path_fact
             "files": {"source": "hadoop"},
             "queues": {"source": "zookeeper", "quorum": f"127.0.0.1:{port}", "parent": f"/{cluster.name}"},
             "state": {"source": state},
-            "hbase": {"site": str(site), "timeout": "20s"},
+            "hbase": {"site": str(site), "timeout": "5m"},
             "pause": "1s",
         }
         config = parse_config(json.dumps({"capture": section}), "test.yaml")
@@ -151,6 +151,7 @@ def life(hbase_2_cluster: HBaseCluster, hbase_spark: SparkSession, tmp_path_fact
 STAGES = ("none", "running", "running-long", "complete", "next", "two-roots", "half-met")
 
 
+@pytest.mark.promise("backup-cleaner-keeps-is-held")
 @pytest.mark.parametrize("name", STAGES)
 def test_what_the_cleaner_of_backups_keeps_is_held(life: Life, name: str) -> None:
     assert life.asked(name, "KEEP") <= life.held(name)
@@ -168,6 +169,7 @@ def test_boundaries_move_as_backups_complete(life: Life) -> None:
     assert life.held("next") < life.held("two-roots") <= life.held("complete")
 
 
+@pytest.mark.promise("running-backup-holds")
 def test_what_a_first_backup_may_need_is_held_while_it_runs(life: Life) -> None:
     """The cleaner of 2.6.1 deletes all of it; the hour before the start is for clocks that differ."""
     assert life.asked("running", "KEEP") == set()
@@ -180,6 +182,7 @@ def test_what_a_root_needs_of_a_server_that_it_has_not_met_is_held(life: Life) -
     assert life.held("half-met") & life.asked("half-met", "DELETE")
 
 
+@pytest.mark.promise("silence-about-backup-is-unknown")
 def test_a_file_that_is_silent_about_backup_is_no_word_for_off(life: Life) -> None:
     """The cleaner of backups makes its table; before, and only then, silence is off."""
     assert {state: snapshot.backup for state, snapshot in life.silent.items()} == {

@@ -88,7 +88,7 @@ class Lab:
 
     def config(self, root: str | None = None, **sections: object) -> str:
         capture = {
-            "hbase": {"site": str(self.site), "timeout": "20s"},
+            "hbase": {"site": str(self.site), "timeout": "5m"},
             "step_attempts": 1,
             "quiet_attempts": 1,
             **sections,
@@ -181,6 +181,7 @@ def beside(lab: Lab, take: Callable[[], Taken]) -> tuple[Taken, Taken]:
     raise AssertionError("the cluster never stood still")
 
 
+@pytest.mark.promise("sources-agree")
 def test_webhdfs_and_thrift_agree(lab: Lab, hdfs_cluster: HdfsCluster, thrift_gateway: ThriftGateway) -> None:
     plain, other = beside(
         lab,
@@ -194,6 +195,7 @@ def test_webhdfs_and_thrift_agree(lab: Lab, hdfs_cluster: HdfsCluster, thrift_ga
     assert other.snapshot.membership == plain.snapshot.membership
 
 
+@pytest.mark.promise("sources-agree")
 def test_the_export_script_agrees(lab: Lab, hdfs_cluster: HdfsCluster, tmp_path: Path) -> None:
     outs = (tmp_path / "export" / str(number) for number in range(5))
     (tmp_path / "export").mkdir()
@@ -272,6 +274,7 @@ def test_a_snapshot_on_hdfs_appears_whole_and_is_never_replaced(lab: Lab, hdfs_c
         lab.run(out)
 
 
+@pytest.mark.promise("unfinished-crash-counts")
 def test_a_held_crash_is_captured_as_crashing(lab: Lab) -> None:
     victim = lab.cluster.start_server()
     lab.cluster.kill_and_hold(victim)
@@ -285,6 +288,7 @@ def test_a_held_crash_is_captured_as_crashing(lab: Lab) -> None:
         assert victim not in {str(server) for server in membership.online}
 
 
+@pytest.mark.promise("loading-master-is-no-answer")
 def test_a_master_that_is_loading_is_no_answer(lab: Lab, tmp_path: Path) -> None:
     lab.cluster.fail_over_master("procedures")
     try:
@@ -350,6 +354,7 @@ def test_an_ha_nameservice_is_captured_after_a_failover(lab: Lab, wals_on_ha: Hd
     assert before.files == after.files == web.files
 
 
+@pytest.mark.promise("sources-agree")
 def test_an_fsimage_shows_the_same_files(lab: Lab, wals_on_ha: HdfsCluster, tmp_path: Path) -> None:
     wals_on_ha.safe_mode(True)
     try:

@@ -6,7 +6,6 @@ Every job runs as a user who has the rights of docs/cleanup-privileges.md and no
 import hashlib
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -28,7 +27,6 @@ pytestmark = pytest.mark.realhbase
 TABLE, PEER = "cleanup", "cleaned"
 WAL_NAME = re.compile(r"oldWALs/(.+)\.(\d{13})")
 NO_LIMIT = (1 << 63) - 1
-LEASE_SECONDS = 1.2
 FABRICATED = 16
 """Further archived WALs of servers that have replicated beyond them, so that there are several batches."""
 PRIVILEGES = DOCS / "cleanup-privileges.md"
@@ -133,6 +131,7 @@ def opened(
     return of
 
 
+@pytest.mark.promise("deletable-in-both-looks")
 @pytest.mark.parametrize("files", [pytest.param("hadoop", marks=pytest.mark.deep), "webhdfs"])
 def test_every_row_arrives_after_a_clean_up(
     opened: Callable[..., RealLab], peer_cluster: HBaseCluster, files: str
@@ -226,6 +225,7 @@ def test_an_edited_part(untouched: RealLab) -> None:
     assert "its SHA-256 differs" in refused(untouched)
 
 
+@pytest.mark.promise("list-is-held-to-the-audit")
 def test_an_edited_part_and_its_digest(untouched: RealLab) -> None:
     rewrite(untouched, f"{untouched.cluster.wal_root}/{min(held(untouched))}", digest=True)
     assert "which the run did not find DELETABLE" in refused(untouched)
@@ -237,6 +237,7 @@ def test_a_line_that_leads_elsewhere(untouched: RealLab) -> None:
     assert "does not lie below oldWALs" in refused(untouched)
 
 
+@pytest.mark.promise("clean-stops-where-reconcile-holds")
 def test_a_peer_that_was_added_since(untouched: RealLab, peer_cluster: HBaseCluster) -> None:
     untouched.cluster.add_peer("late", peer_cluster.cluster_key, enabled=False)
     try:
@@ -274,6 +275,7 @@ def test_z_a_file_that_was_made_anew_is_left_and_the_others_go(wrong: RealLab, h
 # faults
 
 
+@pytest.mark.promise("hbases-cleaner-is-no-rival")
 def test_faults_of_hdfs_one_after_the_other(opened: Callable[..., RealLab], hdfs_cluster: HdfsCluster) -> None:
     lab = replace(opened("faults"), batch=10, lake_on_hdfs=True)
     files, quarantine = hdfs_cluster.file_system(), hdfs_cluster.path(lab.quarantine)
@@ -301,7 +303,7 @@ def test_faults_of_hdfs_one_after_the_other(opened: Callable[..., RealLab], hdfs
         used = files.getQuotaUsage(quarantine).getFileAndDirectoryCount()
         files.setQuota(quarantine, used + 2, NO_LIMIT)
 
-    time.sleep(LEASE_SECONDS)
+    lab.lease_expires()
     lab.happens("store", "move", limit)
     code, said = lab.attempt(resume=True)
     assert (code, "quota" in said.lower()) == (4, True), said
@@ -310,7 +312,7 @@ def test_faults_of_hdfs_one_after_the_other(opened: Callable[..., RealLab], hdfs
     files.setQuota(quarantine, -1, -1)
 
     # files are moved, and the lake does not take their outcomes
-    time.sleep(LEASE_SECONDS)
+    lab.lease_expires()
     logs = f"{HOME}/lake/deletions/_delta_log"
     lab.happens("store", "move", lambda: hdfs_cluster.set_permission(logs, 0o500))
     code, said = lab.attempt(resume=True)
@@ -328,7 +330,7 @@ def test_faults_of_hdfs_one_after_the_other(opened: Callable[..., RealLab], hdfs
             assert files.delete(hdfs_cluster.path(f"/{lab.cluster.name}/{path}"), False)
 
     take(early)
-    time.sleep(LEASE_SECONDS)
+    lab.lease_expires()
     lab.happens("audit", "intend", lambda: take(late))
     code, said = lab.attempt(resume=True)
     assert (code, "5 are gone already" in said) == (0, True), said

@@ -78,9 +78,9 @@ class Queues:
 
 @pytest.fixture
 def queues(hbase_2_cluster: HBaseCluster) -> Iterator[Queues]:
-    client = ZooKeeperClient(hbase_2_cluster.zookeeper_quorum, 10_000)
+    client = ZooKeeperClient(hbase_2_cluster.zookeeper_quorum, 300_000)
     writer = KazooClient(hosts=hbase_2_cluster.zookeeper_quorum)
-    writer.start(timeout=10)
+    writer.start(timeout=300)
     found = Queues(hbase_2_cluster, writer, ZooKeeperQueues(client, f"/{hbase_2_cluster.name}"))
     yield found
     found.clear()
@@ -104,6 +104,7 @@ def kept(cluster: HBaseCluster) -> set[str]:
     return {file.path for file, one in zip(files, Oracle(cluster).verdicts(files), strict=True) if one != "DELETE"}
 
 
+@pytest.mark.promise("zookeeper-clean-stops", "zookeeper-names-again-are-left")
 def test_the_life_of_a_list(
     hbase_2_cluster: HBaseCluster,
     hdfs_cluster: HdfsCluster,

@@ -22,6 +22,7 @@ from jobs.cli.entry import OUTPUT_FILE_ENV, main
 from pipelines.hbase.wal_names import encode_prefix
 from tests.labs.cluster.dump import Dump, blocks
 from tests.labs.cluster.hbase import Cell, HBaseCluster, wait_until
+from tests.labs.cluster.hbase_data import ATTEMPTS
 
 pytestmark = pytest.mark.realhbase
 
@@ -69,7 +70,7 @@ def dumped(spark: SparkSession, snapshot: Path, *options: str) -> tuple[str, dic
 def both(cluster: HBaseCluster, spark: SparkSession, work: Path, sources: dict[str, Any]) -> Pair:
     """Captures, with the tool asked before and after until nothing moves meanwhile."""
     tool = Dump(cluster)
-    for attempt in range(8):
+    for attempt in range(ATTEMPTS):
         before = {options: tool.text(*options) for options in OPTIONS}
         snapshot = captured(cluster, spark, work / str(attempt), sources)
         if {options: tool.text(*options) for options in OPTIONS} == before:
@@ -161,6 +162,7 @@ def pair(
     return both(hbase_cluster, hbase_spark, tmp_path_factory.mktemp("dumped"), TABLE_SOURCES)
 
 
+@pytest.mark.promise("dump-queues-as-hbase-does")
 def test_records_are_word_by_word_those_of_hbase_but_for_what_it_loses(story: Story, pair: Pair) -> None:
     expected = pair.theirs[()]
     claimed = [cell for cell in story.cells if cell.family == b"queue" and b"/" in cell.row]
@@ -175,6 +177,7 @@ def test_records_are_word_by_word_those_of_hbase_but_for_what_it_loses(story: St
     assert pair.ours[()] == expected
 
 
+@pytest.mark.promise("dump-queues-as-hbase-does")
 def test_every_queue_is_told_in_the_same_words(story: Story, pair: Pair) -> None:
     theirs, ours = blocks(pair.theirs["--distributed",]), blocks(pair.ours["--distributed",])
     assert ours[0] == theirs[0], "the peers"
@@ -281,7 +284,7 @@ def story_2(hbase_2_cluster: HBaseCluster) -> Iterator[tuple[str, KazooClient]]:
     cluster.archive_wals(TABLE)
     cluster.kill_server(victim)
     client = KazooClient(hosts=f"127.0.0.1:{cluster.harness.property('hbase.zookeeper.property.clientPort')}")
-    client.start(timeout=10)
+    client.start(timeout=300)
     wait_until(lambda: len(claimed_wals(client, victim)) > 0, "its queue is claimed")
     client.set(claimed_wals(client, victim)[0], bytes.fromhex("50425546087b"))
     yield victim, client

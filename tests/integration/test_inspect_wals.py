@@ -204,7 +204,7 @@ def captured(
         "files": {"source": "hadoop"},
         "queues": {"source": "hbase"},
         "state": {"source": "hbase"},
-        "hbase": {"site": str(site), "timeout": "30s"},
+        "hbase": {"site": str(site), "timeout": "5m"},
         "quiet_attempts": 3,
         "pause": "1s",
     }
@@ -270,6 +270,7 @@ def test_files_of_a_real_cluster(answer: Answer) -> None:
     assert (local["global_entries"], local["entries"] > 0) == (0, True)
 
 
+@pytest.mark.promise("inspect-wals-looks-inside")
 def test_every_entry_is_what_wal_pretty_printer_shows(
     answer: Answer, hdfs_cluster: HdfsCluster, tmp_path: Path
 ) -> None:

@@ -46,6 +46,7 @@ def calls(module: str) -> Iterator[tuple[str, str]]:
             yield ast.unparse(node.func.value), node.func.attr
 
 
+@pytest.mark.promise("deciding-deletes-nothing", "reconcile-cannot-delete", "only-the-clean-up-can-move")
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_nothing_that_is_imported_can_remove_a_file(entry: str) -> None:
     modules = reachable(entry)
@@ -55,6 +56,7 @@ def test_nothing_that_is_imported_can_remove_a_file(entry: str) -> None:
     assert found == set()
 
 
+@pytest.mark.promise("reconcile-cannot-delete", "only-the-clean-up-can-move")
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_only_named_sinks_rename(entry: str) -> None:
     found = {module for module in reachable(entry) for _, method in calls(module) if method in RENAMING}
@@ -82,6 +84,7 @@ def auditor(hbase_spark: SparkSession) -> Iterator[SparkSession]:
         information.setLoginUser(before)
 
 
+@pytest.mark.promise("deciding-deletes-nothing", "no-right-to-write-is-needed", "reconcile-cannot-delete")
 @pytest.mark.realhbase
 def test_a_user_who_may_only_read_captures_and_reconciles(
     hbase_cluster: HBaseCluster, hdfs_cluster: HdfsCluster, auditor: SparkSession, tmp_path: Path
@@ -106,7 +109,7 @@ def test_a_user_who_may_only_read_captures_and_reconciles(
         "files": {"source": "hadoop"},
         "queues": {"source": "hbase"},
         "state": {"source": "hbase"},
-        "hbase": {"site": str(site), "timeout": "30s"},
+        "hbase": {"site": str(site), "timeout": "5m"},
     }
     document = {"cluster": "lab", "wal_root": hbase_cluster.wal_root, "capture": section}
     config = parse_config(json.dumps(document), "test.yaml")

@@ -88,6 +88,7 @@ def verify(upgrade: Upgrade, before: Path, after: Path) -> tuple[int, dict[str, 
     return upgrade.run("verify-migration", "--zookeeper", f"file:{before}", "--table", f"file:{after}")
 
 
+@pytest.mark.promise("migration-is-planned-and-verified")
 def test_hbase_writes_what_was_planned(upgrade: Upgrade, story: Story) -> None:
     code, plan = upgrade.run("plan-migration", "--snapshot", f"file:{story.before}")
     assert (code, plan["go"], plan["enabled_peers"]) == (0, True, [ON])

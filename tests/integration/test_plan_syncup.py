@@ -120,7 +120,7 @@ class Story:
     @contextmanager
     def zookeeper(self) -> Iterator[KazooClient]:
         client = KazooClient(hosts=self.quorum)
-        client.start(timeout=10)
+        client.start(timeout=300)
         try:
             yield client
         finally:
@@ -334,6 +334,7 @@ def test_leftover_flags_of_the_run_before(story: Story) -> None:
     assert result["command"].endswith(" -f")
 
 
+@pytest.mark.promise("syncup-is-planned")
 def test_the_tool_does_what_the_plan_says(story: Story) -> None:
     result, run = story.answers["again"][1], story.runs["again"]
     planned = {

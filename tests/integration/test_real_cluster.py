@@ -31,6 +31,7 @@ from pipelines.snapshot.model import Snapshot, parse_snapshot
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from tests.labs.cluster.hbase import CrashStage, HBaseCluster, WalFile
+from tests.labs.cluster.hbase_data import ATTEMPTS, PATIENCE_SECONDS
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.oracle import Oracle
 from tests.labs.cluster.thrift import ThriftGateway
@@ -107,7 +108,7 @@ class Story:
         site = self.cluster.write_conf(self.work / self.cluster.name, NO_TTL) / "hbase-site.xml"
         section = {
             "state": {"source": "hbase"},
-            "hbase": {"site": str(site), "timeout": "30s"},
+            "hbase": {"site": str(site), "timeout": "5m"},
             "quiet_attempts": 3,
             "pause": "1s",
             **chosen,
@@ -125,7 +126,7 @@ class Story:
     def see(self, name: str, victim: str | None = None) -> Stage:
         """Captures by every set of sources until they agree, with HBase asked before and after: nothing moved."""
         judge = Oracle(self.cluster)
-        for attempt in range(8):
+        for attempt in range(ATTEMPTS):
             self.captures += 1
             places = [self.work / f"{self.captures}-{index}" / name for index in range(len(self.sources))]
             for place in places:
@@ -278,7 +279,7 @@ def wait_until_shipped(cluster: HBaseCluster) -> None:
             return
         passed = time.monotonic() - started
         # one slow answer of a busy machine is no reason to give up
-        assert passed < 180 or tried < 20, (
+        assert passed < PATIENCE_SECONDS or tried < 20, (
             f"never shipped, asked {tried} times: {claimed}, {kept}; "
             f"online {cluster.online_servers()}, {cluster.queue_cells()}"
         )
@@ -316,6 +317,7 @@ def findings(outcome: Outcome, stage: str) -> list[dict[str, Any]]:
     return next(one["findings"] for one in clusters if one["cluster"] == stage)
 
 
+@pytest.mark.promise("list-is-safe", "real-cleaner-judges-real-clusters")
 @pytest.mark.parametrize("name", STAGES)
 def test_no_file_that_hbase_keeps_is_deletable(
     story: Story, verdicts: dict[str, dict[str, dict[str, Any]]], name: str
@@ -334,11 +336,13 @@ def test_no_file_that_hbase_keeps_is_deletable(
     }
 
 
+@pytest.mark.promise("quiet-where-all-is-well")
 @pytest.mark.parametrize("name", HEALTHY)
 def test_a_healthy_stage_raises_no_alarm(outcome: Outcome, name: str) -> None:
     assert [one["message"] for one in findings(outcome, name) if one["severity"] != "info"] == []
 
 
+@pytest.mark.promise("checked-against-hbase")
 @pytest.mark.parametrize("name", STAGES)
 def test_every_listed_file_is_one_that_hbase_would_delete(story: Story, outcome: Outcome, name: str) -> None:
     assert outcome.exit_code == 0
@@ -359,12 +363,14 @@ def holders(rows: Mapping[str, Mapping[str, Any]], server: str) -> set[tuple[str
     return {(one["peer_id"], one["owner"]) for r in rows.values() if r["server"] == server for one in r["blocking"]}
 
 
+@pytest.mark.promise("disabled-peer-holds")
 def test_a_disabled_peer_holds_by_name(verdicts: dict[str, dict[str, dict[str, Any]]]) -> None:
     pending = [row for row in verdicts["disabled"].values() if row["reason"] == "PENDING"]
     # an idle server may still owe its last offset for the enabled one
     assert [{one["peer_id"] for one in row["blocking"]} for row in pending].count({TWO}) > len(pending) / 2
 
 
+@pytest.mark.promise("unfinished-crash-counts", "missing-row-proves-only-of-the-dead")
 @pytest.mark.parametrize("name", ["crash-start", "crash-missing-queues", "crash-claim"])
 def test_an_unfinished_crash_holds_everything_of_its_server(
     story: Story, verdicts: dict[str, dict[str, dict[str, Any]]], name: str
@@ -391,6 +397,7 @@ def test_a_claimed_queue_is_followed_to_its_owner(story: Story, verdicts: dict[s
     assert second != first
 
 
+@pytest.mark.promise("real-cleaner-judges-real-clusters")
 def test_once_all_is_shipped_whatever_hbase_deletes_is_deletable(
     story: Story, verdicts: dict[str, dict[str, dict[str, Any]]]
 ) -> None:
@@ -406,6 +413,7 @@ def test_without_peers_everything_is(verdicts: dict[str, dict[str, dict[str, Any
     assert "NO_PEERS" in reasons(verdicts["no-peers"])
 
 
+@pytest.mark.promise("both-forms-of-oldwals")
 def test_multiwal_groups_and_directories_of_servers(verdicts: dict[str, dict[str, dict[str, Any]]]) -> None:
     rows = verdicts["multiwal"]
     # a master that has run for a quarter of an hour archives a WAL of its own region too, which is in no group
@@ -434,6 +442,7 @@ class Interrupted:
         return self.inner.cells(step)
 
 
+@pytest.mark.promise("another-master-is-refused")
 def test_a_master_that_changes_during_a_capture_refuses_it(story: Story, tmp_path: Path) -> None:
     config = story.config("story", story.sources[0])
     assert config.capture is not None

@@ -48,7 +48,7 @@ def captured(cluster: HBaseCluster, spark: SparkSession, work: Path) -> Path:
         "files": {"source": "hadoop"},
         "queues": {"source": "hbase"},
         "state": {"source": "hbase"},
-        "hbase": {"site": str(site), "timeout": "30s"},
+        "hbase": {"site": str(site), "timeout": "5m"},
         "quiet_attempts": 1,
     }
     config = parse_config(json.dumps({"capture": section}), "test.yaml")

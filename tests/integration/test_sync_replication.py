@@ -46,7 +46,7 @@ class Pair:
                 "files": {"source": "hadoop"},
                 "queues": hbase,
                 "state": hbase,
-                "hbase": {"site": str(site / "hbase-site.xml"), "timeout": "20s"},
+                "hbase": {"site": str(site / "hbase-site.xml"), "timeout": "5m"},
                 "pause": "1s",
             }
             config = parse_config(json.dumps({"capture": section}), "test.yaml")

@@ -50,7 +50,7 @@ def opened(spark: SparkSession, hdfs_cluster: HdfsCluster, kind: str, root: str)
     def of(user: str | None = None) -> WalStore:
         store: HadoopWalStore | WebHdfsWalStore
         if kind == "webhdfs":
-            store = WebHdfsWalStore([hdfs_cluster.webhdfs()], root, within, user, 10_000)
+            store = WebHdfsWalStore([hdfs_cluster.webhdfs()], root, within, user, 300_000)
         else:
             hadoop = HadoopJvm.of(spark)
             information = hadoop.view.org.apache.hadoop.security.UserGroupInformation
@@ -103,6 +103,7 @@ def test_a_file_keeps_its_length_and_time(hdfs_cluster: HdfsCluster, store: WalS
     assert tree(store, root) == set()
 
 
+@pytest.mark.promise("move-is-one-rename")
 def test_a_rename_neither_replaces_nor_ends_inside(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
     store.make_directories([f"{root}/quarantine/directory", f"{root}/old/tree"])
     write(hdfs_cluster, root, "quarantine/taken", "first")
@@ -247,6 +248,7 @@ def test_who_may_not(hdfs_cluster: HdfsCluster, opened: Open, root: str) -> None
             change()
 
 
+@pytest.mark.promise("nothing-else-is-touched")
 def test_nothing_outside_is_touched(hdfs_cluster: HdfsCluster, store: WalStore, root: str) -> None:
     good, outside = write(hdfs_cluster, root, "old/good"), write(hdfs_cluster, root, "precious")
     home = root.removeprefix(hdfs_cluster.uri)

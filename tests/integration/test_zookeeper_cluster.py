@@ -32,6 +32,7 @@ from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue, parse_tree
 from pipelines.snapshot.model import Snapshot, parse_snapshot
 from pipelines.snapshot.reader import _znode
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
+from tests.labs.cluster.hbase_data import ATTEMPTS
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.oracle import Oracle, wait_shipped
 from tests.labs.small_cluster import edited
@@ -73,7 +74,7 @@ class Story:
             "source": "zookeeper",
             "quorum": self.cluster.zookeeper_quorum,
             "parent": f"/{self.cluster.name}",
-            "timeout": "10s",
+            "timeout": "5m",
         }
         section = {
             "files": {"source": "hadoop"},
@@ -97,7 +98,7 @@ class Story:
     def see(self, name: str, victim: str | None = None) -> Stage:
         """Captures, with HBase asked before and after until nothing moves meanwhile."""
         judge = Oracle(self.cluster)
-        for attempt in range(8):
+        for attempt in range(ATTEMPTS):
             out = self.work / f"attempt-{attempt}" / name
             out.parent.mkdir(exist_ok=True)
             known = self.cluster.old_wals()
@@ -126,7 +127,7 @@ class Story:
 
     @cached_property
     def client(self) -> ZooKeeperClient:
-        return ZooKeeperClient(self.cluster.zookeeper_quorum, 10_000)
+        return ZooKeeperClient(self.cluster.zookeeper_quorum, 300_000)
 
     @cached_property
     def queues(self) -> ZooKeeperQueues:
@@ -196,6 +197,7 @@ def verdicts(story: Story, outcome: Outcome) -> dict[str, dict[str, dict[str, An
     return found
 
 
+@pytest.mark.promise("zookeeper-is-proven", "real-cleaner-judges-real-clusters")
 @pytest.mark.parametrize("name", STAGES)
 def test_walsafe_and_hbases_own_cleaner_agree_file_by_file(
     story: Story, verdicts: dict[str, dict[str, dict[str, Any]]], name: str
@@ -289,7 +291,7 @@ def test_peers_and_the_clusters_id_come_from_zookeeper(story: Story) -> None:
 
 def test_hbases_own_admin_says_what_zookeeper_says(story: Story, hbase_spark: SparkSession, tmp_path: Path) -> None:
     """`state: hbase`, by HBase's client 2.6.4 and the master of an HBase 2.6.4."""
-    section = story.config("admin", timeout="20s").capture
+    section = story.config("admin", timeout="5m").capture
     assert section is not None
     section = section.model_copy(update={"state": HBaseStateSection(source="hbase")})
     taken = []
@@ -306,6 +308,7 @@ def test_hbases_own_admin_says_what_zookeeper_says(story: Story, hbase_spark: Sp
     assert set(znodes.log_cleaner_plugins or ()) < set(admin.log_cleaner_plugins or ()) < DEFAULT_CLEANERS
 
 
+@pytest.mark.promise("znodes-are-the-site-files")
 def test_a_wrong_address_is_named(story: Story, tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match=r"ZooKeeper 127\.0\.0\.1:1, connecting.*capture\.queues\.quorum"):
         story.capture("c", tmp_path / "out", quorum="127.0.0.1:1", timeout="1s")
@@ -323,6 +326,7 @@ def test_a_wrong_address_is_named(story: Story, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.promise("jobs-know-queues-in-zookeeper", "zookeeper-names-again-are-left")
 def test_z_the_list_is_cleaned_but_for_what_a_queue_names_again(
     story: Story, outcome: Outcome, hdfs_cluster: HdfsCluster, tmp_path: Path
 ) -> None:
@@ -338,7 +342,7 @@ def test_z_the_list_is_cleaned_but_for_what_a_queue_names_again(
     queue = next(one for one in parse_tree(story.queues.znodes("queues-1")).queues if one.queue.peer_id == ONE)
     znode = f"/{story.cluster.name}/replication/rs/{queue.owner}/{ONE}/{again.rpartition('/')[2]}"
     writer = KazooClient(hosts=story.cluster.zookeeper_quorum)
-    writer.start(timeout=10)
+    writer.start(timeout=300)
     try:
         writer.create(znode, b"")
         arguments = ["clean", "--cluster", "quiet", "--run-id", run.name, "--config", str(file), "--execute"]

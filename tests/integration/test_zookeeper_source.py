@@ -61,7 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
 def writer(server: ZooKeeper) -> Iterator[KazooClient]:
     """HBase's part, anew for each test."""
     client = KazooClient(hosts=server.quorum)
-    client.start(timeout=10)
+    client.start(timeout=300)
     for name in client.get_children("/"):
         if name != "zookeeper":
             client.delete(f"/{name}", recursive=True)
@@ -74,7 +74,7 @@ def writer(server: ZooKeeper) -> Iterator[KazooClient]:
 
 @pytest.fixture
 def queues(server: ZooKeeper) -> Iterator[ZooKeeperQueues]:
-    client = ZooKeeperClient(server.quorum, 5_000)
+    client = ZooKeeperClient(server.quorum, 300_000)
     yield ZooKeeperQueues(client)
     client.close()
 
@@ -105,17 +105,18 @@ def test_a_znode_that_may_not_be_read_is_named(queues: ZooKeeperQueues, writer: 
     writer.set_acls(f"{BASE}/rs", [make_digest_acl("hbase", "secret", all=True)])
     with pytest.raises(UsageError, match=r"/hbase/replication/rs may not be read.*capture\.queues\.digest"):
         queues.znodes("queues-1")
-    allowed = ZooKeeperClient(queues._client._quorum, 5_000, "hbase:secret")
+    allowed = ZooKeeperClient(queues._client._quorum, 300_000, "hbase:secret")
     assert len(parse_tree(ZooKeeperQueues(allowed).znodes("queues-1")).queues) == 2
     allowed.close()
     writer.add_auth("digest", "hbase:secret")
     writer.set_acls(f"{BASE}/rs", OPEN_ACL_UNSAFE)
 
 
+@pytest.mark.promise("zookeeper-reading-is-of-one-session")
 @pytest.mark.usefixtures("writer")
 def test_a_reading_is_of_one_session(server: ZooKeeper, writer: KazooClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next session might be with a server that lags behind; without a look at it the reading goes on in silence."""
-    client = ZooKeeperClient(server.quorum, 5_000)
+    client = ZooKeeperClient(server.quorum, 300_000)
     source, children, asked = ZooKeeperQueues(client), client.children, list[str]()
 
     def interrupted(path: str) -> tuple[list[str], int] | None:
@@ -141,7 +142,7 @@ def test_a_wrong_address_is_named(server: ZooKeeper) -> None:
     nobody = ZooKeeperQueues(ZooKeeperClient("127.0.0.1:1", 500))
     with pytest.raises(UnavailableError, match=r"ZooKeeper 127\.0\.0\.1:1, connecting.*capture\.queues\.quorum"):
         nobody.peers()
-    elsewhere = ZooKeeperClient(server.quorum, 5_000)
+    elsewhere = ZooKeeperClient(server.quorum, 300_000)
     with pytest.raises(UsageError, match=r"has no /other/hbaseid.*capture\.queues\.parent"):
         ZooKeeperQueues(elsewhere, "/other").znodes("queues-1")
     elsewhere.close()
@@ -244,6 +245,7 @@ def test_while_queues_move_they_are_read_again(
     assert found.cells == len(lines)
 
 
+@pytest.mark.promise("zookeeper-one-cluster")
 def test_queues_of_another_cluster_are_refused(queues: ZooKeeperQueues, writer: KazooClient, tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"queues are those of cluster a, .* those of cluster b: check capture\.queues"
@@ -252,6 +254,7 @@ def test_queues_of_another_cluster_are_refused(queues: ZooKeeperQueues, writer: 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.promise("zookeeper-one-cluster")
 def test_files_of_another_cluster_are_refused(queues: ZooKeeperQueues, writer: KazooClient, tmp_path: Path) -> None:
     """No queue would have their names, so all would look as if they might go."""
     writer.create(f"/hbase/rs/{A}", makepath=True)
@@ -266,6 +269,7 @@ def test_files_of_another_cluster_are_refused(queues: ZooKeeperQueues, writer: K
     assert captured(Cluster(queues, writer, 0), tmp_path / "out", OneFile(f"{A}-splitting")).restless is None
 
 
+@pytest.mark.promise("zookeeper-migration-is-refused")
 def test_an_hbase_3_that_takes_over_meanwhile_is_told(
     queues: ZooKeeperQueues, writer: KazooClient, tmp_path: Path
 ) -> None:

@@ -25,12 +25,14 @@ def judge(peer_cluster: HBaseCluster, lab: Oracle) -> Iterator[Judge]:
     lab.set_peers([])
 
 
+@pytest.mark.promise("real-cleaner-judges-made-up-states")
 @pytest.mark.parametrize("entry", QUEUE_TABLE.entries(), ids=lambda entry: entry.name)
 def test_the_corpus(judge: Judge, entry: Entry[JudgedState]) -> None:
     assert tuple(judge.answers(entry.state)) == entry.answers
     Trial(QUEUE_TABLE, judge).check(entry.state, entry.answers)
 
 
+@pytest.mark.promise("real-cleaner-judges-made-up-states")
 def test_random_states(judge: Judge) -> None:
     Trial(QUEUE_TABLE, judge).random_states(examples(400))
 

@@ -27,6 +27,7 @@ def test_the_corpus(judge: ZooKeeperJudge) -> None:
         Trial(QUEUE_ZNODES, judge).check(entry.state, entry.answers)
 
 
+@pytest.mark.promise("real-cleaner-judges-made-up-states")
 def test_random_states(judge: ZooKeeperJudge) -> None:
     Trial(QUEUE_ZNODES, judge).random_states(examples(400))
 

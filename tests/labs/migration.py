@@ -113,7 +113,7 @@ class Upgrade:
     @cached_property
     def client(self) -> KazooClient:
         client = KazooClient(hosts=self.quorum)
-        client.start(timeout=10)
+        client.start(timeout=300)
         return client
 
     def leave(self) -> None:
@@ -163,12 +163,12 @@ class Upgrade:
         out = self.work / name
         sources: dict[str, Any] = {"queues": {"source": "hbase"}, "state": {"source": "hbase"}}
         if queues == "zookeeper":
-            sources["queues"] = {"source": queues, "quorum": self.quorum, "parent": f"/{NAME}", "timeout": "10s"}
+            sources["queues"] = {"source": queues, "quorum": self.quorum, "parent": f"/{NAME}", "timeout": "5m"}
             sources["state"] = {"source": queues}
         capture = {
             "files": {"source": "hadoop"},
             **sources,
-            "hbase": {"site": str(self.site), "timeout": "20s"},
+            "hbase": {"site": str(self.site), "timeout": "5m"},
             "step_attempts": 1,
             "quiet_attempts": 1,
         }

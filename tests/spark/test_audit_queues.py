@@ -102,6 +102,7 @@ def queues(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["queue"]: one for one in result["queues"]}
 
 
+@pytest.mark.promise("audit-queues-plans-claims")
 def test_every_queue_has_its_class_its_bytes_and_its_remedy(audited: Audited) -> None:
     code, result = audited.run(audited.nights[1])
     assert code == 5, "WALs are lost, and nobody knew"
@@ -117,6 +118,7 @@ def test_every_queue_has_its_class_its_bytes_and_its_remedy(audited: Audited) ->
     assert (found[GONE_PEER]["peer_state"], found[GONE_PEER]["alone_bytes"]) == (None, 0)
 
 
+@pytest.mark.promise("audit-queues-plans-claims")
 def test_the_plan_names_the_server_and_what_is_shipped_twice(audited: Audited) -> None:
     out = audited.desk.root / "plan"
     _, result = audited.run(audited.nights[1], options=("--plan", f"file:{out}"))
@@ -194,6 +196,7 @@ ZK_STEPS = tuple(
 )
 
 
+@pytest.mark.promise("jobs-know-queues-in-zookeeper")
 def test_queues_in_zookeeper(spark: SparkSession, tmp_path: Path) -> None:
     desk = Audited(spark, tmp_path)
     nodes = reading(

@@ -339,6 +339,7 @@ def verdicts(desk: Desk, outcome: Outcome) -> dict[str, set[tuple[str, str]]]:
     return found
 
 
+@pytest.mark.promise("exit-5")
 def test_the_others_of_the_fleet_are_done(outcome: Outcome, desk: Desk) -> None:
     assert outcome.exit_code == 5
     by_status: dict[str, set[str]] = {}
@@ -348,6 +349,17 @@ def test_the_others_of_the_fleet_are_done(outcome: Outcome, desk: Desk) -> None:
     assert len(desk.lines("good", RUN)) == 4
 
 
+@pytest.mark.promise(
+    "exit-3",
+    "other-orders-are-refused",
+    "unsafe-flag-wins",
+    "loading-master-is-no-answer",
+    "damaged-snapshot-is-untrusted",
+    "one-cluster-only",
+    "unreadable-row-is-untrusted",
+    "unknown-key-is-refused",
+    "orphan-queues-need-an-opt-in",
+)
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_snapshot_is_refused(
     outcome: Outcome,
@@ -366,6 +378,7 @@ def test_a_broken_snapshot_is_refused(
     assert verdicts.get(name) == ({("HELD", "SNAPSHOT_UNTRUSTED")} if broken.listed else None)
 
 
+@pytest.mark.promise("ages-count-from-the-listing")
 def test_files_of_tomorrow_are_held_and_said(outcome: Outcome, verdicts: dict[str, set[tuple[str, str]]]) -> None:
     assert ("HELD", "FUTURE_TIMESTAMP") in verdicts["future"]
     assert [one["key"] for one in clusters_of(outcome)["future"]["findings"]] == ["CLOCK_SKEW:oldWALs"]
@@ -380,6 +393,7 @@ def test_without_peers_everything_old_enough_is_free(
     assert clusters_of(outcome)["no-peers"]["findings"] == []
 
 
+@pytest.mark.promise("unsafe-flag-wins", "unknown-flag-is-unsafe")
 def test_while_a_peer_may_be_being_added_everything_is_held(
     desk: Desk, verdicts: dict[str, set[tuple[str, str]]]
 ) -> None:
@@ -388,6 +402,7 @@ def test_while_a_peer_may_be_being_added_everything_is_held(
     assert (manifest["files"], manifest["parts"]) == (0, [])
 
 
+@pytest.mark.promise("gate-refuses-on-one-failure")
 def test_what_broke_an_expectation_is_shown_by_example(desk: Desk, outcome: Outcome) -> None:
     assert outcome.exit_code == 5
     failed = desk.rows("quality_results", "NOT success")
@@ -401,6 +416,7 @@ def test_what_broke_an_expectation_is_shown_by_example(desk: Desk, outcome: Outc
     assert all(len(one["examples"]) <= 100 for one in failed)
 
 
+@pytest.mark.promise("row-layout-is-one")
 def test_rows_of_the_seeds_layout_are_read_where_the_configuration_names_it(desk: Desk) -> None:
     """The claimed queue holds the same files under either spelling."""
     made = small("seeds-rows")
@@ -414,6 +430,7 @@ def test_rows_of_the_seeds_layout_are_read_where_the_configuration_names_it(desk
     assert len(desk.lines("seeds-rows", "named")) == 4
 
 
+@pytest.mark.promise("long-list-needs-a-reason")
 def test_why_a_list_is_valid_that_long_is_recorded(desk: Desk) -> None:
     written = desk.snapshot(small("long-valid"))
     words = "change freeze until January, OPS-1"

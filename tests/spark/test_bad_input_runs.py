@@ -1,5 +1,6 @@
 """Runs that meet other runs, their own remains, a damaged lake, or an end by SIGKILL."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -13,13 +14,16 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
+from jobs.cli.config import parse_config
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.outcome import Outcome
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.reconcile.list_writer import DeleteLists
+from pipelines.reconcile.ports import ListRequest
 from schemas.runs import RUNS
 from tests.labs.places import PROJECT
-from tests.labs.small_cluster import DECIDED_AFTER_MS, NOW, Desk, clusters_of, small, with_snapshot
+from tests.labs.small_cluster import DECIDED_AFTER_MS, H1, NOW, ROOT, Desk, clusters_of, small, wal, with_snapshot
 
 SHARE = "deletable_share_below_limit"
 
@@ -45,6 +49,7 @@ def counted(desk: Desk, cluster: str) -> Counter[str]:
     return Counter(one["run_id"] for one in desk.rows("wal_verdicts", f"cluster = '{cluster}'"))
 
 
+@pytest.mark.promise("decision-is-replayable")
 def test_a_rerun_rewrites_nothing(desk: Desk) -> None:
     before, runs = state(desk, "prod"), desk.run_rows("prod")
     assert len(before) == 2
@@ -54,6 +59,32 @@ def test_a_rerun_rewrites_nothing(desk: Desk) -> None:
     assert state(desk, "prod") == before
     assert desk.run_rows("prod") == runs
     assert counted(desk, "prod") == {"night": 10}
+
+
+@pytest.mark.promise("decision-is-replayable", "runs-keep-the-digests")
+def test_a_run_says_of_which_snapshot_and_configuration_it_is(desk: Desk) -> None:
+    snapshot = desk.root / "snapshots" / "prod" / "snapshot.json"
+    config = parse_config("quality: {share_from: 0MiB}", "test.yaml")
+    expected = (hashlib.sha256(snapshot.read_bytes()).hexdigest(), config.digest())
+    runs = desk.run_rows("prod", "night")
+    assert [one["status"] for one in runs] == ["STARTED", "DONE"]
+    assert {(one["snapshot_sha256"], one["config_sha256"]) for one in runs} == {expected}
+
+
+@pytest.mark.promise("list-has-the-lines-that-the-gate-saw")
+@pytest.mark.parametrize("lines", [1, 3])
+def test_a_list_with_another_number_of_lines_than_the_gate_saw_is_none(
+    spark: SparkSession, tmp_path: Path, lines: int
+) -> None:
+    lists = DeleteLists(spark, f"file:{tmp_path}/lists")
+    deletable = spark.createDataFrame(
+        [("prod", f"oldWALs/{wal(H1, number)}") for number in range(lines)], "cluster STRING, path STRING"
+    )
+    asked = ListRequest("prod", None, "night", ROOT, "0" * 64, NOW, NOW + DAY_MS, 2, 3)
+    with pytest.raises(UnavailableError, match=f"{lines} lines written, but the gate passed 2; no manifest"):
+        lists.publish(lists.stage(deletable, [asked]))
+    assert lists.existing("prod", "night") is None
+    assert list((tmp_path / "lists").rglob("manifest.json")) == []
 
 
 def test_a_run_id_is_not_used_for_another_snapshot(desk: Desk) -> None:
@@ -75,6 +106,7 @@ def test_two_snapshots_of_a_cluster_are_a_wrong_call(desk: Desk) -> None:
     assert counted(desk, "prod") == {"night": 10}
 
 
+@pytest.mark.promise("only-the-share-can-be-overruled")
 @pytest.mark.parametrize(
     ("expectation", "words"),
     [
@@ -94,6 +126,7 @@ def test_a_proof_of_safety_is_not_accepted_away(
     assert not desk.lists.exists()
 
 
+@pytest.mark.promise("only-the-share-can-be-overruled")
 def test_a_share_that_a_person_accepts_is_recorded(desk: Desk) -> None:
     """The same snapshot is refused first, under the same run_id: the next run works."""
     everything = with_snapshot(replace(small("greedy"), pass_1=(), pass_2=()), peers=())
@@ -118,6 +151,7 @@ def test_a_share_that_a_person_accepts_is_recorded(desk: Desk) -> None:
     assert counted(desk, "greedy") == {run_id: 10}
 
 
+@pytest.mark.promise("list-ends")
 def test_an_old_snapshot_is_replayed_into_the_tables_alone(desk: Desk) -> None:
     snapshot = desk.snapshot(small("replayed"))
     late = desk.reconcile(snapshot, run_id="late", now=NOW + DAY_MS + 1)
@@ -250,6 +284,7 @@ Desk(spark, root).reconcile(root / "snapshots" / point, run_id="night")
 POINTS = ("after-started", "between-tables", "before-manifest")
 
 
+@pytest.mark.promise("list-is-whole", "manifest-comes-last")
 def test_sigkill_leaves_no_list_and_the_next_run_works(spark: SparkSession, tmp_path: Path) -> None:
     desk = Desk(spark, tmp_path)
     for point in POINTS:
@@ -265,7 +300,7 @@ def test_sigkill_leaves_no_list_and_the_next_run_works(spark: SparkSession, tmp_
         for point in POINTS
     ]  # fmt: skip
     for point, victim in zip(POINTS, victims, strict=True):
-        _, told = victim.communicate(timeout=500)
+        _, told = victim.communicate(timeout=3_600)
         assert victim.returncode == -signal.SIGKILL, f"{point}: {told[-2000:]}"
         assert [one["status"] for one in desk.run_rows(point)] == ["STARTED"]
         assert not any(name.endswith("manifest.json") for name in desk.list_files(point))

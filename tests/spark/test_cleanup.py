@@ -25,6 +25,15 @@ def lab(night_over: NightOver) -> Lab:
     return night_over.lab(Lab)
 
 
+@pytest.mark.promise(
+    "clean-decides-again",
+    "restore-brings-back",
+    "only-purge-deletes",
+    "clean-is-reversible",
+    "nothing-without-execute",
+    "list-is-cleaned-once",
+    "move-is-one-rename",
+)
 def test_there_and_back_and_gone(lab: Lab) -> None:
     """The whole life of a list: rehearsed, cleaned, restored in part, waiting, purged."""
     before = lab.home()
@@ -73,6 +82,7 @@ def test_there_and_back_and_gone(lab: Lab) -> None:
     assert "Nothing of prod is in quarantine" in lab.purge().text
 
 
+@pytest.mark.promise("clean-and-purge-rehearse", "nothing-without-execute")
 def test_a_rehearsal_leaves_no_table_no_directory_and_no_lease(lab: Lab) -> None:
     """Before the first clean-up there is no audit at all; after it an attempt may have been cut short."""
     before = lab.tree()
@@ -127,6 +137,7 @@ def forged(lab: Lab, line: str) -> None:
     manifest.write_text(json.dumps(document))
 
 
+@pytest.mark.promise("list-ends", "clean-stops-where-reconcile-holds", "zookeeper-clean-stops")
 def test_a_world_that_changed_stops_everything(lab: Lab) -> None:
     """One lab for all of them: a refusal leaves it as it was."""
     as_it_was, cluster = lab.made, lab.made.snapshot
@@ -150,6 +161,7 @@ def test_a_world_that_changed_stops_everything(lab: Lab) -> None:
     assert (done.exit_code, done.result["done_files"]) == (0, 4)
 
 
+@pytest.mark.promise("list-is-whole", "list-is-held-to-the-audit")
 def test_a_list_that_somebody_touched_stops_everything(lab: Lab) -> None:
     whole, folder = part(lab).read_text(), part(lab).parent
     manifest = (folder / "manifest.json").read_text()
@@ -181,6 +193,7 @@ def test_a_list_that_somebody_touched_stops_everything(lab: Lab) -> None:
     assert lab.clean(execute=True).result["done_files"] == 4
 
 
+@pytest.mark.promise("clean-decides-again", "deletable-in-both-looks", "hbases-cleaner-is-no-rival")
 def test_what_changed_is_left_and_the_rest_moves(lab: Lab) -> None:
     root = lab.live / "hbase"
     longer, gone, needed = (archived(H1, 1, 1).path, archived(H2, 1, 16).path, archived(D1, 1, 64).path)
@@ -207,6 +220,7 @@ def test_a_limit_stops_and_resume_goes_on(lab: Lab) -> None:
     assert len(lab.resting()) == 4
 
 
+@pytest.mark.promise("exit-3", "list-ends-in-the-middle")
 def test_what_was_not_begun_before_the_list_ended_stays(lab: Lab) -> None:
     """The list ends while the first of two batches is moved, or while the lake takes the second one's intents."""
     before = lab.home()
@@ -229,6 +243,7 @@ def test_what_was_not_begun_before_the_list_ended_stays(lab: Lab) -> None:
     assert lab.home() == before
 
 
+@pytest.mark.promise("list-ends-in-the-middle")
 def test_a_list_that_ends_while_intents_are_written_moves_nothing(lab: Lab) -> None:
     before = lab.home()
     lab.changed = lambda ports: replace(ports, audit=SlowAudit(ports.audit, lab))  # type: ignore[arg-type]
@@ -253,6 +268,7 @@ class SlowAudit:
         self.lab.pass_on(DAY_MS + 1)
 
 
+@pytest.mark.promise("exit-4", "one-at-a-time")
 def test_nobody_else_while_one_is_at_work(lab: Lab) -> None:
     """The second of two jobs ends with 4, and the first one's files are all there."""
     told = []
@@ -272,6 +288,7 @@ def test_nobody_else_while_one_is_at_work(lab: Lab) -> None:
     assert set(told) == {4}
 
 
+@pytest.mark.promise("purge-after-seven-days-or-with-a-reason", "purge-looks-once-more")
 def test_a_file_that_is_needed_again_is_not_purged(lab: Lab) -> None:
     assert lab.clean(execute=True).exit_code == 0
     lab.changes(with_cells(lab.made, row(f"1-{H1}/{D1}", group(D1), wal(D1, 1), 0)))
@@ -288,6 +305,7 @@ def test_a_file_that_is_needed_again_is_not_purged(lab: Lab) -> None:
     assert words == {"disk full"}
 
 
+@pytest.mark.promise("restore-brings-back")
 def test_while_queues_migrate_nothing_is_purged_and_all_can_be_restored(lab: Lab) -> None:
     """Queues stand in two places then; giving files back asks no queue."""
     assert lab.clean(execute=True).exit_code == 0
@@ -303,6 +321,7 @@ def test_while_queues_migrate_nothing_is_purged_and_all_can_be_restored(lab: Lab
     assert lab.resting() == {}
 
 
+@pytest.mark.promise("archive-is-compared")
 def test_an_archive_has_the_bytes_before_they_go(night_over: NightOver, tmp_path: Path) -> None:
     lab = night_over.lab(Lab, {"archive": f"file:{tmp_path}/archive"})
     kept = {path: (lab.live / "hbase" / path).read_bytes() for path in DELETABLE}
@@ -321,6 +340,7 @@ def test_an_archive_has_the_bytes_before_they_go(night_over: NightOver, tmp_path
     assert {lab.outcomes()[path] for path in DELETABLE} == {"ARCHIVED"}
 
 
+@pytest.mark.promise("move-is-one-rename")
 def test_restore_never_overwrites(lab: Lab) -> None:
     assert lab.clean(execute=True).exit_code == 0
     path = archived(H1, 1, 1).path

@@ -53,6 +53,7 @@ def test_the_grace_counts_from_the_file_that_was_moved_last(written: Written) ->
     assert written.audit.moved_at(RUN) == NOW + 1_000
 
 
+@pytest.mark.promise("settled-by-the-file-system")
 def test_an_intent_is_open_until_its_own_outcome_is_written(written: Written) -> None:
     written.outcome(Action.CLEAN, A, FileOutcome.FAILED, NOW)
     again = Attempt(RUN, Action.CLEAN, "again", 9)

@@ -34,6 +34,7 @@ def stat(file: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns // 1_000_000
 
 
+@pytest.mark.promise("purge-deletes-what-was-moved", "restore-gives-back-what-was-taken")
 def test_a_file_that_is_not_the_one_that_was_moved_is_left_and_the_rest_goes(lab: Lab) -> None:
     replaced, longer = resting(lab, SECOND), resting(lab, THIRD)
     (length, modified), (_, longer_modified) = stat(replaced), stat(longer)
@@ -65,6 +66,7 @@ def test_a_file_that_is_not_the_one_that_was_moved_is_left_and_the_rest_goes(lab
     assert "somebody replaced it" in back.text
 
 
+@pytest.mark.promise("null-is-held")
 def test_what_is_not_known_of_a_file_is_no_proof_that_it_is_the_same(spark: SparkSession) -> None:
     columns = "path STRING, length LONG, modification_time TIMESTAMP"
     now = datetime(2026, 11, 21, tzinfo=timezone.utc)
@@ -82,6 +84,7 @@ def test_what_is_not_known_of_a_file_is_no_proof_that_it_is_the_same(spark: Spar
     }  # fmt: skip
 
 
+@pytest.mark.promise("purge-deletes-what-was-moved")
 def test_the_newest_row_says_which_file_was_moved(lab: Lab) -> None:
     """A path may have been moved more than once; what an earlier move took is another file."""
     length, modified = stat(resting(lab, FIRST))

@@ -61,6 +61,7 @@ def test_the_root_is_read_from_the_class_path(spark: SparkSession, on_class_path
     assert hbase_root(HadoopJvm.of(spark), None, {}) == "hdfs://ns1/there"
 
 
+@pytest.mark.promise("quarantine-is-out-of-hbases-reach")
 @pytest.mark.parametrize("live", ["hbase", "zookeeper"])
 def test_a_root_that_nobody_tells_stops_all_but_restore(spark: SparkSession, tmp_path: Path, live: str) -> None:
     """Nothing is asked before that: neither HBase nor ZooKeeper is there."""
@@ -103,6 +104,7 @@ def rooted(lab: Lab, root: str | None, **clean: str) -> None:
     lab.config.write_text(json.dumps(document))
 
 
+@pytest.mark.promise("quarantine-is-out-of-hbases-reach")
 def test_clean_and_purge_keep_out_of_the_root_and_restore_takes_files_out_of_it(night_over: NightOver) -> None:
     lab = night_over.lab(Lab)
     inside, beside = str(lab.root / "quarantine"), str(lab.root / "elsewhere")

@@ -1,6 +1,6 @@
 """What a clean-up job leaves behind does not stand in the way of the next one."""
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +16,11 @@ from tests.labs.small_cluster import D1, H1, archived, group, row, wal, with_cel
 
 @pytest.fixture
 def lab(night_over: NightOver) -> Lab:
-    """A night is over; a lease is gone as soon as it is not renewed."""
-    return night_over.lab(Lab, {"lease": "1ms"})
+    """A night is over."""
+    return night_over.lab(Lab)
 
 
+@pytest.mark.promise("purge-looks-once-more")
 def test_what_purge_refused_is_purged_once_nobody_needs_it(lab: Lab) -> None:
     assert lab.clean(execute=True).exit_code == 0
     as_it_was, needed = lab.made, archived(D1, 1, 64).path
@@ -42,6 +43,7 @@ class Overtaken:
     inner: Any
     quarantine: Quarantine
     at: str
+    lease_expires: Callable[[], None]
     takes_over: bool = True
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
@@ -58,7 +60,7 @@ class Overtaken:
     def _sleep(self, call: str, uris: list[str]) -> None:
         if call == self.at and self.takes_over and any("/oldWALs" in uri for uri in uris):
             self.takes_over = False
-            time.sleep(0.05)  # file systems tell times by some ms, and the lease lives for one
+            self.lease_expires()
             other = LeaseHolder(self.inner, self.quarantine, "another job", 1)
             other.__enter__()
             assert other.take_run(RUN) is not None
@@ -69,11 +71,12 @@ def overtaken(lab: Lab, at: str) -> None:
     home = Quarantine(f"file://{lab.root}/quarantine", CLUSTER)
 
     def changed(ports: CleanupPorts) -> CleanupPorts:
-        return replace(ports, store=Overtaken(ports.store, home, at))  # type: ignore[arg-type]
+        return replace(ports, store=Overtaken(ports.store, home, at, lab.lease_expires))  # type: ignore[arg-type]
 
     lab.changed = changed
 
 
+@pytest.mark.promise("holder-that-overslept-does-nothing")
 @pytest.mark.deep
 def test_a_holder_that_slept_cannot_make_its_directory_anew_and_go_on(lab: Lab) -> None:
     before = lab.home()
@@ -82,6 +85,7 @@ def test_a_holder_that_slept_cannot_make_its_directory_anew_and_go_on(lab: Lab) 
         lab.clean(execute=True)
     assert lab.home() == before
     lab.changed = lambda ports: ports
+    lab.lease_expires()
     assert lab.clean(resume=True).result["done_files"] == 4
     assert lab.restore().result["done_files"] == 4
     assert lab.home() == before
@@ -98,5 +102,6 @@ def test_a_purge_that_slept_does_not_say_that_it_deleted(lab: Lab) -> None:
     assert len(lab.resting()) == 4
     assert set(lab.outcomes().values()) == {"MOVED"}
     lab.changed = lambda ports: ports
+    lab.lease_expires()
     (done,) = lab.purge(execute=True, before_grace="disk full").result["runs"]  # type: ignore[misc]
     assert (done["done_files"], done["left_files"]) == (4, 0)

@@ -88,6 +88,7 @@ def test_whole_scans_hold_what_a_peer_needs(night: Night) -> None:
     assert NEEDED not in listed
 
 
+@pytest.mark.promise("cut-cells-are-refused")
 def test_a_scan_that_was_cut_between_two_lines_is_refused(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     """Both passes lack the same row, so the capture would be quiet, and the file is in no queue that is left."""
     cut = text_of(cell_lines(MADE.pass_1)[:-1])
@@ -98,6 +99,7 @@ def test_a_scan_that_was_cut_between_two_lines_is_refused(night: Night, capsys: 
     assert "N row(s)" in told
 
 
+@pytest.mark.promise("cut-simulated-queues-are-refused")
 def test_queues_of_a_simulated_cluster_that_were_cut_are_refused(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,13 +118,16 @@ def test_queues_of_a_simulated_cluster_that_were_cut_are_refused(
 STEPS = tuple(Exported(MADE).times)
 
 
-def test_an_export_of_one_host_is_listed(night: Night) -> None:
+@pytest.mark.promise("capture-says-whether-quiet")
+def test_an_export_of_one_host_is_listed(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     assert night.run(exported(Exported(MADE).write(night.root / "export"))) == 0
+    assert "the cluster was quiet.\n" in capsys.readouterr().out
     listed = night.listed()
     assert listed
     assert NEEDED not in listed
 
 
+@pytest.mark.promise("one-clock")
 @pytest.mark.parametrize("name", STEPS)
 def test_a_part_that_another_host_has_stamped_is_refused(
     night: Night, name: str, capsys: pytest.CaptureFixture[str]
@@ -134,6 +139,7 @@ def test_a_part_that_another_host_has_stamped_is_refused(
     assert "the clocks of two hosts do not tell which was first" in capsys.readouterr().err
 
 
+@pytest.mark.promise("one-clock")
 @pytest.mark.parametrize("host", ["edge2", None])
 def test_scans_beside_an_export_must_be_stamped_by_its_host(
     night: Night, host: str | None, capsys: pytest.CaptureFixture[str]
@@ -145,6 +151,7 @@ def test_scans_beside_an_export_must_be_stamped_by_its_host(
     assert ("two hosts" if host else "capture.queues.clock_host") in told
 
 
+@pytest.mark.promise("listing-may-have-its-own-clock")
 def test_a_listing_of_another_host_beside_an_export_is_refused(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:

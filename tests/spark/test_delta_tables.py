@@ -46,6 +46,7 @@ def contents(lake: DeltaTables, table: Table = VERDICT_TOTALS) -> list[tuple[str
     return sorted((row.cluster, row.run_id, row.files) for row in frame.collect())
 
 
+@pytest.mark.promise("delta-without-a-metastore")
 def test_every_table_is_there_with_comments_before_the_first_row(lake: DeltaTables, spark: SparkSession) -> None:
     lake.ensure(TABLES)
     for table in TABLES:
@@ -181,6 +182,7 @@ def test_paths_are_written_as_differences_for_every_reader(lake: DeltaTables, sp
     assert read[0] == min(names)
 
 
+@pytest.mark.promise("delta-without-a-metastore")
 def test_duckdb_reads_verdicts_with_their_holders(lake: DeltaTables) -> None:
     lake.ensure((WAL_VERDICTS,))
     row = {

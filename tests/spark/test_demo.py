@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from jobs import demo
 from jobs.cli.config import Config
 from jobs.cli.context import JobContext
-from jobs.cli.entry import main
+from jobs.cli.entry import main, parse
 from jobs.demo.dump import DUMP_TITLE
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE
@@ -53,6 +53,7 @@ def nights(outcome: Outcome) -> list[Mapping[str, Any]]:
     return list(found)
 
 
+@pytest.mark.promise("demo-tells-three-nights")
 def test_it_ends_with_0_and_tells_of_every_night(outcome: Outcome) -> None:
     assert outcome.exit_code == 0
     assert [f"night {number}" in outcome.text for number in (1, 2, 3)] == [True] * 3
@@ -96,6 +97,7 @@ def test_every_night_has_its_own_list_whole(outcome: Outcome, out: Path) -> None
         assert all("/cluster/hbase/oldWALs/" in line and line.startswith("file:///") for line in lines)
 
 
+@pytest.mark.promise("demo-tells-three-nights")
 def test_what_it_shows_is_what_lies_in_the_tables(outcome: Outcome, out: Path, spark: SparkSession) -> None:
     verdicts = spark.read.format("delta").load(str(out / "lake" / "wal_verdicts"))
     counted = {
@@ -106,7 +108,8 @@ def test_what_it_shows_is_what_lies_in_the_tables(outcome: Outcome, out: Path, s
         assert counted[night["run_id"], "HELD"] == night["held_files"]
 
 
-def test_the_places_and_commands_it_names_exist(outcome: Outcome, out: Path) -> None:
+@pytest.mark.promise("demo-commands-work")
+def test_the_places_and_commands_it_names_exist(outcome: Outcome, out: Path, spark: SparkSession) -> None:
     assert Path(str(outcome.result["report"])).read_text().startswith("<!")
     commands = [shlex.split(line) for line in outcome.text.splitlines() if "spark-submit.sh" in line]
     shown = ["explain", "explain", "audit-queues", "reconcile", "clean", "dump-queues", "plan-migration"]
@@ -116,6 +119,12 @@ def test_the_places_and_commands_it_names_exist(outcome: Outcome, out: Path) -> 
         assert lake in {out / "lake", out / "again" / "lake"}
     assert "dr_west" in commands[1]
     assert (out / "demo.yaml").is_file()
+    for words in commands:
+        parse(words[1:])
+    for words in commands[:2]:
+        assert main(words[1:], context=JobContext("explain", At(NOW), spark)) == 0
+    (query,) = [shlex.split(line) for line in outcome.text.splitlines() if "spark-sql" in line]
+    assert spark.sql(query[-1]).count() > 3
 
 
 def test_it_says_what_state_the_queues_are_in(outcome: Outcome, out: Path) -> None:
@@ -158,6 +167,7 @@ def test_what_its_help_promises_is_shown(outcome: Outcome) -> None:
         assert f"\n{title}\n" in outcome.text
 
 
+@pytest.mark.promise("demo-commands-work")
 def test_the_file_to_explain_is_one_that_is_held(outcome: Outcome, out: Path, spark: SparkSession) -> None:
     (words,) = [shlex.split(line) for line in outcome.text.splitlines() if " explain " in line and "oldWALs/" in line]
     verdicts = spark.read.format("delta").load(str(out / "lake" / "wal_verdicts"))

@@ -58,6 +58,7 @@ def dumped(desk: Desk, cluster: str, *options: str) -> tuple[int, dict[str, Any]
     return code, json.loads(result.read_text())
 
 
+@pytest.mark.promise("dump-queues-as-hbase-does")
 @pytest.mark.parametrize(
     ("number", "options"), [(0, ()), (1, ("--distributed", "--hdfs"))], ids=["records", "queue by queue"]
 )
@@ -92,6 +93,7 @@ def test_the_result_has_everything_whatever_the_options(desk: Desk) -> None:
     assert dumped(desk, "small", "--distributed", "--hdfs")[1] == result
 
 
+@pytest.mark.promise("jobs-know-queues-in-zookeeper")
 def test_queues_in_zookeeper(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     code, result = dumped(desk, "zk", "--distributed", "--hdfs")
     text = capsys.readouterr().out

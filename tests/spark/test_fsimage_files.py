@@ -70,6 +70,7 @@ def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: P
     assert image.stamp("files") == Stamp(Step("files", TIME, TIME), FILE_SYSTEM)
 
 
+@pytest.mark.promise("cut-fsimage-shows-fewer-files")
 def test_a_text_that_was_cut_shows_fewer_files_and_no_other(spark: SparkSession, tmp_path: Path) -> None:
     """It has no closing mark; what a shorter listing can free is nothing (tests/unit/capture/test_cut_inputs.py)."""
     names = ("oldWALs/h1%2C16020%2C5.7", "WALs/h1,16020,5/h1%2C16020%2C5.8", "oldWALs/h1%2C16020%2C5.6")

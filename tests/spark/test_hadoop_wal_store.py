@@ -71,6 +71,7 @@ def test_names_of_every_kind_move_and_vanish(disk: Disk) -> None:
     assert disk.tree() == {"old", "quarantine"}
 
 
+@pytest.mark.promise("move-is-one-rename")
 def test_one_bad_element_hides_no_other(disk: Disk) -> None:
     (disk.path / "quarantine/directory").mkdir()
     (disk.path / "old/tree").mkdir()
@@ -126,6 +127,7 @@ CHANGES: dict[str, Callable[[WalStore, str, str], object]] = {
 }
 
 
+@pytest.mark.promise("nothing-else-is-touched")
 @pytest.mark.parametrize("change", CHANGES)
 def test_nothing_outside_is_touched(disk: Disk, change: str) -> None:
     good = disk.write("old/good")

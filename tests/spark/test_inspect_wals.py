@@ -24,6 +24,7 @@ def queues(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["queue"]: one for one in result["queues"]}
 
 
+@pytest.mark.promise("inspect-wals-looks-inside")
 def test_what_is_pending_for_whom(inspected: Inspected) -> None:
     code, result = inspected.run()
     assert code == 5, "a queue is stuck, and nobody knew"

@@ -41,6 +41,7 @@ def znodes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ins
     return made
 
 
+@pytest.mark.promise("jobs-know-queues-in-zookeeper")
 def test_a_queue_in_zookeeper_reads_the_wals_that_it_names(znodes: Inspected) -> None:
     code, result = znodes.run()
     assert code == 5

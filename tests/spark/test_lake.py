@@ -125,6 +125,7 @@ def ask(lake: Lake, *paths: str, cluster: str | None = None, **more: str) -> tup
 HELD_PATH = f"oldWALs/{wal(G1, STUCK + 1)}"
 
 
+@pytest.mark.promise("explain-answers", "every-file-is-explained")
 @pytest.mark.parametrize("path", [HELD_PATH, f"hdfs://ns1/hbase/{HELD_PATH}", wal(G1, STUCK + 1)])
 def test_a_held_file_names_holder_since_when_and_the_way_out(lake: Lake, path: str) -> None:
     result, text = ask(lake, path, cluster="prod-a")
@@ -169,6 +170,7 @@ def test_unknown_and_ambiguous_questions_say_what_there_is(lake: Lake, request_:
         explain(request_, lake, At(LAST))
 
 
+@pytest.mark.promise("explain-answers")
 def test_a_peer_with_queues_next_wals_and_trend(lake: Lake) -> None:
     result, text = ask(lake, cluster="prod-a", peer="2")
     peer = result["peer"]
@@ -179,6 +181,7 @@ def test_a_peer_with_queues_next_wals_and_trend(lake: Lake) -> None:
     assert "peer 2 (DISABLED)" in text
 
 
+@pytest.mark.promise("explain-answers")
 def test_a_server_by_the_beginning_of_its_name(lake: Lake) -> None:
     result, text = ask(lake, cluster="prod-a", server="H1,16020")
     assert result["server"]["server"] == H1

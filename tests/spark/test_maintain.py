@@ -146,6 +146,7 @@ def edited_log(place: Place, table: Table, change: Callable[[str], str]) -> None
 # tables
 
 
+@pytest.mark.promise("maintain-rehearses")
 def test_a_rehearsal_says_all_and_writes_nothing(place: Place) -> None:
     before = place.tree()
     outcome = place.maintain(execute=False)
@@ -165,6 +166,7 @@ def test_a_rehearsal_says_all_and_writes_nothing(place: Place) -> None:
     assert "compaction: merges 4 small files" in outcome.text
 
 
+@pytest.mark.promise("maintain-keeps-in-bounds")
 def test_old_nights_go_and_the_rest_stays_as_it_was(place: Place) -> None:
     gone = {("a", "run-150"), ("a", "run-100")}
     kept = place.nights() - gone
@@ -254,6 +256,7 @@ def test_a_grace_below_a_week_is_refused_and_a_longer_one_is_set(place: Place) -
     assert stray.exists()
 
 
+@pytest.mark.promise("maintain-keeps-open-runs")
 def test_runs_with_files_in_quarantine_keep_their_rows(place: Place) -> None:
     in_quarantine, settled = key("a", 150), key("a", 100)
     place.tables.ensure((DELETIONS,))
@@ -401,6 +404,7 @@ def aged(folder: Path, days: float) -> Path:
     return folder
 
 
+@pytest.mark.promise("maintain-keeps-in-bounds")
 def test_directories_expire_by_the_time_written_in_them(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     hexes = "0123456789abcdef" * 2
     lists, snapshots = place.root / "lists", place.root / "snapshots"

@@ -100,6 +100,7 @@ def test_the_examples_of_the_page_are_answers(bench: Bench, capsys: pytest.Captu
     assert capsys.readouterr().out == verification
 
 
+@pytest.mark.promise("migration-is-planned-and-verified")
 def test_a_go_and_a_migration_that_is_verified(bench: Bench) -> None:
     code, plan = bench.plan("before")
     assert (code, plan["go"], plan["counts"]["queue"]) == (0, True, {"WRITE": 5, "DROP": 1, "BLOCK": 0})
@@ -126,6 +127,7 @@ def test_tables_are_written_once_per_run(bench: Bench) -> None:
     assert [table.name for table in MIGRATION_TABLES] == ["migration_rows", "migration_checks"]
 
 
+@pytest.mark.promise("exit-3")
 def test_a_no_go_stays_one_when_it_is_known_or_acknowledged(bench: Bench) -> None:
     config = bench.desk.root / "known.yaml"
     key = f"MIGRATION_BLOCKED:rs/{H2}/2/{wal(H2, 2)}"
@@ -135,6 +137,7 @@ def test_a_no_go_stays_one_when_it_is_known_or_acknowledged(bench: Bench) -> Non
     assert code == 3
 
 
+@pytest.mark.promise("exit-3")
 def test_a_pending_migration_is_not_verified(bench: Bench) -> None:
     pending = bench.changed("pending", migrated(flags=replace(SAFE_FLAGS, migration_pending=True, zk_queue_data=True)))
     code, result = bench.verify("before", pending)

@@ -167,6 +167,7 @@ def test_a_wal_of_synchronous_replication_goes_by_its_own_group(nights: Nights) 
     assert {holder["peer_id"] for holder in found["blocking"]} == {"1", "2", "dr"}
 
 
+@pytest.mark.promise("remote-wals-are-never-touched")
 def test_remote_wals_are_told_and_never_listed(nights: Nights) -> None:
     paths = {one["path"] for night in (0, 1) for one in nights.rows("wal_verdicts", night)}
     assert not [path for path in paths if not path.startswith("oldWALs/")]

@@ -26,6 +26,7 @@ public class QuietProvider extends org.apache.hadoop.hdfs.server.namenode.ha.Obs
 """
 
 
+@pytest.mark.promise("observer-reads-are-refused")
 @pytest.mark.parametrize(
     ("uri", "key", "provider", "refused"),
     [
@@ -55,6 +56,7 @@ def test_a_provider_that_reads_from_observers_is_refused(
     assert f"{HA}.ConfiguredFailoverProxyProvider" in str(error.value)
 
 
+@pytest.mark.promise("observer-reads-are-refused")
 def test_so_is_a_class_that_extends_one_under_another_name(spark: SparkSession) -> None:
     hadoop = HadoopJvm.of(spark)
     conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)
@@ -83,6 +85,7 @@ def everywhere(conf: JavaObject, name: str, value: str) -> Iterator[None]:
         conf.unset(name)
 
 
+@pytest.mark.promise("observer-reads-are-refused")
 @pytest.mark.parametrize("job", ["clean", "restore", "purge"])
 @pytest.mark.parametrize(
     ("lake", "said"), [("file:{}", f"wal_root {ROOT}"), ("hdfs://ns1/lake", "--lake hdfs://ns1/l")]

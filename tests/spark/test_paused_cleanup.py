@@ -77,6 +77,7 @@ def before_any_files(text: str) -> str:
     return re.split(r"[\d,]+ (?:of [\d,]+ (?:listed )?)?files?\b|oldWALs/h", text, maxsplit=1)[0]
 
 
+@pytest.mark.promise("finding-pauses-the-clean-up", "rewound-stays-open")
 def test_a_queue_table_that_was_set_back_stops_the_clean_up_until_it_has_caught_up(
     lab: Lab, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,6 +135,7 @@ def test_a_queue_table_that_was_set_back_stops_the_clean_up_until_it_has_caught_
     assert (code, result["paused"], result["done_files"]) == (0, None, 4)
 
 
+@pytest.mark.promise("refused-run-pauses-the-clean-up", "only-a-person-goes-past-it")
 def test_an_acknowledged_finding_and_a_run_that_was_refused(lab: Lab) -> None:
     whole = lab.made
     set_back(lab, 2)

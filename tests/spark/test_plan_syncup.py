@@ -109,6 +109,7 @@ def down(spark: SparkSession, tmp_path: Path) -> Down:
     return Down(Desk(spark, tmp_path))
 
 
+@pytest.mark.promise("syncup-is-planned")
 def test_what_would_be_shipped_and_the_example_of_the_page(down: Down, capsys: pytest.CaptureFixture[str]) -> None:
     code, result = down.run("small")
     (example,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
@@ -197,6 +198,7 @@ def test_a_serial_peer_whose_queues_are_dropped_does_not_matter(down: Down) -> N
     assert (code, {one["action"] for one in result["queues"] if one["peer_id"] == "2"}) == (0, {"STANDBY"})
 
 
+@pytest.mark.promise("plan-syncup-refuses-zookeeper")
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -223,6 +225,7 @@ def test_a_broken_extra_names_its_line(down: Down) -> None:
     assert (code, "syncup.jsonl, line 2: 'kind'" in result["error"]["message"]) == (3, True), result
 
 
+@pytest.mark.promise("reconcile-frees-nothing-of-a-cluster-that-is-down")
 def test_reconcile_frees_nothing_on_such_a_snapshot(down: Down) -> None:
     down.desk.reconcile(down.write("small"))
     assert {one["reason"] for one in down.desk.rows("wal_verdicts")} == {"SNAPSHOT_UNTRUSTED"}

@@ -1,6 +1,7 @@
 """reconcile on real tables and lists: four nights of a fleet in which each cluster has one thing to be found."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from pipelines.simulate.model import GeneratedCapture
 from pipelines.snapshot.model import Retention, WalDirectory
 from schemas.registry import DECISION_TABLES
 from schemas.table import Table
+from tests.labs.places import PROJECT
 from tests.labs.small_cluster import (
     D1,
     DECIDED_AFTER_MS,
@@ -201,6 +203,7 @@ def codes(outcome: Outcome, cluster: str) -> set[str]:
 # verdicts, by hand
 
 
+@pytest.mark.promise("reconcile-reads-the-snapshot-only", "need-of-any-row-holds", "disabled-peer-holds")
 def test_every_file_has_the_verdict_that_was_computed_by_hand(nights: list[Outcome], desk: Desk) -> None:
     assert nights[0].exit_code == 5, "other clusters of the fleet have errors"
     verdicts = desk.rows("wal_verdicts", "cluster = 'healthy' AND run_id = 'night-0'")
@@ -222,6 +225,7 @@ def test_every_file_has_the_verdict_that_was_computed_by_hand(nights: list[Outco
     ]
 
 
+@pytest.mark.promise("every-file-is-explained")
 def test_only_files_below_old_wals_have_a_verdict_and_each_has_one(nights: list[Outcome], desk: Desk) -> None:
     assert len(nights) == NIGHTS
     frame = desk.spark.read.format("delta").load(f"file:{desk.lake}/wal_verdicts")
@@ -243,6 +247,7 @@ def test_every_table_says_whose_rows_they_are_and_what_its_columns_mean(
     assert dates == {(f"night-{night}", f"2026-09-{21 + night}") for night in range(NIGHTS)}
 
 
+@pytest.mark.promise("report-says-holders-and-remedies")
 def test_pinned_bytes_are_exclusive_joint_and_freed_as_computed_by_hand(nights: list[Outcome], desk: Desk) -> None:
     assert nights
     rows = desk.rows("pinned_bytes", "cluster = 'healthy' AND run_id = 'night-0'")
@@ -330,6 +335,7 @@ def test_nothing_deletable_is_a_manifest_without_parts(nights: list[Outcome], de
     assert [name for name in desk.list_files("nothing") if name.startswith("night-0/")] == ["night-0/manifest.json"]
 
 
+@pytest.mark.promise("decision-is-replayable")
 def test_parts_are_the_same_bytes_however_the_listing_was_cut(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,11 +370,13 @@ def test_parts_are_the_same_bytes_however_the_listing_was_cut(
 # findings
 
 
+@pytest.mark.promise("quiet-where-all-is-well")
 def test_a_healthy_cluster_has_no_finding_on_any_night(nights: list[Outcome]) -> None:
     assert [findings(outcome, "healthy") for outcome in nights] == [{}] * NIGHTS
     assert [clusters_of(outcome)["healthy"]["exit_code"] for outcome in nights] == [0] * NIGHTS
 
 
+@pytest.mark.promise("report-says-holders-and-remedies")
 @pytest.mark.parametrize(
     ("cluster", "code", "severity", "first", "words"),
     [
@@ -410,6 +418,7 @@ def test_a_finding_keeps_its_key_and_first_night(nights: list[Outcome], desk: De
     assert json.loads(rows[0]["evidence"]) == {"example": "oldWALs/wal.1234567890123"}
 
 
+@pytest.mark.promise("exit-5")
 def test_only_a_new_error_that_nobody_acknowledged_is_exit_code_5(nights: list[Outcome]) -> None:
     codes_by_night = [
         {cluster: one["exit_code"] for cluster, one in clusters_of(outcome).items()} for outcome in nights
@@ -428,6 +437,7 @@ def test_only_a_new_error_that_nobody_acknowledged_is_exit_code_5(nights: list[O
 # the gate
 
 
+@pytest.mark.promise("checked-against-hbase", "gate-refuses-on-one-failure", "mutants-make-the-gate-fire")
 @pytest.mark.parametrize("cluster", ["mutant-rule", "mutant-cleaner"])
 def test_a_mutant_of_either_rule_is_refused(nights: list[Outcome], desk: Desk, cluster: str) -> None:
     result = clusters_of(nights[0])[cluster]
@@ -448,3 +458,23 @@ def test_a_gate_that_passes_says_so_for_every_expectation(nights: list[Outcome],
     rows = desk.rows("quality_results", "cluster = 'healthy' AND run_id = 'night-0'")
     assert len(rows) == 12
     assert all(one["success"] and not one["accepted"] and one["unexpected_count"] == 0 for one in rows)
+
+
+@pytest.mark.promise("queries-run-without-spark", "deltalake-reads-by-partition", "pyspark-opens-the-lake")
+def test_the_queries_of_the_readme_run(nights: list[Outcome], desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """On this lake and its first night in the place of the example's."""
+    assert nights
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    with_duckdb, with_deltalake, with_pyspark = (
+        block.replace("/walsafe/lake", str(desk.lake)).replace("2026-11-21", "2026-09-21") for block in blocks
+    )
+    exec(with_duckdb, {})  # noqa: S102 - our own README
+    assert "PENDING" in capsys.readouterr().out
+    *imports, query = with_deltalake.strip().splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join([*imports, f"found = {query}"]), names)  # noqa: S102
+    first_night = desk.rows("findings", "run_date = DATE'2026-09-21'")
+    assert len(first_night) == len(names["found"]) > 0
+    exec(with_pyspark, {"spark": desk.spark})  # noqa: S102
+    assert f"|      2|{str(H1)[:17]}...|" in capsys.readouterr().out

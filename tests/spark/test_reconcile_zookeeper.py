@@ -60,6 +60,7 @@ def verdicts(desk: Desk, cluster: str) -> Mapping[str, tuple[object, ...]]:
     }
 
 
+@pytest.mark.promise("jobs-know-queues-in-zookeeper", "zookeeper-rule-by-name")
 def test_what_is_in_no_queue_may_go(desk: Desk) -> None:
     found = verdicts(desk, "rests")
     pending, free = ("HELD", "PENDING", "KEEP"), ("DELETABLE", "NOT_QUEUED", "DELETE")
@@ -76,6 +77,7 @@ def test_what_is_in_no_queue_may_go(desk: Desk) -> None:
     assert sorted(line.rpartition("/")[2] for line in lines) == sorted(n for n, one in found.items() if one == free)
 
 
+@pytest.mark.promise("one-cluster-only", "peer-id-with-a-hyphen-is-refused")
 @pytest.mark.parametrize(
     ("cluster", "words"),
     [

@@ -37,6 +37,7 @@ def lab(night_over: NightOver) -> Lab:
     return lab
 
 
+@pytest.mark.promise("remote-wals-are-never-touched")
 def test_neither_clean_nor_restore_nor_purge_touches_them(lab: Lab) -> None:
     copy = lab.live / "hbase" / COPY
     for line in (copy, lab.live / "hbase" / "oldWALs" / ".." / COPY):
@@ -63,6 +64,7 @@ def test_neither_clean_nor_restore_nor_purge_touches_them(lab: Lab) -> None:
     assert copy.read_bytes() == b"copy"
 
 
+@pytest.mark.promise("remote-wals-are-never-touched")
 @given(peer=NAMES, name=NAMES, suffix=st.sampled_from(["", "-replay", "-snapshot"]))
 def test_no_store_passes_a_path_below_remote_wals(peer: str, name: str, suffix: str) -> None:
     within = (f"{ROOT}/oldWALs", "hdfs://ns1/walsafe/quarantine/prod-a")

@@ -33,6 +33,7 @@ def context(spark: SparkSession) -> JobContext:
     return JobContext("simulate", spark=spark)
 
 
+@pytest.mark.promise("simulate-plays-seeds")
 def test_seeds_are_played_once(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wiring, "RANGE", RANGE)
     lake = f"file:{tmp_path}/lake"

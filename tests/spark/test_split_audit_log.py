@@ -51,6 +51,7 @@ def codes(result: dict[str, Any]) -> set[tuple[str, str]]:
     return {(one["code"], one["subject"]) for one in result["findings"]}
 
 
+@pytest.mark.promise("split-logs-may-go")
 def test_a_good_split_has_no_finding_and_its_oldest_log_may_go(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     code, result = desk.run(Logs.good(), "--lake", f"file:{desk.lake}")
     assert (code, result["findings"]) == (0, []), result["findings"]
@@ -115,6 +116,7 @@ TOGETHER = (
 """Which mutants share a run, each on the node of that place: they touch different replicas."""
 
 
+@pytest.mark.promise("split-exit-code")
 @pytest.mark.parametrize("places", TOGETHER)
 def test_every_mutant_is_caught(desk: Desk, places: dict[str, int]) -> None:
     logs, expected = Logs.good(), set()
@@ -168,6 +170,7 @@ def test_a_copy_under_the_parents_number_and_a_ballot_that_goes_back(desk: Desk)
     assert {"gpid", "ballot"} <= kinds
 
 
+@pytest.mark.promise("split-logs-may-go")
 @pytest.mark.parametrize(
     ("change", "held"),
     [

@@ -46,6 +46,7 @@ def block(page: str, language: str, number: int = 0) -> str:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[number]
 
 
+@pytest.mark.promise("split-is-checked-before", "split-exit-code")
 def test_preflight_of_the_page(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     state = desk.root / "onebox.json"
     state.write_text(block("split-state.md", "json"))
@@ -67,6 +68,7 @@ def test_preflight_of_the_page(desk: Desk, capsys: pytest.CaptureFixture[str]) -
     assert desk.run("split-preflight", "--state", str(state), "--config", str(config))[0] == 0, "all is acknowledged"
 
 
+@pytest.mark.promise("split-rules-are-audited", "split-exit-code")
 def test_audit_config_of_a_series(desk: Desk) -> None:
     states = series()
     code, result = desk.run("split-audit-config", "--states", str(written(desk.root / "good", states)), *desk.lake)

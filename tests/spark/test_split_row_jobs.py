@@ -50,6 +50,7 @@ def test_the_example_of_split_verify(desk: Desk, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == text_blocks("split-verify.md")[0]
 
 
+@pytest.mark.promise("split-stale-and-model")
 def test_the_example_of_split_stale_and_what_becomes_of_it_without_the_env(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,6 +30,7 @@ from tests.labs.places import DOCS
 PAGE = DOCS / "split-run.md"
 
 
+@pytest.mark.promise("split-offline")
 def test_every_row_is_where_its_hash_wants_it(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -68,6 +68,7 @@ def set_value(rows: list[Row], name: str, value: bytes, *, owned: bool = True) -
     return [row._replace(value=value) if is_row(row, name, owned=owned) else row for row in rows]
 
 
+@pytest.mark.promise("split-loss-is-found")
 def test_a_split_with_its_copies_is_proven_whole(verified: Verified) -> None:
     code, result = verified.compare(TABLE, WHOLE)
     assert code == 0
@@ -91,6 +92,7 @@ def test_of_rows_that_agree_nothing_is_shuffled(verified: Verified) -> None:
     assert "Exchange" not in plan
 
 
+@pytest.mark.promise("split-loss-is-found")
 def test_each_kind_of_difference_is_named(verified: Verified) -> None:
     gone, kept = row_of(4, "gone", value_of("x", expires_in=-1)), row_of(4, "kept", value_of("y", expires_in=1))
     foreign = row_of(8, "user10", value_of("x"))

@@ -137,6 +137,7 @@ def either(spark: SparkSession, request: pytest.FixtureRequest) -> SparkSession:
     return session
 
 
+@pytest.mark.promise("null-is-held", "fast-form-equals-the-rule")
 def test_spark_says_what_the_rule_says(either: SparkSession) -> None:
     cases = drawn(150, derandomize=True) + drawn(50, derandomize=True, source=generated_cases())
     agree(either, cases[::2])
@@ -232,6 +233,7 @@ def drawn_from_zookeeper(count: int) -> list[ZooKeeperCase]:
     return cases
 
 
+@pytest.mark.promise("fast-form-equals-the-rule")
 @pytest.mark.parametrize("tables", [0, 3])
 def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(either: SparkSession, tables: int) -> None:
     """Alone, and in one fleet with clusters whose queues are in tables."""

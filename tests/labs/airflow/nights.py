@@ -48,7 +48,7 @@ class Airflow:
             "AIRFLOW__CORE__LOAD_EXAMPLES": "false",
             "AIRFLOW__CORE__DAGS_FOLDER": str(DAG.parent),
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "true",
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.home}/airflow.db?timeout=60",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.home}/airflow.db?timeout=900",
             "WALSAFE_NIGHTLY_CONFIG": str(config),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
@@ -71,7 +71,7 @@ class Airflow:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=600,
+            timeout=7_200,
             check=False,
         )
         assert done.returncode == 0, done.stdout[-5000:]

@@ -1,6 +1,7 @@
 """The small cluster laid out on disk, with everything that a night and its clean-up do to it."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -17,6 +18,7 @@ from jobs.cli.context import JobContext
 from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.quarantine import LEASES
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.restore import RestoreRequest, restore
 from pipelines.common.outcome import Outcome
@@ -136,6 +138,11 @@ class Lab:
         """Job purge."""
         with self.edges("purge") as (place, ports):
             return purge(PurgeRequest(None, before_grace, execute=execute), place, ports)
+
+    def lease_expires(self) -> None:
+        """The holder of the newest lease is dead or asleep: nobody has renewed it for a long time."""
+        newest = max((self.quarantine / LEASES).glob("*.json"))
+        os.utime(newest, (0, 0))
 
     # what is where
 

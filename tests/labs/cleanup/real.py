@@ -16,6 +16,7 @@ from jobs.cli.context import JobContext, SystemClock
 from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.quarantine import LEASES
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.restore import RestoreRequest, restore
 from pipelines.common.clock import Clock
@@ -114,13 +115,13 @@ class RealLab:
                 "files": webhdfs if self.files == "webhdfs" else {"source": "hadoop"},
                 "queues": {"source": "hbase"},
                 "state": {"source": "hbase"},
-                "hbase": {"site": str(site / "hbase-site.xml"), "timeout": "30s"},
+                "hbase": {"site": str(site / "hbase-site.xml"), "timeout": "5m"},
                 "pause": "1s",
                 **self.sections,
             },
             # as it stands in the cluster's own hbase-site.xml
             "cleaners": {"interval": "24h"},
-            "clean": {"quarantine": f"{self.hdfs.uri}{HOME}/quarantine", "batch": self.batch, "lease": "1s"},
+            "clean": {"quarantine": f"{self.hdfs.uri}{HOME}/quarantine", "batch": self.batch},
         }
         file = self.work / f"{self.name}.yaml"
         file.write_text(json.dumps(document))
@@ -172,6 +173,13 @@ class RealLab:
             return replace(ports, **edges)
 
         self.changed = changed
+
+    def lease_expires(self) -> None:
+        """Nobody has renewed the newest lease for a long time; there is none before the first job has taken one."""
+        files = self.hdfs.file_system()
+        leases = files.listStatus(self.hdfs.path(f"{self.quarantine}/{LEASES}"))
+        newest = max((status.getPath() for status in leases), key=str)
+        files.setTimes(newest, 0, -1)
 
     # what is where
 

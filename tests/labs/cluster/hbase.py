@@ -1,7 +1,6 @@
 """A real HBase on the HDFS of `tests.labs.cluster.hdfs`: its servers and masters, driven from Python."""
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -58,7 +57,7 @@ _DEFAULTS = MappingProxyType(
         "hbase.regionserver.handler.count": "10",
         # a killed server that is not through with its end after that, by default 20 minutes, halts the JVM of them all
         "hbase.regionserver.abort.timeout": "86400000",
-        "hbase.master.start.timeout.localHBaseCluster": "60000",
+        "hbase.master.start.timeout.localHBaseCluster": "900000",
         "zookeeper.session.timeout": "30000",
         # the default asks the masters of the start, of which none may be left after a failover
         "hbase.client.registry.impl": "org.apache.hadoop.hbase.client.ZKConnectionRegistry",
@@ -101,6 +100,7 @@ class HBaseCluster(HBaseData):
         properties: Mapping[str, str] | None = None,
     ) -> None:
         self.jvm = jvm
+        self._hdfs = hdfs
         root = f"{hdfs.uri}/{name}"
         self.wal_root = root
         self._own = merged(
@@ -189,10 +189,16 @@ class HBaseCluster(HBaseData):
         self.harness.killServer(server)
         wait_until(lambda: server not in self.online_servers(), f"{server} is offline")
         if wait:
-            time.sleep(0.5)  # the procedure is submitted a moment after the server has left the list
+            # the procedure is submitted after the server has left the list, and ends after it has removed its directory
+            wait_until(lambda: not self._has_wal_directory(server), f"the WALs of {server} are archived")
             wait_until(lambda: server not in self.crashing(), f"the crash of {server} is processed")
         else:
             wait_until(lambda: server in self.crashing(), f"the crash of {server} is noticed")
+
+    def _has_wal_directory(self, server: str) -> bool:
+        """Whether `WALs/` has the directory of a server, perhaps half split."""
+        places = (f"/{self.name}/WALs/{server}", f"/{self.name}/WALs/{server}-splitting")
+        return any(self._hdfs.file_system().exists(self._hdfs.path(place)) for place in places)
 
     def kill_and_hold(self, server: str, stage: CrashStage = "start") -> None:
         """Kills a region server and keeps its crash procedure unfinished until `release`.
@@ -266,7 +272,7 @@ class HBaseCluster(HBaseData):
         self.harness.killActiveMaster()
         if hold is None:
             wait_until(lambda: self.active_master() not in {"", before} and self.initialized(), "a master took over")
-        elif not gate.awaitReached(60_000):
+        elif not gate.awaitReached(900_000):
             raise TimeoutError(f"no master reached the stage {hold}")
         return self.active_master()
 

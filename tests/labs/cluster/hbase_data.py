@@ -10,6 +10,10 @@ from typing import NamedTuple
 from tests.labs.cluster.jvm import JavaObject
 
 FAMILY = "f"
+PATIENCE_SECONDS = 900.0
+"""For what comes at last, however slow the machine is: only what never comes is an error."""
+ATTEMPTS = 60
+"""To look at a cluster while nothing moves."""
 ROWS = tuple(string.ascii_lowercase)
 
 
@@ -31,7 +35,7 @@ class WalFile:
     modification_time: int
 
 
-def wait_until(condition: Callable[[], bool], what: str, seconds: float = 150.0) -> None:
+def wait_until(condition: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS) -> None:
     """Polls until a condition holds.
 
     Raises:
@@ -126,7 +130,7 @@ class HBaseData:
         """Peer ids and their states."""
         return dict(line.split("\t") for line in self.harness.peers())
 
-    def wait_replicated(self, table: str, peer: "HBaseData", rows: int, seconds: float = 150.0) -> None:
+    def wait_replicated(self, table: str, peer: "HBaseData", rows: int, seconds: float = PATIENCE_SECONDS) -> None:
         """Waits until the peer has so many rows of a table."""
         wait_until(lambda: peer.count(table) >= rows, f"{rows} rows of {table} arrived at {peer.name}", seconds)
 

@@ -30,7 +30,7 @@ MODULE_OPTIONS = (
     *(option for module in _OPENED for option in ("--add-opens", f"{module}=ALL-UNNAMED")),
     *(option for module in _EXPORTED for option in ("--add-exports", f"{module}=ALL-UNNAMED")),
 )
-_START_SECONDS = 150.0
+_START_SECONDS = 900.0
 _QUICK_START = "-XX:TieredStopAtLevel=1"  # small data: the optimizing compiler is not worth its time
 OPTIMIZED = ("-XX:TieredStopAtLevel=4",)
 """Options of a JVM whose speed is measured."""

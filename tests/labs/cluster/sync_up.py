@@ -10,7 +10,7 @@ from tests.labs.cluster.jvm import Process
 _TOOL = "org.apache.hadoop.hbase.replication.regionserver.ReplicationSyncUp"
 
 
-def run_as_process(cluster: HBaseCluster, work: Path, seconds: float = 120.0) -> tuple[int, str]:
+def run_as_process(cluster: HBaseCluster, work: Path, seconds: float = 900.0) -> tuple[int, str]:
     """Runs the tool in a JVM of its own, which it may end; the cluster is down.
 
     Returns:

@@ -13,7 +13,7 @@ from tests.labs.cluster.classpath import THRIFT, resolve
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.jvm import Jvm
 
-_START_SECONDS = 150.0
+_START_SECONDS = 900.0
 
 
 class ThriftGateway:

@@ -32,7 +32,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
         context.spark.range(1).count()
         sys.stderr.write("READY\n")
         sys.stderr.flush()
-        time.sleep(120)
+        time.sleep(3_600)  # the test ends it
     config = context.local_file(args.config).read_text(encoding="utf-8") if args.config else None
     result = {"module": __file__, "config": config, "defaults": len(project_file("conf/spark-defaults.conf"))}
     return Outcome(args.code, result, f"ended with {args.code}: ü")

@@ -15,7 +15,7 @@ import pyspark
 from tests.labs.spark.submitter import clean_environment
 
 SPARK_HOME = Path(pyspark.__file__).parent
-DEADLINE_S = 120
+DEADLINE_S = 900
 LOCALHOST = "127.0.0.1"
 
 

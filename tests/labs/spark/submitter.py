@@ -31,7 +31,7 @@ class Submitter:
             cwd=cwd or self.project.parent,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=3_600,
             check=False,
         )
 

@@ -24,6 +24,7 @@ def job(files: int, seconds: float) -> JobSpeed:
     return JobSpeed(files, files // 3, 5.0, seconds, 1 << 30, 1 << 28, 100 * MIB, 0.5, "4g")
 
 
+@pytest.mark.promise("numbers-are-of-recorded-runs")
 def test_the_pages_say_what_was_measured() -> None:
     again = "run: scripts/generate_benchmarks.py"
     assert BENCHMARKS.read_text(encoding="utf-8") == page(), again
@@ -31,6 +32,7 @@ def test_the_pages_say_what_was_measured() -> None:
     assert text == maintain_page(text), again
 
 
+@pytest.mark.promise("numbers-are-of-recorded-runs")
 def test_every_recorded_line_is_of_a_benchmark_that_the_page_shows() -> None:
     shown = page()
     folder = PROJECT / "benchmarks" / "results"

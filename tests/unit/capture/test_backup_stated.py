@@ -80,6 +80,7 @@ def test_the_client_that_asks_the_master_is_silent_where_its_file_is(
     assert by_admin(conf).settings().backup == backup
 
 
+@pytest.mark.promise("silence-about-backup-is-unknown")
 def test_the_master_tells_whether_the_table_exists() -> None:
     assert by_admin({}, "backup:system").has_backup_table() is True
     assert by_admin({}, "other").has_backup_table() is False
@@ -128,6 +129,7 @@ def test_a_file_alone_is_silent_where_it_is(conf: dict[str, str], backup: Backup
     assert Site(conf).settings().backup == backup
 
 
+@pytest.mark.promise("silence-about-backup-is-unknown")
 @pytest.mark.parametrize(
     ("conf", "znodes", "there"),
     [
@@ -171,6 +173,7 @@ def test_an_export_is_silent_where_the_file_of_its_host_was(
     assert exported(tmp_path, settings, {}).settings().backup == backup
 
 
+@pytest.mark.promise("silence-about-backup-is-unknown")
 @pytest.mark.parametrize(
     ("peers", "there"), [({"backup_table": True}, True), ({"backup_table": False}, False), ({}, None)]
 )

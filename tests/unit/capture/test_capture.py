@@ -152,6 +152,7 @@ THE_REST = [
 ]
 
 
+@pytest.mark.promise("capture-order")
 def test_everything_is_asked_in_the_order_that_loses_nothing() -> None:
     world = World()
     captured = world.capture()
@@ -171,6 +172,7 @@ def test_everything_is_asked_in_the_order_that_loses_nothing() -> None:
     assert snapshot.clock_host == "edge"
 
 
+@pytest.mark.promise("backups-are-read-after-the-files")
 def test_neighbours_are_read_with_the_peers_and_only_where_there_are_any() -> None:
     """Behind the files, so that a backup begun later needs none of them, and before the queues for barriers."""
     world = World(backup=Backup(enabled=True), peer=Peer("1", "ENABLED", serial=True))
@@ -189,6 +191,7 @@ def test_neighbours_are_read_with_the_peers_and_only_where_there_are_any() -> No
     assert (plain.written, plain.finished and plain.finished.extras) == ({}, ())
 
 
+@pytest.mark.promise("silence-about-backup-is-unknown")
 @pytest.mark.parametrize(
     ("table", "backup"), [(False, Backup(enabled=False)), (True, None), (None, None)], ids=["none", "there", "unknown"]
 )
@@ -218,6 +221,7 @@ def test_a_neighbour_that_does_not_answer_is_asked_again_with_its_step() -> None
     assert world.finished.extras == ("backup",)
 
 
+@pytest.mark.promise("retries-never-reorder")
 def test_a_step_that_is_not_answered_is_tried_again_and_stamped_anew() -> None:
     world = World(failures={"files": 1, "queues-2": 2})
     world.capture(step_attempts=3)
@@ -235,6 +239,7 @@ def test_a_step_that_never_answers_ends_the_capture(step: str) -> None:
     assert world.finished is None
 
 
+@pytest.mark.promise("retries-never-reorder")
 def test_while_servers_leave_the_rest_is_read_again_after_the_same_listing() -> None:
     world = World(later=[replace(AT_REST, online=frozenset())])
     captured = world.capture(quiet_attempts=2)
@@ -251,6 +256,7 @@ MOVED = {
 }
 
 
+@pytest.mark.promise("who-died-meanwhile-counts-as-crashing")
 @pytest.mark.parametrize("later", MOVED.values(), ids=MOVED)
 def test_a_server_that_came_or_died_in_between_is_not_quiet(later: Servers) -> None:
     """It may have held a queue between two claims: rows then slip past both passes (docs/proof.md)."""
@@ -264,6 +270,7 @@ def test_a_server_that_came_or_died_in_between_is_not_quiet(later: Servers) -> N
     assert World(later=[later]).capture(quiet_attempts=2).restless is None
 
 
+@pytest.mark.promise("who-died-meanwhile-counts-as-crashing")
 @pytest.mark.parametrize("dead", [AT_REST.dead, AT_REST.dead | {H2}])
 def test_a_crash_that_ended_in_between_is_not_quiet(dead: frozenset[ServerName]) -> None:
     """Even of a server that came onto the dead list only after the first look had asked for it."""
@@ -274,6 +281,7 @@ def test_a_crash_that_ended_in_between_is_not_quiet(dead: frozenset[ServerName])
     assert captured.snapshot.membership_2.crashing == frozenset()
 
 
+@pytest.mark.promise("capture-says-whether-quiet")
 def test_a_cluster_that_never_rests_is_captured_all_the_same() -> None:
     world = World(rows={"queues-2": [b"1-h2,16020,6/h1,16020,5"]})
     captured = world.capture(quiet_attempts=2)
@@ -286,6 +294,7 @@ SEED_OWN, SEED_RECOVERED = b"1-h1,16020,5", b"1-h1,16020,5-h2,16020,6"
 """A normal queue, and a recovered one with `-` before its source (`queues.row_layout: seed-003`)."""
 
 
+@pytest.mark.promise("unreadable-row-is-not-quiet")
 @pytest.mark.parametrize(
     ("rows", "quiet_attempts"),
     [
@@ -314,6 +323,7 @@ def test_rows_of_the_other_layout_that_agree_are_quiet() -> None:
     assert World(rows=rows).capture().restless is None
 
 
+@pytest.mark.promise("rows-are-compared-in-any-layout")
 def test_a_row_of_the_other_layout_that_moved_is_not_quiet() -> None:
     moved = {"queues-1": [SEED_OWN], "queues-2": [SEED_OWN, SEED_RECOVERED]}
     world = World(rows=moved)
@@ -324,6 +334,7 @@ def test_a_row_of_the_other_layout_that_moved_is_not_quiet() -> None:
     assert "belongs to a server whose crash procedure is unfinished" in str(World(rows=crashing).capture().restless)
 
 
+@pytest.mark.promise("another-master-is-refused")
 def test_another_master_is_refused() -> None:
     world = World(masters=["m,1,1", "m,1,2"])
     with pytest.raises(RefusedError, match="active master changed from m,1,1 to m,1,2"):
@@ -376,6 +387,7 @@ def test_an_export_of_one_host_is_a_capture_by_its_clock() -> None:
     assert world.finished.steps == tuple(RIGHT_TIMES.values())
 
 
+@pytest.mark.promise("one-clock")
 @pytest.mark.parametrize("name", CAPTURE_ORDER)
 @pytest.mark.parametrize("host", ["other", None])
 def test_a_step_stamped_by_another_clock_than_the_rest_is_refused(name: str, host: str | None) -> None:
@@ -387,6 +399,7 @@ def test_a_step_stamped_by_another_clock_than_the_rest_is_refused(name: str, hos
     assert world.finished is None
 
 
+@pytest.mark.promise("one-clock")
 @pytest.mark.parametrize("name", CAPTURE_ORDER)
 def test_a_step_read_now_among_saved_ones_is_refused_whatever_this_clock_says(name: str) -> None:
     """It was read last; this host's clock is behind, so that its time fits all the same."""
@@ -397,12 +410,14 @@ def test_a_step_read_now_among_saved_ones_is_refused_whatever_this_clock_says(na
     assert World(stamps=of_this_host, now=RIGHT_TIMES[name].started_at).capture().restless is None, "one clock"
 
 
+@pytest.mark.promise("listing-may-have-its-own-clock")
 @pytest.mark.parametrize("host", ["other", None, FILE_SYSTEM])
 def test_a_saved_listing_is_read_before_all_that_is_read_now(host: str | None) -> None:
     """So its own clock has no say about the order."""
     assert World(stamps={"files": Stamp(Step("files", 5, 6), host)}).capture().restless is None
 
 
+@pytest.mark.promise("listing-may-have-its-own-clock")
 def test_an_image_of_the_file_system_goes_with_an_export() -> None:
     image = Stamp(Step("files", 5, 5), FILE_SYSTEM)
     assert World(stamps={**BY_EDGE9, "files": image}).capture().snapshot.clock_host == "edge9"
@@ -411,6 +426,7 @@ def test_an_image_of_the_file_system_goes_with_an_export() -> None:
         World(stamps={**BY_EDGE9, "files": later}).capture()
 
 
+@pytest.mark.promise("peer-id-with-a-hyphen-is-refused")
 def test_a_peer_whose_queues_would_be_read_as_another_s_is_refused() -> None:
     world = World(peer=Peer("1-x", "ENABLED"))
     with pytest.raises(RefusedError, match="peer id '1-x' has a '-', which HBase forbids"):
@@ -453,6 +469,7 @@ def test_ordinary_values_stay() -> None:
     assert without_secrets(peer) == peer
 
 
+@pytest.mark.promise("one-cluster-only")
 def test_the_parts_of_two_clusters_make_no_snapshot() -> None:
     """Files of one cluster judged by another's queues would all look deletable."""
     rows = [b"1-h7,16020,5", b"1-h8,16020,5/h7,16020,1"]

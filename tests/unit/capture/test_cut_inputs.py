@@ -131,6 +131,7 @@ def test_what_the_whole_export_frees(tmp_path: Path) -> None:
     assert captured(from_export(Exported(small("prod")).write(tmp_path))) > WHOLE, "the last row holds something"
 
 
+@pytest.mark.promise("cut-export-is-refused")
 @pytest.mark.parametrize("name", Exported(MADE).parts)
 def test_a_part_of_an_export_that_was_cut_is_refused(tmp_path: Path, name: str) -> None:
     exported = Exported(MADE)
@@ -147,6 +148,7 @@ def test_a_part_of_an_export_that_was_cut_is_refused(tmp_path: Path, name: str) 
 SESSION = Cell(b"session:b", b"session", b"context", b"not read")
 
 
+@pytest.mark.promise("cut-export-is-refused")
 @pytest.mark.parametrize("name", ["backup", "barriers"])
 def test_neighbours_of_an_export_that_were_cut_are_refused(tmp_path: Path, name: str) -> None:
     exported = Exported(MADE)
@@ -176,6 +178,7 @@ def own_scans(directory: Path, *texts: str) -> Sources:
     return replace(from_export(exported.write(directory / "export")), queues=SavedCells(SavedFiles(), passes))
 
 
+@pytest.mark.promise("cut-cells-are-refused")
 def test_both_of_two_scans_must_be_whole(tmp_path: Path) -> None:
     whole = text_of(closed(MADE.pass_1))
     assert captured(own_scans(tmp_path, whole, whole)) == WHOLE
@@ -192,6 +195,7 @@ def own_listing(directory: Path, text: str) -> LsFiles:
     return LsFiles(lambda: lines_of(path, "ls.txt"), LsText(ROOT, UTC, "ls.txt"), stamp)
 
 
+@pytest.mark.promise("cut-listing-frees-nothing-more")
 def test_a_listing_that_was_cut_frees_nothing_more(tmp_path: Path) -> None:
     exported = Exported(MADE)
     rest = from_export(exported.write(tmp_path / "export"))
@@ -271,12 +275,14 @@ OWN = {(str(H1), "1"): {wal(H1, 4): b""}}
 OTHER = {("else.example.org,16020,1789000000000", "1"): {"x.1": b""}}
 
 
+@pytest.mark.promise("peer-id-with-a-hyphen-is-refused")
 def test_a_peer_with_a_hyphen_beside_zookeeper_is_refused(tmp_path: Path) -> None:
     zookeeper = ZooKeeper(OWN, frozenset({H1}), Peer("1-x", "ENABLED"))
     with pytest.raises(RefusedError, match="peer id '1-x' has a '-', which HBase forbids"):
         captured_beside(zookeeper, own_listing(tmp_path, text_of(Exported(MADE).parts["files"])))
 
 
+@pytest.mark.promise("cut-listing-beside-zookeeper")
 @pytest.mark.parametrize("alive", [frozenset({H1, H2}), frozenset[ServerName]()], ids=["running", "stopped"])
 @pytest.mark.parametrize("queues", [OWN, OTHER], ids=["own queues", "another cluster's"])
 def test_a_cut_listing_beside_zookeeper_frees_nothing_more(

@@ -57,10 +57,12 @@ def test_an_export_without_the_part_leaves_them_unknown(tmp_path: Path) -> None:
     assert (state.backups(), state.barriers()) == (None, None)
 
 
+@pytest.mark.promise("unknown-backup-holds-everything")
 def test_a_session_that_nobody_can_read_leaves_all_unknown(tmp_path: Path) -> None:
     assert export(tmp_path, "backup", cell("session:x", "session", b64(b"no message")), "1 row(s)").backups() is None
 
 
+@pytest.mark.promise("one-clock", "backups-are-read-after-the-files")
 @pytest.mark.parametrize(
     ("lines", "second", "host", "words"),
     [

@@ -108,6 +108,7 @@ def of_a_cluster_that_is_down(*rows: bytes) -> Captured:
     return world.capture(OfflineSources(world, world, world, None, world))  # type: ignore[arg-type]
 
 
+@pytest.mark.promise("unreadable-row-is-not-quiet")
 @pytest.mark.parametrize("steps", [("queues-1",), ("queues-2",), ("queues-1", "queues-2")])
 def test_znodes_that_nobody_can_read_are_not_quiet(steps: tuple[str, ...]) -> None:
     """Two readings with the same junk may hide a queue that moved: reconcile names the znode and refuses."""
@@ -120,6 +121,7 @@ def test_znodes_that_nobody_can_read_are_not_quiet(steps: tuple[str, ...]) -> No
     assert world.asked == ["queues-1", "queues-2"] * 2
 
 
+@pytest.mark.promise("rows-are-compared-in-any-layout")
 @pytest.mark.parametrize("row", [b"1-h8,16020,5-h7,16020,1", b"1-h8,16020,5/h7,16020,1"])
 def test_cells_of_another_cluster_are_refused_in_either_layout(row: bytes) -> None:
     with pytest.raises(RefusedError, match="queues are read from another cluster"):

@@ -37,9 +37,11 @@ def instant(text: str) -> int:
 
 
 class TestMinutes:
+    @pytest.mark.promise("ls-counts-to-the-end-of-the-minute")
     def test_the_end_of_the_minute_counts(self) -> None:
         assert end_of_minute("2026-11-21 03:00", VIENNA) == instant("2026-11-21T02:00:59.999")
 
+    @pytest.mark.promise("ls-counts-to-the-end-of-the-minute")
     def test_of_an_hour_that_comes_twice_the_later_counts(self) -> None:
         assert end_of_minute("2026-10-25 02:30", VIENNA) == instant("2026-10-25T01:30:59.999")
 
@@ -158,6 +160,7 @@ class TestProcedures:
         name = f"org.apache.hadoop.hbase.master.procedure.{kind}"
         return {"className": name, "state": state, "stateMessage": [{}, {"serverName": server, "carryingMeta": False}]}
 
+    @pytest.mark.promise("unfinished-crash-counts")
     @pytest.mark.parametrize("kind", ["ServerCrashProcedure", "HBCKServerCrashProcedure"])
     @pytest.mark.parametrize("state", ["INITIALIZING", "RUNNABLE", "WAITING_TIMEOUT", "ROLLEDBACK", "FAILED"])
     def test_every_state_but_success_is_unfinished(self, kind: str, state: str) -> None:
@@ -383,6 +386,7 @@ def directory(name: str) -> Entry:
 
 
 class TestWalTree:
+    @pytest.mark.promise("live-before-archived")
     def test_live_first_archived_last_and_each_once(self) -> None:
         tree = Tree(
             {
@@ -398,6 +402,7 @@ class TestWalTree:
             ("WALs/h1,16020,5/b.2", 2, 2),
         ]
 
+    @pytest.mark.promise("live-before-archived")
     def test_a_directory_renamed_meanwhile_is_read_under_its_new_name(self) -> None:
         tree = Tree(
             {

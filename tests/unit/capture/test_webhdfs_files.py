@@ -34,7 +34,7 @@ def serving(answer: Answer) -> Iterator[WebHdfsLister]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
-        yield WebHdfsLister([f"http://127.0.0.1:{server.server_port}"], "hdfs://ns1/hbase", "me", 5_000)
+        yield WebHdfsLister([f"http://127.0.0.1:{server.server_port}"], "hdfs://ns1/hbase", "me", 300_000)
     finally:
         server.shutdown()
         server.server_close()

@@ -113,6 +113,7 @@ DONE = {Action.CLEAN: "MOVED", Action.RESTORE: "RESTORED", Action.PURGE: "PURGED
 AGAIN = {Action.CLEAN: cleaning(RUN), Action.RESTORE: restoring(RUN), Action.PURGE: purging()}
 
 
+@pytest.mark.promise("unseen-gets-no-outcome")
 @pytest.mark.parametrize(
     ("action", "how"),
     [
@@ -145,6 +146,7 @@ def test_what_may_have_been_done_and_is_not_seen_has_no_outcome_yet(action: Acti
     world.check()
 
 
+@pytest.mark.promise("unseen-gets-no-outcome")
 @pytest.mark.parametrize("action", list(Action))
 def test_what_was_done_though_the_answer_was_lost_is_seen(action: Action) -> None:
     world = night() if action is Action.CLEAN else cleaned()
@@ -236,6 +238,7 @@ def test_a_file_that_took_the_name_goes_back_or_stays_open(
 # looks that are behind
 
 
+@pytest.mark.promise("look-that-is-behind-counts-for-nothing")
 def test_settling_concludes_nothing_from_a_look_that_does_not_show_the_new_name() -> None:
     """Whatever else the look shows: the file of this job's own look too."""
     world = night()
@@ -281,6 +284,7 @@ def test_a_second_directory_of_a_run_that_was_not_shown_is_not_worked_in(there: 
     assert world.resting() == resting
 
 
+@pytest.mark.promise("holder-that-overslept-does-nothing")
 def test_a_lease_below_another_that_was_taken_meanwhile_is_none() -> None:
     """The job slept between its look and its lease; the next holders have come, gone, and removed the old leases."""
     world = night()
@@ -302,6 +306,7 @@ def test_a_lease_below_another_that_was_taken_meanwhile_is_none() -> None:
     assert Lease(2, "").file_name in world.disk.names(PLACE.leases)
 
 
+@pytest.mark.promise("look-that-is-behind-counts-for-nothing")
 def test_a_lease_that_cannot_be_proven_is_given_back() -> None:
     world = night()
     _, ports = world.edges(Process(behind=Behind([0] * 6 + [1000] * 50)))
@@ -314,6 +319,7 @@ def test_a_lease_that_cannot_be_proven_is_given_back() -> None:
 # files that the second look did not list
 
 
+@pytest.mark.promise("gone-is-looked-up")
 def test_a_file_that_the_second_look_did_not_list_is_looked_up() -> None:
     world = night()
     world.hbase_cleans(B)
@@ -340,6 +346,7 @@ def test_a_file_that_the_second_look_did_not_list_is_looked_up() -> None:
 # a rehearsal changes nothing; a list ends
 
 
+@pytest.mark.promise("clean-and-purge-rehearse")
 def test_a_rehearsal_takes_no_step() -> None:
     world = night()
     for ready in (lambda: None, lambda: cleaning(RUN, 2)(world, Process())):
@@ -382,6 +389,7 @@ def test_a_rehearsal_of_a_run_that_another_job_takes_says_so() -> None:
     assert "another job is at work on run n1" in told.text
 
 
+@pytest.mark.promise("list-ends-in-the-middle")
 def test_the_end_of_a_list_is_looked_at_before_every_batch_and_after_its_intents() -> None:
     """The first look is for a pause, the fifth comes after the second batch's intents, whose files do not move."""
     for looks, moved, refused in ((2, 0, 0), (3, 0, 2), (4, 2, 0), (5, 2, 1)):
@@ -402,6 +410,7 @@ def test_the_end_of_a_list_is_looked_at_before_every_batch_and_after_its_intents
     assert clean(CleanRequest(RUN, execute=True), place, replace(ports, clock=Clock(world, 6))).exit_code == 0
 
 
+@pytest.mark.promise("settled-by-the-file-system")
 def test_past_its_end_a_list_is_settled_before_it_is_refused() -> None:
     world = night()
     with pytest.raises(UnavailableError):

@@ -62,6 +62,9 @@ def test_every_side_effect_is_a_step() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.promise(
+    "killed-clean-is-resumed", "clean-is-reversible", "intent-before-rename", "no-order-of-deaths-loses-a-file"
+)
 @pytest.mark.parametrize(("kind", "number"), NAMED)
 def test_killed_at_any_step_it_ends_the_same_when_it_is_run_again(kind: str, number: int) -> None:
     undisturbed = world_before(kind)
@@ -91,6 +94,7 @@ OTHERS: dict[str, Job] = {
 }
 
 
+@pytest.mark.promise("holder-that-overslept-does-nothing")
 @pytest.mark.parametrize(("kind", "number"), NAMED)
 def test_a_holder_that_sleeps_past_its_lease_changes_nothing_after_the_next_one(kind: str, number: int) -> None:
     for name, job in OTHERS.items():
@@ -117,6 +121,7 @@ def test_a_holder_that_sleeps_past_its_lease_changes_nothing_after_the_next_one(
         assert not rests or not world.lake.unsettled(world.lake.decided[N1].run), name
 
 
+@pytest.mark.promise("list-is-cleaned-once")
 def test_a_list_restored_while_a_resume_waits_for_its_lease_is_not_cleaned_again() -> None:
     world = world_before("clean")
     cleaning(N1, 1)(world, Process())
@@ -125,6 +130,7 @@ def test_a_list_restored_while_a_resume_waits_for_its_lease_is_not_cleaned_again
     assert not world.resting()
 
 
+@pytest.mark.promise("deletable-in-both-looks")
 @pytest.mark.parametrize(("kind", "number"), NAMED)
 def test_a_file_made_anew_at_any_step_is_not_taken_for_the_one_of_the_list(kind: str, number: int) -> None:
     for path in LISTED:
@@ -139,6 +145,7 @@ def test_a_file_made_anew_at_any_step_is_not_taken_for_the_one_of_the_list(kind:
 LAGS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 1000)
 
 
+@pytest.mark.promise("look-that-is-behind-counts-for-nothing")
 @pytest.mark.parametrize("kind", JOBS)
 def test_a_client_that_reads_behind_concludes_nothing_wrong(kind: str) -> None:
     """Whatever the lag, and whenever it begins."""
@@ -147,6 +154,7 @@ def test_a_client_that_reads_behind_concludes_nothing_wrong(kind: str) -> None:
             ends_as_if_undisturbed(kind, Behind([0] * current + [lag] * 200))
 
 
+@pytest.mark.promise("look-that-is-behind-counts-for-nothing")
 @pytest.mark.parametrize("kind", JOBS)
 def test_nor_does_one_that_asks_several_observers_in_turn(kind: str) -> None:
     """Of one look after the other each may show an older state."""
@@ -298,6 +306,7 @@ TestCleanupMachine.settings = settings(
 )
 
 
+@pytest.mark.promise("list-is-cleaned-once")
 @pytest.mark.parametrize("cluster_id", ["another", None])
 def test_a_list_and_a_lake_of_two_clusters_are_not_cleaned(cluster_id: str | None) -> None:
     world = world_before("clean")
@@ -307,6 +316,7 @@ def test_a_list_and_a_lake_of_two_clusters_are_not_cleaned(cluster_id: str | Non
     assert world.resting() == {}
 
 
+@pytest.mark.promise("purge-looks-once-more")
 def test_purge_asks_the_cluster_that_the_files_were_decided_for() -> None:
     """With queues in ZooKeeper another cluster would have none of these names in a queue."""
     world = world_before("purge")

@@ -33,6 +33,7 @@ def put(world: World, run_id: str, path: str, entry: Entry) -> None:
     world.disk.files[f"{PLACE.at_rest(run_id)}/{path}"] = entry
 
 
+@pytest.mark.promise("restore-gives-back-what-was-taken")
 def test_restore_puts_back_the_very_files_that_were_moved() -> None:
     world = cleaned()
     first, second, third = (world.resting()[N1, path] for path in FILES)
@@ -82,6 +83,7 @@ ODD = {
 }
 
 
+@pytest.mark.promise("exit-5", "odd-file-stops-nothing-else")
 @pytest.mark.parametrize("name", ODD.values(), ids=ODD)
 def test_an_odd_directory_is_named_and_stops_no_run(name: str) -> None:
     world = cleaned(N1, N2)
@@ -111,6 +113,7 @@ def test_a_run_that_is_asked_for_by_name_is_refused_as_ever() -> None:
         purging("x")(world, Process())
 
 
+@pytest.mark.promise("odd-file-stops-nothing-else")
 def test_a_run_of_another_cluster_id_stops_no_other() -> None:
     world = cleaned(N1, N2, N3)
     world.lake.decided[N1] = replace(world.lake.decided[N1], cluster_id="another")
@@ -211,6 +214,7 @@ class SlowArchive:
         return [(self.place(name), None) for name in names]
 
 
+@pytest.mark.promise("archive-is-compared")
 def test_what_was_replaced_while_it_was_archived_is_not_deleted() -> None:
     world = cleaned()
     place, ports = world.edges(Process())

@@ -69,6 +69,7 @@ def test_places_beside_each_other_are_taken() -> None:
     check_hbase_root(QUARANTINE, None, ROOT)
 
 
+@pytest.mark.promise("quarantine-is-out-of-hbases-reach")
 @pytest.mark.parametrize(
     ("quarantine", "archive", "words"),
     [
@@ -88,6 +89,7 @@ def test_places_that_a_cleaner_may_reach_are_refused(quarantine: str, archive: s
         check_quarantine(quarantine, archive, WALS)
 
 
+@pytest.mark.promise("quarantine-is-out-of-hbases-reach")
 @pytest.mark.parametrize(
     ("quarantine", "archive", "key"),
     [

@@ -32,6 +32,7 @@ def test_whatever_lies_inside_passes(directory: str, path: str) -> None:
     refuse_outside(f"{directory}/{path}", [f"{directory}/"])
 
 
+@pytest.mark.promise("nothing-else-is-touched")
 @given(uri=URIS)
 def test_nothing_else_passes(uri: str) -> None:
     path = uri.partition(":")[2].removeprefix("//ns1")
@@ -46,6 +47,7 @@ def test_nothing_else_passes(uri: str) -> None:
             refuse_outside(uri, WITHIN)
 
 
+@pytest.mark.promise("nothing-else-is-touched")
 @pytest.mark.parametrize(
     ("uri", "words"),
     [

@@ -47,6 +47,7 @@ def world_with(*rows: FindingRow, cleaned: int = 0) -> World:
 ACTING = {"execute": (cleaning(N1), 0), "resume": (cleaning(N1), 1), "purge": (purging(), 1)}
 
 
+@pytest.mark.promise("finding-pauses-the-clean-up")
 @pytest.mark.parametrize(("job", "cleaned"), ACTING.values(), ids=ACTING)
 def test_nothing_is_moved_or_deleted_while_a_finding_pauses_the_clean_up(job: Job, cleaned: int) -> None:
     world = world_with(STALLED, REWOUND, cleaned=cleaned)
@@ -62,6 +63,7 @@ def test_nothing_is_moved_or_deleted_while_a_finding_pauses_the_clean_up(job: Jo
     assert (world.home(), world.resting()) != (home, resting), "another finding pauses nothing"
 
 
+@pytest.mark.promise("refused-run-pauses-the-clean-up")
 @pytest.mark.parametrize(("job", "cleaned"), ACTING.values(), ids=ACTING)
 @pytest.mark.parametrize(
     ("status", "says"),
@@ -88,6 +90,7 @@ def test_a_file_is_restored_all_the_same() -> None:
     assert (len(world.home()), world.resting()) == (3, {})
 
 
+@pytest.mark.promise("finding-pauses-the-clean-up")
 @pytest.mark.parametrize("number", range(12))
 def test_a_resume_settles_what_a_dead_job_left_and_then_refuses(number: int) -> None:
     world = world_with()
@@ -112,6 +115,7 @@ def test_a_resume_settles_what_a_dead_job_left_and_then_refuses(number: int) -> 
 # acknowledged
 
 
+@pytest.mark.promise("acknowledgement-has-a-last-day", "only-a-person-goes-past-it")
 @pytest.mark.parametrize(
     ("change", "given", "goes_on"),
     [

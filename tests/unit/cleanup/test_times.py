@@ -28,6 +28,7 @@ def test_a_lease_that_nobody_holds_may_be_taken_at_once(newest: Lease | None, ag
     assert may_take(newest, START, START + age, LEASE_MS, "leases") == number
 
 
+@pytest.mark.promise("one-at-a-time")
 @pytest.mark.parametrize("age", [0, LEASE_MS // 2, LEASE_MS - 1])
 def test_a_held_lease_may_not_be_taken_before_it_expires(age: int) -> None:
     with pytest.raises(UnavailableError, match="another job is at work"):
@@ -38,6 +39,7 @@ def test_a_held_lease_may_be_taken_when_it_expires() -> None:
     assert may_take(Lease(4, "x"), START, START + LEASE_MS, LEASE_MS, "leases") == 5
 
 
+@pytest.mark.promise("one-at-a-time")
 def test_a_job_that_works_for_longer_than_its_lease_keeps_it() -> None:
     """It renews the lease between its batches of two files, so another job never finds it expired."""
     world = world_after_a_night()
@@ -58,6 +60,7 @@ def test_a_job_that_works_for_longer_than_its_lease_keeps_it() -> None:
     assert {path for _, path in world.resting()} == set(FILES)
 
 
+@pytest.mark.promise("only-purge-deletes", "purge-after-seven-days-or-with-a-reason")
 def test_files_rest_for_the_whole_grace() -> None:
     world = world_after_a_night()
     cleaning(N1)(world, Process())
@@ -83,6 +86,7 @@ def test_the_grace_begins_with_the_file_that_was_moved_last() -> None:
     assert not world.resting()
 
 
+@pytest.mark.promise("purge-deletes-what-was-moved")
 def test_a_purge_leaves_a_file_that_was_replaced_since_its_second_look() -> None:
     world = world_after_a_night()
     cleaning(N1)(world, Process())
@@ -103,6 +107,7 @@ def test_a_purge_leaves_a_file_that_was_replaced_since_its_second_look() -> None
 SUBJECT = Subject(FILES[0], 1, START)
 
 
+@pytest.mark.promise("settled-by-the-file-system")
 @pytest.mark.parametrize(
     ("action", "found", "archive", "outcome"),
     [

@@ -53,7 +53,7 @@ def served(answer: Answer) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 def serving(answer: Answer) -> Iterator[tuple[WebHdfsWalStore, list[tuple[str, str]]]]:
     """A store on a server that answers by operation and path, and all it was asked."""
     with served(answer) as (url, asked):
-        store = WebHdfsWalStore([url], ROOT, [OLD, QUARANTINE], "me", 5_000)
+        store = WebHdfsWalStore([url], ROOT, [OLD, QUARANTINE], "me", 300_000)
         try:
             yield store, asked
         finally:
@@ -88,6 +88,7 @@ def test_a_server_that_renames_in_its_own_way_renames_nothing() -> None:
     assert all(path.startswith("/quarantine/.walsafe-") for path in renamed)
 
 
+@pytest.mark.promise("nothing-else-is-touched")
 def test_a_symbolic_link_on_the_way_is_refused() -> None:
     def linked(operation: str, path: str) -> tuple[int, object]:
         return (200, status("SYMLINK")) if path == "/quarantine" else everything_is_there(operation, path)
@@ -133,6 +134,7 @@ def test_nothing_more_is_tried_once_the_server_is_gone() -> None:
     assert sum(path.endswith("/a") for _, path in asked) < 50
 
 
+@pytest.mark.promise("webhdfs-reads-after-its-changes")
 def test_reads_go_to_the_name_node_that_took_the_last_change() -> None:
     """An observer, or a standby with dfs.ha.allow.stale.reads, answers reads, and refuses changes."""
     asked: dict[str, list[str]] = {"observer": [], "active": []}
@@ -147,7 +149,7 @@ def test_reads_go_to_the_name_node_that_took_the_last_change() -> None:
         return answer
 
     with served(named("observer")) as (observer, _), served(named("active")) as (active, _):
-        calls = WebHdfsCalls([observer, active], "me", 5_000, 2)
+        calls = WebHdfsCalls([observer, active], "me", 300_000, 2)
         assert calls.make_directory("/quarantine")
         asked["observer"].clear()
         assert calls.status("/a").is_file

@@ -1,5 +1,6 @@
 """The rule and its table over generated states: nothing is undecided, HBase agrees, table and rule say the same."""
 
+import pytest
 from hypothesis import given, settings
 
 from pipelines.decide.rule.cleaner_rule import for_every_file, for_tracked_wal, hbase_verdict
@@ -10,6 +11,7 @@ from tests.strategies import ClusterCase, any_cases, view_of
 from tests.suite.sizes import examples
 
 
+@pytest.mark.promise("checked-against-hbase")
 @given(any_cases())
 @settings(max_examples=examples(400), deadline=None)
 def test_every_file_is_decided_and_hbase_would_delete_what_is_deletable(case: ClusterCase) -> None:
@@ -23,6 +25,7 @@ def test_every_file_is_decided_and_hbase_would_delete_what_is_deletable(case: Cl
                 assert hbase_verdict(file.name, view).value == "DELETE", file
 
 
+@pytest.mark.promise("fast-form-equals-the-rule")
 @given(any_cases())
 @settings(max_examples=examples(400), deadline=None)
 def test_the_table_says_what_the_rule_says(case: ClusterCase) -> None:

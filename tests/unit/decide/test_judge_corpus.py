@@ -16,6 +16,7 @@ ENTRIES = [(name, entry) for name, entries in CORPUS.items() for entry in entrie
 MUTANTS = [(name, mutant) for name, storage in STORAGES.items() for mutant in storage.mutants]
 
 
+@pytest.mark.promise("real-cleaner-judges-made-up-states")
 @pytest.mark.parametrize(("name", "entry"), ENTRIES, ids=lambda one: one if isinstance(one, str) else one.name)
 def test_both_rules_agree_with_the_recorded_answers(name: str, entry: Entry[Any]) -> None:
     assert [str(one) for one in STORAGES[name].mismatches(entry.state, entry.answers)] == []
@@ -29,6 +30,7 @@ def test_a_state_is_read_back_as_it_was_written(name: str) -> None:
         assert storage.parse(json.loads(json.dumps(storage.document(entry.state)))) == entry.state
 
 
+@pytest.mark.promise("mutants-make-the-gate-fire")
 @pytest.mark.parametrize(("name", "mutant"), MUTANTS)
 def test_a_mutant_is_caught(name: str, mutant: str) -> None:
     assert any(STORAGES[name].caught_on(mutant, entry.state, entry.answers) is not None for entry in CORPUS[name])

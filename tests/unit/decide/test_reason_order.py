@@ -29,6 +29,7 @@ def without_queues(peers: tuple[str, ...]) -> ClusterView:
 ALONE, WITH_PEER = without_queues(()), without_queues(("1",))
 
 
+@pytest.mark.promise("ages-count-from-the-listing", "names-compare-as-in-hbase")
 @pytest.mark.parametrize(
     ("seen", "name", "time", "reason"),
     [

@@ -108,6 +108,7 @@ def test_step_by_step_only_shipping_frees_a_wal_of_the_seeds_example() -> None:
     assert [deletable(seen(step)) for step in STORY] == [before, before, before, after, after, after]
 
 
+@pytest.mark.promise("zookeeper-rule-by-name")
 def test_between_two_steps_of_the_seeds_example_what_either_reading_has_is_held() -> None:
     for first, second in pairwise(STORY):
         assert deletable(seen(first, second)) == deletable(seen(first)) & deletable(seen(second))
@@ -124,6 +125,7 @@ def test_at_the_end_of_the_seeds_example_a_holds_what_three_servers_wrote() -> N
     }
 
 
+@pytest.mark.promise("zookeeper-moves-are-seen")
 def test_a_queue_that_moves_from_behind_the_one_reading_to_before_the_next_holds_nothing_only_if_nothing_moved() -> (
     None
 ):
@@ -134,12 +136,14 @@ def test_a_queue_that_moves_from_behind_the_one_reading_to_before_the_next_holds
     assert decide(FILES[3], either).reason is Reason.PENDING
 
 
+@pytest.mark.promise("zookeeper-moves-are-seen")
 def test_a_queue_that_comes_and_goes_on_one_server_is_seen_by_its_own_cversion() -> None:
     second = znodes(START, cversions={C: 3})
     view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, znodes(START), second, Settings()))
     assert view.restless == f"a queue or the lock of {C} came or went while the queues were read"
 
 
+@pytest.mark.promise("zookeeper-moves-are-seen")
 def test_a_claim_that_begins_behind_the_second_look_at_its_server_is_seen_by_the_third() -> None:
     """A claim with a lock empties a queue before it goes; the server's znode had been read by then (docs/proof.md)."""
     *second, rs = znodes(START)
@@ -156,6 +160,7 @@ def test_a_claim_that_begins_behind_the_second_look_at_its_server_is_seen_by_the
     )
 
 
+@pytest.mark.promise("zookeeper-moves-are-seen")
 @pytest.mark.parametrize("place", ["first", "last"])
 def test_a_reading_without_the_cversion_that_counts_proves_nothing(place: str) -> None:
     whole = znodes(START)
@@ -166,6 +171,7 @@ def test_a_reading_without_the_cversion_that_counts_proves_nothing(place: str) -
     assert {decide(file, view).verdict for file in FILES} == {Verdict.HELD}
 
 
+@pytest.mark.promise("zookeeper-peers-have-no-say")
 def test_without_a_queue_and_without_a_peer_everything_may_go() -> None:
     nothing = (Znode(f"{BASE}/rs", b"", ABSENT),)
     view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot([]), FILES, nothing, nothing, Settings()))
@@ -173,6 +179,7 @@ def test_without_a_queue_and_without_a_peer_everything_may_go() -> None:
     assert {decide(file, view).reason for file in FILES} == {Reason.NOT_QUEUED}
 
 
+@pytest.mark.promise("zookeeper-peers-have-no-say")
 def test_queues_of_a_removed_peer_hold_too() -> None:
     orphan = seen({**START, (A, "9"): {"1.1.1.3,60020.1401": b""}})
     assert decide(FILES[-1], orphan).reason is Reason.PENDING
@@ -263,6 +270,7 @@ def test_the_example_is_trusted() -> None:
     assert distrust(zookeeper_snapshot(["2"])) == ""
 
 
+@pytest.mark.promise("zookeeper-peers-have-no-say", "zookeeper-one-cluster", "zookeeper-migration-is-refused")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -325,6 +333,7 @@ def test_other_steps_may_stand_between(names: Sequence[str], message: str) -> No
     assert bool(message) == bool(found)
 
 
+@pytest.mark.promise("zookeeper-rule-by-name")
 def test_a_file_archived_after_the_queues_were_read_is_held() -> None:
     """Beyond what a trusted capture can show: its listing ended before the queues were read."""
     view = seen(START)
@@ -352,6 +361,7 @@ def looked_up(table: DecisionTable, name: str, modification_time: int) -> tuple[
     return replace(answer.decision, blocking=blocking), answer.hbase_verdict
 
 
+@pytest.mark.promise("fast-form-equals-the-rule")
 @given(zookeeper_cases())
 @settings(max_examples=examples(120), deadline=None)
 def test_the_table_says_what_the_rule_says(case: ZooKeeperCase) -> None:
@@ -368,6 +378,7 @@ def test_the_table_says_what_the_rule_says(case: ZooKeeperCase) -> None:
             assert decision == expected
 
 
+@pytest.mark.promise("zookeeper-rule-by-name")
 @given(zookeeper_cases())
 @settings(max_examples=examples(120), deadline=None)
 def test_hbase_would_delete_what_is_deletable_and_no_queue_loses_a_file(case: ZooKeeperCase) -> None:
@@ -382,6 +393,7 @@ def test_hbase_would_delete_what_is_deletable_and_no_queue_loses_a_file(case: Zo
             assert decision.reason is not Reason.NOT_QUEUED or file.name not in queued
 
 
+@pytest.mark.promise("mutants-make-the-gate-fire")
 def test_a_hole_in_the_rule_is_one_that_hbases_fills() -> None:
     """The gate compares two things: without the queues of the first reading our rule frees what HBase keeps."""
     view = seen(START, {})

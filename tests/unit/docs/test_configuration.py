@@ -43,6 +43,7 @@ def test_the_example_is_a_configuration_whose_decision_is_the_default() -> None:
     assert len(config.digest()) == 64
 
 
+@pytest.mark.promise("example-has-every-key")
 def test_the_example_has_every_key(generator: ModuleType) -> None:
     text = EXAMPLE.read_text(encoding="utf-8")
     missing = [key for key in generator.every_key() if not re.search(rf"\b{key.rpartition('.')[2]}:", text)]

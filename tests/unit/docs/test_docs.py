@@ -126,6 +126,7 @@ def test_commands_are_taken_by_the_parsers(capsys: pytest.CaptureFixture[str]) -
     assert checked > 12
 
 
+@pytest.mark.promise("delta-without-a-metastore")
 def test_the_readme_shows_every_job_and_table() -> None:
     readme = text_of(PROJECT / "README.md")
     started = {rest.split()[0] for page, rest in commands() if page == "README.md"}
@@ -133,6 +134,7 @@ def test_the_readme_shows_every_job_and_table() -> None:
     assert [table.name for table in TABLES if f"`{table.name}`" not in readme] == []
 
 
+@pytest.mark.promise("queries-run-without-spark")
 def test_the_readme_query_runs() -> None:
     (query,) = re.findall(r'duckdb\.sql\(\s*"(SELECT [^"]+)"\s*\)', text_of(PROJECT / "README.md"))
     totals = to_arrow_schema(VERDICT_TOTALS.schema, timezone="UTC").empty_table()
@@ -141,6 +143,7 @@ def test_the_readme_query_runs() -> None:
     assert [column[0] for column in columns or ()] == ["run_date", "reason", "bytes"]
 
 
+@pytest.mark.promise("verdicts-has-every-reason")
 def test_every_reason_has_its_section_with_its_verdicts() -> None:
     found = sections(DOCS / "verdicts.md")
     assert set(found) >= {reason.value for reason in Reason}
@@ -249,6 +252,7 @@ def test_the_example_manifest_is_one() -> None:
     assert sum(part.lines for part in manifest.parts) == manifest.files
 
 
+@pytest.mark.promise("smallest-configuration")
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_configurations_are_taken(page: Path) -> None:
     for number, block in enumerate(blocks(page, "yaml")):

@@ -98,6 +98,7 @@ def nightly() -> set[str]:
     return dag | variables
 
 
+@pytest.mark.promise("every-setting-that-can-free-is-listed")
 @pytest.mark.parametrize("settings", [keys, options, nightly])
 def test_every_setting_was_judged(settings: Callable[[], set[str]]) -> None:
     there = settings()
@@ -106,6 +107,7 @@ def test_every_setting_was_judged(settings: Callable[[], set[str]]) -> None:
     assert unjudged == set(), f"can they free a file? {__doc__}"
 
 
+@pytest.mark.promise("every-setting-that-can-free-is-listed")
 def test_every_setting_in_the_table_exists_and_is_there_once() -> None:
     """Besides those of the configuration: what a job inherits from its environment."""
     listed, inherited = named(HEADING), {"SPARK_SUBMIT_ARGS"}
@@ -122,6 +124,7 @@ def test_no_row_leaves_its_answer_out() -> None:
         assert all(len(cell.strip("| ")) > 8 for cell in row), row
 
 
+@pytest.mark.promise("every-property-of-the-site-file-is-listed")
 def test_every_property_that_is_read_from_hbase_site_is_in_its_table() -> None:
     sources = [
         *(PROJECT / "pipelines" / "capture" / "sources").glob("*.py"),

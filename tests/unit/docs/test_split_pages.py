@@ -3,13 +3,19 @@
 import re
 from collections.abc import Sequence
 
+import grimp
+import pytest
+
+from jobs.cli.registry import JOBS
 from pipelines.pegasus.simulate.batch import Simulated, play
 from pipelines.pegasus.simulate.injections import BY_ROW, MUTANTS
 from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun
 from pipelines.pegasus.use_cases.split_simulate import split_simulate
-from tests.labs.places import DOCS
+from tests.labs.places import DOCS, PROJECT
 
 PAGE = (DOCS / "split-simulate.md").read_text(encoding="utf-8")
+NETWORK = {"socket", "http", "requests", "hdfs", "happybase", "kazoo"}
+"""Not urllib, of which quoting names is used; `urllib.request` is nowhere in the product."""
 BLOCKS = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -37,3 +43,14 @@ def test_the_page_names_every_mutant() -> None:
     for name in MUTANTS:
         assert f"`{name}`" in PAGE
         assert f"mutant {name}" in BLOCKS[2]
+
+
+@pytest.mark.promise("split-asks-nobody")
+def test_no_job_of_a_split_can_ask_a_server() -> None:
+    graph = grimp.build_graph("schemas", "pipelines", "jobs", include_external_packages=True)
+    entries = [entry.module for name, entry in JOBS.items() if name.startswith("split-")]
+    assert len(entries) > 5
+    assert [entry for entry in entries if graph.find_upstream_modules(entry) & NETWORK] == []
+    product = (path for folder in ("schemas", "pipelines", "jobs") for path in (PROJECT / folder).rglob("*.py"))
+    assert [path.name for path in product if "urllib.request" in path.read_text(encoding="utf-8")] == []
+    assert "kazoo" in graph.find_upstream_modules("jobs.capture.wiring"), "the check sees what asks a server"

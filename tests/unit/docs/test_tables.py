@@ -29,10 +29,12 @@ from schemas.wal_verdicts import BLOCKING, WAL_VERDICTS
 IDENTITY = [field.name for field in fields(RunKey)]
 
 
+@pytest.mark.promise("every-column-is-explained")
 def test_page_is_generated_from_the_schemas() -> None:
     assert TARGET.read_text(encoding="utf-8") == tables_page(), "run: python -m docs.generate"
 
 
+@pytest.mark.promise("every-column-is-explained")
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_every_table_begins_with_the_identity_and_explains_every_column(table: Table) -> None:
     assert table.schema.names[:3] == IDENTITY
@@ -68,6 +70,7 @@ def test_verdicts_that_explain_reads_are_columns() -> None:
     assert [field.name for field in fields(Blocker)] == BLOCKING.elementType.names
 
 
+@pytest.mark.promise("every-file-is-explained")
 def test_every_reason_has_words_and_held_ones_a_way_out() -> None:
     assert set(REASON_WORDS) == {reason.value for reason in Reason}
     by_queue = {"REPLICATED", "DEAD_NO_QUEUE", "NOT_QUEUED"}

@@ -39,6 +39,7 @@ def test_live_sources_are_taken(sources: dict[str, object], queues: str) -> None
     assert (capture.queues.source, root, clean.quarantine) == (queues, "hdfs://ns1/hbase", QUARANTINE["quarantine"])
 
 
+@pytest.mark.promise("cluster-must-be-the-configurations", "no-saved-answers-in-a-clean-up")
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

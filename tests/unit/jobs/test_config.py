@@ -13,6 +13,7 @@ from pipelines.common.errors import UsageError
 from pipelines.decide.rule.settings import Release, Settings
 
 
+@pytest.mark.promise("defaults-are-safe")
 def test_an_empty_file_is_all_defaults_and_so_are_empty_sections() -> None:
     assert parse_config("", "c.yaml").settings() == Settings()
     assert parse_config("release:\nlist:\n", "c.yaml") == Config()
@@ -56,6 +57,7 @@ findings:
     )
 
 
+@pytest.mark.promise("unknown-key-is-refused", "acknowledgement-has-a-last-day")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -106,6 +108,7 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
         load_config(str(tmp_path / "c.yaml"), JobContext("x"))
 
 
+@pytest.mark.promise("runs-keep-the-digests")
 def test_the_digest_is_of_the_meaning() -> None:
     plain = parse_config("", "a").digest()
     assert parse_config("list: {valid_for: 1d}  # the default, spelled out\n", "b").digest() == plain

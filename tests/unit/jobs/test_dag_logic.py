@@ -53,6 +53,7 @@ TWO = {"prod-a": {"config": "a.yaml"}, "prod-b": {"config": "b.yaml", "max_files
 # ---- configuration
 
 
+@pytest.mark.promise("approval-is-a-persons")
 def test_the_smallest_configuration_asks_a_person_and_runs_one_job_at_a_time() -> None:
     found = nightly()
     assert (found.approval, found.approval_timeout) == ("manual", timedelta(hours=12))
@@ -164,6 +165,7 @@ def test_only_4_is_tried_again_and_only_reconcile_goes_on_after_5(job: str, code
     assert logic.decide(job, code) is (Decision.RETRY if code == 4 else expected)
 
 
+@pytest.mark.promise("exit-0")
 def test_exit_codes_are_those_of_the_jobs() -> None:
     ours = (logic.DONE, logic.USAGE, logic.REFUSED, logic.UNAVAILABLE)
     assert ours == (errors.EXIT_DONE, errors.EXIT_USAGE, errors.EXIT_REFUSED, errors.EXIT_UNAVAILABLE)

@@ -1,5 +1,7 @@
 """What the demo prints."""
 
+import pytest
+
 from jobs.demo.text import MEANING, Command, Place, demo_text, human_age
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.decide.rule.verdict import Reason
@@ -93,6 +95,7 @@ def test_no_finding_is_said_as_well() -> None:
     assert "Findings on night 1, worst first\n  none\n" in text(night(1))
 
 
+@pytest.mark.promise("demo-commands-work")
 def test_commands_survive_pasting() -> None:
     assert "  ./spark-submit.sh explain --lake '/o u/lake' oldWALs/a%2Cb.1\n" in text(night(1))
 

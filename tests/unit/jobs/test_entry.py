@@ -42,6 +42,7 @@ def test_text_goes_to_standard_output(install: Install, capsys: pytest.CaptureFi
     assert capsys.readouterr().out == "three files\n"
 
 
+@pytest.mark.promise("exit-0", "result-is-one-object")
 def test_json_is_one_object_and_equals_the_result_file(
     install: Install, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_result_that_cannot_be_written_is_a_failure_but_never_hides_the_answer(
     assert "--result" in captured.err
 
 
+@pytest.mark.promise("exit-2", "exit-4", "exit-1-and-130")
 @pytest.mark.parametrize(
     ("error", "code", "kind"),
     [
@@ -96,6 +98,7 @@ def test_an_error_is_one_line_an_exit_code_and_an_object(
     assert captured.err == f"walsafe probe: {document['error']['message']}\n"
 
 
+@pytest.mark.promise("exit-1-and-130")
 def test_a_bug_shows_its_traceback_and_exits_1(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
     def fail(_args: Namespace, _context: JobContext) -> Outcome:
         return {}["missing"]  # type: ignore[no-any-return]
@@ -132,6 +135,7 @@ def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"  {name} " in text and job.help in text for name, job in JOBS.items())
 
 
+@pytest.mark.promise("exit-2")
 @pytest.mark.parametrize("arguments", [["--conf", "x"], ["--output", "yaml"], ["--result"], ["extra"]])
 def test_wrong_options_exit_2(install: Install, arguments: list[str]) -> None:
     install(lambda _args, _context: Outcome(0, {}, ""))

@@ -12,29 +12,35 @@ import pytest
 from jobs.cli.stop_file import STOP_FILE_ENV, stop_asked
 from tests.labs.places import PROJECT
 
+PATIENCE_SECONDS = 600
 LAUNCH = """
 import os, sys
 from pathlib import Path
 from jobs.cli.launch import _run
 stop = Path(sys.argv[1])
-job = "trap 'exit 9' INT; touch $0.began; until [ -e $0 ]; do sleep 0.05; done; [ -z \\"$1\\" ] || sleep 60"
+job = "trap 'exit 9' INT; touch $0.began; until [ -e $0 ]; do sleep 0.05; done; [ -z \\"$1\\" ] || sleep 3600"
 sys.exit(_run(["bash", "-c", job, str(stop), *sys.argv[2:]], dict(os.environ), stop))
 """
+
+
+def wait_for(file: Path, process: subprocess.Popen[str]) -> None:
+    while not file.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
 
 
 def started(stop: Path, *more: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", LAUNCH, str(stop), *more], cwd=PROJECT, stderr=subprocess.PIPE, text=True
     )
-    while not Path(f"{stop}.began").exists():
-        time.sleep(0.02)
+    wait_for(Path(f"{stop}.began"), process)
     return process
 
 
 def test_the_first_asks_and_the_job_ends_in_good_order(tmp_path: Path) -> None:
     process = started(tmp_path / "stop")
     os.kill(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
     assert "stopping after this batch; Ctrl-C again ends at once (go on with --resume)" in said
 
@@ -42,10 +48,9 @@ def test_the_first_asks_and_the_job_ends_in_good_order(tmp_path: Path) -> None:
 def test_the_second_ends_it_at_once(tmp_path: Path) -> None:
     process = started(tmp_path / "stop", "long batch")
     os.kill(process.pid, signal.SIGINT)
-    while not (tmp_path / "stop").exists():
-        time.sleep(0.02)
+    wait_for(tmp_path / "stop", process)
     os.kill(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 9
 
 

@@ -50,6 +50,7 @@ def _short(argv: list[str]) -> str:
     return " ".join([argv[0], *(word for word in ("--execute", "--resume") if word in argv)])
 
 
+@pytest.mark.promise("approval-is-a-persons")
 def test_without_approval_it_rehearses_and_says_how_to_go_on(tmp_path: Path) -> None:
     code, calls, words = night(tmp_path)
     assert (code, calls) == (0, [*UNTIL_CLEAN, *AFTER])

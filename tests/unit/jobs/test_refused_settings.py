@@ -29,6 +29,7 @@ def configured(
     return f"cluster: c\nwal_root: '{root}'\n{capture}{QUARANTINE}\n"
 
 
+@pytest.mark.promise("exit-2")
 @pytest.mark.parametrize("job", COMMANDS)
 @pytest.mark.parametrize(
     ("text", "words"),
@@ -47,6 +48,7 @@ def test_no_job_begins_with_them(
     assert f"{file}, {words}" in capsys.readouterr().err
 
 
+@pytest.mark.promise("simulated-only-on-this-machine")
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -91,6 +93,7 @@ def test_real_sources_beside_any_root_are_taken() -> None:
         assert parse_config(configured(root=root, queues=HBASE, state=HBASE), "c.yaml").wal_root == root
 
 
+@pytest.mark.promise("long-list-needs-a-reason")
 @pytest.mark.parametrize(
     ("section", "line"),
     [("valid_for: 3650d", 2), ("valid_for: 169h", 2), ("valid_for_reason: ' '\n  valid_for: 8d", 3)],

@@ -15,6 +15,7 @@ SPLIT = {name for name in JOBS if name.startswith("split-")} - {"split-demo"}
 SLOW = ("pyspark", "delta", "pyarrow", "pandas", "great_expectations", "matplotlib", "deltalake")
 
 
+@pytest.mark.promise("every-job-explains-itself")
 @pytest.mark.parametrize("name", JOBS)
 def test_a_job_says_what_the_overview_says(name: str) -> None:
     entry = JOBS[name]
@@ -36,6 +37,7 @@ def test_help_waits_for_no_slow_library(name: str) -> None:
     assert done.stdout.splitlines()[-1] == ""
 
 
+@pytest.mark.promise("every-job-explains-itself")
 @pytest.mark.parametrize("name", JOBS)
 def test_the_examples_of_the_help_are_taken(name: str) -> None:
     text = JOBS[name].load().DESCRIPTION.replace("\\\n", " ")

@@ -26,6 +26,7 @@ def test_a_failure_meets_the_protocol_and_breaks_nothing_once_it_is_mended(one: 
     assert one.sees <= found.seen
 
 
+@pytest.mark.promise("split-stale-and-model")
 @pytest.mark.parametrize("one", INJECTIONS, ids=lambda one: one.row)
 def test_what_a_failure_breaks_in_the_shipped_protocol(one: Injection) -> None:
     found = one.search(SHIPPED)
@@ -70,6 +71,7 @@ def test_every_mutant_has_something_that_it_breaks() -> None:
     assert set(BREAKS) == set(MUTANTS) == set(HOMES)
 
 
+@pytest.mark.promise("split-stale-and-model")
 @pytest.mark.parametrize(("name", "breaks"), BREAKS.items())
 def test_every_mutant_is_caught_where_the_whole_protocol_holds(name: str, breaks: str) -> None:
     found = BY_ROW[HOMES[name]].search(MUTANTS[name]).broken

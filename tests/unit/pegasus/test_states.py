@@ -144,6 +144,7 @@ MUTANTS: dict[str, tuple[Callable[[States], None], set[tuple[str, str, str]]]] =
 }
 
 
+@pytest.mark.promise("split-rules-are-audited")
 @pytest.mark.parametrize("name", MUTANTS)
 def test_every_spoilt_series_breaks_its_rule(name: str) -> None:
     change, expected = MUTANTS[name]
@@ -215,6 +216,7 @@ def test_a_table_that_may_be_split() -> None:
     assert verdicts(ready(), 8) == {}
 
 
+@pytest.mark.promise("split-is-checked-before")
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

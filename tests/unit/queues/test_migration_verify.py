@@ -86,6 +86,7 @@ def test_all_rules_hold_after_a_migration() -> None:
     assert verify_findings(checks) == ()
 
 
+@pytest.mark.promise("migration-is-planned-and-verified")
 @pytest.mark.parametrize(
     ("change", "wanted"),
     [

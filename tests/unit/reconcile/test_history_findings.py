@@ -42,6 +42,7 @@ def rewound(queues: list[QueueRow], past: list[PastNight]) -> list[FindingRow]:
     return [row for row in findings(evidence(queues, past)) if row.code == "QUEUE_TABLE_REWOUND"]
 
 
+@pytest.mark.promise("rewound-stays-open")
 def test_a_queue_that_went_back_is_told_until_it_stands_where_it_stood() -> None:
     """Night after night, far beyond the nights that are read: each one remembers by the finding of the one before."""
     places = [*[stands(2)] * 5, stands(3, 99), stands(4, 6)]

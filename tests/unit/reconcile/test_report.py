@@ -77,6 +77,7 @@ def test_nothing_is_fetched_and_nothing_runs() -> None:
     assert not re.search(r"url\((?!#)", report_html([ONE]))
 
 
+@pytest.mark.promise("report-says-holders-and-remedies")
 def test_it_says_what_a_person_came_for() -> None:
     words = " ".join(Page(report_html([ONE])).words.split())
     assert "30.0 GiB of 100.0 GiB under oldWALs may be deleted" in words

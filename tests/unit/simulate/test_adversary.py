@@ -113,6 +113,7 @@ def test_model_reads_what_the_real_capture_reads_in_its_order() -> None:
     assert tuple(world.asked) == DESIGN
 
 
+@pytest.mark.promise("every-step-is-needed")
 @pytest.mark.parametrize("changed", [one for one in MUTANTS if one.order != DESIGN], ids=lambda one: one.name)
 def test_rule_refuses_an_order_that_is_stamped_as_it_was(changed: Mutant) -> None:
     steps = [name for name in changed.order if name in CAPTURE_ORDER]
@@ -124,6 +125,7 @@ def test_rule_refuses_an_order_that_is_stamped_as_it_was(changed: Mutant) -> Non
         assert order_fault(stamped) is not None
 
 
+@pytest.mark.promise("list-is-safe", "model-tries-to-lose-data")
 @pytest.mark.parametrize("name", QUICK)
 def test_no_interleaving_of_a_small_cluster_loses_a_wal(name: str) -> None:
     outcome = explore(Plan(SCOPES[name]))
@@ -132,6 +134,7 @@ def test_no_interleaving_of_a_small_cluster_loses_a_wal(name: str) -> None:
     assert outcome.loss is None
 
 
+@pytest.mark.promise("row-that-was-moved-back-loses-nothing")
 @pytest.mark.deep
 @pytest.mark.parametrize("name", SLOW)
 def test_no_interleaving_of_a_larger_cluster_loses_a_wal(name: str, record_property: Say) -> None:
@@ -152,6 +155,7 @@ def test_what_the_search_leaves_out_hides_no_loss(name: str) -> None:
     assert found.count(True) == 1
 
 
+@pytest.mark.promise("list-is-safe")
 def test_no_history_by_seed_loses_a_wal() -> None:
     played = play_range(0, 3_000, DESIGN_ITSELF.name)
     assert played.violations == ()

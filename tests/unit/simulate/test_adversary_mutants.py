@@ -36,16 +36,19 @@ def test_page_is_generated_from_the_model_and_the_results() -> None:
     assert page == render(RESULTS), "run: .venv/bin/python scripts/generate_proof.py"
 
 
+@pytest.mark.promise("every-step-is-needed")
 def test_every_mutant_has_been_looked_for() -> None:
     assert set(RESULTS["mutants"]) == {one.name for one in MUTANTS}
     assert {name for name, entry in RESULTS["mutants"].items() if entry["by"] is None} == set(KEPT)
 
 
+@pytest.mark.promise("row-that-was-moved-back-loses-nothing")
 def test_every_scope_has_been_searched_without_a_loss() -> None:
     assert set(RESULTS["scopes"]) == set(SCOPES)
     assert [name for name, found in RESULTS["scopes"].items() if found["loss"] or not found["captures"]] == []
 
 
+@pytest.mark.promise("model-tries-to-lose-data", "every-step-is-needed", "row-that-was-moved-back-loses-nothing")
 @pytest.mark.parametrize("weakened", [one for one in MUTANTS if one.name not in KEPT], ids=lambda one: one.name)
 def test_counterexample_loses_with_the_mutant_and_not_with_the_design(weakened: Mutant) -> None:
     entry = RESULTS["mutants"][weakened.name]
@@ -73,6 +76,7 @@ def test_written_history_is_held_by_the_design(name: str) -> None:
     assert loss_of(Game(Plan(scope)), moves(DESIGN)) is None
 
 
+@pytest.mark.promise("whatever-moves-is-not-quiet")
 def test_second_form_of_what_the_capture_once_lost_needs_the_same_reading() -> None:
     scope, moves = SECOND_FORM
     unread = mutant("dead-unread")

@@ -86,6 +86,7 @@ def test_model_reads_what_the_real_reading_reads_in_its_order() -> None:
     assert asked == ["files", "peers", *world.asked]
 
 
+@pytest.mark.promise("zookeeper-is-proven")
 @pytest.mark.parametrize("name", QUICK)
 def test_no_interleaving_of_a_small_cluster_loses_a_wal(name: str) -> None:
     outcome = explore_game(ZkGame(ZK_DESIGN.plan(ZK_SCOPES[name])))
@@ -124,6 +125,7 @@ def test_every_mutant_has_been_looked_for_and_every_cluster_searched() -> None:
     assert [name for name, found in RESULTS["scopes"].items() if found["loss"] or not found["captures"]] == []
 
 
+@pytest.mark.promise("zookeeper-is-proven")
 @pytest.mark.parametrize("weakened", [one for one in ZK_MUTANTS if one.name not in ZK_KEPT], ids=lambda one: one.name)
 def test_counterexample_loses_with_the_mutant_and_not_with_the_design(weakened: ZkMutant) -> None:
     entry = RESULTS["mutants"][weakened.name]
@@ -162,6 +164,7 @@ def test_what_the_design_lets_go_hbase_lets_go() -> None:
     assert (outcome.finished, outcome.loss) == (True, None)
 
 
+@pytest.mark.promise("zookeeper-reading-is-of-one-session")
 def test_a_session_that_has_ended_ends_the_reading() -> None:
     """Of the capture's own history: kazoo went on in silence, with a server that could lag behind the listing."""
     entry = RESULTS["mutants"]["zk-any-session"]
@@ -205,6 +208,7 @@ def test_no_history_by_seed_loses_a_wal_and_a_needed_wal_is_always_queued() -> N
     assert seen >= set(ZK_TOLD)
 
 
+@pytest.mark.promise("zookeeper-free-stays-free")
 def test_what_is_deletable_is_in_no_queue_ever_after() -> None:
     """What the clean-up rests on between its second look and the move, and until the purge: whatever happens then."""
     free, later = 0, set[str]()

@@ -134,6 +134,7 @@ def lost(plan: ClusterPlan, weakened: Callable[[ClusterView], ClusterView] = lam
     return [path for path, one in verdicts.items() if one.verdict is Verdict.DELETABLE and path in needed]
 
 
+@pytest.mark.promise("list-is-safe", "rule-asks-every-row", "generated-clusters-lose-nothing")
 @given(plans())
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_nothing_deletable_is_still_to_be_shipped_whatever_happened_to_the_cluster(plan: ClusterPlan) -> None:
@@ -156,6 +157,7 @@ def test_nothing_deletable_is_still_to_be_shipped_in_thousands_of_clusters(
     every()
 
 
+@pytest.mark.promise("rule-asks-every-row", "missing-row-proves-only-of-the-dead")
 @pytest.mark.parametrize(
     "weakened",
     [
@@ -257,6 +259,7 @@ def test_what_the_findings_are_drawn_from_is_there() -> None:
     assert beyond == {"rs30.example.org"}
 
 
+@pytest.mark.promise("quiet-where-all-is-well")
 @pytest.mark.parametrize("number", NIGHTS)
 def test_in_the_healthy_cluster_only_the_young_is_held(number: int) -> None:
     held = [decision for decision in decisions(healthy_night(number)).values() if decision.verdict is Verdict.HELD]

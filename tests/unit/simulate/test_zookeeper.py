@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from pipelines.common.instants import DAY_MS
@@ -73,6 +74,7 @@ def lost(plan: ClusterPlan, seen: Callable[[Znode], bool] = lambda _: True) -> l
     return [file.path for file in needed if decide(file, view).verdict is Verdict.DELETABLE]
 
 
+@pytest.mark.promise("generated-clusters-lose-nothing")
 @given(plans())
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_nothing_deletable_is_still_to_be_shipped_whatever_happened_to_the_cluster(plan: ClusterPlan) -> None:

@@ -30,6 +30,7 @@ def test_steps_that_follow_one_another_without_a_gap_are_the_order() -> None:
     assert order_fault(steps_at(NOW, 100, gap=0)) is None
 
 
+@pytest.mark.promise("other-orders-are-refused")
 @pytest.mark.parametrize(("before", "after"), list(pairwise(CAPTURE_ORDER)))
 def test_no_two_steps_overlap(before: str, after: str) -> None:
     """One millisecond is too much, at whichever of the two ends."""
@@ -47,11 +48,13 @@ def test_no_step_ends_before_it_starts(name: str) -> None:
     assert fault == f"step {name!r} finished before it started"
 
 
+@pytest.mark.promise("other-orders-are-refused")
 @pytest.mark.parametrize("name", CAPTURE_ORDER)
 def test_no_step_is_missing(name: str) -> None:
     assert order_fault([step for step in steps_at(NOW, 100) if step.step != name]) == f"step {name!r} is missing"
 
 
+@pytest.mark.promise("other-orders-are-refused")
 @pytest.mark.parametrize(("before", "after"), list(pairwise(CAPTURE_ORDER)))
 def test_no_two_steps_are_swapped(before: str, after: str) -> None:
     names = {before: after, after: before}
@@ -86,6 +89,7 @@ def test_a_server_that_joined_alone_does_not_disturb() -> None:
     assert restlessness(captured(looked({H1}, set()), looked({H1, H2}, set())), QUEUES, QUEUES) is None
 
 
+@pytest.mark.promise("whatever-moves-is-not-quiet")
 @pytest.mark.parametrize(
     ("first", "second", "pass_1", "pass_2", "why"),
     [

@@ -74,6 +74,7 @@ def test_a_server_that_one_root_has_not_met_is_held_for_that_root() -> None:
     assert found.boundaries == {A: T0 - 9, B: T0 - 9 - BUFFER_MS}
 
 
+@pytest.mark.promise("running-backup-holds")
 def test_a_running_backup_holds_what_was_written_since_an_hour_before_its_start() -> None:
     assert backup_of([session("x", RUNNING, T0)]) == Backup(True, {}, T0 - BUFFER_MS)
     both = backup_of([session("x", a=T0 + 9), session("y", RUNNING, T0)])
@@ -84,6 +85,7 @@ def test_without_any_backup_nothing_is_held() -> None:
     assert backup_of([]) == Backup(True, {}, MAX_LONG)
 
 
+@pytest.mark.promise("unknown-backup-holds-everything")
 def test_a_backup_that_does_not_say_where_it_ends_holds_everything() -> None:
     assert backup_of([session("x", a=T0), session("y", root="s")]) == Backup(True)
 
@@ -98,6 +100,7 @@ def test_another_root_never_frees_anything(rolled: list[tuple[str, int, str]]) -
             assert (after.boundary(address) or 0) <= (before.boundary(address) or 0)
 
 
+@pytest.mark.promise("extra-releases-backup-alone")
 @given(case=cluster_cases(), sessions=st.booleans())
 def test_an_extra_releases_backup_and_nothing_else(case: ClusterCase, sessions: bool) -> None:
     """The decisions on any cluster, with all that its backups say and without: those of BACKUP alone may change."""

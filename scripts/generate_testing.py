@@ -1,0 +1,180 @@
+"""Writes docs/testing.md: scripts/testing_head.md, with every promise of the pages and the tests that prove it.
+
+A promise is a comment behind the sentence that makes it, `<!-- promise: some-id -->`; a test that proves it carries
+`@pytest.mark.promise("some-id")`. Both are read as text: no test is imported.
+
+Run: .venv/bin/python scripts/generate_testing.py
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+TARGET = PROJECT / "docs" / "testing.md"
+HEAD = PROJECT / "scripts" / "testing_head.md"
+PAGES = ("README.md", "docs/safety.md")
+TESTS = PROJECT / "tests"
+SIZES = ("long", "deep")
+"""Markers of tests that an ordinary run leaves out; the page shows them."""
+_MARKER = "pytest.mark.promise"
+_COMMENT = re.compile(r"<!-- promise: ([a-z0-9-]+) -->")
+_HEADING = re.compile(r"^#+ (.+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A sentence that a user relies on.
+
+    Attributes:
+        name: its id.
+        page: relative to the project.
+        section: the heading above it.
+    """
+
+    name: str
+    page: str
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A test that is marked with promises.
+
+    Attributes:
+        test: its id in pytest, without parameters.
+        promises: ids.
+        sizes: which of `SIZES` it is marked with.
+    """
+
+    test: str
+    promises: tuple[str, ...]
+    sizes: tuple[str, ...] = ()
+
+
+def promises_of(page: str, text: str) -> Iterator[Promise]:
+    """The promises of a page, in its order."""
+    section, fenced = "", False
+    for line in text.splitlines():
+        fenced ^= line.startswith("```")
+        heading = None if fenced else _HEADING.match(line)
+        if heading:
+            section = heading.group(1)
+        for name in _COMMENT.findall(line):
+            yield Promise(name, page, section)
+
+
+def proofs_of(path: str, text: str) -> Iterator[Proof]:
+    """The marked tests of a file.
+
+    Raises:
+        ValueError: a marker is on something else than a test, or its ids are not written out.
+    """
+    tree = ast.parse(text)
+    found = 0
+    for name, test in _tests(tree):
+        marks = [one for one in test.decorator_list if isinstance(one, ast.Call) and ast.unparse(one.func) == _MARKER]
+        found += len(marks)
+        arguments = [argument for one in marks for argument in one.args]
+        names = [one.value for one in arguments if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        if len(names) != len(arguments) or any(one.keywords or not one.args for one in marks):
+            raise ValueError(f"{path}::{name}: {_MARKER} takes ids in quotes")
+        if names:
+            yield Proof(f"{path}::{name}", tuple(names), _sizes(tree, test))
+    if found != sum(ast.unparse(node) == _MARKER for node in ast.walk(tree) if isinstance(node, ast.Attribute)):
+        raise ValueError(f"{path}: {_MARKER} belongs directly on a test function")
+
+
+def _tests(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for node in tree.body:
+        inside = node.body if isinstance(node, ast.ClassDef) else [node]
+        for one in inside:
+            if isinstance(one, ast.FunctionDef) and one.name.startswith("test_"):
+                yield (f"{node.name}::{one.name}" if isinstance(node, ast.ClassDef) else one.name), one
+
+
+def _sizes(tree: ast.Module, test: ast.FunctionDef) -> tuple[str, ...]:
+    of_the_file = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["pytestmark"]
+    ]
+    marks = {ast.unparse(one) for node in (*of_the_file, *test.decorator_list) for one in _listed(node)}
+    return tuple(size for size in SIZES if f"pytest.mark.{size}" in marks)
+
+
+def _listed(node: ast.expr) -> Sequence[ast.expr]:
+    return node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+
+
+def promises() -> list[Promise]:
+    """All promises, page by page."""
+    return [one for page in PAGES for one in promises_of(page, (PROJECT / page).read_text(encoding="utf-8"))]
+
+
+def proofs() -> list[Proof]:
+    """All marked tests, file by file."""
+    return [
+        one
+        for file in sorted(TESTS.rglob("test_*.py"))
+        for one in proofs_of(str(file.relative_to(PROJECT)), file.read_text(encoding="utf-8"))
+    ]
+
+
+def faults(made: Iterable[Promise], proven: Iterable[Proof]) -> list[str]:
+    """What is wrong with promises and markers, a sentence each; empty = every promise has a test."""
+    pages = {one.name: one.page for one in made}
+    counts = Counter(one.name for one in made)
+    marked = {name: proof.test for proof in proven for name in proof.promises}
+    return [
+        *(f"{pages[name]}: two promises are called {name}" for name, count in counts.items() if count > 1),
+        *(f"{page}: no test proves {name}" for name, page in pages.items() if name not in marked),
+        *(f"{test}: no page promises {name}" for name, test in marked.items() if name not in pages),
+    ]
+
+
+def render(made: Sequence[Promise], proven: Sequence[Proof]) -> str:
+    """The whole page."""
+    parts = {"PROMISES": promises_table(made, proven), "MEASURED": measured(), "MUTATION": mutation()}
+    page = HEAD.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        page = page.replace(f"{{{{{name}}}}}", part)
+    return page
+
+
+def promises_table(made: Sequence[Promise], proven: Sequence[Proof]) -> str:
+    """Each promise, with a link to its section and the tests that prove it."""
+    tests: dict[str, list[str]] = {}
+    for proof in proven:
+        for name in proof.promises:
+            sizes = f" ({', '.join(proof.sizes)})" if proof.sizes else ""
+            tests.setdefault(name, []).append(f"`{proof.test.removeprefix('tests/')}`{sizes}")
+    rows = [
+        f"| {one.name} | [{one.page}: {one.section}]({_link(one)}) | {'<br>'.join(tests.get(one.name, []))} |"
+        for one in made
+    ]
+    return "\n".join(["| promise | made in | proven by, below `tests/` |", "|---|---|---|", *rows])
+
+
+def _link(promise: Promise) -> str:
+    """From docs/testing.md to the section; GitHub makes the anchor of the heading."""
+    page = promise.page.removeprefix("docs/") if promise.page.startswith("docs/") else f"../{promise.page}"
+    anchor = re.sub(r"[^-\w ]", "", promise.section.replace("`", "").lower()).replace(" ", "-")
+    return f"{page}#{anchor}"
+
+
+def measured() -> str:
+    """What the last recorded run cost."""
+    return "No run is recorded yet."
+
+
+def mutation() -> str:
+    """What mutation testing found."""
+    return "No run is recorded yet."
+
+
+if __name__ == "__main__":
+    TARGET.write_text(render(promises(), proofs()), encoding="utf-8")
