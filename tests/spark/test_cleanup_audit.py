@@ -62,3 +62,14 @@ def test_an_intent_is_open_until_its_own_outcome_is_written(written: Written) ->
     written.audit.record(again, 1, [Result(B, FileOutcome.MOVED)])
     assert [one.subject.path for one in written.audit.unsettled(RUN)] == [A.path]
     assert {row["path"]: row["outcome"] for row in written.audit.outcomes(RUN).collect()} == {B.path: "MOVED"}
+
+
+def test_only_what_counts_as_moved_rests(written: Written) -> None:
+    written.outcome(Action.CLEAN, A, FileOutcome.MOVED, NOW)
+    written.outcome(Action.CLEAN, B, FileOutcome.MOVED, NOW)
+    assert written.audit.taken(RUN) == {A.path: A, B.path: B}
+    written.outcome(Action.RESTORE, B, FileOutcome.RESTORED, NOW + 1)
+    assert written.audit.taken(RUN) == {A.path: A, B.path: None}
+    written.outcome(Action.PURGE, A, FileOutcome.PURGED, NOW + 2)
+    assert written.audit.taken(RUN) == {A.path: None, B.path: None}
+    assert written.audit.moved_at(RUN) is None

@@ -84,6 +84,19 @@ def test_what_is_not_known_of_a_file_is_no_proof_that_it_is_the_same(spark: Spar
     }  # fmt: skip
 
 
+def test_only_a_file_whose_last_outcome_is_that_it_was_moved_is_walsafes_to_delete(spark: SparkSession) -> None:
+    """What was put back, purged or gone since is not what lies there now, even if it looks the same."""
+    columns = "path STRING, length LONG, modification_time TIMESTAMP"
+    now = datetime(2026, 11, 21, tzinfo=timezone.utc)
+    outcomes = [one.value for one in FileOutcome]
+    looked = spark.createDataFrame(
+        [(one, 1, now, "DELETABLE", "PROVEN") for one in outcomes], f"{columns}, verdict STRING, reason STRING"
+    )
+    audited = spark.createDataFrame([(one, 1, now, one) for one in outcomes], f"{columns}, outcome STRING")
+    ready = [row["path"] for row in purge_plan(looked, audited).collect() if row["outcome"] != "REFUSED"]
+    assert ready == ["MOVED"]
+
+
 @pytest.mark.promise("purge-deletes-what-was-moved")
 def test_the_newest_row_says_which_file_was_moved(lab: Lab) -> None:
     """A path may have been moved more than once; what an earlier move took is another file."""

@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.cleanup.deletions import Action, FileOutcome, Subject
-from pipelines.cleanup.lease import Lease, may_take
+from pipelines.cleanup.lease import Lease, may_take, parse_lease
 from pipelines.cleanup.settling import Places, settled
 from pipelines.common.errors import UnavailableError
 from pipelines.common.instants import DAY_MS
@@ -21,6 +21,12 @@ def world_after_a_night() -> World:
         world.archives(path, needed=False)
     world.night(N1)
     return world
+
+
+def test_a_lease_is_read_back_as_it_was_written() -> None:
+    for lease in (Lease(4, "x"), Lease(4, "x", released=True)):
+        assert lease.text().endswith("}\n")
+        assert parse_lease(4, lease.text()) == lease
 
 
 @pytest.mark.parametrize(("newest", "age", "number"), [(None, 0, 1), (Lease(4, "x", released=True), 0, 5)])
@@ -125,3 +131,10 @@ def test_an_intent_without_an_outcome_gets_the_one_that_the_file_system_shows(
     action: Action, found: Places, archive: str | None, outcome: FileOutcome
 ) -> None:
     assert settled(action, SUBJECT, found, "hdfs://ns1/quarantine/x", archive).outcome is outcome
+
+
+def test_unless_it_is_said_nothing_has_taken_the_name_in_the_quarantine() -> None:
+    nowhere = Places(at_home=False, in_quarantine=False)
+    assert settled(Action.CLEAN, SUBJECT, nowhere, "x").outcome is FileOutcome.ALREADY_GONE
+    taken = Places(at_home=False, in_quarantine=False, taken=True)
+    assert settled(Action.CLEAN, SUBJECT, taken, "x").outcome is FileOutcome.FAILED

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pipelines.quality import gate
 
 from pipelines.common.errors import UsageError
+from pipelines.decide.gate import gate
 from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, AtMost, Equal, expectations
 from pipelines.decide.gate.gate import check, check_acceptances
 from pipelines.decide.gate.gate_metrics import ClusterMetrics

@@ -42,6 +42,11 @@ def test_no_two_steps_overlap(before: str, after: str) -> None:
         assert f"before {before!r} had" in fault
 
 
+def test_a_step_may_take_no_time() -> None:
+    """As that of an image does, which has one transaction time."""
+    assert order_fault([replace(step, finished_at=step.started_at) for step in steps_at(NOW, 100)]) is None
+
+
 @pytest.mark.parametrize("name", CAPTURE_ORDER)
 def test_no_step_ends_before_it_starts(name: str) -> None:
     fault = order_fault(moved(steps_at(NOW, 100, gap=0), name, finished=-101))
@@ -98,11 +103,26 @@ def test_a_server_that_joined_alone_does_not_disturb() -> None:
         (looked({H1, H2}, set()), looked({H1}, set()), QUEUES, QUEUES, "server h2,16020,5 left"),
         (looked({H1}, set()), looked({H1}, {H2}), frozenset(), frozenset(), "server h2,16020,5 came"),
         (looked({H1}, {H2}), looked({H1}, set()), frozenset(), frozenset(), "server h2,16020,5 came"),
+        (looked(set(), {H1}), looked(set(), {H1, H2}), frozenset(), frozenset(), "server h2,16020,5 came"),
+        (looked({H1}, {H2}), looked({H1}, {H2}), QUEUES, frozenset(), "belongs to a server whose crash procedure"),
+        (looked({H1}, {H2}), looked({H1}, {H2}), frozenset(), QUEUES, "belongs to a server whose crash procedure"),
         (looked({H1}, {H2}), looked({H1}, {H2}), QUEUES, QUEUES, "belongs to a server whose crash procedure"),
         (looked({H1, H2}, set()), looked({H1, H2}, set()), QUEUES, frozenset(), "only one of the two passes"),
         (looked({H1, H2}, set()), looked({H1, H2}, set()), frozenset(), QUEUES, "only one of the two passes"),
     ],
-    ids=["no first look", "no second look", "left", "crashed", "recovered", "owner crashing", "vanished", "appeared"],
+    ids=[
+        "no first look",
+        "no second look",
+        "left",
+        "crashed",
+        "recovered",
+        "another crashed",
+        "crashing in 1",
+        "crashing in 2",
+        "owner crashing",
+        "vanished",
+        "appeared",
+    ],
 )
 def test_whatever_moves_makes_the_capture_restless(
     first: Membership | None,

@@ -1,0 +1,155 @@
+"""Which modules are changed, and which tests judge them: the one place that names them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """A module of the product.
+
+    Attributes:
+        name: of its own here and in the record, so that the module may move.
+        module: as it is imported.
+        words: functions that only make words for people, by qualname: they are not changed.
+    """
+
+    name: str
+    module: str
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Modules that the same tests judge.
+
+    Attributes:
+        tests: files below the project; of them those run that come by the changed line.
+        spark: the tests need a Spark session, which is started once; else each change has a process of its own.
+        leave_out: tests that need more than that, or take long and judge nothing that others do not: a part of each
+            one's name.
+    """
+
+    name: str
+    targets: tuple[Target, ...]
+    tests: tuple[str, ...]
+    spark: bool = False
+    leave_out: tuple[str, ...] = ()
+
+
+_RULE = Group(
+    "rule",
+    (
+        Target("verdict", "pipelines.decide.rule.verdict"),
+        Target("cleaner_rule", "pipelines.decide.rule.cleaner_rule"),
+        Target("cluster_view", "pipelines.decide.rule.cluster_view"),
+        Target("zookeeper_queued", "pipelines.hbase.zookeeper.queued"),
+        Target("trust", "pipelines.decide.rule.trust"),
+        Target("zookeeper_trust", "pipelines.decide.rule.zookeeper_trust"),
+        Target("capture_order", "pipelines.snapshot.capture_order"),
+        Target("capture_clocks", "pipelines.snapshot.capture_clocks"),
+        Target("known_servers", "pipelines.hbase.known_servers"),
+        Target("wal_names", "pipelines.hbase.wal_names"),
+        Target("server_names", "pipelines.hbase.server_names"),
+        Target("replication_queues", "pipelines.hbase.replication_queues"),
+        Target("delete_list", "pipelines.reconcile.delete_list"),
+    ),
+    (
+        "tests/unit/decide/test_reason_order.py",
+        "tests/unit/decide/test_replication_rule.py",
+        "tests/unit/decide/test_cluster_view.py",
+        "tests/unit/snapshot/test_capture_order.py",
+        "tests/unit/decide/test_trust.py",
+        "tests/unit/decide/test_queued_wals.py",
+        "tests/unit/decide/test_zookeeper_rule.py",
+        "tests/unit/decide/test_judge_corpus.py",
+        "tests/contract/test_cleaner_cases.py",
+        "tests/contract/test_golden_names.py",
+        "tests/unit/hbase/test_replication_queues.py",
+        "tests/unit/queues/test_znode_queues.py",
+    ),
+    # the others say in milliseconds what these look for in drawn clusters
+    leave_out=("test_the_table_says", "test_hbase_would_delete", "test_the_page_shows", "test_a_mutant_is_caught"),
+)
+
+_TABLES = Group(
+    "tables of the rule",
+    (
+        Target("decision_table", "pipelines.decide.rule.decision_table"),
+        Target("zookeeper_name_table", "pipelines.decide.rule.name_table"),
+    ),
+    ("tests/unit/decide/test_decision_table.py", "tests/unit/decide/test_zookeeper_rule.py"),
+)
+
+_CLEAN_UP = Group(
+    "clean-up",
+    (
+        Target("lease", "pipelines.cleanup.lease"),
+        Target("settling", "pipelines.cleanup.settling"),
+        Target("deletions", "pipelines.cleanup.deletions"),
+        Target("quarantine", "pipelines.cleanup.quarantine"),
+        Target("overlap", "pipelines.cleanup.overlap"),
+        Target("paths", "pipelines.cleanup.paths"),
+        Target("store_failures", "pipelines.cleanup.stores.store_failures"),
+        Target("holder", "pipelines.cleanup.holder"),
+        Target("looking", "pipelines.cleanup.looking"),
+        Target("settle", "pipelines.cleanup.settle"),
+        Target("moving", "pipelines.cleanup.moving", words=("_changed",)),
+        Target("deleting", "pipelines.cleanup.deleting"),
+        Target("purge", "pipelines.cleanup.purge"),
+        Target("restore", "pipelines.cleanup.restore", words=("_outcome",)),
+        Target("clean", "pipelines.cleanup.clean"),
+        Target("list_checks", "pipelines.cleanup.list_checks"),
+        Target("cleanup_ports", "pipelines.cleanup.request"),
+        Target("onlooker", "pipelines.cleanup.onlooker"),
+        Target("paused", "pipelines.cleanup.paused"),
+        Target("resting", "pipelines.cleanup.resting"),
+        Target(
+            "purge_answer",
+            "pipelines.cleanup.purge_answer",
+            words=("RunPurge.lines", "RunPurge._unsettled", "purge_outcome"),
+        ),
+    ),
+    (
+        "tests/unit/cleanup/test_times.py",
+        "tests/unit/cleanup/test_looks.py",
+        "tests/unit/cleanup/test_odd_directories.py",
+        "tests/unit/cleanup/test_machine.py",
+        "tests/unit/cleanup/test_overlap.py",
+        "tests/unit/cleanup/test_paths.py",
+        "tests/unit/cleanup/test_paused.py",
+    ),
+)
+
+_SPARK_RULE = Group(
+    "rule in Spark",
+    (
+        Target("spark_verdicts", "pipelines.decide.spark.verdicts"),
+        Target("spark_lookup", "pipelines.decide.spark.lookup"),
+        Target("spark_decision_frames", "pipelines.decide.spark.decision_frames"),
+        Target("spark_queued_names", "pipelines.decide.spark.queued_names"),
+        Target("spark_wal_names", "pipelines.decide.spark.wal_names"),
+    ),
+    ("tests/spark/test_verdicts.py",),
+    spark=True,
+)
+
+_LAKE = Group(
+    "clean-up on Spark",
+    (
+        Target("second_look", "pipelines.cleanup.second_look"),
+        Target("clean_plan", "pipelines.cleanup.clean_plan"),
+        Target("cleanup_audit", "pipelines.cleanup.audit"),
+        Target("list_reader", "pipelines.reconcile.list_reader"),
+        Target("list_writer", "pipelines.reconcile.list_writer"),
+    ),
+    (
+        "tests/spark/test_cleanup_audit.py",
+        "tests/spark/test_cleanup_purge.py",
+        "tests/spark/test_cleanup.py",
+        "tests/spark/test_cleanup_second_try.py",
+    ),
+    spark=True,
+)
+
+GROUPS = (_RULE, _CLEAN_UP, _TABLES, _SPARK_RULE, _LAKE)
+"""In the order of danger."""

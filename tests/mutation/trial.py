@@ -1,0 +1,403 @@
+"""Runs the tests that judge a change against it: in a process of its own, or in this one where Spark runs.
+
+pytest collects the tests once, and the product is imported once. A change of a function is put in the place of its
+code, so whoever has imported the function has the changed one. The tests that come by the changed line are known from
+one run of all of them, and the quickest is asked first.
+"""
+
+import ast
+import contextlib
+import functools
+import importlib
+import inspect
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+import hypothesis
+import pytest
+from _pytest.runner import runtestprotocol
+
+from tests.mutation.mutants import Mutant, Place, Source
+from tests.mutation.targets import Group
+
+NO_TEST = "no test comes by it"
+_GRACE_S = 30.0
+_EXAMPLES = 25
+"""Of hypothesis, the same ones every time; a change that only thousands would find has to have a test of its own."""
+_SPACE = 3 << 30
+_LATELY = 40
+_PRODUCT = ("pipelines", "jobs", "schemas", "tests")
+
+
+class Judged:
+    """A plugin of pytest that runs a trial in the place of the tests.
+
+    Args:
+        group: whose modules are changed.
+        wanted: says of a target's name and a mutant's key whether it is tried.
+        tell: takes each answer: name of the target, the mutant, the test that failed or None.
+    """
+
+    def __init__(
+        self,
+        group: Group,
+        wanted: Callable[[str, str], bool],
+        tell: Callable[[str, Mutant, str | None], None],
+    ) -> None:
+        self._group = group
+        self._wanted = wanted
+        self._tell = tell
+        self.failed: list[str] = []
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Without tests that this group leaves out."""
+        items[:] = [one for one in items if not any(part in one.nodeid for part in self._group.leave_out)]
+        for item in items:
+            kind = getattr(item, "cls", None)
+            for holder, name in ((getattr(item, "obj", None), "_hypothesis_internal_use_settings"), (kind, "settings")):
+                drawn = getattr(holder, name, None)
+                if isinstance(drawn, hypothesis.settings):
+                    fewer = hypothesis.settings(drawn, max_examples=min(drawn.max_examples, _EXAMPLES))
+                    setattr(holder, name, fewer)
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """The trial."""
+        modules = {one.name: importlib.import_module(one.module) for one in self._group.targets}
+        every = list(session.items)
+        seen = self._seen(every, set(modules.values()))
+        self.failed = [nodeid for nodeid, (_, failed, _) in seen.items() if failed]
+        items = [item for item in every if item.nodeid not in self.failed]
+        items.sort(key=lambda item: seen[item.nodeid][0])
+        caches = _caches()
+        lately: list[str] = []
+        if os.environ.get("MUT_DEBUG"):
+            os.write(2, "\n".join(f"{seen[i.nodeid][0]:.2f} {i.nodeid}" for i in items[-40:]).encode() + b"\n")
+            os.write(2, f"all {sum(seen[i.nodeid][0] for i in items):.1f} s, {len(items)} tests\n".encode())
+        for target in self._group.targets:
+            module = modules[target.name]
+            for mutant in Source(module, target.words).mutants():
+                if not self._wanted(target.name, mutant.key):
+                    continue
+                judges = _judges(mutant, module, items, {one: seen[one][2] for one in seen})
+                if not judges:
+                    self._tell(target.name, mutant, None)
+                    continue
+                # what has failed lately is likely to fail again: it saves the quick tests that come by everything
+                judges.sort(key=lambda item: lately.index(item.nodeid) if item.nodeid in lately else len(lately))
+                limit = _GRACE_S + 5 * sum(seen[item.nodeid][0] for item in judges)
+                run = _in_this_process if self._group.spark else _in_its_own
+                by = run(mutant, module, judges, caches, limit)
+                if by is not None:
+                    lately = [by, *(one for one in lately if one != by)][:_LATELY]
+                self._tell(target.name, mutant, by)
+        return True
+
+    def _seen(
+        self, items: Sequence[pytest.Item], modules: set[ModuleType]
+    ) -> Mapping[str, tuple[float, bool, Mapping[str, list[int]]]]:
+        """Of each test how long it takes, whether it fails as things are, and the lines that it comes by."""
+        files = {str(module.__file__) for module in modules}
+        if self._group.spark:
+            return {item.nodeid: _traced(item, files) for item in items}
+        found = _forked(lambda: json.dumps({item.nodeid: _traced(item, files) for item in items}), 3_600)
+        assert found is not None, "the tests could not be run as things are"
+        return json.loads(found)  # type: ignore[no-any-return]
+
+
+def _at(lines: Mapping[str, list[int]], module: ModuleType) -> set[int]:
+    return set(lines.get(str(module.__file__), ()))
+
+
+def _judges(
+    mutant: Mutant, module: ModuleType, items: list[pytest.Item], lines: Mapping[str, Mapping[str, list[int]]]
+) -> list[pytest.Item]:
+    """The tests that come by a change, in their order: by its line, or by its function where no line is told apart."""
+    if mutant.place.name:
+        return items  # a constant or a default: any test may see it
+    at_line = [item for item in items if mutant.line in _at(lines[item.nodeid], module)]
+    around = _statement(Path(str(module.__file__)), mutant.line)
+    return at_line or [item for item in items if around & _at(lines[item.nodeid], module)]
+
+
+@functools.lru_cache(maxsize=4)
+def _statements(file: Path) -> dict[int, set[int]]:
+    """By line the lines of the statement that it is part of; of one with a body, those before the body."""
+    found: dict[int, set[int]] = {}
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+            lines = set(range(node.lineno, max(last, node.lineno) + 1))
+            for line in lines:
+                if line not in found or len(lines) < len(found[line]):
+                    found[line] = lines
+    return found
+
+
+def _statement(file: Path, line: int) -> set[int]:
+    return _statements(file).get(line, {line})
+
+
+class _Chain:
+    """Stands for the next test: what its node and the nodes above it have set up stays."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._nodes = item.listchain()[:-1]
+
+    def listchain(self) -> list[Any]:
+        return self._nodes
+
+
+def _passes(item: pytest.Item) -> bool:
+    state = item.session._setupstate
+    state.teardown_exact(item)  # what a test of another module had set up
+    reports = runtestprotocol(item, log=False, nextitem=_Chain(item))  # type: ignore[arg-type]
+    return not any(report.failed for report in reports)
+
+
+def _traced(item: pytest.Item, files: set[str]) -> tuple[float, bool, Mapping[str, list[int]]]:
+    lines: dict[str, set[int]] = {file: set() for file in files}
+
+    def trace(frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401 - a tracing function
+        found = lines.get(frame.f_code.co_filename)
+        if found is None:
+            return None
+        found.add(frame.f_lineno)
+
+        def local(frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401
+            if event == "line":
+                found.add(frame.f_lineno)
+            return local
+
+        return local
+
+    began = time.monotonic()
+    threading.settrace(trace)
+    sys.settrace(trace)
+    try:
+        passed = _passes(item)
+    finally:
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+    return time.monotonic() - began, not passed, {file: sorted(found) for file, found in lines.items() if found}
+
+
+def _in_its_own(
+    mutant: Mutant, module: ModuleType, judges: Sequence[pytest.Item], caches: Sequence[Any], limit: float
+) -> str | None:
+    """The test that fails, "time" for one that does not end, None for a change that survives."""
+
+    def tried() -> str:
+        resource.setrlimit(resource.RLIMIT_AS, (_SPACE, _SPACE))
+        for cache in caches:
+            cache.cache_clear()
+        with _changed(mutant, module) as problem:
+            return problem or next((item.nodeid for item in judges if not _passes(item)), "")
+
+    answer = _forked(tried, limit)
+    return "it does not end" if answer is None else answer or None
+
+
+def _in_this_process(
+    mutant: Mutant, module: ModuleType, judges: Sequence[pytest.Item], caches: Sequence[Any], _limit: float
+) -> str | None:
+    for cache in caches:
+        cache.cache_clear()
+    with _changed(mutant, module) as problem:
+        found = problem or next((item.nodeid for item in judges if not _passes(item)), None)
+    for cache in caches:
+        cache.cache_clear()
+    return found
+
+
+def _forked(work: Callable[[], str], limit: float) -> str | None:
+    """What the work says in a copy of this process; None if it takes longer than the limit, or dies."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            text = work()
+        except BaseException as error:  # noqa: BLE001 - no change may leave this block but by the end of the process
+            text = f"{type(error).__name__}"
+        with os.fdopen(writing, "w") as out:
+            out.write(text)
+        os._exit(0)
+    os.close(writing)
+    parts: list[bytes] = []
+    end = time.monotonic() + limit
+    with os.fdopen(reading, "rb") as come:
+        while True:
+            ready, _, _ = select.select([come], [], [], max(end - time.monotonic(), 0))
+            if not ready:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return None
+            part = os.read(come.fileno(), 1 << 16)
+            if not part:
+                break
+            parts.append(part)
+    _, status = os.waitpid(child, 0)
+    return b"".join(parts).decode() if status == 0 else None
+
+
+# putting a change in its place
+
+
+@contextmanager
+def _changed(mutant: Mutant, module: ModuleType) -> Iterator[str | None]:
+    """The program with the change; what it gives says why it cannot be made at all, which is a failure as well."""
+    try:
+        undo = _put(mutant.place, mutant.code(), module)
+    except Exception as error:  # noqa: BLE001 - a value that cannot be computed
+        yield f"{type(error).__name__}"
+        return
+    try:
+        yield None
+    finally:
+        undo()
+
+
+def _put(place: Place, code: CodeType, module: ModuleType) -> Callable[[], None]:
+    if not place.name:
+        function = _function(module, place.qualname)
+        kept = function.__code__
+        function.__code__ = _code_of(code, kept, place.qualname)
+        return lambda: setattr(function, "__code__", kept)
+    value = eval(code, {**vars(module), **_class_names(module, place.qualname)})  # noqa: S307 - our own code
+    if not place.qualname:
+        return _put_constant(module, place.name, value)
+    owner = _owner(module, place.qualname)
+    if isinstance(owner, type):
+        if place.name in getattr(owner, "__dataclass_fields__", {}):
+            return _put_default(owner.__init__, place.name, value)  # type: ignore[misc]
+        old = owner.__dict__[place.name]
+        setattr(owner, place.name, value)
+        return lambda: setattr(owner, place.name, old)
+    return _put_default(_unwrapped(owner), place.name, value)
+
+
+def _class_names(module: ModuleType, qualname: str) -> dict[str, object]:
+    owner = getattr(module, qualname.partition(".")[0], None) if qualname else None
+    return dict(vars(owner)) if isinstance(owner, type) else {}
+
+
+def _put_constant(module: ModuleType, name: str, value: object) -> Callable[[], None]:
+    """The constant wherever it was imported."""
+    old = getattr(module, name)
+    places = [
+        vars(one)
+        for path, one in list(sys.modules.items())
+        if (one is module or path.partition(".")[0] in _PRODUCT) and name in getattr(one, "__dict__", ())
+    ]
+    places = [namespace for namespace in places if namespace[name] is old]
+    for namespace in places:
+        namespace[name] = value
+
+    def undo() -> None:
+        for namespace in places:
+            namespace[name] = old
+
+    return undo
+
+
+def _put_default(function: types.FunctionType, name: str, value: object) -> Callable[[], None]:
+    kept = (function.__defaults__, function.__kwdefaults__)
+    if function.__kwdefaults__ and name in function.__kwdefaults__:
+        function.__kwdefaults__ = {**function.__kwdefaults__, name: value}
+    else:
+        code, defaults = function.__code__, list(function.__defaults__ or ())
+        names = code.co_varnames[: code.co_argcount][-len(defaults) :]
+        defaults[names.index(name)] = value
+        function.__defaults__ = tuple(defaults)
+
+    def undo() -> None:
+        function.__defaults__, function.__kwdefaults__ = kept
+
+    return undo
+
+
+def _owner(module: ModuleType, qualname: str) -> Any:  # noqa: ANN401 - a class or a function
+    found: Any = module
+    for part in qualname.split("."):
+        found = vars(found)[part]
+    return found
+
+
+def _function(module: ModuleType, qualname: str) -> types.FunctionType:
+    return _unwrapped(_owner(module, qualname))
+
+
+def _unwrapped(found: Any) -> types.FunctionType:  # noqa: ANN401 - what a decorator has made
+    if isinstance(found, property):
+        found = found.fget
+    elif isinstance(found, functools.cached_property):
+        found = found.func
+    elif isinstance(found, staticmethod | classmethod):
+        found = found.__func__
+    found = inspect.unwrap(found)
+    assert isinstance(found, types.FunctionType)
+    return found
+
+
+def _code_of(code: CodeType, like: CodeType, qualname: str) -> CodeType:
+    """The code of a function in that of its module: the one of its name at its line."""
+    for name in qualname.split(".")[:-1]:
+        code = next(one for one in code.co_consts if isinstance(one, CodeType) and one.co_name == name)
+    return next(
+        one
+        for one in code.co_consts
+        if isinstance(one, CodeType) and (one.co_name, one.co_firstlineno) == (like.co_name, like.co_firstlineno)
+    )
+
+
+def _caches() -> list[Any]:
+    """What remembers answers in the product and in its tests."""
+    found: dict[int, Any] = {}
+    for path, module in list(sys.modules.items()):
+        if path.partition(".")[0] not in _PRODUCT or not isinstance(module, ModuleType):
+            continue
+        for one in list(vars(module).values()):
+            for value in [one, *(vars(one).values() if isinstance(one, type) else ())]:
+                cached = getattr(value, "__func__", value)
+                if isinstance(cached, functools._lru_cache_wrapper):
+                    found[id(cached)] = cached
+    return list(found.values())
+
+
+def judge(
+    group: Group,
+    root: Path,
+    wanted: Callable[[str, str], bool],
+    tell: Callable[[str, Mutant, str | None], None],
+) -> list[str]:
+    """Try all changes of a group's modules that are wanted.
+
+    Returns:
+        Tests that fail as things are; they judge nothing.
+    """
+    quick = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    hypothesis.settings.register_profile(
+        "mutation", derandomize=True, database=None, phases=quick, report_multiple_bugs=False, deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )  # fmt: skip
+    hypothesis.settings.load_profile("mutation")
+    plugin = Judged(group, wanted, tell)
+    tests = [str(root / one) for one in group.tests]
+    options = ["-q", "--rootdir", str(root), "-p", "no:cacheprovider"]
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        code = pytest.main([*options, *tests], plugins=[plugin])
+    assert code in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}, code
+    return plugin.failed
