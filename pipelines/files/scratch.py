@@ -11,7 +11,7 @@ SECOND_LOOKS_FOLDER = ".second-looks"
 
 
 class ScratchDirectory:
-    """A unique directory name below a folder. Whoever writes there first creates the directory.
+    """A unique directory name below a folder. The first write there creates the directory.
 
     Args:
         hadoop: the JVM.

@@ -24,7 +24,7 @@ _SYNC_PEER = re.compile(rf"{_NO_LINE_END}*-[0-9]+-({_NO_LINE_END}+)")
 
 
 class FileKind(str, Enum):
-    """What HBase's cleaner chain considers a file to be, by its name alone."""
+    """The kind of a file for HBase's cleaner chain, by its name alone."""
 
     WAL = "WAL"
     PROCEDURE_WAL = "PROCEDURE_WAL"
