@@ -1,1 +1,1 @@
-"""What every room uses: errors, instants, numbers for people, strict JSON, small Spark helpers."""
+"""Shared by every room: errors, instants, readable numbers, strict JSON, small Spark helpers."""

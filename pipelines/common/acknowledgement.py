@@ -1,15 +1,15 @@
-"""Findings that an operator knows of and has acknowledged in the configuration."""
+"""Findings that an operator has acknowledged in the configuration."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """A known finding: it stays in the tables and never changes the exit code until `until`.
+    """A known finding: until `until` it does not change the exit code. It stays in the tables.
 
     Attributes:
         key: the finding's key.
-        reason: a person's words.
+        reason: the operator's explanation, as text.
         until: ms since the epoch; after it the finding counts again.
     """
 

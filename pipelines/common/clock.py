@@ -1,11 +1,11 @@
-"""The wall clock, as an argument."""
+"""The wall clock as a parameter."""
 
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """The wall clock; injected so that tests own time."""
+    """The wall clock. Callers pass it in, so that tests can set the time."""
 
     def now_ms(self) -> int:
-        """Ms since the epoch, UTC."""
+        """Returns the current time in ms since the epoch, UTC."""
         ...

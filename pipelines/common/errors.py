@@ -1,6 +1,6 @@
-"""The errors a person can act on, and the exit code each one carries.
+"""The errors that walsafe raises on purpose, and the exit code of each.
 
-Every message ends with the way out; a traceback is for bugs alone.
+Every message ends with what the user can do. A traceback appears only for a bug.
 """
 
 EXIT_DONE = 0
@@ -11,25 +11,25 @@ EXIT_PARTIAL = 5
 
 
 class WalsafeError(Exception):
-    """Root of all errors that walsafe raises on purpose; `exit_code` is the process's answer."""
+    """Base class of all errors that walsafe raises on purpose; `exit_code` is the process's exit code."""
 
     exit_code = EXIT_USAGE
 
 
 class UsageError(WalsafeError):
-    """Wrong arguments, configuration or an ambiguous question: the caller changes the call (exit 2)."""
+    """Wrong arguments, wrong configuration or an ambiguous question: the user must change the call (exit 2)."""
 
     exit_code = EXIT_USAGE
 
 
 class RefusedError(WalsafeError):
-    """Going on could lose data, so nothing was emitted (exit 3)."""
+    """To continue could lose data, so the job wrote nothing (exit 3)."""
 
     exit_code = EXIT_REFUSED
 
 
 class SnapshotError(RefusedError):
-    """The snapshot cannot be trusted: truncated, tampered with, out of order or unreadable (exit 3)."""
+    """The snapshot cannot be trusted: it is truncated, edited, out of order or unreadable (exit 3)."""
 
 
 class UnavailableError(WalsafeError):
@@ -39,4 +39,4 @@ class UnavailableError(WalsafeError):
 
 
 class MalformedError(ValueError):
-    """A name, row or offset that HBase's own parser would throw on; callers turn it into a verdict or a finding."""
+    """HBase's own parser would throw on this name, row or offset; callers turn it into a verdict or a finding."""

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Formats sizes, durations, instants and counts for people."""
 
 from pipelines.common.instants import format_instant, is_instant
 
@@ -7,7 +7,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def human_bytes(size: int) -> str:
-    """1536 to `1.5 KiB`."""
+    """Formats a size in bytes: 1536 becomes `1.5 KiB`."""
     value = float(size)
     for unit in _UNITS[:-1]:
         if abs(value) < 1024:
@@ -17,7 +17,7 @@ def human_bytes(size: int) -> str:
 
 
 def human_duration(ms: int) -> str:
-    """Two units at most: 97_200_000 to `1 d 3 h`; below a second `0 s`."""
+    """Formats a duration in ms with at most two units: 97_200_000 becomes `1 d 3 h`; less than a second is `0 s`."""
     if ms < 0:
         return f"-{human_duration(-ms)}"
     if ms >= DAY:
@@ -30,11 +30,11 @@ def human_duration(ms: int) -> str:
 
 
 def human_instant(ms: int) -> str:
-    """To the minute: `2026-11-21 02:00 UTC`; `-1 ms` where it is none (`pipelines.common.instants.is_instant`)."""
+    """Formats ms since the epoch to the minute: `2026-11-21 02:00 UTC`; out of range as `format_instant`."""
     text = format_instant(ms)
     return f"{text[:10]} {text[11:16]} UTC" if is_instant(ms) else text
 
 
 def human_count(number: int, noun: str) -> str:
-    """`1 file`, `12,000 files`."""
+    """Formats a count with its noun: `1 file`, `12,000 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

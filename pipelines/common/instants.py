@@ -1,4 +1,4 @@
-"""Instants as text: ms since the epoch, UTC, from 1970 to 2999."""
+"""Converts instants between ms since the epoch (UTC) and text, for the years 1970 to 2999."""
 
 import re
 from datetime import datetime, timezone
@@ -6,16 +6,16 @@ from datetime import datetime, timezone
 from pipelines.common.errors import MalformedError
 
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z", re.ASCII)
-# beyond them dates overflow as soon as a duration is added
+# outside these years, dates overflow as soon as a duration is added
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
 _NO_INSTANT = int(datetime(_LAST_YEAR + 1, 1, 1, tzinfo=timezone.utc).timestamp()) * 1000
 
 
 def parse_instant(text: str) -> int:
-    """`2026-11-21T02:00:00.000Z` to ms since the epoch.
+    """Converts text like `2026-11-21T02:00:00.000Z` to ms since the epoch; the fraction is optional.
 
     Raises:
-        MalformedError: any other form; a local time would shift every age.
+        MalformedError: the text has another form (a local time would shift every age), or another year.
     """
     match = _INSTANT.fullmatch(text)
     if match is None:
@@ -31,14 +31,15 @@ def parse_instant(text: str) -> int:
 
 
 def is_instant(ms: int) -> bool:
-    """Whether it is of the years that `parse_instant` takes."""
+    """Returns whether the value lies in the years that `parse_instant` accepts."""
     return 0 <= ms < _NO_INSTANT
 
 
 def format_instant(ms: int) -> str:
-    """Ms since the epoch to `2026-11-21T02:00:00.000Z`.
+    """Converts ms since the epoch to text like `2026-11-21T02:00:00.000Z`.
 
-    What is no instant (`is_instant`), as a name or a cell may say, is written as `-1 ms`, which none parses as one.
+    A file name or a table cell can give a value out of range (see `is_instant`). Such a value becomes text like `-1
+    ms`, which `parse_instant` rejects.
     """
     if not is_instant(ms):
         return f"{ms} ms"

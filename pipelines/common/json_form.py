@@ -1,6 +1,6 @@
-"""Strict reading of a JSON document: every key is asked for by type, and a key nobody asked for is an error.
+"""Reads a JSON document strictly: callers ask for every key by type, and a key that no caller asked for is an error.
 
-A typing error in a key must never weaken a check, so unknown keys are refused by name.
+A typing error in a key must never weaken a check, so the error names the unknown key.
 """
 
 import json
@@ -11,21 +11,21 @@ from typing import Any, TypeAlias
 from pipelines.common.errors import SnapshotError
 
 JsonValue: TypeAlias = Any
-"""Whatever `json.loads` gives; each accessor narrows it."""
+"""A result of `json.loads`; each accessor of `Form` narrows the type."""
 
 
 def read_json(text: str | bytes, where: str) -> JsonValue:
-    """What a JSON text holds.
+    """Parses JSON text.
 
-    Stricter than Python's reader: a key given twice, of which the last would silently win, is refused, and so are NaN
-    and Infinity, which are no JSON.
+    It is stricter than Python's parser. It rejects a key that is given twice, because the last value would silently
+    win, and it rejects NaN and Infinity, which are not JSON.
 
     Args:
-        text: UTF-8 if bytes.
-        where: what to call it in messages.
+        text: JSON text; bytes must be UTF-8.
+        where: the name of the document in messages.
 
     Raises:
-        SnapshotError: not JSON, or nested too deeply to be of any use.
+        SnapshotError: the text is not valid JSON, or it is nested too deeply.
     """
     try:
         return _READER.decode(text if isinstance(text, str) else text.decode("utf-8"))
@@ -49,7 +49,13 @@ _READER = json.JSONDecoder(object_pairs_hook=_each_key_once, parse_constant=_no_
 
 
 class Form:
-    """One JSON object; `where` names it in messages."""
+    """One JSON object, read key by key.
+
+    An accessor raises SnapshotError if the key is missing or its value has the wrong type. An `optional_` accessor
+    returns None if the key is missing or null, which means unknown.
+
+    `where` is the name of the object in messages.
+    """
 
     def __init__(self, document: object, where: str) -> None:
         if not isinstance(document, dict):
@@ -63,99 +69,99 @@ class Form:
 
     @property
     def where(self) -> str:
-        """What messages call it."""
+        """The name of the object in messages."""
         return self._where
 
     def names(self) -> Iterable[str]:
-        """All keys, for objects whose keys are data."""
+        """Returns all keys, for objects whose keys are data."""
         return tuple(self._values)
 
     def no_other_keys(self) -> None:
-        """Refuse keys that nobody asked for."""
+        """Raises SnapshotError if the object has a key that no accessor was called for."""
         unknown = sorted(set(self._values) - self._asked)
         if unknown:
             raise SnapshotError(f"{self._where}: unknown key {unknown[0]!r}")
 
     def text(self, key: str) -> str:
-        """A non-empty string."""
+        """Returns a non-empty string."""
         value = self._required(key)
         if not isinstance(value, str) or not value or not _is_utf8(value):
             raise self._wrong(key, "a non-empty string", value)
         return value
 
     def optional_text(self, key: str) -> str | None:
-        """A non-empty string, or unknown."""
+        """Returns a non-empty string, or None."""
         return None if self._value(key) is None else self.text(key)
 
     def any_text(self, key: str) -> str:
-        """A string, empty or not."""
+        """Returns a string, which may be empty."""
         value = self._required(key)
         if not isinstance(value, str) or not _is_utf8(value):
             raise self._wrong(key, "a string", value)
         return value
 
     def matching(self, key: str, pattern: re.Pattern[str]) -> str:
-        """A string that fully matches."""
+        """Returns a string that fully matches the pattern."""
         value = self.text(key)
         if not pattern.fullmatch(value):
             raise self._wrong(key, f"a string like {pattern.pattern}", value)
         return value
 
     def one_of(self, key: str, values: Sequence[str]) -> str:
-        """One of a closed list of strings."""
+        """Returns a string that is one of `values`."""
         value = self.text(key)
         if value not in values:
             raise self._wrong(key, "one of " + ", ".join(values), value)
         return value
 
     def optional_one_of(self, key: str, values: Sequence[str]) -> str | None:
-        """One of a closed list of strings, or unknown."""
+        """Returns a string that is one of `values`, or None."""
         return None if self._value(key) is None else self.one_of(key, values)
 
     def integer(self, key: str) -> int:
-        """A whole number that fits 64 bits."""
+        """Returns an integer that fits in 64 bits."""
         value = self._required(key)
         if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
             raise self._wrong(key, "a whole number of at most 64 bits", value)
         return value
 
     def count(self, key: str) -> int:
-        """A whole number, zero or more."""
+        """Returns an integer that is zero or more."""
         value = self.integer(key)
         if value < 0:
             raise self._wrong(key, "zero or more", value)
         return value
 
     def flag(self, key: str) -> bool:
-        """`true` or `false`."""
+        """Returns a boolean."""
         value = self._required(key)
         if not isinstance(value, bool):
             raise self._wrong(key, "true or false", value)
         return value
 
     def optional_flag(self, key: str) -> bool | None:
-        """`true`, `false` or unknown."""
+        """Returns a boolean, or None."""
         return None if self._value(key) is None else self.flag(key)
 
     def part(self, key: str) -> "Form":
-        """An object."""
+        """Returns an object."""
         return Form(self._required(key), f"{self._where}, {key!r}")
 
     def optional_part(self, key: str) -> "Form | None":
-        """An object, or unknown."""
+        """Returns an object, or None."""
         return None if self._value(key) is None else self.part(key)
 
     def parts(self, key: str) -> list["Form"]:
-        """A list of objects."""
+        """Returns a list of objects."""
         return [Form(entry, f"{self._where}, {key!r}[{index}]") for index, entry in enumerate(self._list(key))]
 
     def named_parts(self, key: str) -> dict[str, "Form"]:
-        """An object whose values are objects."""
+        """Returns the objects under a key whose value is an object of objects, by name."""
         part = self.part(key)
         return {name: part.part(name) for name in part.names()}
 
     def texts(self, key: str) -> list[str]:
-        """A list of strings."""
+        """Returns a list of strings."""
         values = self._list(key)
         for value in values:
             if not isinstance(value, str) or not _is_utf8(value):
@@ -163,7 +169,7 @@ class Form:
         return [str(value) for value in values]
 
     def optional_texts(self, key: str) -> tuple[str, ...] | None:
-        """A list of strings, or unknown."""
+        """Returns the strings of a list, or None."""
         return None if self._value(key) is None else tuple(self.texts(key))
 
     def _list(self, key: str) -> list[Any]:
@@ -187,5 +193,5 @@ class Form:
 
 
 def _is_utf8(text: str) -> bool:
-    r"""Whether a text can be written again; JSON's `\ud800` is half of a surrogate pair, which cannot."""
+    r"""Returns whether the text can be encoded as UTF-8; half of a surrogate pair, such as JSON's `\ud800`, cannot."""
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)

@@ -1,4 +1,4 @@
-"""What a job hands back to its caller."""
+"""The result that a job returns to its caller."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer of one job.
+    """The result of one job.
 
     Attributes:
         exit_code: process exit code.
         result: one JSON object, for `--output json` and `--result`.
-        text: the same for eyes, for `--output text`.
+        text: the same result as text, for `--output text`.
     """
 
     exit_code: int

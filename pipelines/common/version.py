@@ -1,3 +1,3 @@
-"""The version that stands in `runs.walsafe_version`."""
+"""The version that walsafe writes to `runs.walsafe_version`."""
 
 VERSION = "0.1.0"

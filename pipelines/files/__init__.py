@@ -1,1 +1,1 @@
-"""Files on any file system: local, Hadoop, and what executors stream."""
+"""Access to files on the local disk and on Hadoop file systems, from the driver and from executors."""

@@ -1,7 +1,8 @@
-"""One WAL as a stream of bytes, read by whichever executor has the task: the standard library and a JVM are enough.
+"""Reads one WAL as a stream of bytes in a task on an executor; it needs only the standard library and a JVM.
 
-A file of this machine is opened. Anything else is what `hdfs dfs -cat` prints: Hadoop's own client from Spark's jars,
-so every file system works that Spark knows, and memory does not grow with the file (docs/adr/0018).
+A local file is opened directly. For any other file it reads the output of `hdfs dfs -cat`, run with the Hadoop client
+from Spark's jars. So it reads every file system that Spark knows, and memory does not grow with the file
+(docs/adr/0018).
 """
 
 import os
@@ -21,23 +22,24 @@ _LAST_WORDS = 4096
 
 
 class NotReadError(OSError):
-    """The file system did not give the file, or not all of it."""
+    """The file system did not return the file, or not all of it."""
 
 
 class NotThereError(NotReadError):
-    """There is no such file."""
+    """The file does not exist."""
 
 
 @contextmanager
 def opened(uri: str, hadoop_conf: str) -> Iterator[Read]:
-    """A file as a function that gives its next bytes.
+    """Opens a file and returns a function that reads its next bytes.
 
     Args:
         uri: the file.
-        hadoop_conf: see `inspect`.
+        hadoop_conf: the Hadoop configuration, as the text of a `core-site.xml`.
 
     Raises:
-        NotReadError: the file system did not give it, or not all of it; NotThereError if there is none.
+        NotReadError: the file system did not return the file, or not all of it; NotThereError if the file does not
+            exist.
     """
     if uri.startswith("file:"):
         path = Path("/" + uri.removeprefix("file:").lstrip("/"))
@@ -50,13 +52,13 @@ def opened(uri: str, hadoop_conf: str) -> Iterator[Read]:
             raise NotReadError(f"{uri}: {error.strerror or error}") from error
         return
     with tempfile.TemporaryDirectory(prefix="walsafe-cat-") as scratch:
-        Path(scratch, "core-site.xml").write_text(hadoop_conf, encoding="utf-8")  # the folder is nobody else's
+        Path(scratch, "core-site.xml").write_text(hadoop_conf, encoding="utf-8")  # only this process uses the folder
         with Path(scratch, "errors").open("w+b") as errors:
             yield from _cat(uri, scratch, errors)
 
 
 def _cat(uri: str, scratch: str, errors: IO[bytes]) -> Iterator[Read]:
-    """Run Hadoop's `-cat`, and believe the end of its output only if it says itself that all went well."""
+    """Runs Hadoop's `-cat`; the end of its output counts as the end of the file only if the exit code is 0."""
     pattern = "".join(f"\\{char}" if char in _GLOB else char for char in uri)
     environment = {**os.environ, "CLASSPATH": os.pathsep.join(_class_path(scratch))}
     command = [_java(), *_OPTIONS, _CAT, "-cat", pattern]
@@ -87,7 +89,7 @@ def _cat(uri: str, scratch: str, errors: IO[bytes]) -> Iterator[Read]:
 
 
 def _class_path(scratch: str) -> list[str]:
-    """The configuration, then Spark's own jars, wherever this executor has them."""
+    """Returns the configuration folders, then the folders where this executor may have Spark's jars."""
     package = find_spec("pyspark")
     folders = [Path(place) for place in (package.submodule_search_locations if package else None) or ()]
     jars = [
@@ -105,7 +107,7 @@ def _java() -> str:
 
 
 def _last_words(errors: IO[bytes]) -> str:
-    """What Hadoop said: its own line, which begins with `cat:`, else the last one."""
+    """Returns Hadoop's error message: the last line that begins with `cat:`, else the last line."""
     errors.seek(0, os.SEEK_END)
     errors.seek(max(errors.tell() - _LAST_WORDS, 0))
     lines = errors.read().decode("utf-8", errors="replace").strip().splitlines()

@@ -1,4 +1,4 @@
-"""Files of a listing, in columns."""
+"""A batch of listed files, stored by column."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FileBatch:
-    """Some files of a listing, column by column; all three columns have the same length.
+    """Some files of a listing, stored by column; all three columns have the same length.
 
     Attributes:
         paths: relative to the WAL root, as in the snapshot: `oldWALs/…`, `WALs/<server>/…`, `remoteWALs/…`.

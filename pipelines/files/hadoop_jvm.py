@@ -1,4 +1,4 @@
-"""Hadoop's classes in Spark's JVM: the one door through which sources and sinks reach them."""
+"""Access to Hadoop's classes in Spark's JVM, for sources and sinks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipelines.common.errors import UnavailableError, UsageError
 
 JavaObject: TypeAlias = Any
-"""py4j has no types; whatever lives in the JVM goes by this name."""
+"""Any object of the JVM; py4j has no types."""
 
 _NOT_ALLOWED = ("AccessControlException", "AccessDeniedException", "UnknownHostException", "UnsupportedFileSystem")
 
@@ -21,9 +21,9 @@ class HadoopJvm:
     """A JVM with Hadoop on its class path.
 
     Attributes:
-        view: its classes by their dotted names.
-        gateway: py4j's gateway, for arrays.
-        conf: the Hadoop `Configuration` that file systems are opened with.
+        view: py4j's view of the JVM; classes are attributes by their full name.
+        gateway: py4j's gateway, needed to make arrays.
+        conf: the Hadoop `Configuration` with which file systems are opened.
     """
 
     view: JavaObject
@@ -32,20 +32,20 @@ class HadoopJvm:
 
     @classmethod
     def of(cls, spark: SparkSession) -> "HadoopJvm":
-        """The driver's JVM, with the configuration that Spark was started with."""
+        """Returns the driver's JVM, with the Hadoop configuration of the Spark application."""
         context: Any = spark.sparkContext
         return cls(context._jvm, context._gateway, context._jsc.hadoopConfiguration())  # noqa: SLF001 - the one door
 
     def path(self, uri: str) -> JavaObject:
-        """A Hadoop `Path`."""
+        """Returns a Hadoop `Path`."""
         return self.view.org.apache.hadoop.fs.Path(uri)
 
     def qualified(self, uri: str) -> str:
-        """The full URI of a path: with the scheme and authority of `fs.defaultFS` where it has none.
+        """Returns the full URI of a path; a path without scheme and authority gets those of `fs.defaultFS`.
 
         Raises:
-            UsageError: no such scheme, or not a path.
-            UnavailableError: the file system cannot be reached.
+            UsageError: Hadoop has no file system for the scheme, the host is unknown or access is denied.
+            UnavailableError: any other error: the path is not valid, or the file system does not answer.
         """
         with java_errors(uri):
             path = self.path(uri)
@@ -53,7 +53,7 @@ class HadoopJvm:
 
 
 def java_cause(error: Exception) -> str:
-    """The innermost Java exception in one line."""
+    """Returns the innermost Java exception as one line."""
     if not isinstance(error, Py4JJavaError):
         return next(iter(str(error).splitlines()), type(error).__name__)
     cause = error.java_exception
@@ -64,14 +64,14 @@ def java_cause(error: Exception) -> str:
 
 @contextmanager
 def java_errors(what: str) -> Iterator[None]:
-    """Turn Java's exceptions into errors a person can act on.
+    """Turns Java exceptions into walsafe errors.
 
     Args:
-        what: what was being read or written; the message begins with it.
+        what: the object that was read or written; the message begins with it.
 
     Raises:
-        UsageError: the user may not, or the name means nothing.
-        UnavailableError: anything else.
+        UsageError: access is denied, the host is unknown, or Hadoop has no file system for the scheme.
+        UnavailableError: any other Java or py4j error.
     """
     try:
         yield
@@ -85,7 +85,7 @@ def java_errors(what: str) -> Iterator[None]:
 
 
 def hadoop_configuration(hadoop: HadoopJvm) -> str:
-    """The driver's Hadoop configuration, as the text of a `core-site.xml`."""
+    """Returns the driver's Hadoop configuration as the text of a `core-site.xml`."""
     with java_errors("Hadoop's configuration"):
         writer = hadoop.view.java.io.StringWriter()
         hadoop.conf.writeXml(writer)

@@ -1,4 +1,4 @@
-"""Small text files on any file system that Hadoop knows, whole or not at all."""
+"""Writes small text files on any Hadoop file system, completely or not at all."""
 
 import uuid
 from typing import Any
@@ -10,9 +10,9 @@ from pipelines.common.errors import UnavailableError
 
 
 def write_text(spark: SparkSession, uri: str, text: str) -> None:
-    """Writes a file under a temporary name beside it, then renames; an older file of that name is replaced.
+    """Writes a temporary file in the same directory, then renames it; this replaces an older file of that name.
 
-    Uses `FileContext`, whose rename replaces in one step; `FileSystem.rename` would refuse.
+    It uses `FileContext`, whose rename can replace a file in one step; `FileSystem.rename` would refuse.
 
     Args:
         spark: the session whose JVM and Hadoop configuration are used.
@@ -20,7 +20,7 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
         text: the whole content, written as UTF-8.
 
     Raises:
-        UnavailableError: the file system did not take it.
+        UnavailableError: the file system could not write or rename the file.
     """
     context: Any = spark.sparkContext  # py4j has no types
     jvm, conf = context._jvm, context._jsc.hadoopConfiguration()

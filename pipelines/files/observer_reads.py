@@ -1,4 +1,4 @@
-"""Whether reads of a Hadoop file system may be answered by an observer name node, which is behind the active one."""
+"""Checks whether a Hadoop client may read from an observer NameNode, which can be behind the active NameNode."""
 
 from py4j.protocol import Py4JError
 
@@ -8,21 +8,21 @@ from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 PROPERTY = "dfs.client.failover.proxy.provider"
 INSTEAD = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 _MARK = "ObserverRead"
-"""In the names of all of Hadoop's classes that read from observers, the router's too."""
+"""Part of the name of every Hadoop class that reads from observers, including that of the router."""
 
 
 def refuse_observer_reads(hadoop: HadoopJvm, conf: JavaObject, uri: str, key: str, where: str) -> None:
-    """Pass only a configuration under which reads go where renames go.
+    """Raises an error if the Hadoop client would read from observer NameNodes instead of the one that does the renames.
 
-    A clean-up concludes from looks what became of a file. Each of Hadoop's clients waits only for what it has changed
-    itself; of the changes of others, and of a second client in the same process, an observer may not know yet.
+    The clean-up looks at directories to find out what happened to a file. A Hadoop client waits only for its own
+    changes. An observer may not yet know changes that another client made, even a second client in the same process.
 
     Args:
         hadoop: the JVM.
-        conf: the Hadoop `Configuration` that the file system is opened with.
-        uri: on that file system.
-        key: of walsafe's configuration or command line that names it, for the message.
-        where: how a property is set for it, for the message; `{}` stands for its name.
+        conf: the Hadoop `Configuration` with which the file system is opened.
+        uri: a URI on that file system.
+        key: the configuration key or command-line option of walsafe that gives the URI, for the message.
+        where: text for the message that says how to set a property; `{}` stands for the property's name.
 
     Raises:
         UsageError: the client's proxy provider reads from observers.
@@ -39,7 +39,7 @@ def refuse_observer_reads(hadoop: HadoopJvm, conf: JavaObject, uri: str, key: st
 
 
 def _properties(hadoop: HadoopJvm, conf: JavaObject, uri: str) -> list[str]:
-    """The properties that may say how name nodes are found; a mount table may lead to any nameservice."""
+    """Returns the properties that may name the proxy provider; a viewfs mount table may lead to any nameservice."""
     target = hadoop.path(uri).toUri()
     if target.getScheme() is None:
         target = hadoop.view.org.apache.hadoop.fs.FileSystem.getDefaultUri(conf)
@@ -52,7 +52,7 @@ def _properties(hadoop: HadoopJvm, conf: JavaObject, uri: str) -> list[str]:
 
 
 def _reads_from_observers(conf: JavaObject, provider: str) -> bool:
-    """By the names of the class and of those it extends; of a class that is not there its own name alone is known."""
+    """Checks the names of the class and of its superclasses; if the class cannot be loaded, only its own name."""
     if _MARK in provider.rpartition(".")[2]:
         return True
     try:

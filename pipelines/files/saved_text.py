@@ -1,4 +1,4 @@
-"""Inputs that somebody saved to a file: fetched once, read line by line, never held whole."""
+"""Reads inputs that were saved to a file earlier: copies each file once and reads it line by line."""
 
 import tempfile
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 
 
 class SavedFiles:
-    """Local copies of saved files, removed by `close`; a local file is read where it is.
+    """Local copies of saved files. `close` removes the copies; a local file is read in place.
 
     Args:
         hadoop: the JVM; None = local files only.
@@ -21,10 +21,10 @@ class SavedFiles:
         self._copies = tempfile.TemporaryDirectory(prefix="walsafe-saved-")
 
     def local(self, uri: str) -> Path:
-        """The file on this machine.
+        """Returns the path of the file, or of its copy, on this machine.
 
         Raises:
-            UsageError: there is no such file, or it may not be read.
+            UsageError: the file does not exist, or access is denied.
             UnavailableError: the file system did not answer.
         """
         if self._hadoop is not None:
@@ -51,20 +51,21 @@ class SavedFiles:
         return path
 
     def close(self) -> None:
-        """Remove the copies."""
+        """Removes the copies."""
         self._copies.cleanup()
 
 
 def lines_of(path: Path, name: str) -> Iterator[tuple[int, str]]:
-    """Numbered lines, without their ends.
+    """Yields each line with its number, without the line ending.
 
     Args:
         path: the file, UTF-8.
-        name: what to call it in messages.
+        name: the file's name in messages.
 
     Raises:
-        UsageError: not UTF-8, or cut off in the middle of its last line, which would be another name.
-        UnavailableError: it cannot be read.
+        UsageError: the file is not UTF-8, or its last line is incomplete; an incomplete line could be another valid
+            name.
+        UnavailableError: the file cannot be read.
     """
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Directories that a job makes for itself and removes again."""
+"""Temporary directories that a job creates and removes."""
 
 import uuid
 from contextlib import suppress
@@ -7,11 +7,11 @@ from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 
 SECOND_LOOKS_FOLDER = ".second-looks"
-"""Below a lake: where the snapshots of second looks are; `maintain` removes those of dead jobs."""
+"""Folder below a lake for the snapshots of second looks; `maintain` removes the snapshots of jobs that died."""
 
 
 class ScratchDirectory:
-    """A name below a folder that nothing else has; the directory is whatever is written there.
+    """A unique directory name below a folder. The first write there creates the directory.
 
     Args:
         hadoop: the JVM.
@@ -24,9 +24,9 @@ class ScratchDirectory:
         self.uri = f"{folder.rstrip('/')}/{uuid.uuid4().hex}"
 
     def remove(self) -> None:
-        """Remove it with all it holds, and the folder too if nothing else is in it.
+        """Removes the directory and its content, and the folder too if it is empty then.
 
-        What cannot be removed stays, and harms nobody (docs/cleanup.md).
+        It ignores errors: a directory that cannot be removed stays and does no harm (docs/cleanup.md).
         """
         with suppress(UnavailableError, UsageError), java_errors(self.uri):
             path = self._hadoop.path(self.uri)

@@ -1,6 +1,6 @@
-"""Reading files wherever they lie: the local disk directly, everything else through Hadoop's FileSystem.
+"""Reads files: on the local disk directly, on any other file system through Hadoop's FileSystem.
 
-Reading only: nothing here can create, rename or delete.
+Nothing in this module can create, rename or delete a file.
 """
 
 import hashlib
@@ -19,37 +19,37 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One element of a directory."""
+    """One entry of a directory."""
 
     name: str
     is_directory: bool
 
 
 class Storage(Protocol):
-    """What reading a snapshot needs of a file system; paths are those of `storage_for`'s caller."""
+    """The file operations needed to read a snapshot; paths have the form that was given to `storage_for`."""
 
     def entries(self, path: str) -> list[Entry] | None:
-        """The elements of a directory, sorted by name; None when there is no such directory."""
+        """Returns the entries of a directory, sorted by name; None if the directory does not exist."""
         ...
 
     def read(self, path: str) -> bytes:
-        """A whole file."""
+        """Returns the content of a file."""
         ...
 
     def sha256(self, path: str) -> str:
-        """SHA-256 of a file, hexadecimal, read as a stream."""
+        """Returns the SHA-256 of a file in hexadecimal, read as a stream."""
         ...
 
     def qualified(self, path: str) -> str:
-        """The path with scheme and authority, not URL-encoded; equal for every way to write the same place."""
+        """Returns the path with scheme and authority, not URL-encoded; all spellings of one path give one result."""
         ...
 
 
 class LocalStorage:
-    """The driver's own disk."""
+    """The driver's local disk."""
 
     def entries(self, path: str) -> list[Entry] | None:
-        """See `Storage`."""
+        """See `Storage.entries`."""
         try:
             return sorted((Entry(entry.name, entry.is_dir()) for entry in _local(path).iterdir()), key=_by_name)
         except (FileNotFoundError, NotADirectoryError):
@@ -58,14 +58,14 @@ class LocalStorage:
             raise UnavailableError(f"cannot list {path}: {error}") from error
 
     def read(self, path: str) -> bytes:
-        """See `Storage`."""
+        """See `Storage.read`."""
         try:
             return _local(path).read_bytes()
         except OSError as error:
             raise UnavailableError(f"cannot read {path}: {error}") from error
 
     def sha256(self, path: str) -> str:
-        """See `Storage`."""
+        """See `Storage.sha256`."""
         try:
             with _local(path).open("rb") as stream:
                 digest = hashlib.sha256()
@@ -76,12 +76,12 @@ class LocalStorage:
             raise UnavailableError(f"cannot read {path}: {error}") from error
 
     def qualified(self, path: str) -> str:
-        """See `Storage`."""
+        """See `Storage.qualified`."""
         return f"file://{_local(path).absolute()}"
 
 
 class HadoopStorage:
-    """Any Hadoop file system, through Spark's JVM with the session's Hadoop configuration."""
+    """Any Hadoop file system, through Spark's JVM and the session's Hadoop configuration."""
 
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
@@ -89,7 +89,7 @@ class HadoopStorage:
         self._configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
 
     def entries(self, path: str) -> list[Entry] | None:
-        """See `Storage`."""
+        """See `Storage.entries`."""
         try:
             target, file_system = self._at(path)
             if not file_system.exists(target) or not file_system.getFileStatus(target).isDirectory():
@@ -102,7 +102,7 @@ class HadoopStorage:
             raise UnavailableError(f"cannot list {path}: {java_message(error)}") from error
 
     def read(self, path: str) -> bytes:
-        """See `Storage`."""
+        """See `Storage.read`."""
         try:
             target, file_system = self._at(path)
             stream = file_system.open(target)
@@ -114,7 +114,7 @@ class HadoopStorage:
             raise UnavailableError(f"cannot read {path}: {java_message(error)}") from error
 
     def sha256(self, path: str) -> str:
-        """See `Storage`."""
+        """See `Storage.sha256`."""
         try:
             target, file_system = self._at(path)
             stream = file_system.open(target)
@@ -126,7 +126,7 @@ class HadoopStorage:
             raise UnavailableError(f"cannot read {path}: {java_message(error)}") from error
 
     def qualified(self, path: str) -> str:
-        """See `Storage`."""
+        """See `Storage.qualified`."""
         try:
             target, file_system = self._at(path)
             return plain_uri(str(file_system.makeQualified(target).toUri().toString()))
@@ -139,12 +139,12 @@ class HadoopStorage:
 
 
 def storage_for(spark: SparkSession, uri: str) -> Storage:
-    """The storage that a path or URI lies in, by the session's default file system."""
+    """Returns the storage for a path or URI; a path without scheme belongs to the session's default file system."""
     return LocalStorage() if is_local(spark, uri) else HadoopStorage(spark)
 
 
 def is_local(spark: SparkSession, uri: str) -> bool:
-    """Whether a path or URI is on the driver's own disk."""
+    """Returns whether a path or URI is on the driver's local disk."""
     scheme = urlsplit(uri).scheme
     if scheme:
         return scheme == "file"
@@ -153,13 +153,13 @@ def is_local(spark: SparkSession, uri: str) -> bool:
 
 
 def plain_uri(uri: str) -> str:
-    """A URL-encoded URI as `Storage.qualified` writes it."""
+    """Decodes a URL-encoded URI to the form that `Storage.qualified` returns."""
     parts = urlsplit(uri)
     return f"{parts.scheme}://{parts.netloc}{unquote(parts.path)}"
 
 
 def java_message(error: Py4JError) -> str:
-    """The one line of a Java exception that a person needs."""
+    """Returns the first line of a Java exception."""
     cause = getattr(error, "java_exception", None)
     return str(cause.toString() if cause is not None else error).splitlines()[0]
 

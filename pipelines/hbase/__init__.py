@@ -1,1 +1,1 @@
-"""What HBase writes, as values: names of servers and WALs, queue rows, znodes, the WAL format. Pure."""
+"""The data that HBase writes, as values: server and WAL names, queue rows, znodes, the WAL format. No I/O."""

@@ -1,4 +1,4 @@
-"""The master's own lists of region servers, and who came or died between two looks at them."""
+"""The master's lists of online and dead region servers, and which servers came or died between two readings."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,11 @@ from pipelines.hbase.server_names import ServerName
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Two lists of the active master (`ServerManager`), the dead ones asked for first.
+    """Two lists of the active master (`ServerManager`). The caller must ask for the dead servers first.
 
-    HBase puts a server on the dead list before it takes it off the online one (`moveFromOnlineToDeadServers`), and it
-    stays there until another one comes up at its address, an operator clears it, or another master takes over.
+    HBase adds a server to the dead list before it removes it from the online list (`moveFromOnlineToDeadServers`). The
+    server stays on the dead list until another server starts at its address, an operator clears it, or another master
+    becomes active.
 
     Attributes:
         online: `ClusterMetrics.getServersName`.
@@ -21,10 +22,11 @@ class Servers:
     dead: frozenset[ServerName]
 
     def moved_since(self, earlier: "Servers") -> frozenset[ServerName]:
-        """Servers that may have taken up a queue since an earlier look and lost it again.
+        """Returns the servers that may have claimed a queue since an earlier reading and lost it again.
 
-        One that came and died in between is on the dead list now, unless another one has come up at its address: that
-        one was not online then. The list of procedures could not tell: the master drops a ServerCrashProcedure within
-        half a minute of its end (`CompletedProcedureCleaner`; no client waits for its answer).
+        A server that came and died in between is on the dead list now, unless another server has started at its
+        address; that other server was not online at the earlier reading. The list of procedures cannot show this: the
+        master deletes a ServerCrashProcedure within half a minute of its end (`CompletedProcedureCleaner`; no client
+        waits for its answer).
         """
         return (self.dead - earlier.dead) | (self.online - earlier.online)

@@ -1,7 +1,7 @@
-"""`hbase:replication` of a cluster that is down: which regions count, and what its WALs add to its store files.
+"""Reads `hbase:replication` of a stopped cluster: which regions to read, and what its WALs add to its store files.
 
-ReplicationSyncUp reads the store files alone (`OfflineTableReplicationQueueStorage`): neither memstores, which are gone
-with their servers, nor the WALs of the table. What was written since the last flush it does not see.
+ReplicationSyncUp reads only the store files (`OfflineTableReplicationQueueStorage`). It does not read the memstores,
+which were lost with their servers, or the WALs of the table. So it does not see writes since the last flush.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pipelines.hbase.replication_queues import Cell
 
 PUT, DELETE_FAMILY_VERSION, DELETE_FAMILY = 4, 10, 14
-"""Codes of `KeyValue.Type`; all others that a WAL of this table can have delete one column."""
+"""Codes of `KeyValue.Type`. Every other code that a WAL of this table can contain deletes one column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What `.regioninfo` says.
+    """The contents of `.regioninfo`.
 
     Attributes:
-        name: encoded name, which is that of its directory.
-        region_id: time of its creation, ms.
+        name: encoded name, which is also the name of the region's directory.
+        region_id: time of the region's creation, ms.
         start: first row key.
-        end: row key behind the last; empty = no end.
+        end: row key after the last one; empty = no end.
     """
 
     name: str
@@ -30,14 +30,14 @@ class Region:
     end: bytes
 
     def overlaps(self, other: "Region") -> bool:
-        """Whether some row key is in both."""
+        """Returns whether some row key belongs to both regions."""
         return (not other.end or self.start < other.end) and (not self.end or other.start < self.end)
 
 
 def regions_to_read(regions: Iterable[Region]) -> tuple[Region, ...]:
-    """Those that hold the table now, by start key: of two that overlap the younger one.
+    """Returns the regions that hold the table now, by start key; of two regions that overlap, the younger one.
 
-    What is left of parents of a split or a merge is passed over so (`OfflineTableReplicationQueueStorage`).
+    This skips the remains of parents of a split or a merge, as `OfflineTableReplicationQueueStorage` does.
     """
     taken: list[Region] = []
     for region in sorted(regions, key=lambda one: (-one.region_id, one.start)):
@@ -48,12 +48,12 @@ def regions_to_read(regions: Iterable[Region]) -> tuple[Region, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TableEdit:
-    """One cell of one entry of a WAL of `hbase:replication`.
+    """One cell of one entry in a WAL of `hbase:replication`.
 
     Attributes:
         region: encoded name.
-        sequence_id: of the entry; those of one region only rise.
-        write_time: of the entry, ms since the epoch.
+        sequence_id: sequence id of the entry; it only grows within a region.
+        write_time: write time of the entry, ms since the epoch.
         cell: row, family, qualifier, value.
         kind: code of `KeyValue.Type`.
     """
@@ -67,12 +67,12 @@ class TableEdit:
 
 @dataclass(frozen=True, slots=True)
 class Unflushed:
-    """One column that stands differently in the table than in its store files.
+    """One column whose value in the table differs from its value in the store files.
 
     Attributes:
-        cell: as it really is; the value of a deleted one is empty.
-        deleted: it is in the store files alone.
-        write_time: when it was written last, ms since the epoch.
+        cell: the cell with its current value; the value of a deleted cell is empty.
+        deleted: the cell is only in the store files; the table has deleted it.
+        write_time: time of the last write, ms since the epoch.
     """
 
     cell: Cell
@@ -83,12 +83,12 @@ class Unflushed:
 def unflushed(
     cells: Sequence[Cell], edits: Iterable[TableEdit], flushed: Mapping[tuple[str, str], int]
 ) -> tuple[Unflushed, ...]:
-    """What the WALs of the table hold beyond its store files.
+    """Returns the columns that the WALs of the table change compared with its store files.
 
     Args:
-        cells: of the store files.
-        edits: of the WALs of the table, in any order.
-        flushed: by encoded region and family, the highest sequence id in its store files.
+        cells: cells of the store files.
+        edits: edits in the WALs of the table, in any order.
+        flushed: the highest sequence id in the store files, by encoded region and family.
     """
     before = {_column(cell): cell.value for cell in cells}
     now, written = dict(before), dict.fromkeys(before, 0)
@@ -110,7 +110,7 @@ def unflushed(
 
 
 def as_it_is(cells: Sequence[Cell], changes: Iterable[Unflushed]) -> tuple[Cell, ...]:
-    """The cells of the store files with what was not flushed, in scan order."""
+    """Returns the current cells of the table, in scan order: those of the store files with the unflushed changes."""
     table = {_column(cell): cell for cell in cells}
     for change in changes:
         table[_column(change.cell)] = change.cell

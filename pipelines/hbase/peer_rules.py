@@ -1,4 +1,4 @@
-"""Which edits a peer takes (HBase `ReplicationPeerConfig.needToReplicate`, `SystemTableWALEntryFilter`)."""
+"""Which edits a peer receives (HBase `ReplicationPeerConfig.needToReplicate`, `SystemTableWALEntryFilter`)."""
 
 import json
 from collections.abc import Mapping
@@ -10,20 +10,21 @@ SYSTEM_NAMESPACE = "hbase"
 REPLICATED_SYSTEM_TABLES = ("hbase:acl", "hbase:labels")
 DEFAULT_NAMESPACE = "default"
 Tables = Mapping[str, tuple[str, ...]]
-"""Families by table (`namespace:table`, the default namespace left out); no family = all of them."""
+"""Column families by table (`namespace:table`, without the default namespace); an empty tuple means all families."""
 RULE_KEY = "walsafe.rule"
-"""Of a peer's `config` in a snapshot, whose format has no place of its own for the rule and refuses other keys."""
+"""Key in a peer's `config` that holds the rule. Snapshot format 1 has no field for the rule and refuses unknown
+keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerRule:
-    """The tables of one peer's configuration.
+    """The tables and namespaces in a peer's configuration.
 
     Attributes:
-        namespaces: replicated whole, where the peer does not replicate all.
-        tables: replicated besides.
-        exclude_namespaces: left out, where the peer replicates all.
-        exclude_tables: left out besides, whole or some of their families.
+        namespaces: namespaces that the peer replicates as a whole, if it does not replicate all tables.
+        tables: further tables that it replicates.
+        exclude_namespaces: namespaces that the peer does not replicate, if it replicates all other tables.
+        exclude_tables: further tables that it does not replicate, as a whole or some of their families.
     """
 
     namespaces: frozenset[str] = frozenset()
@@ -33,16 +34,17 @@ class PeerRule:
 
 
 def wants(replicate_all: bool | None, rule: PeerRule | None, table: str, family: str) -> bool:
-    """Whether the peer takes edits of a family of replication scope 1.
+    """Returns whether the peer replicates edits of a family that has replication scope 1.
 
     Args:
-        replicate_all: whether it takes what is not left out, or only what is named.
-        rule: None = unknown.
-        table: as in `Tables`.
-        family: its name.
+        replicate_all: True: everything except the exclusions; False: only the named tables and namespaces; None =
+            unknown.
+        rule: the peer's rule; None = unknown.
+        table: table name as in `Tables`.
+        family: name of the column family.
 
     Returns:
-        True as well where the answer is not known.
+        True also if the rule is unknown, except for system tables that HBase never replicates.
     """
     namespace = table.partition(":")[0] if ":" in table else DEFAULT_NAMESPACE
     if namespace == SYSTEM_NAMESPACE and table not in REPLICATED_SYSTEM_TABLES:
@@ -61,10 +63,10 @@ def wants(replicate_all: bool | None, rule: PeerRule | None, table: str, family:
 
 
 def parse_rule(form: Form) -> PeerRule:
-    """A rule as a document: the value of a peer's key `rule` in an export.
+    """Parses a rule from the key `rule` of a peer in an export.
 
     Raises:
-        SnapshotError: it is not of that form.
+        SnapshotError: the document has another form.
     """
     rule = PeerRule(
         namespaces=frozenset(form.optional_texts("namespaces") or ()),
@@ -77,7 +79,7 @@ def parse_rule(form: Form) -> PeerRule:
 
 
 def rule_document(rule: PeerRule) -> dict[str, object]:
-    """The inverse of `parse_rule`."""
+    """Returns the rule as a JSON document, the inverse of `parse_rule`."""
     return {
         "namespaces": sorted(rule.namespaces),
         "tables": {table: list(rule.tables[table]) for table in sorted(rule.tables)},
@@ -87,21 +89,21 @@ def rule_document(rule: PeerRule) -> dict[str, object]:
 
 
 def rule_of_text(text: str, where: str) -> PeerRule:
-    """The value of `RULE_KEY`.
+    """Parses the value of `RULE_KEY`.
 
     Raises:
-        SnapshotError: it is not JSON of that form.
+        SnapshotError: the text is not JSON of the expected form.
     """
     return parse_rule(Form(read_json(text, where), where))
 
 
 def rule_text(rule: PeerRule) -> str:
-    """The inverse of `rule_of_text`."""
+    """Returns the rule as JSON text, the inverse of `rule_of_text`."""
     return json.dumps(rule_document(rule), sort_keys=True)
 
 
 def table_name(name: str) -> str:
-    """A table's name without the default namespace, as WALs spell it."""
+    """Returns a table's name without the default namespace, as WALs write it."""
     return name.removeprefix(f"{DEFAULT_NAMESPACE}:")
 
 

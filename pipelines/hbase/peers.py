@@ -1,4 +1,4 @@
-"""Replication peers, as HBase knows them (`ReplicationPeerDescription`)."""
+"""Replication peers (HBase `ReplicationPeerDescription`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ class Peer:
 
 
 def ambiguous_peer(peers: Sequence[Peer]) -> str | None:
-    """A peer whose queues would be read as another's, or None.
+    """Returns a message about a peer whose queues would count as another peer's, or None.
 
-    A queue is called `<peer>-<server>`. `ReplicationPeerManager.preAddPeer` refuses an id with a `-`; HBase 1.x and 2.x
-    do the same where they add a peer.
+    A queue's name is `<peer>-<server>`. `ReplicationPeerManager.preAddPeer` rejects a peer id that contains `-`; HBase
+    1.x and 2.x also reject it when they add a peer.
 
     Args:
-        peers: all there are.
+        peers: all peers.
     """
     ids = sorted(peer.peer_id for peer in peers if "-" in peer.peer_id)
     if not ids:

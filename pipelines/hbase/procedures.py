@@ -1,7 +1,7 @@
-"""The master's procedures, as `Admin.getProcedures` and `list_procedures` of the hbase shell give them: JSON.
+"""Parses the master's procedures: the JSON of `Admin.getProcedures` and of `list_procedures` in the hbase shell.
 
-The shape is HBase's `ProtobufUtil.toProcedure` written by `JsonFormat`; the state a class keeps in `stateMessage` is a
-list of its messages.
+The JSON is the result of HBase's `ProtobufUtil.toProcedure`, written by `JsonFormat`. `stateMessage` is the list of
+messages in which a procedure class stores its state.
 """
 
 import json
@@ -15,15 +15,15 @@ from pipelines.hbase.server_names import ServerName
 
 ADD_PEER = "AddPeerProcedure"
 MIGRATION = "MigrateReplicationQueueFromZkToTableProcedure"
-# HBCKServerCrashProcedure of HBCK2's scheduleRecoveries extends it, so the end of the name counts
+# HBCK2's scheduleRecoveries submits HBCKServerCrashProcedure, a subclass, so code compares the end of the class name
 CRASH = "ServerCrashProcedure"
-# HBase 2's client puts an exception's text in the place of a procedure whose state is of a type only HBase 3 has; the
-# types below are known to be neither a crash nor AddPeer, and each is the state of one class alone
+# HBase 2's client cannot read a procedure whose state has a type that only HBase 3 has, and returns an exception's text
+# in its place. The types below are known to be neither a crash nor AddPeer; each is the state of exactly one class.
 _UNREADABLE = re.compile(r".*Cannot find type for url: type\.googleapis\.com/hbase\.pb\.(\w+)")
 _MIGRATION_STATE = "MigrateReplicationQueueFromZkToTableStateData"
 _OTHER_STATES = frozenset(
     {
-        "AssignReplicationQueuesStateData",  # a child of every crash while there are peers: its parent is what counts
+        "AssignReplicationQueuesStateData",  # a child of every crash while there are peers; its parent counts
         "RecoverStandbyStateData",
         "SyncReplicationReplayWALRemoteStateData",
         "SyncReplicationReplayWALStateData",
@@ -42,7 +42,7 @@ class Procedure:
     Attributes:
         kind: class name without its package.
         state: `ProcedureState`: INITIALIZING, RUNNABLE, WAITING … SUCCESS, FAILED, ROLLEDBACK; or UNKNOWN.
-        messages: what the class itself stores.
+        messages: the state that the class itself stores.
     """
 
     kind: str
@@ -51,10 +51,10 @@ class Procedure:
 
 
 def parse_procedures(text: str) -> tuple[Procedure, ...]:
-    """Read the JSON array.
+    """Parses the JSON array of procedures.
 
     Raises:
-        MalformedError: not in this form; a procedure that cannot be read could be a crash.
+        MalformedError: the text has another form, or a procedure cannot be read and so could be a crash.
     """
     try:
         document = json.loads(text)
@@ -88,17 +88,17 @@ def _unreadable(text: str) -> Procedure:
 
 
 def crashing(procedures: Iterable[Procedure]) -> frozenset[ServerName]:
-    """Servers of the crash procedures whose state is not SUCCESS; a FAILED one is unfinished too.
+    """Returns the servers of all crash procedures whose state is not SUCCESS; a FAILED procedure is unfinished too.
 
     Raises:
-        MalformedError: such a procedure does not tell its server.
+        MalformedError: such a procedure, whatever its state, does not name its server.
     """
     found = [(one.state == _DONE, _server(one)) for one in procedures if one.kind.endswith(CRASH)]
     return frozenset(server for done, server in found if not done)
 
 
 def is_running(procedures: Iterable[Procedure], kind: str) -> bool:
-    """Whether a procedure of that class is neither done nor undone."""
+    """Returns whether a procedure of that class is in a state other than SUCCESS and ROLLEDBACK."""
     return any(one.kind == kind and one.state not in {_DONE, _UNDONE} for one in procedures)
 
 
@@ -107,5 +107,5 @@ def _server(procedure: Procedure) -> ServerName:
     if len(found) != 1 or not isinstance(found[0], dict) or not isinstance(found[0].get("hostName"), str):
         raise MalformedError(f"a {procedure.kind} does not tell its server")
     name = found[0]
-    # protobuf leaves out a port or start code that was never set; JSON has 64-bit numbers as strings
+    # protobuf omits a port or start code that was never set; JSON writes 64-bit numbers as strings
     return ServerName.parse(f"{name['hostName']},{name.get('port', 0)},{name.get('startCode', -1)}")

@@ -1,4 +1,4 @@
-"""Protobuf's wire format, as far as HBase's WAL files and znodes use it: read by hand, no message is ever written."""
+"""Reads protobuf's wire format, as far as HBase's WAL files and znodes use it; nothing here writes messages."""
 
 from collections.abc import Iterator
 
@@ -10,15 +10,15 @@ _VARINT_BITS = 64
 
 
 class CutOffError(MalformedError):
-    """The bytes end inside of something: HBase's readers answer with an EOFException there."""
+    """The data end inside a field or a number; HBase's readers throw an EOFException there."""
 
 
 def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
-    """An unsigned 64-bit number, and where it ends.
+    """Reads an unsigned 64-bit number and returns it with the position after it.
 
     Raises:
-        CutOffError: the message ends inside.
-        MalformedError: more than ten bytes.
+        CutOffError: the message ends inside the number.
+        MalformedError: the number has more than ten bytes.
     """
     value = 0
     for shift in range(0, _VARINT_BITS + 6, 7):
@@ -33,11 +33,11 @@ def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
 
 
 def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int | bytes]]:
-    """The fields of a message in order: number, wire type, value (bytes but for VARINT).
+    """Yields the fields of a message in order: number, wire type, value (an int for VARINT, else bytes).
 
     Raises:
-        CutOffError: the message ends inside of one.
-        MalformedError: not a message.
+        CutOffError: the message ends inside a field.
+        MalformedError: the data are not a message.
     """
     while pos < end:
         tag, pos = varint(data, pos, end)

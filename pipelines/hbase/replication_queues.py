@@ -1,6 +1,7 @@
-"""Rows of `hbase:replication`.
+"""Rows of `hbase:replication`: queue ids and offsets.
 
-HBase's `ReplicationQueueId`, `ReplicationGroupOffset` and `TableReplicationQueueStorage` (golden names.tsv).
+They follow HBase's `ReplicationQueueId`, `ReplicationGroupOffset` and `TableReplicationQueueStorage`;
+`tests/golden/hbase/names.tsv` records the answers of those classes.
 """
 
 import re
@@ -15,27 +16,29 @@ from pipelines.hbase.wal_names import wal_timestamp
 
 QUEUE_FAMILY = b"queue"
 NEEDS_ALL = -1
-"""The need of a row without an offset for the group: every file of it (minus infinity, as timestamps are >= 0)."""
+"""The need of a row that has no offset for the group: every file of it. WAL timestamps are >= 0, so -1 is minus
+infinity."""
 
 
 _SEED_OWNER = re.compile(r"([^,/]+,[0-9]+,[0-9]+)(?:-(.+))?", re.DOTALL)
 
 
 class RowLayout(str, Enum):
-    """How a queue row names the source of a recovered queue."""
+    """How the row key of a recovered queue names the source server."""
 
     SHIPPED = "shipped"
-    """`<peer>-<owner>/<source>`: every HBase that was ever released."""
+    """`<peer>-<owner>/<source>`: the form in every HBase release."""
     SEED_003 = "seed-003"
-    """`<peer>-<owner>-<source>`: the design of HBASE-27109, which no release has; HBase's own parser throws on it."""
+    """`<peer>-<owner>-<source>`: the form in the design of HBASE-27109. No release uses it, and HBase's own parser
+    throws on it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class QueueId:
-    """`<peer>-<owner>` or, recovered, `<peer>-<owner>/<source>`.
+    """`<peer>-<owner>`, or `<peer>-<owner>/<source>` for a recovered queue.
 
     Attributes:
-        owner: the server whose row it is now.
+        owner: the server that owns the row now.
         source: the server that wrote the WALs; None for a normal queue.
     """
 
@@ -49,7 +52,7 @@ class QueueId:
         return self.source or self.owner
 
     def claimed_by(self, target: ServerName) -> "QueueId":
-        """The id after a claim: the first owner stays the source (`ReplicationQueueId.claim`)."""
+        """Returns the id after a claim by `target`; the first owner stays the source (`ReplicationQueueId.claim`)."""
         return QueueId(self.peer_id, target, self.wals_of)
 
     def __str__(self) -> str:
@@ -58,11 +61,13 @@ class QueueId:
 
 
 def parse_queue_id(text: str, layout: RowLayout = RowLayout.SHIPPED) -> QueueId:
-    """Parse a row key: peer up to the first `-`, then as the layout says; the shipped one as HBase itself does.
+    """Parses a row key: the peer id ends at the first `-`; the layout decides how the rest is read.
+
+    The shipped layout reads a key as HBase itself does.
 
     Raises:
-        MalformedError: where `ReplicationQueueId.parse` throws, the `-` form and rows with a TAB among them;
-            in the seed's layout, rows of the shipped one.
+        MalformedError: `ReplicationQueueId.parse` throws, for example on the `-` form and on keys with a TAB. In the
+            layout `RowLayout.SEED_003`: the key has the shipped form.
     """
     peer_id, dash, servers = text.partition("-")
     if not dash:
@@ -75,10 +80,10 @@ def parse_queue_id(text: str, layout: RowLayout = RowLayout.SHIPPED) -> QueueId:
 
 
 def parse_row(row: bytes, layout: RowLayout) -> QueueId:
-    """Parse a row key as it was scanned.
+    """Parses a row key from the bytes of a scan.
 
     Raises:
-        MalformedError: as `parse_queue_id`, or bytes that are not UTF-8.
+        MalformedError: as in `parse_queue_id`, or the bytes are not UTF-8.
     """
     try:
         return parse_queue_id(row.decode("utf-8"), layout)
@@ -87,18 +92,18 @@ def parse_row(row: bytes, layout: RowLayout) -> QueueId:
 
 
 def read_passes(passes: Sequence[Collection[bytes]]) -> tuple[frozenset[QueueId], ...]:
-    """The queues of several scans of one table, in whichever layout reads every row of all of them.
+    """Returns the queues of each scan of one table, parsed in the first layout that reads every row of all scans.
 
-    No configuration has a say: HBase writes one layout into a table, and a row that names a source can be read in one
-    layout alone.
+    The configured layout has no influence: HBase writes only one layout into a table, and a row that names a source can
+    be read in only one layout.
 
     Raises:
-        MalformedError: no layout reads them all; it tells the first row that the shipped one does not read.
+        MalformedError: no layout reads all rows; the message names the first row that the shipped layout cannot read.
     """
     for layout in RowLayout:
         with suppress(MalformedError):
             return _passes_in(passes, layout)
-    return _passes_in(passes, RowLayout.SHIPPED)  # throws, and tells the row
+    return _passes_in(passes, RowLayout.SHIPPED)  # raises the error that names the row
 
 
 def _passes_in(passes: Sequence[Collection[bytes]], layout: RowLayout) -> tuple[frozenset[QueueId], ...]:
@@ -106,7 +111,7 @@ def _passes_in(passes: Sequence[Collection[bytes]], layout: RowLayout) -> tuple[
 
 
 def readable_queues(rows: Collection[bytes]) -> frozenset[QueueId]:
-    """The queues of those rows that some layout reads; the others are left out."""
+    """Returns the queues of the rows that some layout can read, without the other rows."""
     found = set()
     for row in rows:
         for layout in RowLayout:
@@ -119,7 +124,7 @@ def _owner_and_source(servers: str, layout: RowLayout) -> tuple[str, str | None]
     if layout is RowLayout.SHIPPED:
         owner, slash, source = servers.partition("/")
         return owner, source if slash else None
-    # a host may hold '-', a port and a startcode cannot: the first '-' after the second comma ends the owner
+    # a host name may contain '-', a port and a start code cannot: the first '-' after the second comma ends the owner
     match = _SEED_OWNER.fullmatch(servers)
     if match is None:
         raise MalformedError("it is not of the form <peer>-<owner>[-<source>], which `queues.row_layout` names")
@@ -128,7 +133,7 @@ def _owner_and_source(servers: str, layout: RowLayout) -> tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True, order=True)
 class GroupOffset:
-    """How far a queue has come in one WAL group.
+    """The position of a queue in one WAL group.
 
     Attributes:
         wal: file name, verbatim; empty in a placeholder.
@@ -140,14 +145,14 @@ class GroupOffset:
 
     @property
     def need(self) -> int:
-        """The smallest WAL timestamp still needed, ms; NEEDS_ALL when the offset's WAL has none."""
+        """The smallest WAL timestamp still needed, ms; NEEDS_ALL if the WAL name of the offset has no timestamp."""
         timestamp = wal_timestamp(self.wal)
         if timestamp < 0:
             return NEEDS_ALL
         return timestamp if self.offset >= 0 else timestamp + 1
 
     def should_replicate(self, timestamp: int) -> bool:
-        """HBase's `ReplicationOffsetUtil.shouldReplicate`, timestamps only."""
+        """Returns HBase's `ReplicationOffsetUtil.shouldReplicate`, which compares timestamps only."""
         own = wal_timestamp(self.wal)
         return timestamp > own or (timestamp == own and self.offset >= 0)
 
@@ -156,10 +161,10 @@ class GroupOffset:
 
 
 def parse_offset(text: str) -> GroupOffset:
-    """Parse `<wal>:<offset>`, split at the last colon (`ReplicationGroupOffset.parse`).
+    """Parses `<wal>:<offset>`, split at the last colon (`ReplicationGroupOffset.parse`).
 
     Raises:
-        MalformedError: where HBase throws.
+        MalformedError: HBase would throw.
     """
     wal, colon, offset = text.rpartition(":")
     if not colon:
@@ -174,7 +179,7 @@ def parse_offset(text: str) -> GroupOffset:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of `hbase:replication`, as scanned."""
+    """One cell of a scan of `hbase:replication`."""
 
     row: bytes
     family: bytes
@@ -184,7 +189,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a cell of a known column; `timestamp` in ms since the epoch."""
+    """One version of a cell whose column is known from the context; `timestamp` in ms since the epoch."""
 
     row: bytes
     timestamp: int
@@ -201,10 +206,10 @@ class QueueCell:
 
 
 def parse_queue_cell(cell: Cell, layout: RowLayout = RowLayout.SHIPPED) -> QueueCell:
-    """Parse one cell of family `queue`.
+    """Parses one cell of family `queue`.
 
     Raises:
-        MalformedError: anything HBase itself would throw on, or bytes that are not UTF-8.
+        MalformedError: HBase itself would throw, or the bytes are not UTF-8.
     """
     try:
         row, group, value = (part.decode("utf-8") for part in (cell.row, cell.qualifier, cell.value))
@@ -217,9 +222,9 @@ def parse_queue_cell(cell: Cell, layout: RowLayout = RowLayout.SHIPPED) -> Queue
 
 
 def parse_queue_cells(cells: Iterable[Cell], layout: RowLayout = RowLayout.SHIPPED) -> tuple[QueueCell, ...]:
-    """Parse the `queue` family of a scan; cells of other families (`sid`, `hfileref`) are left out.
+    """Parses the `queue` family of a scan and skips the cells of other families (`sid`, `hfileref`).
 
     Raises:
-        MalformedError: on the first malformed row; one bad row blocks HBase's own cleaner as well.
+        MalformedError: on the first malformed row; one bad row also stops HBase's own cleaner.
     """
     return tuple(parse_queue_cell(cell, layout) for cell in cells if cell.family == QUEUE_FAMILY)

@@ -14,15 +14,15 @@ _PRINTABLE_ASCII = re.compile(r"[\x20-\x7e]+")
 
 
 def java_long(text: str) -> int:
-    """What `Long.parseLong` answers.
+    """Returns the result of Java's `Long.parseLong`.
 
     Raises:
-        MalformedError: where Java throws NumberFormatException, overflow included.
+        MalformedError: Java throws NumberFormatException, also for an overflow.
     """
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise MalformedError(f"not a number: {text[:80]!r}")
-    # Python refuses to convert thousands of digits, which no 64-bit number has
+    # Python refuses to convert a number of thousands of digits; a 64-bit number has at most 19
     value = int(match.group(1) + (match.group(2) or "0")) if len(match.group(2)) <= _MAX_DIGITS else MAX_LONG + 1
     if not MIN_LONG <= value <= MAX_LONG:
         raise MalformedError(f"not a 64-bit number: {text[:80]!r}")
@@ -31,9 +31,9 @@ def java_long(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ServerName:
-    """One life of one region server; the host is stored lower-cased, as HBase compares it.
+    """One run of one region server process; the host is stored in lower case, as HBase compares it.
 
-    Ordering is HBase's: host, then port and startcode as numbers.
+    Names are ordered as in HBase: by host, then by port and start code as numbers.
     """
 
     host: str
@@ -42,13 +42,13 @@ class ServerName:
 
     @classmethod
     def parse(cls, text: str) -> "ServerName":
-        """Parse as `ServerName.valueOf` does: split at the first and the last comma.
+        """Parses a name as `ServerName.valueOf` does: split at the first and the last comma.
 
-        Hosts outside printable ASCII are refused although Java takes them: lower-casing them differs between
-        languages, and a live server that compares unequal would look dead (docs/adr/0003).
+        It rejects hosts outside printable ASCII, although Java accepts them. Languages differ in how they lower-case
+        such hosts, and a live server whose name compares unequal would look dead (docs/adr/0003).
 
         Raises:
-            MalformedError: where HBase throws, and for the hosts above.
+            MalformedError: HBase throws, or the host is not printable ASCII.
         """
         first, last = text.find(","), text.rfind(",")
         if first < 0 or first == last:
@@ -56,7 +56,7 @@ class ServerName:
         host, port_text, startcode_text = text[:first], text[first + 1 : last], text[last + 1 :]
         if host.startswith("[") and host.endswith("]"):
             host = host[1:-1]
-        # a single colon is a port to Guava's HostAndPort, which throws; two and more are an IPv6 address
+        # Guava's HostAndPort reads a single colon as a port and throws; two or more colons make an IPv6 address
         if not _PRINTABLE_ASCII.fullmatch(host) or host.count(":") == 1 or "[" in host or "]" in host or "/" in host:
             raise MalformedError(f"not a host name: {host!r} in {text!r}")
         port = java_long(port_text)

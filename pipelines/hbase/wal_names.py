@@ -1,4 +1,7 @@
-"""WAL file names (HBase `AbstractFSWALProvider`, `AbstractWALProvider`, golden names.tsv)."""
+"""Parses WAL file names (HBase `AbstractFSWALProvider`, `AbstractWALProvider`).
+
+`tests/golden/hbase/names.tsv` records the answers of those classes.
+"""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ from urllib.parse import quote_plus, unquote_to_bytes
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.server_names import ServerName, java_long
 
-# Java's `.` stops at these; Python's at "\n" alone
+# Java's `.` does not match these characters; Python's `.` excludes only "\n"
 _NO_LINE_END = r"[^\n\r\x85\u2028\u2029]"
 WAL_NAME = re.compile(rf"({_NO_LINE_END}+)\.([0-9]+)(\.[0-9A-Za-z]+)?")
 PROCEDURE_WAL_NAME = re.compile(rf"{_NO_LINE_END}*pv2-[0-9]{{20}}{_NO_LINE_END}log")
@@ -21,7 +24,7 @@ _SYNC_PEER = re.compile(rf"{_NO_LINE_END}*-[0-9]+-({_NO_LINE_END}+)")
 
 
 class FileKind(str, Enum):
-    """What HBase's cleaner chain takes a file for, by its name alone."""
+    """The kind of a file for HBase's cleaner chain, by its name alone."""
 
     WAL = "WAL"
     PROCEDURE_WAL = "PROCEDURE_WAL"
@@ -31,13 +34,14 @@ class FileKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class WalName:
-    """A valid WAL name taken apart.
+    """The parts of a valid WAL name.
 
     Attributes:
         name: the file name, verbatim.
         group: everything before the timestamp, still URL-encoded: the qualifier in `hbase:replication`.
-        timestamp: ms; None when it does not fit 64 bits (HBase throws NumberFormatException where it compares it).
-        server: None when HBase throws: no server at the start, a malformed escape, a port out of range.
+        timestamp: ms; None if it does not fit in 64 bits (HBase throws NumberFormatException when it compares it).
+        server: None if HBase throws: the name does not begin with a server, or has a malformed escape or a port out of
+            range.
     """
 
     name: str
@@ -47,12 +51,12 @@ class WalName:
 
     @property
     def is_meta(self) -> bool:
-        """A WAL of hbase:meta, never replicated."""
+        """Whether this is a WAL of hbase:meta, which HBase never replicates."""
         return self.name.endswith(META_SUFFIX)
 
     @property
     def sync_peer_id(self) -> str | None:
-        """The peer of a synchronous replication WAL (`SyncReplicationWALProvider`), else None."""
+        """The peer of a synchronous replication WAL (`SyncReplicationWALProvider`); None for other WALs."""
         if not self.name.endswith(SYNC_REPLICATION_SUFFIX):
             return None
         match = _SYNC_PEER.fullmatch(self.group)
@@ -60,7 +64,7 @@ class WalName:
 
 
 def file_kind(name: str) -> FileKind:
-    """Classify one file name of oldWALs as HBase's `LogCleaner.validate` does."""
+    """Classifies one file name of oldWALs as HBase's `LogCleaner.validate` does."""
     if WAL_NAME.fullmatch(name):
         return FileKind.WAL
     if PROCEDURE_WAL_NAME.fullmatch(name):
@@ -71,7 +75,7 @@ def file_kind(name: str) -> FileKind:
 
 
 def parse_wal_name(name: str) -> WalName | None:
-    """Take a WAL name apart; None when the name is not one (HBase: `validateWALFilename` is false)."""
+    """Returns the parts of a WAL name; None if it is not one (HBase's `validateWALFilename` returns false)."""
     match = WAL_NAME.fullmatch(name)
     if match is None:
         return None
@@ -83,10 +87,10 @@ def parse_wal_name(name: str) -> WalName | None:
 
 
 def wal_timestamp(name: str) -> int:
-    """HBase's `WAL timestamp`: -1 for a name that is not a WAL.
+    """Returns HBase's `WAL timestamp`: -1 for a name that is not a WAL.
 
     Raises:
-        MalformedError: the timestamp does not fit 64 bits.
+        MalformedError: the timestamp does not fit in 64 bits.
     """
     wal = parse_wal_name(name)
     if wal is None:
@@ -97,7 +101,7 @@ def wal_timestamp(name: str) -> int:
 
 
 def server_of(name: str) -> ServerName | None:
-    """The server a WAL name begins with after URL-decoding, or None where HBase throws."""
+    """Returns the server at the beginning of the URL-decoded WAL name, or None if HBase throws."""
     if _BAD_ESCAPE.search(name):
         return None
     decoded = unquote_to_bytes(name.replace("+", " ")).decode("utf-8", errors="replace")
@@ -111,21 +115,22 @@ def server_of(name: str) -> ServerName | None:
 
 
 def encode_prefix(raw: str) -> str:
-    """Java's `URLEncoder.encode(raw, UTF_8)`: how HBase writes a server or a namespace into a WAL name."""
+    """Returns Java's `URLEncoder.encode(raw, UTF_8)`, as HBase writes a server or a namespace into a WAL name."""
     return quote_plus(raw, safe="*").replace("~", "%7E")
 
 
 def is_replication_table_group(group: str, server: ServerName) -> bool:
-    """Whether a group is the WAL of `hbase:replication` itself.
+    """Returns whether the group holds the WALs of `hbase:replication` itself.
 
-    Exactly E`.rep`, or beginning with E`.`E`.rep.` (multiwal); E`.`E`.rep` is a user namespace called `rep`.
-    E is taken from the name verbatim, since groups are never compared in another case.
+    With E for the encoded server, such a group is exactly E`.rep`, or begins with E`.`E`.rep.` (multiwal). E`.`E`.rep`
+    belongs to a user namespace called `rep`. E is taken from the group as written there, because groups are compared
+    case-sensitively.
     """
     encoded = encoded_server(group, server)
     return encoded is not None and (group == f"{encoded}.rep" or group.startswith(f"{encoded}.{encoded}.rep."))
 
 
 def encoded_server(group: str, server: ServerName) -> str | None:
-    """The shortest beginning of `group` that is the encoded server; None when it is written in another way."""
+    """Returns the prefix of `group` that equals the encoded server, letter case ignored; None if there is none."""
     encoded = encode_prefix(str(server))
     return group[: len(encoded)] if group[: len(encoded)].lower() == encoded.lower() else None

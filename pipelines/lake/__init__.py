@@ -1,1 +1,1 @@
-"""The Delta tables: written, read back, kept small."""
+"""The Delta tables: writes them, reads them back, removes old rows and compacts small files."""

@@ -1,4 +1,4 @@
-"""What the log of a Delta table says, by Delta Kernel: some ten milliseconds where a Spark query takes a second."""
+"""Reads a Delta table's log with Delta Kernel, in about ten milliseconds; a Spark query takes a second."""
 
 from datetime import date
 from typing import Any
@@ -10,7 +10,7 @@ _EPOCH = date(1970, 1, 1)
 
 
 def newest_version(spark: SparkSession, location: str) -> int:
-    """The number of the table's last commit.
+    """Returns the version of the table's last commit.
 
     Raises:
         Py4JJavaError: the log cannot be read.
@@ -20,10 +20,10 @@ def newest_version(spark: SparkSession, location: str) -> int:
 
 
 def may_hold_days(spark: SparkSession, location: str, first: date, last: date) -> bool:
-    """Whether a table partitioned by `run_date` has a file of these days, both included.
+    """Returns whether a table partitioned by `run_date` has a file for these days, both included.
 
     Returns:
-        False only if its log says so; a log that Kernel cannot read is left to Spark, which says what is wrong.
+        False only if the log says so; True if Kernel cannot read the log, because Spark then reports the error.
     """
     try:
         snapshot, engine, kernel = _snapshot(spark, location)

@@ -1,10 +1,12 @@
-"""The Delta tables of the lake: created with their comments, written idempotently (docs/adr/0004).
+"""Creates the Delta tables of the lake with their comments and writes them idempotently (docs/adr/0004).
 
-How a rerun replaces its rows and concurrent runs lose none:
+A rerun replaces its rows, and concurrent runs lose none:
 
-1. look whether the run's rows are there; 2a. none: append, which Delta never refuses for another run's append;
-2b. some: one atomic overwrite of just those rows. 3. After an append look back: if others committed since step 1 and
-rows of this run are among theirs (the same run started twice), do 2b. So the last writer's rows stand, once.
+1. Check whether the table has rows of this run.
+2. If not, append; Delta never rejects an append because another run appended. If so, overwrite just these rows in one
+   atomic commit.
+3. After an append, check again: if other runs committed since step 1 and their rows include rows of this run (the same
+   run was started twice), overwrite as in step 2. So the rows of the last writer remain, once.
 """
 
 import logging
@@ -47,22 +49,22 @@ _T = TypeVar("_T")
 class DeltaTables:
     """Writes the tables below one lake folder; any Hadoop URI, no metastore.
 
-    Every error of the lake is an `UnavailableError` (worth another try) or a `UsageError` (a person must act) that
-    names the path. Rows of a commit appear all or not at all.
+    Every error of the lake is an `UnavailableError` (retry) or a `UsageError` (the user must act), and names the path.
+    The rows of a commit appear all at once or not at all.
     """
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = for_few_rows(spark)
-        # Delta takes file:///lake and file:/lake for two places
+        # Delta treats file:///lake and file:/lake as two places
         self.lake_uri = re.sub(r"^file:/+", "file:/", lake_uri.rstrip("/"))
         self._ensured: dict[str, int] = {}
 
     def location(self, table: Table) -> str:
-        """The folder of a table."""
+        """Returns the folder of a table."""
         return f"{self.lake_uri}/{table.name}"
 
     def exists(self, table: Table) -> bool:
-        """Whether the table was made, or its making was begun."""
+        """Returns whether the table's log folder exists, even if another process has only begun to create the table."""
         location = self.location(table)
         hadoop = HadoopJvm.of(self._spark)
         with java_errors(location):
@@ -70,29 +72,30 @@ class DeltaTables:
             return bool(log.getFileSystem(hadoop.conf).exists(log))
 
     def ensure(self, tables: Sequence[Table] = DECISION_TABLES) -> None:
-        """Create what is missing and add columns that an older walsafe did not have; nothing is ever dropped.
+        """Creates missing tables and adds columns that an older walsafe did not have; it never drops anything.
 
-        A lake with more columns than this walsafe knows is left as it is: they stay NULL in new rows.
+        If the lake has columns that this walsafe does not know, they stay and are NULL in new rows.
 
         Raises:
             UsageError: the folder holds something else, its log is corrupt, or a column has another type.
             UnavailableError: the lake cannot be read or written.
         """
-        first, *rest = tables  # alone, so that the others find the classes loaded and the lake's folder made
+        first, *rest = tables  # first alone, so that the others find the classes loaded and the folder created
         self._ensure(first)
         self._in_parallel(self._ensure, rest)
 
     def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey], *, fresh: bool = False) -> None:
-        """Make the frames the whole of what the tables hold of these runs; tables commit side by side.
+        """Replaces all rows of these runs in the tables by the frames; the tables commit in parallel.
 
         Args:
-            writes: table name to its rows: exactly the table's columns and types, identity columns filled from `runs`.
-            runs: the clusters and runs that the frames speak of, those without any row included.
-            fresh: since `ensure`, `runs` has been read and has no other attempt at any of these runs: saves the look
-                before each append; the look back finds a twin that began later.
+            writes: by table name, a frame with exactly the table's columns and types; identity columns come from
+                `runs`.
+            runs: the clusters and runs that the frames cover, including those without any row.
+            fresh: the caller has read `runs` since `ensure` and found no other attempt at any of these runs. This saves
+                the check before each append; the check afterwards still finds a twin that started later.
 
         Raises:
-            UnavailableError: the lake cannot be written, or others kept it busy for minutes.
+            UnavailableError: the lake cannot be written, or other runs kept committing for minutes.
         """
         known = {table.name: table for table in TABLES}
         for name, frame in writes.items():
@@ -101,17 +104,17 @@ class DeltaTables:
             self._in_parallel(lambda name: self._replace(known[name], writes[name], runs, fresh=fresh), list(writes))
 
     def append_rows(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
-        """Append a few rows of the driver in one commit, e.g. STARTED and terminal rows of `runs`.
+        """Appends a few rows of the driver in one commit, such as STARTED and terminal rows of `runs`.
 
         Args:
             table: the table.
-            rows: by column name; columns left out are NULL; timestamps as ms since the epoch.
+            rows: by column name; missing columns are NULL; timestamps as ms since the epoch.
         """
         frame = self.frame(table, rows)
         self._retrying(table, lambda: self._append(table, frame, str(uuid.uuid4())))
 
     def frame(self, table: Table, rows: Sequence[Mapping[str, object]]) -> DataFrame:
-        """Rows of the driver as a DataFrame of the table's columns; see `append_rows`."""
+        """Returns rows of the driver as a DataFrame with the table's columns; see `append_rows`."""
         unknown = {name for row in rows for name in row} - set(table.schema.names)
         if unknown:
             raise ValueError(f"{table.name} has no column {', '.join(sorted(unknown))}")
@@ -145,8 +148,8 @@ class DeltaTables:
         try:
             builder.addColumns(table.schema).partitionedBy(*table.partitioned_by).execute()
         except AnalysisException as error:
-            # a log without a commit: another process is making the table, or died over it, or its disk was full;
-            # an append makes it, or adds nothing to what the other one has made
+            # The log folder has no commit: another process is creating the table, died while creating it, or its disk
+            # was full. An append creates the table, or adds nothing if the other process has created it.
             if error.getCondition() not in _NO_TABLE_THERE or self._lost_its_log(location):
                 raise
             _LOG.info("%s: its making was begun by another run; going on with it", location)
@@ -155,7 +158,7 @@ class DeltaTables:
             self._spark.sql(f"COMMENT ON TABLE delta.`{location}` IS {_quoted(table.comment)}")
 
     def _lost_its_log(self, location: str) -> bool:
-        """Whether the folder holds files that no commit accounts for."""
+        """Returns whether the folder holds files although its log has no commit."""
         jvm: Any = self._spark._jvm  # noqa: SLF001
         session: Any = self._spark._jsparkSession  # noqa: SLF001
         folder = jvm.org.apache.hadoop.fs.Path(location)
@@ -167,7 +170,7 @@ class DeltaTables:
         return not committed and not names <= {"_delta_log"}
 
     def _replace(self, table: Table, frame: DataFrame, runs: Collection[RunKey], *, fresh: bool) -> None:
-        # good for one append, which changes the version; a second try looks for itself
+        # The version from `ensure` is valid for one append, which changes the version; a retry reads the version again.
         hint = iter([self._ensured.pop(table.name, None)] if fresh else [])
         self._retrying(table, lambda: self._replace_once(table, frame, runs, next(hint, None)))
 
@@ -191,7 +194,7 @@ class DeltaTables:
         return newest_version(self._spark, self.location(table))
 
     def _before(self, table: Table, token: str) -> int:
-        """The version before the commit that carries the token."""
+        """Returns the version before the commit that carries the token."""
         commits = DeltaTable.forPath(self._spark, self.location(table)).history(_LOOK_BACK)
         found = commits.where(F.col("userMetadata") == token).select("version").head()
         return int(found.version) - 1 if found else self._version(table)
@@ -215,7 +218,7 @@ class DeltaTables:
         ) from conflict
 
     def _conflict_of(self, table: Table, commit: Callable[[], None]) -> Exception | None:
-        """Commit; the exception if another run came first, in which case nothing was written."""
+        """Commits; returns the exception if another run committed first, in which case nothing was written."""
         try:
             with lake_errors(self.location(table)):
                 commit()
@@ -226,7 +229,7 @@ class DeltaTables:
         return None
 
     def _in_parallel(self, work: Callable[[_T], None], items: Sequence[_T]) -> None:
-        """Commit side by side: a commit is mostly waiting of the driver. All end before the first error is raised."""
+        """Runs commits in parallel, as the driver mostly waits; all of them end before the first error is raised."""
         with ThreadPoolExecutor(_THREADS, thread_name_prefix="lake") as pool:
             futures = [pool.submit(work, item) for item in items]
         for future in futures:
@@ -238,18 +241,18 @@ def _instant(value: object) -> object:
 
 
 def _rows_of(runs: Collection[RunKey]) -> str:
-    """SQL condition on the rows of these runs; names are safe to quote (RunKey checks them)."""
+    """Returns the SQL condition for the rows of these runs; RunKey has checked the names, so they are safe to quote."""
     dates = ", ".join(sorted({f"DATE'{run.run_date.isoformat()}'" for run in runs}))
     ids = sorted({run.run_id for run in runs})
     clusters = sorted({run.cluster for run in runs})
     condition = f"run_date IN ({dates}) AND run_id IN ({_texts(ids)}) AND cluster IN ({_texts(clusters)})"
-    if len(ids) > 1:  # run ids differ between the clusters of a fleet: the pairs count, the rest lets files be skipped
+    if len(ids) > 1:  # in a fleet, run ids differ by cluster: the pairs select the rows, the rest lets Spark skip files
         condition += f" AND concat(cluster, '/', run_id) IN ({_texts(sorted(f'{r.cluster}/{r.run_id}' for r in runs))})"
     return condition
 
 
 def _quoted(text: str) -> str:
-    """An SQL string."""
+    """Returns the text as an SQL string literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 

@@ -1,7 +1,7 @@
-"""What went wrong with a Delta table, said so that a person can act; shared by the lake's reader and its writer.
+"""Turns errors of a Delta table into errors that tell the user what to do; the lake's reader and writer use it.
 
-Delta and Hadoop reach Python as captured exceptions or raw `Py4JJavaError`s, depending on the class; both carry the
-error condition or the Java class name in their text, so the text is what is looked at.
+Errors of Delta and Hadoop arrive in Python as captured exceptions or as raw `Py4JJavaError`s, depending on the class.
+Both contain the error condition or the Java class name in their text, so the functions below search the text.
 """
 
 import re
@@ -18,7 +18,7 @@ _DAMAGED_LOG = (
     r"FAILED_READ_FILE[^\n]*_delta_log|DELTA_(VERSIONS_NOT_CONTIGUOUS|TRUNCATED_TRANSACTION_LOG|STATE_RECOVER|LOG_FILE"
     r"|MISSING_PART_FILES|SCHEMA_NOT_SET)|EXPRESSION_DECODING_FAILED"
 )
-# what the Parquet reader says of content; a file system that fails while it reads says something of its own
+# messages of the Parquet reader about damaged content; an error of the file system during a read has other messages
 _DAMAGED_FILE = (
     r"is not a Parquet file|can not read class org\.apache\.parquet\.format|ParquetDecodingException|ZstdIOException"
     r"|(Caused by|^): (org\.apache|shaded)\.parquet\."
@@ -69,12 +69,12 @@ _RAISED = re.compile(r"^: (.+)$", re.MULTILINE)
 
 
 def is_conflict(error: Exception) -> bool:
-    """Whether Delta refused the commit because another one came first: nothing was written, another try may succeed."""
+    """Returns whether Delta rejected the commit because another came first; nothing was written, a retry may work."""
     return _CONFLICT.search(str(error)) is not None
 
 
 def lake_error(error: Exception, location: str) -> WalsafeError | None:
-    """The error that tells a person what to do about this table, or None for anything that is not the lake's fault."""
+    """Returns the error that tells the user what to do about this table, or None if the lake is not the cause."""
     text = str(error)
     if is_conflict(error):
         return None
@@ -86,7 +86,7 @@ def lake_error(error: Exception, location: str) -> WalsafeError | None:
 
 @contextmanager
 def lake_errors(location: str) -> Iterator[None]:
-    """Turn errors of a table at `location` into `UsageError` and `UnavailableError`; others pass as they are."""
+    """Turns errors of a table at `location` into `UsageError` and `UnavailableError`; other errors pass unchanged."""
     try:
         yield
     except WalsafeError:

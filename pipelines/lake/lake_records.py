@@ -1,4 +1,4 @@
-"""What is read back from the lake: runs and the verdicts on single files. Instants in ms since the epoch, UTC."""
+"""Records read back from the lake: runs and verdicts on single files. Instants are ms since the epoch, UTC."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from pipelines.lake.run_summary import RunKey
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The last terminal row of one cluster and run in `runs`.
+    """The last terminal row in `runs` of one run of one cluster.
 
     Attributes:
         status: DONE, REFUSED or FAILED.
         mode: NIGHTLY or REPLAY.
         at: when the row was written.
-        reason: why it was refused or failed.
-        files_started_at: start of step `files`; None when the snapshot could not be read.
-        snapshot_sha256: of snapshot.json.
+        reason: why the run was refused or failed.
+        files_started_at: start of step `files`; None if the snapshot could not be read.
+        snapshot_sha256: SHA-256 of snapshot.json.
         list_uri: directory of its delete-safe list.
     """
 
@@ -35,26 +35,27 @@ class RunRecord:
 
     @property
     def key(self) -> RunKey:
-        """The identity columns of its rows."""
+        """The values of the identity columns of its rows."""
         return RunKey(self.cluster, self.run_id, self.run_date)
 
     @property
     def night(self) -> int:
-        """The instant it speaks of."""
+        """The instant that the run describes: the start of step `files`, or `at` if that is unknown."""
         return self.at if self.files_started_at is None else self.files_started_at
 
     @property
     def order(self) -> tuple[int, int]:
-        """What makes one run newer than another: its night, but never one behind the instant it was written at.
+        """The sort key from older to newer runs: the night, but not later than the instant when the row was written.
 
-        A host whose clock was ahead leaves a refused run of a day to come, which must not stay the newest until then.
+        A refused run of a host whose clock was ahead has a night in the future. It must not count as the newest run
+        until then.
         """
         return min(self.night, self.at), self.at
 
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """One entry of `wal_verdicts.blocking`: a (peer, queue row) that needs the file."""
+    """One entry of `wal_verdicts.blocking`: a peer and queue row that need the file."""
 
     peer_id: str
     owner: str | None
@@ -82,7 +83,7 @@ class FileVerdict:
 
 @dataclass(frozen=True, slots=True)
 class QueueNight:
-    """How one (peer, source server, group) stood on one night: the smallest need over its queue rows.
+    """One (peer, source server, group) on one night, with the smallest need of its queue rows.
 
     Attributes:
         need: smallest WAL timestamp still needed, ms; -1 = all.
@@ -100,4 +101,4 @@ QueueGroup = tuple[str, str, str]
 """(peer, source server, WAL group)."""
 
 QueueNights = Mapping[QueueGroup, tuple[QueueNight, ...]]
-"""Newest first."""
+"""Nights by queue group, newest first."""

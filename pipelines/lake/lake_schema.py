@@ -1,4 +1,4 @@
-"""Compare the columns a table has with those this walsafe knows: only ever added."""
+"""Compares the columns of an existing table with those that this walsafe writes; columns are only ever added."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from schemas.table import Table
 
 
 def leaves(kind: DataType, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every column with its type, structs and arrays of structs taken apart: `blocking.element.wal`, `string`."""
+    """Yields each leaf column of structs and arrays with its type, such as `blocking.element.wal` and `string`."""
     if isinstance(kind, StructType):
         for field in kind:
             yield from leaves(field.dataType, f"{path}.{field.name}" if path else field.name)
@@ -20,12 +20,12 @@ def leaves(kind: DataType, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def lacks_columns(there: StructType, known: StructType) -> bool:
-    """Whether an older walsafe made the table: some known column is not there."""
+    """Returns whether the table lacks a known column, as one that an older walsafe created."""
     return not {path for path, _ in leaves(known)} <= {path for path, _ in leaves(there)}
 
 
 def column_fault(there: StructType, table: Table, location: str) -> UsageError | None:
-    """Why the table at `location` cannot take this walsafe's rows, or None; unknown columns there are no fault."""
+    """Returns why the table at `location` cannot take this walsafe's rows, or None; further columns are allowed."""
     types = dict(leaves(there))
     for path, kind in leaves(table.schema):
         if types.get(path, kind) != kind:
@@ -37,10 +37,10 @@ def column_fault(there: StructType, table: Table, location: str) -> UsageError |
 
 
 def same_columns(frame: StructType, table: Table) -> None:
-    """Hold a frame to its table's columns, in order and type.
+    """Checks that a frame has exactly its table's columns, in order and type.
 
     Raises:
-        ValueError: a defect of the caller; the message names the first difference.
+        ValueError: a bug in the caller; the message names the first difference.
     """
     have, want = list(leaves(frame)), list(leaves(table.schema))
     if frame.names != table.schema.names or have != want:

@@ -1,9 +1,9 @@
-"""Retention, compaction and vacuum of Delta tables: the only module that removes rows or files of the lake.
+"""Retention, compaction and vacuum of Delta tables; no other module removes rows or files of the lake.
 
-Readers stay safe because nothing here removes a file that a version within the grace needs: a DELETE of whole
-partitions and OPTIMIZE only write the log, and VACUUM leaves what was unnamed for less than the table's
-`delta.deletedFileRetentionDuration`. Delta 4.4 ignores `RETAIN n HOURS`, and with a longer n it would remove too much:
-tombstones older than that property are gone from the log. So the property is the one place that says how long.
+Readers are safe because nothing here removes a file that a version within the grace period needs. A DELETE of whole
+partitions and OPTIMIZE write only the log. VACUUM keeps files that left the log less than the table's
+`delta.deletedFileRetentionDuration` ago. Delta 4.4 ignores `RETAIN n HOURS`. With a longer n it would remove too much,
+because tombstones older than that property are gone from the log. So only this property sets the period.
 """
 
 import logging
@@ -30,16 +30,16 @@ _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 5
 _GRACE = "delta.deletedFileRetentionDuration"
 _SETTINGS = {
-    # measured: the default of 10,000 tasks takes half a minute for a table of six files
+    # measured: with the default of 10,000 tasks, a table of six files takes half a minute
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
-    # rewrite what is small and nothing else
+    # rewrite only small files
     "spark.databricks.delta.optimize.minFileSize": str(SMALL_FILE_BYTES),
     "spark.databricks.delta.optimize.maxFileSize": str(COMPACTED_FILE_BYTES),
 }
 
 
 class LakeMaintenance:
-    """The `TableKeeper` of Delta tables below one lake folder; any Hadoop URI, no metastore."""
+    """The `TableKeeper` of the Delta tables below one lake folder; any Hadoop URI, no metastore."""
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = spark
@@ -108,7 +108,11 @@ class LakeMaintenance:
         self._retrying(table, lambda: self._spark.sql(change))
 
     def removable(self, table: Table) -> Size:
-        """See `TableKeeper.removable`."""
+        """See `TableKeeper.removable`.
+
+        Raises:
+            UsageError: the table keeps unreferenced files for less than `MIN_GRACE_MS`.
+        """
         self._check_grace(table)
         with self._errors(table), _settings(self._spark):
             rows = self._spark.sql(f"VACUUM {self._name(table)} DRY RUN").collect()
@@ -119,7 +123,7 @@ class LakeMaintenance:
         """See `TableKeeper.vacuum`.
 
         Raises:
-            UsageError: the table keeps such files for less than `MIN_GRACE_MS`.
+            UsageError: the table keeps unreferenced files for less than `MIN_GRACE_MS`.
         """
         self._check_grace(table)
         self._retrying(table, lambda: self._spark.sql(f"VACUUM {self._name(table)}").collect())
@@ -133,7 +137,7 @@ class LakeMaintenance:
             )
 
     def _size_of(self, files: Collection[str]) -> Size:
-        """Sizes of files by listing their folders: a call a night, not a call a file."""
+        """Returns the total size of the files; it lists each folder once and makes no call per file."""
         names: dict[str, set[str]] = {}
         for file in files:
             folder, _, name = file.rpartition("/")
@@ -157,7 +161,7 @@ class LakeMaintenance:
         return DeltaTable.forPath(self._spark, self._location(table))
 
     def _snapshot(self, table: Table) -> Any:  # noqa: ANN401 - a Java object
-        """The newest version, which no cache stands for."""
+        """Returns the newest version, not a cached one."""
         log = self._hadoop.view.org.apache.spark.sql.delta.DeltaLog
         return log.forTableWithSnapshot(self._spark._jsparkSession, self._location(table))._2()  # noqa: SLF001
 
@@ -174,7 +178,7 @@ class LakeMaintenance:
         ) from conflict
 
     def _conflict_of(self, table: Table, commit: Callable[[], object]) -> Exception | None:
-        """Commit; the exception if another run came first, in which case nothing was changed."""
+        """Commits; returns the exception if another run committed first, in which case nothing was changed."""
         try:
             with self._errors(table), _settings(self._spark):
                 commit()
@@ -186,7 +190,7 @@ class LakeMaintenance:
 
     @contextmanager
     def _errors(self, table: Table) -> Iterator[None]:
-        """Whatever goes wrong with one table must not keep the others from their turn; conflicts pass."""
+        """Turns errors of one table into walsafe errors, so that the caller can go on with others; conflicts pass."""
         try:
             with lake_errors(self._location(table)):
                 yield
@@ -199,14 +203,14 @@ class LakeMaintenance:
 
 
 def _nights(dates: Collection[date]) -> str:
-    """SQL condition on whole partitions; Delta then touches its log only."""
+    """Returns the SQL condition for whole partitions; with it Delta changes only its log."""
     days = ", ".join(f"DATE'{day.isoformat()}'" for day in sorted(dates))
     return f"run_date IN ({days})"
 
 
 @contextmanager
 def _settings(spark: SparkSession) -> Iterator[None]:
-    """Maintain's own settings, and the session's again afterwards."""
+    """Applies the settings of maintain, and restores the session's settings afterwards."""
     before = {name: spark.conf.get(name, None) for name in _SETTINGS}
     for name, value in _SETTINGS.items():
         spark.conf.set(name, value)

@@ -1,4 +1,4 @@
-"""What earlier runs of inspect-wals and of the jobs on queues found."""
+"""Reads the findings of earlier runs of inspect-wals, of the queue jobs and of the split jobs."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -14,12 +14,12 @@ LOOK_BACK = timedelta(days=30)
 
 
 class LakeInspections:
-    """`PastInspections` over one lake.
+    """Implements `PastInspections` over one lake.
 
     Args:
         spark: the session.
         lake_uri: folder of the tables.
-        suffix: run ids of the job asked about end so.
+        suffix: suffix of the run ids of the job.
     """
 
     def __init__(self, spark: SparkSession, lake_uri: str, suffix: str) -> None:

@@ -1,4 +1,4 @@
-"""Walsafe's own tables, read back. Every query names partitions, so its cost does not grow with the lake's history."""
+"""Reads walsafe's tables back. Every query names partitions, so its cost does not grow with the lake's history."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
 LOOK_BACK_DAYS = 40
-"""Runs older than this are never looked at: nights further apart do not belong to one story."""
+"""Queries ignore older runs; runs that far apart are not compared with each other."""
 
 _V = TypeVar("_V")
 _Group = tuple[str, str, str]
@@ -43,7 +43,7 @@ _Group = tuple[str, str, str]
 class Lake:
     """Reads the tables below one lake folder.
 
-    Every method raises `UsageError` or `UnavailableError` with the path when the lake cannot be read. Columns that an
+    Every method raises `UsageError` or `UnavailableError` with the path if the lake cannot be read. Columns that an
     older walsafe did not write are NULL.
     """
 
@@ -53,10 +53,10 @@ class Lake:
         self.lake_uri = lake_uri.rstrip("/")
 
     def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
-        """See `AnswerReader.newest_runs`; looks back `LOOK_BACK_DAYS` from the lake's last run."""
+        """See `AnswerReader.newest_runs`; it looks back `LOOK_BACK_DAYS` from the lake's last run."""
         mine = F.lit(True) if cluster is None else F.col("cluster") == cluster
         frame = self._table(RUNS)
-        # a run of a host whose clock was ahead has a date to come
+        # a run of a host whose clock was ahead has a date in the future
         day = F.least("run_date", F.to_date("at"))
         last = self._collect(RUNS, frame.where(mine).agg(F.max(day)))[0][0]
         return self._runs(mine & (F.col("run_date") > last - timedelta(days=LOOK_BACK_DAYS))) if last else ()
@@ -109,7 +109,7 @@ class Lake:
         return {key.cluster: tuple(rows) for key, rows in self._by_run(QUEUE_OFFSETS, runs, _queue).items()}
 
     def files(self, runs: Collection[RunKey], paths: Sequence[str], limit: int) -> tuple[FileVerdict, ...]:
-        """See `AnswerReader.files`; reads the path column of these nights once, whatever the number of paths."""
+        """See `AnswerReader.files`; it reads the path column of these nights once, for any number of paths."""
         meant = F.lit(False)
         for path in paths:
             plain = urlsplit(path).path if "://" in path else path
@@ -124,7 +124,7 @@ class Lake:
         return self._verdicts(frame, limit)
 
     def servers(self, runs: Collection[RunKey], name: str, limit: int) -> tuple[tuple[str, str], ...]:
-        """See `AnswerReader.servers`; looks at queues first, at the files only for a server without any queue."""
+        """See `AnswerReader.servers`; it searches the queues first, and the files only if no queue names the server."""
         wanted = name.lower()
         found: list[Row] = []
         for table, columns in ((QUEUE_OFFSETS, ("source", "owner")), (WAL_VERDICTS, ("server",))):
@@ -155,12 +155,12 @@ class Lake:
         )
 
     def _earlier(self, before: Mapping[str, int], nights: int) -> Mapping[str, tuple[RunRecord, ...]]:
-        """The last DONE runs of each cluster before its instant, newest first, one for each snapshot."""
+        """Returns the last DONE runs of each cluster before its instant, newest first, one per night."""
         if not before or nights <= 0:
             return dict.fromkeys(before, ())
         first, last = _day(min(before.values())) - timedelta(days=LOOK_BACK_DAYS), _day(max(before.values()))
         recent = F.col("run_date").between(first, last)
-        if len(before) <= 100:  # a long list costs more than reading the few rows of the others
+        if len(before) <= 100:  # a long list costs more than reading the few rows of the other clusters
             recent = recent & F.col("cluster").isin(list(before))
         found: dict[str, dict[int, RunRecord]] = {cluster: {} for cluster in before}
         for run in self._runs(recent & (F.col("status") == DONE)):
@@ -169,7 +169,7 @@ class Lake:
         return {cluster: tuple(runs.values()) for cluster, runs in found.items()}
 
     def _runs(self, condition: Column) -> tuple[RunRecord, ...]:
-        """The last terminal row of each cluster and run, newest night first."""
+        """Returns the last terminal row of each run of each cluster, newest night first."""
         instants = ("at", "files_started_at")
         columns = [name for name in RunRecord.__slots__ if name not in instants]
         frame = self._table(RUNS).where(condition & F.col("status").isin(*TERMINAL))
@@ -206,7 +206,7 @@ class Lake:
 
 
 def _of(runs: Collection[RunKey]) -> Column:
-    """The rows of these runs; the run date lets whole partitions be skipped."""
+    """Returns the condition for the rows of these runs; the run date lets Spark skip whole partitions."""
     pairs = sorted(f"{run.cluster}/{run.run_id}" for run in runs)
     return (
         F.col("run_date").isin(sorted({run.run_date for run in runs}))
@@ -216,7 +216,7 @@ def _of(runs: Collection[RunKey]) -> Column:
 
 
 def _millis(column: str) -> Column:
-    """Instants leave Spark as numbers: Python would read them in its own time zone."""
+    """Converts instants to ms inside Spark, because Python would read timestamps in its own time zone."""
     return F.unix_millis(column).alias(column)
 
 
@@ -245,7 +245,7 @@ def _blocker(entry: Row) -> Blocker:
 
 
 def _smallest(rows: Iterable[QueueRow], night: int) -> Mapping[_Group, QueueNight]:
-    """The smallest need of each (peer, source, group) over its rows; rows without a group have no offset to compare."""
+    """Returns the row with the smallest need of each (peer, source, group); rows without a group have no offset."""
     smallest: dict[_Group, QueueNight] = {}
     for row in rows:
         if row.wal_group is None or row.need_timestamp is None:

@@ -1,7 +1,7 @@
-"""What maintain may remove, and when: pure rules over what was found. Instants and times are ms, UTC; sizes are bytes.
+"""Decides what maintain may remove and when. Pure functions; instants and durations are ms, UTC; sizes are bytes.
 
-Doubt keeps: a partition without a date, a directory whose age is not written in it, a run whose files may still rest
-in the quarantine.
+Whatever is uncertain stays: a partition without a date, a directory that does not record its age, a run whose files may
+still be in quarantine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,30 +11,30 @@ from datetime import date, datetime, timezone
 from pipelines.common.instants import DAY_MS, HOUR_MS
 
 MIN_GRACE_MS = 168 * HOUR_MS
-"""Files that a table's log no longer names stay for so long at least: readers that began before may want them."""
+"""Minimum time that files no longer in a table's log are kept, because readers that began earlier may need them."""
 MAX_GRACE_MS = 30 * DAY_MS
-"""Delta forgets its own history after so long; a longer grace would promise what the log cannot keep."""
+"""Delta deletes its own history after this time, so it could not keep a longer grace period."""
 SMALL_FILE_BYTES = 32 << 20
 COMPACTED_FILE_BYTES = 128 << 20
 MOST_COMPACTED_BYTES = 16 << 30
 MOST_COMPACTED_PARTITIONS = 100
 LEFTOVER_MS = 7 * DAY_MS
-"""Hidden folders of runs that died are removed when nothing in them changed for so long."""
+"""Hidden folders of runs that died are removed if nothing in them has changed for this time."""
 
 LIST, SNAPSHOT, LEFTOVER = "list", "snapshot", "leftover"
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """How long what is kept.
+    """How long each kind of data is kept.
 
     Attributes:
         tables_ms: by table name, counted from the end of the UTC day `run_date`.
         lists_ms: counted from the list's `not_after`.
         snapshots_ms: counted from the end of the capture.
-        compact_from: a partition with so many small files is compacted.
-        grace_ms: of VACUUM; None = what the table itself says, a week unless someone changed it.
-        nights: so many nights of each cluster are kept whatever their age, for the comparisons with the past.
+        compact_from: minimum number of small files for which a partition is compacted.
+        grace_ms: grace period of VACUUM; None = the table's own setting, by default a week.
+        nights: number of the newest nights of each cluster that are kept at any age, for comparisons with the past.
     """
 
     tables_ms: Mapping[str, int]
@@ -47,7 +47,7 @@ class RetentionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Some files and their bytes."""
+    """A number of files and their bytes."""
 
     files: int = 0
     bytes: int = 0
@@ -58,12 +58,12 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One night of a table, as its log has it.
+    """One night of a table, according to its log.
 
     Attributes:
-        run_date: None = rows without a date, which are kept for ever.
+        run_date: None = rows without a date, which are kept forever.
         rows: None = the writer left no statistics.
-        small: its files below `SMALL_FILE_BYTES`.
+        small: the files smaller than `SMALL_FILE_BYTES`.
     """
 
     run_date: date | None
@@ -74,11 +74,12 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class NeededRun:
-    """A run of which nothing is removed, whatever its age.
+    """A run of which nothing is removed, at any age.
 
     Attributes:
-        snapshots: SHA-256 of snapshot.json of its attempts; none = not known.
-        quarantined: files of it rest, or may rest, in the quarantine; else it is among the newest of its cluster.
+        snapshots: SHA-256 of snapshot.json of each of its attempts; empty = unknown.
+        quarantined: files of the run are, or may be, in quarantine; if False, the run is among the newest of its
+            cluster.
     """
 
     cluster: str
@@ -89,17 +90,17 @@ class NeededRun:
 
     @property
     def why(self) -> str:
-        """What it is needed for."""
+        """The reason why the run is needed."""
         return "files of its run may be in quarantine" if self.quarantined else "among the cluster's newest nights"
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What must stay.
+    """Everything that must stay.
 
     Attributes:
         runs: see `NeededRun`.
-        written: when the newest row of `runs` of each night was written: a replay of an old night counts from there.
+        written: by night, when its newest row of `runs` was written; a replay of an old night counts from this time.
     """
 
     runs: tuple[NeededRun, ...] = ()
@@ -113,13 +114,13 @@ class Needed:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A directory that is a list, a snapshot, or the hidden rest of a run that died.
+    """A directory that is a list, a snapshot, or a hidden leftover of a run that died.
 
     Attributes:
         kind: LIST, SNAPSHOT or LEFTOVER.
         uri: the directory.
-        since: what its age counts from: `not_after`, the end of the capture, the last change.
-        names: every file that belongs to it, relative; hidden files do anyway.
+        since: the instant from which its age counts: `not_after`, the end of the capture, or the last change.
+        names: relative names of all files that belong to it; hidden files belong to it as well.
     """
 
     kind: str
@@ -132,21 +133,21 @@ class Stored:
 
 
 def first_kept(now: int, keep_ms: int) -> date:
-    """The oldest night that is kept for its age alone: a day goes only when all of it is older than `keep_ms`."""
+    """Returns the oldest night that is kept for its age alone; a day expires when all of it is older than `keep_ms`."""
     return _day(now - keep_ms)
 
 
 def expired(
     partitions: Iterable[Partition], keep_ms: int, now: int, needed: Needed, written: Mapping[date, int]
 ) -> tuple[Partition, ...]:
-    """The partitions to remove, oldest first.
+    """Returns the partitions to remove, oldest first.
 
     Args:
-        partitions: of one table.
-        keep_ms: how long its rows are kept.
+        partitions: partitions of one table.
+        keep_ms: how long the table's rows are kept.
         now: ms since the epoch.
         needed: nights of needed runs stay.
-        written: when the table itself was last written to in a night, where its rows say so (audit rows come late).
+        written: by night, the last write to the table itself, if its rows record it (audit rows are written later).
     """
     first = first_kept(now, keep_ms)
 
@@ -159,7 +160,7 @@ def expired(
 
 
 def past_retention(partitions: Iterable[Partition], keep_ms: int, now: int) -> frozenset[date]:
-    """The nights of a table that are old enough to go, needed or not."""
+    """Returns the nights of a table that are old enough to be removed, whether needed or not."""
     first = first_kept(now, keep_ms)
     return frozenset(one.run_date for one in partitions if one.run_date is not None and one.run_date < first)
 
@@ -167,10 +168,10 @@ def past_retention(partitions: Iterable[Partition], keep_ms: int, now: int) -> f
 def to_compact(
     partitions: Iterable[Partition], from_files: int, now: int, gone: Sequence[Partition]
 ) -> tuple[Partition, ...]:
-    """The partitions worth compacting, newest first, as many as one run should rewrite.
+    """Returns the partitions worth compacting, newest first, as many as one run should rewrite.
 
-    A night counts when it is over (UTC) and has `from_files` small files or more; what compaction makes of them is
-    fewer, so that the next run finds nothing to gain.
+    A night qualifies when it is over (UTC) and has at least `from_files` small files, and compaction leaves fewer
+    files. So the next run finds nothing to compact.
     """
     today, dropped = _day(now), {one.run_date for one in gone}
     worth = [
@@ -192,12 +193,12 @@ def to_compact(
 
 
 def files_after(partition: Partition) -> int:
-    """How many files compaction makes of its small ones."""
+    """Returns the number of files that compaction makes of the partition's small files."""
     return max(1, -(-partition.small.bytes // COMPACTED_FILE_BYTES))
 
 
 def why_stays(stored: Stored, policy: RetentionPolicy, needed: Needed, now: int) -> str | None:
-    """Why a directory must stay, or None when it goes."""
+    """Returns why a directory must stay, or None if it is removed."""
     keep_ms = {LIST: policy.lists_ms, SNAPSHOT: policy.snapshots_ms, LEFTOVER: LEFTOVER_MS}[stored.kind]
     if now < stored.since + keep_ms:
         return "not old enough"
@@ -210,7 +211,7 @@ def why_stays(stored: Stored, policy: RetentionPolicy, needed: Needed, now: int)
 def _is_of(stored: Stored, run: NeededRun) -> bool:
     if stored.kind == LIST:
         return stored.run_id == run.run_id
-    # of a run whose snapshot is not known any snapshot of the cluster may be the one
+    # if the snapshot of a run is unknown, any snapshot of the cluster may be that of the run
     return stored.snapshot_sha256 in run.snapshots or (run.quarantined and not run.snapshots)
 
 

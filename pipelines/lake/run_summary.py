@@ -1,7 +1,7 @@
-"""What one run says of one cluster: the rows of its small tables as values.
+"""The summary of one run of one cluster: the rows of its small tables as values.
 
-The field names of the row classes are the columns of their tables (schemas/, identity columns left out; a test holds
-the two equal), so one value feeds the tables, the report, the metrics and the result object.
+The field names of the row classes are the column names of their tables (schemas/, without the identity columns; a test
+compares them). So the same values fill the tables, the report, the metrics and the result object.
 """
 
 from collections.abc import Mapping
@@ -26,15 +26,15 @@ HELD = "HELD"
 
 @dataclass(frozen=True, slots=True, order=True)
 class RunKey:
-    """What the rows of one cluster and run have in common; every table begins with these columns.
+    """The identity columns of one run of one cluster; every table begins with these columns.
 
     Attributes:
         cluster: name of the cluster.
-        run_id: the run.
+        run_id: id of the run.
         run_date: UTC date of the start of step `files`; the partition of every table.
 
     Raises:
-        UsageError: a name that the contract does not allow.
+        UsageError: a name is not valid.
     """
 
     cluster: str
@@ -48,13 +48,13 @@ class RunKey:
 
     @classmethod
     def of(cls, cluster: str, run_id: str, files_started_ms: int) -> "RunKey":
-        """The key of a run whose step `files` started then (ms since the epoch)."""
+        """Returns the key of a run whose step `files` started at this instant (ms since the epoch)."""
         return cls(cluster, run_id, datetime.fromtimestamp(files_started_ms // 1000, timezone.utc).date())
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictTotal:
-    """A row of `verdict_totals`; bytes and ms."""
+    """A row of `verdict_totals`; sizes in bytes, ages in ms."""
 
     verdict: str
     reason: str
@@ -66,7 +66,7 @@ class VerdictTotal:
 
 @dataclass(frozen=True, slots=True)
 class PinnedRow:
-    """A row of `pinned_bytes`; `level` is peer, queue or group; bytes and ms."""
+    """A row of `pinned_bytes`; `level` is peer, queue or group; sizes in bytes, times in ms."""
 
     level: str
     peer_id: str
@@ -86,18 +86,18 @@ class PinnedRow:
 
     @property
     def files(self) -> int:
-        """Files held, alone or with others."""
+        """Number of files held, alone or together with others."""
         return self.exclusive_files + self.joint_files
 
     @property
     def bytes(self) -> int:
-        """Bytes held, alone or with others."""
+        """Bytes held, alone or together with others."""
         return self.exclusive_bytes + self.joint_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class QueueRow:
-    """A row of `queue_offsets`; bytes and ms."""
+    """A row of `queue_offsets`; sizes in bytes, times in ms."""
 
     peer_id: str
     peer_exists: bool
@@ -141,7 +141,7 @@ class FindingRow:
 
 @dataclass(frozen=True, slots=True)
 class NightTotal:
-    """One night of one cluster in one group (a reason, a peer …): a point of a curve. Bytes."""
+    """One point of a curve: files and bytes of one group (a reason, a peer …) of one cluster on one night."""
 
     files_started_ms: int
     run_id: str
@@ -152,11 +152,11 @@ class NightTotal:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The nights before this run, oldest first; this run is not among them.
+    """The nights before this run, oldest first, without this run.
 
     Attributes:
-        by_reason: per night and `VERDICT reason`.
-        by_peer: per night and peer, bytes held alone or with others.
+        by_reason: one total per night and `VERDICT reason`.
+        by_peer: one total per night and peer: what the peer holds, alone or together with others.
     """
 
     by_reason: tuple[NightTotal, ...] = ()
@@ -165,15 +165,15 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """All that people are shown of one cluster in one run.
+    """Everything that reports show about one cluster in one run.
 
     Attributes:
         status: DONE, REFUSED or FAILED.
         mode: NIGHTLY or REPLAY.
-        exit_code: this cluster's own.
-        reason: why it was refused or failed, and the way out; None when it is done.
+        exit_code: exit code for this cluster alone.
+        reason: why the run was refused or failed, and what to do; None if it is DONE.
         files_started_ms: start of step `files`, ms since the epoch; ages count from it.
-        list_uri: directory of the delete-safe list; None without one.
+        list_uri: directory of the delete-safe list; None if there is no list.
         history: earlier nights, for curves.
     """
 
@@ -194,21 +194,21 @@ class RunSummary:
 
     @property
     def key(self) -> RunKey:
-        """The identity columns of its rows."""
+        """The values of the identity columns of its rows."""
         return RunKey.of(self.cluster, self.run_id, self.files_started_ms)
 
     def total(self, verdict: str | None = None) -> tuple[int, int]:
-        """(files, bytes) under oldWALs with that verdict, or of all."""
+        """Returns (files, bytes) under oldWALs with this verdict, or of all files."""
         rows = [row for row in self.totals if verdict in (None, row.verdict)]
         return sum(row.files for row in rows), sum(row.bytes for row in rows)
 
     def holders(self, level: str) -> tuple[PinnedRow, ...]:
-        """The rows of one level of `pinned_bytes`, most bytes first."""
+        """Returns the rows of one level of `pinned_bytes`, most bytes first."""
         rows = (row for row in self.pinned if row.level == level)
         return tuple(sorted(rows, key=lambda row: (-row.bytes, row.peer_id, row.owner or "", row.source or "")))
 
 
 def table_row(key: RunKey, row: "DataclassInstance") -> Mapping[str, object]:
-    """The row with its identity columns, by column name: what a table sink takes."""
+    """Returns the row with its identity columns, by column name, as a table sink takes it."""
     own = {field.name: getattr(row, field.name) for field in fields(row)}
     return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, **own}

@@ -1,4 +1,4 @@
-"""The port through which jobs write tables of the lake."""
+"""The protocol through which jobs write the tables of the lake."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -13,17 +13,17 @@ class TableSink(Protocol):
     """Writes the tables of the lake."""
 
     def ensure(self, tables: Sequence[Table] = ...) -> None:
-        """Create what is missing; without an argument, of the tables of a decision."""
+        """Creates missing tables; without an argument, the tables of a decision."""
         ...
 
     def replace(self, writes: Mapping[str, DataFrame], runs: Collection[RunKey], *, fresh: bool = False) -> None:
-        """Make the frames the whole of what the tables hold of these runs; fresh: there was no earlier attempt."""
+        """Replaces all rows of these runs in the tables by the frames; `fresh`: no earlier attempt wrote rows."""
         ...
 
     def append_rows(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
-        """Append a few rows in one commit."""
+        """Appends a few rows in one commit."""
         ...
 
     def frame(self, table: Table, rows: Sequence[Mapping[str, object]]) -> DataFrame:
-        """Rows of the driver as a DataFrame of the table's columns."""
+        """Returns rows of the driver as a DataFrame with the table's columns."""
         ...

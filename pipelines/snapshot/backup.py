@@ -1,7 +1,8 @@
 """HBase backup: which WALs the next incremental backup still needs (`BackupLogCleaner`, `BackupBoundaries`).
 
-A completed backup has rolled every server's WAL; what it says of a server, as `host:port`, is the timestamp of that
-roll: older WALs are in a backup already. Tables of one root roll at different times, so the smallest number counts.
+A completed backup has rolled the WAL of every server. For each server, as `host:port`, it stores the timestamp of that
+roll; a backup already contains older WALs. Tables of one backup root roll at different times, so the smallest timestamp
+counts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ BACKUP_TABLE = "backup:system"
 SESSION_FAMILY, SESSION_ROW = b"session", b"session:"
 RUNNING, COMPLETE = "RUNNING", "COMPLETE"
 BUFFER_MS = HOUR_MS
-"""Default of `hbase.backup.log.cleaner.timestamp.buffer.ms`: clocks of servers may differ by so much."""
+"""Default of `hbase.backup.log.cleaner.timestamp.buffer.ms`: the allowed difference between the clocks of servers."""
 _STATES = (RUNNING, COMPLETE, "FAILED", "CANCELLED")
 _KINDS = ("FULL", "INCREMENTAL")
 _ID, _KIND, _ROOT, _STATE, _STARTED, _COMPLETED, _TABLES = 1, 2, 3, 4, 8, 9, 13
@@ -29,17 +30,17 @@ _KEY, _MAPPED = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class BackupSession:
-    """One backup, as `BackupInfo` in `backup:system` says.
+    """One backup, from a `BackupInfo` in `backup:system`.
 
     Attributes:
-        root: where its images lie; one user of backups has one root.
+        root: the directory of its images; each user of backups has one root.
         kind: FULL or INCREMENTAL.
         state: RUNNING, COMPLETE, FAILED or CANCELLED.
         started_at: ms since the epoch.
         completed_at: ms since the epoch; None = not yet.
-        tables: for each table that the root had then, the largest roll timestamp of any server, ms: when its newest
-            backup was. (The smallest may be that of a server that has been gone for years.)
-        boundaries: for each `host:port` (lower case) the smallest roll timestamp of any table, ms.
+        tables: for each table in the root at that time, the largest roll timestamp of any server, ms: the time of the
+            table's newest backup. (The smallest could be that of a server that has been gone for years.)
+        boundaries: for each `host:port` (lower case), the smallest roll timestamp of any table, ms.
     """
 
     backup_id: str
@@ -53,18 +54,18 @@ class BackupSession:
 
 
 def sessions_of(cells: Iterable[Cell]) -> tuple[BackupSession, ...]:
-    """The sessions of a scan of `backup:system`, in its order; cells of other rows are passed over.
+    """Returns the sessions of a scan of `backup:system` in scan order; it skips the cells of other rows.
 
     Raises:
-        MalformedError: a session that HBase could not read either.
+        MalformedError: a session that HBase could not read either, or whose times are out of range.
     """
     return tuple(_session(cell) for cell in cells if cell.family == SESSION_FAMILY and cell.row.startswith(SESSION_ROW))
 
 
 def counting(sessions: Iterable[BackupSession]) -> tuple[BackupSession, ...]:
-    """Those that boundaries are made of: of each root the newest that is complete, and all that are running.
+    """Returns the sessions that define the boundaries: the newest complete session of each root, and all running ones.
 
-    Of two that began in the same millisecond both count.
+    If two complete sessions of a root began in the same millisecond, both count.
     """
     known = tuple(sessions)
     newest: dict[str, int] = {}
@@ -77,16 +78,17 @@ def counting(sessions: Iterable[BackupSession]) -> tuple[BackupSession, ...]:
 
 
 def backup_of(sessions: Sequence[BackupSession]) -> Backup:
-    """What they hold: of each server the smallest limit that any session gives.
+    """Returns which WALs backup still needs: for each server the smallest limit that any session gives.
 
-    - A complete one: the server's boundary. A server that its root has not met: an hour before the smallest boundary of
-      the root, since its next incremental backup takes that server's WALs from its start code on
-      (`IncrementalBackupManager.getLogFilesForNewBackup`). HBase 2.6.1's cleaner deletes them if another root has met
-      the server, or none has; later ones know a default boundary like this one (`BackupBoundaries`).
-    - A running one: an hour before its start.
+    - A complete session gives the server's boundary. For a server that its root does not know, it gives one hour before
+      the smallest boundary of the root, because the next incremental backup reads that server's WALs from its start
+      code on (`IncrementalBackupManager.getLogFilesForNewBackup`). HBase 2.6.1's cleaner deletes such WALs if another
+      root knows the server, or if none does; later versions have a default boundary like this one (`BackupBoundaries`).
+    - A running session gives one hour before its start.
 
-    Without any session that counts nobody needs a WAL: a backup begun after the listing starts with WALs that are not
-    in it (docs/safety.md). A complete session without boundaries says nothing of its root: then everything is held.
+    If no session counts, backup needs no WAL of the listing: a backup that begins after the listing starts with WALs
+    that are not in it (docs/safety.md). A complete session without boundaries says nothing about its root; then
+    everything is held.
     """
     if any(one.state == COMPLETE and not one.boundaries for one in sessions):
         return Backup(enabled=True)
@@ -108,7 +110,7 @@ def _limit(session: BackupSession, address: str, elsewhere: int) -> int:
 
 
 def session_document(session: BackupSession) -> dict[str, object]:
-    """One line of `extras/backup.jsonl`."""
+    """Returns one line of `extras/backup.jsonl`."""
     return {
         "backup_id": session.backup_id,
         "root": session.root,
@@ -122,11 +124,11 @@ def session_document(session: BackupSession) -> dict[str, object]:
 
 
 def parse_session(form: Form) -> BackupSession:
-    """The inverse of `session_document`.
+    """Parses one line of `extras/backup.jsonl`, the inverse of `session_document`.
 
     Raises:
-        SnapshotError: it is not of that form.
-        MalformedError: an instant or a roll that is none.
+        SnapshotError: the document has another form.
+        MalformedError: an instant or a roll timestamp is invalid.
     """
     completed = form.optional_text("completed_at")
     session = BackupSession(
@@ -144,7 +146,7 @@ def parse_session(form: Form) -> BackupSession:
 
 
 def smallest(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """The smallest number of each key."""
+    """Returns the smallest number of each key."""
     found: dict[str, int] = {}
     for key, value in pairs:
         found[key] = min(found.get(key, value), value)
@@ -156,9 +158,9 @@ def _numbers(form: Form) -> dict[str, int]:
 
 
 def _of_real_times(session: BackupSession) -> BackupSession:
-    """The session, if all its times are some: a roll far ahead would free whatever is there.
+    """Returns the session if all its times are valid instants; a roll timestamp far in the future would free every WAL.
 
-    Of rolls the largest stand in `tables` and the smallest in `boundaries`, so none is left out.
+    `tables` contains the largest roll timestamps and `boundaries` the smallest, so this checks them all.
     """
     started, completed = session.started_at, session.completed_at or 0
     for time in (started, completed, *session.tables.values(), *session.boundaries.values()):
@@ -199,7 +201,7 @@ def _parsed(info: Mapping[int, tuple[Value, ...]]) -> BackupSession:
 
 
 def _entries(values: Iterable[Value]) -> Iterable[tuple[str, Mapping[int, tuple[Value, ...]]]]:
-    """The pairs of a protobuf map whose values are messages."""
+    """Yields the pairs of a protobuf map whose values are messages."""
     for value in values:
         entry = message(_bytes(value))
         mapped = entry.get(_MAPPED, (b"",))[-1]
@@ -207,7 +209,7 @@ def _entries(values: Iterable[Value]) -> Iterable[tuple[str, Mapping[int, tuple[
 
 
 def _timestamps(servers: Mapping[int, tuple[Value, ...]]) -> Iterable[tuple[str, int]]:
-    """`RSTimestampMap`: a map from `host:port` to a timestamp."""
+    """Parses `RSTimestampMap`, a map from `host:port` to a timestamp."""
     for value in servers.get(1, ()):
         entry = message(_bytes(value))
         timestamp = number(entry, _MAPPED)

@@ -1,7 +1,7 @@
-"""The order of serial peers: barriers of regions in `hbase:meta`, and how far each peer has pushed.
+"""The order in which serial peers ship: barriers of regions in `hbase:meta`, and how far each peer has pushed.
 
-A region that opens on a server writes a barrier, the first sequence id of the range to come. A serial peer may push
-entries of a range only once everything before its barrier is pushed (`SerialReplicationChecker`).
+When a region opens on a server, it writes a barrier, the first sequence id of the next range. A serial peer may push
+entries of a range only after everything before its barrier is pushed (`SerialReplicationChecker`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from pipelines.common.instants import format_instant, parse_instant
 from pipelines.common.json_form import Form
 
 NO_SEQUENCE_ID = -1
-"""`HConstants.NO_SEQNUM`: nothing was ever pushed."""
+"""`HConstants.NO_SEQNUM`: the peer has pushed nothing of the region."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class RegionBarriers:
-    """What `hbase:meta` says of one region.
+    """The barriers of one region in `hbase:meta`.
 
     Attributes:
         region: encoded name.
-        table: as in `hbase:meta`.
-        barriers: ascending.
+        table: table name as in `hbase:meta`.
+        barriers: in ascending order.
     """
 
     region: str
@@ -39,11 +39,11 @@ class RegionBarriers:
 
 @dataclass(frozen=True, slots=True)
 class SerialGap:
-    """A range that a serial peer has not finished, although a later one has begun.
+    """A range that a serial peer has not finished, although a later range has begun.
 
     Attributes:
-        pushed: last sequence id that the peer has of the region; -1 = none.
-        barrier: the one that it does not pass: all below it must be pushed first.
+        pushed: last sequence id of the region that was pushed to the peer; -1 = none.
+        barrier: the barrier at which the peer waits; everything below it must be pushed first.
     """
 
     peer_id: str
@@ -56,17 +56,19 @@ class SerialGap:
 def serial_gaps(
     peer_id: str, regions: Iterable[RegionBarriers], pushed: Mapping[tuple[str, str], int]
 ) -> list[SerialGap]:
-    """Where the peer waits for an earlier range, oldest first (`SerialReplicationChecker.isRangeFinished`).
+    """Returns the regions in which the peer waits for an earlier range, oldest first.
+
+    It follows `SerialReplicationChecker.isRangeFinished`.
 
     Args:
         peer_id: a serial peer.
-        regions: those whose table it replicates.
+        regions: the regions of the tables that the peer replicates.
         pushed: last pushed sequence id by (peer, encoded region).
     """
     gaps = []
     for one in regions:
         last = pushed.get((peer_id, one.region), NO_SEQUENCE_ID)
-        # the first range may always be pushed
+        # a peer may always push the first range
         behind = next((barrier for barrier in one.barriers[1:] if last < barrier.sequence_id - 1), None)
         if behind is not None:
             gaps.append(SerialGap(peer_id, one.region, one.table, last, behind))
@@ -74,7 +76,7 @@ def serial_gaps(
 
 
 def barriers_document(region: RegionBarriers) -> dict[str, object]:
-    """One line of `extras/barriers.jsonl`."""
+    """Returns one line of `extras/barriers.jsonl`."""
     return {
         "region": region.region,
         "table": region.table,
@@ -86,11 +88,11 @@ def barriers_document(region: RegionBarriers) -> dict[str, object]:
 
 
 def parse_barriers(form: Form) -> RegionBarriers:
-    """The inverse of `barriers_document`; the barriers may stand in any order.
+    """Parses one line of `extras/barriers.jsonl`, the inverse of `barriers_document`, with barriers in any order.
 
     Raises:
-        SnapshotError: it is not of that form.
-        MalformedError: an instant that is none.
+        SnapshotError: the document has another form.
+        MalformedError: an instant is invalid.
     """
     found = RegionBarriers(form.text("region"), form.text("table"), _in_order(map(_barrier, form.parts("barriers"))))
     form.no_other_keys()
@@ -98,7 +100,7 @@ def parse_barriers(form: Form) -> RegionBarriers:
 
 
 def region_barriers(region: str, table: str, opened: Sequence[tuple[int, int]]) -> RegionBarriers:
-    """Of (sequence id, ms) in any order."""
+    """Returns the barriers of a region from (sequence id, ms since the epoch) pairs in any order."""
     return RegionBarriers(region, table, _in_order(Barrier(*one) for one in opened))
 
 

@@ -1,4 +1,4 @@
-"""What stands beside the queues in the same storage: references to bulk-loaded HFiles, last pushed sequence ids."""
+"""Other data in the storage of the queues: references to bulk-loaded HFiles, and last pushed sequence ids."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +12,12 @@ _LONG = 8
 
 @dataclass(frozen=True, slots=True)
 class BesideQueues:
-    """Both readings together.
+    """The combined data of both readings.
 
     Attributes:
-        hfile_refs: references by peer; a peer has some only if every reading of them has.
-        pushed: last pushed sequence id by (peer, encoded region): the larger one, since they only grow.
+        hfile_refs: number of references by peer, the smaller one; a peer is included only if all readings of references
+            have it.
+        pushed: last pushed sequence id by (peer, encoded region), the larger one, because these ids only grow.
     """
 
     hfile_refs: Mapping[str, int] = field(default_factory=dict)
@@ -25,13 +26,13 @@ class BesideQueues:
 
 @dataclass
 class CellsBeside:
-    """Notes the other families of one scan of `hbase:replication` as it goes by (`TableReplicationQueueStorage`)."""
+    """Collects the cells of other families during one scan of `hbase:replication` (`TableReplicationQueueStorage`)."""
 
     hfile_refs: dict[str, int] = field(default_factory=dict)
     pushed: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def watched(self, cells: Iterable[Cell]) -> Iterator[Cell]:
-        """The same cells; rows of both families are named after the peer alone."""
+        """Yields the same cells; in both families the row key is the peer id alone."""
         for cell in cells:
             if cell.family == HFILE_REF_FAMILY:
                 peer = cell.row.decode("utf-8", "replace")
@@ -43,12 +44,12 @@ class CellsBeside:
 
 
 def beside_rows(passes: Sequence[CellsBeside]) -> BesideQueues:
-    """Of both passes over the table."""
+    """Combines both passes over the table."""
     return _merged([one.hfile_refs for one in passes], [one.pushed for one in passes])
 
 
 def beside_znodes(trees: Sequence[ReplicationTree]) -> BesideQueues:
-    """Of both readings of ZooKeeper, of which only the second has more than queues."""
+    """Combines both readings of ZooKeeper; only the second one reads more than queues."""
     refs = [{peer: len(names) for peer, names in tree.hfile_refs.items() if names} for tree in trees[-1:]]
     pushed = [{(peer, region): value for (region, peer), value in tree.sequence_ids.items()} for tree in trees]
     return _merged(refs, pushed)

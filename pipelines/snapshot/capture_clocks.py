@@ -1,4 +1,4 @@
-"""Whose clock stamped each step of a capture: an order by the clocks of two hosts is no order."""
+"""Checks whose clock stamped each step of a capture; the clocks of two hosts prove no order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ FILE_SYSTEM = "the file system's own clock"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """When one step was taken, and by whose clock.
+    """The times of one step, and whose clock stamped them.
 
     Attributes:
         step: its name and times.
-        host: whose clock it was; None = nobody says.
-        saved: the answers were saved earlier, and the input says itself when.
+        host: the host of the clock; None = unknown.
+        saved: the answers were saved before the capture, and the input itself contains its times.
     """
 
     step: Step
@@ -25,19 +25,19 @@ class Stamp:
 
 
 def clock_fault(stamps: Sequence[Stamp]) -> str | None:
-    """Why the times of these steps say nothing about their order, or None when they do.
+    """Returns why the times of these steps do not prove their order, or None if they do.
 
-    A host whose clock is ahead can stamp an order that loses data as the right one, so one host must have stamped all
-    steps. Only the listing may have a clock of its own, in two cases:
+    A host whose clock is ahead can stamp an order that loses data as the correct one. So one host must have stamped all
+    steps. Only the listing may have a different clock, in two cases:
 
-    - Everything else was read by the capture itself. It reads a saved listing before anything else, so the listing is
-      older, whatever its stamp says.
-    - It comes from an fsimage. Then one clock stamped the image and its files, and a file is DELETABLE only if it was
-      older than the time to live by that clock. It was archived before the peers were read, unless the clocks are
-      further apart than that time, which is trusted anyway (docs/safety.md).
+    - The capture itself read everything else. It reads a saved listing before anything else, so the listing is older,
+      whatever its stamp says.
+    - The listing comes from an fsimage. Then one clock stamped the image and its files, and a file is DELETABLE only if
+      it was older than the time to live by that clock. So it was archived before the peers were read, unless the two
+      clocks differ by more than that time; walsafe trusts that they do not (docs/safety.md).
 
     Args:
-        stamps: of all steps of the capture.
+        stamps: the stamps of all steps of the capture.
     """
     rest = [stamp for stamp in stamps if stamp.step.step != "files"]
     for stamp in rest:

@@ -1,4 +1,4 @@
-"""The order in which the world is read: the safety argument in one place (docs/safety.md)."""
+"""The order in which a capture reads the cluster, and checks of that order: the safety argument (docs/safety.md)."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -20,22 +20,22 @@ CAPTURE_ORDER = (
     "online-2",
     "crashing-2",
 )
-"""Each step's `finished_at` is at or before the next one's `started_at`, by one clock."""
+"""Each step's `finished_at` is at or before the next step's `started_at`, by one clock."""
 
 ZOOKEEPER_CAPTURE_ORDER = ("files", "queues-1", "queues-2")
-"""What `queue_storage: zookeeper` needs; the other steps may be left out, or stand where they stand above.
+"""The steps needed for `queue_storage: zookeeper`; other steps may be absent, or appear in the order above.
 
-A WAL enters a queue before anything is written to it, so one that was archived before the queues are read, and is in
-no queue then, was in none that still needs it. Peers and servers have no say: the name alone holds.
+HBase adds a WAL to a queue before it writes anything to the WAL. So if a WAL was archived before the queues are read
+and is in no queue then, no queue still needs it. Peers and servers have no influence: the name alone decides.
 """
 
 
 def order_fault(steps: Sequence[Step], needed: Sequence[str] = CAPTURE_ORDER) -> str | None:
-    """Why these steps are not the capture order, or None when they are.
+    """Returns why these steps are not in the capture order, or None if they are.
 
     Args:
-        steps: as stamped.
-        needed: the steps that may not be missing.
+        steps: the steps as stamped.
+        needed: the steps that must be present.
     """
     names = tuple(step.step for step in steps)
     missing = [name for name in needed if name not in names]
@@ -57,15 +57,15 @@ def order_fault(steps: Sequence[Step], needed: Sequence[str] = CAPTURE_ORDER) ->
 
 
 def restlessness(snapshot: Snapshot, pass_1: frozenset[QueueId], pass_2: frozenset[QueueId]) -> str | None:
-    """Why the capture was not *quiet*, or None when it was.
+    """Returns why the capture was not *quiet*, or None if it was.
 
-    A capture that was not quiet proves nothing about the missing queue of a fully dead server: a second claim may
-    have carried the row from behind one scan to before the next. For that a server must have taken it up and died while
-    it was read. `capture` asks the master who came and who died, and counts them as crashing at the second look
-    (`Servers.moved_since`). The other clauses are for a snapshot of another program, which may not have asked.
+    A capture that was not quiet proves nothing about a missing queue of a fully dead server: a second claim may have
+    moved the row from behind one scan to ahead of the next. For this, a server must have claimed the row and died
+    during the capture. `capture` asks the master which servers came and died, and counts them as crashing in the second
+    reading (`Servers.moved_since`). The other checks are for snapshots of other programs, which may not have asked.
 
     Args:
-        snapshot: both memberships are looked at.
+        snapshot: its two memberships are compared.
         pass_1: the queue rows of the first scan.
         pass_2: the queue rows of the second scan.
     """
@@ -92,16 +92,17 @@ def stranger(
     rows: frozenset[QueueId],
     later: frozenset[ServerName] = frozenset(),
 ) -> str | None:
-    """Why WAL root, HBase and queues cannot be those of one cluster, or None.
+    """Returns why the WAL root, HBase's answers and the queues cannot belong to one cluster, or None.
 
-    Files of one cluster judged by another's queues would all look deletable. Every online server keeps a WAL
-    open, so it has a directory below `WALs/`; and in a cluster with peers some queue belongs to a server it knows.
+    Files of one cluster that are judged by another cluster's queues would all look deletable. Every online server keeps
+    a WAL open, so it has a directory below `WALs/`. In a cluster with peers, some queue belongs to a server that HBase
+    knows.
 
     Args:
         membership: the first reading.
-        peers: all there are.
+        peers: all peers.
         rows: the queues of both scans.
-        later: servers of the second reading; the queues may be of one that came in between.
+        later: servers of the second reading; the queues may belong to a server that started in between.
     """
     directories = {directory.server for directory in membership.wal_directories}
     if membership.online and not directories:
@@ -124,14 +125,15 @@ def stranger(
 
 
 def other_listing(snapshot: Snapshot, listed: frozenset[ServerName], queues: frozenset[QueueId]) -> str | None:
-    """Why the listing is not of the cluster that answered for servers and queues, or None.
+    """Returns why the listing does not belong to the cluster that gave the servers and queues, or None.
 
-    Asked of a snapshot, whoever captured it. A listing without a live WAL, or nobody to compare it with, tells nothing.
+    This check applies to every snapshot, whichever program captured it. It cannot decide if the listing has no live
+    WAL, or if the snapshot names no server.
 
     Args:
-        snapshot: both memberships count; with queues in ZooKeeper there need be none.
+        snapshot: both memberships count; if the queues are in ZooKeeper, they may be absent.
         listed: servers with a file below `WALs/`.
-        queues: of both readings.
+        queues: the queues of both readings.
     """
     known = {queue.owner for queue in queues}
     for membership in (snapshot.membership, snapshot.membership_2):

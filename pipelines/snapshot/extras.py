@@ -1,7 +1,7 @@
 """The extras of a snapshot that this walsafe knows: `backup`, `barriers` and `syncup`, each in `extras/<name>.jsonl`.
 
-An extra may only turn DELETABLE into HELD, or release BACKUP; barriers change no verdict at all, and
-a snapshot with `syncup` is for plan-syncup alone, which reads that extra itself.
+An extra may only turn DELETABLE into HELD, or release BACKUP. Barriers change no verdict. Only plan-syncup accepts a
+snapshot with `syncup`, and it reads that extra itself.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,11 +22,11 @@ KNOWN_EXTRAS = frozenset({BACKUP, BARRIERS, SYNC_UP})
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What a snapshot's extras say; None = it has no such extra.
+    """The contents of a snapshot's extras; None = the snapshot does not have that extra.
 
     Attributes:
-        backups: the sessions that boundaries are made of.
-        barriers: of every region that has some.
+        backups: the sessions that define the backup boundaries.
+        barriers: barriers of every region that has any.
     """
 
     backups: tuple[BackupSession, ...] | None = None
@@ -34,27 +34,27 @@ class Extras:
 
 
 def extra_file(name: str) -> str:
-    """Where an extra lies in a snapshot directory."""
+    """Returns the path of an extra in a snapshot directory."""
     return f"extras/{name}.jsonl"
 
 
 def named_extras(snapshot: Snapshot) -> frozenset[str]:
-    """The extras that a snapshot has: as snapshot.json lists them, and as it names their files."""
+    """Returns the names of a snapshot's extras, both from the list in snapshot.json and from its file names."""
     named = {extra_file(name): name for name in KNOWN_EXTRAS | frozenset(snapshot.extras)}
     files = (name for name in snapshot.contents if name.startswith("extras/"))
     return frozenset(snapshot.extras) | frozenset(named.get(name, name) for name in files)
 
 
 def parse_extras(snapshot: Snapshot, lines: Mapping[str, Iterable[tuple[str, str]]]) -> Extras:
-    """Read the extras of one snapshot.
+    """Parses the extras of one snapshot.
 
     Args:
-        snapshot: the one they belong to.
-        lines: by name of the extra, its lines, each with what to call it in messages.
+        snapshot: the snapshot that they belong to.
+        lines: by name of the extra, its lines, each with its name for messages.
 
     Raises:
-        SnapshotError: a line that is none, an extra that is listed and not there or the other way round, or backups
-            that do not give the boundaries of snapshot.json.
+        SnapshotError: a line is invalid; an extra is listed but has no file, or the reverse; or the backup sessions do
+            not give the boundaries in snapshot.json.
     """
     half = sorted((frozenset(snapshot.extras) ^ frozenset(lines)) & KNOWN_EXTRAS)
     if half:

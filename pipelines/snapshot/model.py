@@ -1,7 +1,7 @@
 """The contents of snapshot.json, format 1, as frozen values.
 
-`parse_snapshot` checks the form; whether the capture can be *believed* is `pipelines.decide.rule.trust`.
-All instants are integers, ms since the epoch, UTC.
+`parse_snapshot` checks the form; `pipelines.decide.rule.trust` decides whether the capture can be trusted. All instants
+are integers, ms since the epoch, UTC.
 """
 
 import re
@@ -34,7 +34,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What snapshot.json says of one other file of the snapshot."""
+    """The entry of snapshot.json for one other file of the snapshot."""
 
     rows: int
     sha256: str
@@ -42,7 +42,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class WalDirectory:
-    """One directory below `WALs/`; `-splitting` is stripped from its name."""
+    """One directory below `WALs/`; the suffix `-splitting` is removed from its name."""
 
     server: ServerName
     entries: int
@@ -51,7 +51,7 @@ class WalDirectory:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """One reading of who is alive; `wal_directories` is empty in the second."""
+    """One reading of the servers that are alive; `wal_directories` is empty in the second reading."""
 
     active_master: str | None
     online: frozenset[ServerName]
@@ -61,7 +61,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """States of the master that change every rule; None = unknown, read as the unsafe value."""
+    """States of the master that affect the whole decision; None = unknown, which counts as the unsafe value."""
 
     queue_table_exists: bool | None
     add_peer_running: bool | None
@@ -80,13 +80,13 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What HBase backup still needs.
+    """The WALs that HBase backup still needs.
 
     Attributes:
         enabled: `hbase.backup.enable`.
-        boundaries: `host:port` (host lower-cased) to the newest WAL timestamp already backed up, ms.
-        others: the same for every server that is not among them; None = their WALs are held. Never in snapshot.json:
-            `extras/backup.jsonl` tells it (`pipelines.snapshot.backup`).
+        boundaries: by `host:port` (host in lower case), the newest WAL timestamp that is already backed up, ms.
+        others: the boundary of every other server; None = their WALs are held. Not in snapshot.json; it comes from
+            `extras/backup.jsonl` (`pipelines.snapshot.backup`).
     """
 
     enabled: bool
@@ -94,13 +94,13 @@ class Backup:
     others: int | None = None
 
     def boundary(self, address: str) -> int | None:
-        """The newest WAL timestamp of a server that no backup needs any more, ms; None = it may need all."""
+        """Returns the newest WAL timestamp of a server that no backup needs any more, ms; None = it may need all."""
         return self.boundaries.get(address, self.others)
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """snapshot.json, checked in form."""
+    """The contents of snapshot.json after the check of their form."""
 
     cluster: str
     cluster_id: str | None
@@ -122,19 +122,19 @@ class Snapshot:
 
     @property
     def listed(self) -> int:
-        """How many files the listing has."""
+        """Number of files in the listing."""
         return sum(content.rows for name, content in self.contents.items() if name.startswith("files/"))
 
     def step(self, name: str) -> Step | None:
-        """The step of that name, or None."""
+        """Returns the step with this name, or None."""
         return next((step for step in self.steps if step.step == name), None)
 
     @property
     def files_step(self) -> Step:
-        """The step that every age counts from.
+        """The step `files`, from whose start every age counts.
 
         Raises:
-            SnapshotError: there is none.
+            SnapshotError: the snapshot has no such step.
         """
         step = self.step("files")
         if step is None:
@@ -143,10 +143,10 @@ class Snapshot:
 
 
 def parse_snapshot(document: object) -> Snapshot:
-    """Check and freeze the JSON document of snapshot.json.
+    """Checks the JSON document of snapshot.json and returns it as a frozen value.
 
     Raises:
-        SnapshotError: unknown version, unknown or missing key, wrong type; the message names the key.
+        SnapshotError: unknown version, unknown or missing key, or wrong type; the message names the key.
     """
     form = Form(document, "snapshot.json")
     version = form.integer("format")
@@ -277,7 +277,7 @@ def _backup(form: Form | None) -> Backup | None:
         return Backup(enabled=False)
     part = form.part("boundaries")
     boundaries: dict[str, int] = {}
-    for key in part.names():  # one address in two spellings: the smaller boundary holds more
+    for key in part.names():  # if one address has two spellings, use the smaller boundary, which holds more WALs
         address = key.lower()
         boundaries[address] = min(boundaries.get(address, part.integer(key)), part.integer(key))
     backup = Backup(enabled=True, boundaries=boundaries)
@@ -286,7 +286,7 @@ def _backup(form: Form | None) -> Backup | None:
 
 
 def snapshot_document(snapshot: Snapshot) -> dict[str, Any]:
-    """The JSON document of a snapshot, the inverse of `parse_snapshot`; unknowns are written as null."""
+    """Returns the JSON document of a snapshot, the inverse of `parse_snapshot`; unknown values are written as null."""
     return {
         "format": FORMAT,
         "cluster": snapshot.cluster,

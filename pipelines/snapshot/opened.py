@@ -1,4 +1,4 @@
-"""Snapshots as their reader hands them out."""
+"""Opened snapshots, and the protocol of the reader that opens them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,20 +16,20 @@ from pipelines.snapshot.model import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class OpenedSnapshot:
-    """One snapshot directory, opened: what could be read of it, and what is wrong with it.
+    """One opened snapshot directory: the parts that could be read, and what is wrong with it.
 
     Attributes:
         uri: the directory, with scheme.
-        sha256: of snapshot.json; None when there is none.
-        snapshot: None when snapshot.json cannot be read.
-        fault: why the directory is not what was captured; None = all digests and counts are right.
-        listing_readable: the files of the listing are those that were captured.
+        sha256: SHA-256 of snapshot.json; None if the file does not exist.
+        snapshot: None if snapshot.json cannot be read.
+        fault: why the directory differs from what was captured; None = all digests and counts are correct.
+        listing_readable: whether the files of the listing are those that were captured.
         listing_directories: the listing's directory as Spark spells it.
         passes: parsed cells of queues-1 and queues-2.
-        trees: in the place of `passes` where the queues are in ZooKeeper.
-        extras: what `extras/` holds.
-        beside: what the readings of the queues hold besides queues.
-        malformed: a queue row or znode that HBase itself throws on; then `passes` and `trees` are empty.
+        trees: parsed znodes of queues-1 and queues-2; used instead of `passes` if the queues are in ZooKeeper.
+        extras: contents of `extras/`.
+        beside: data other than queues in the readings of the queues.
+        malformed: error about a queue row or znode that HBase itself throws on; if set, `passes` and `trees` are empty.
     """
 
     uri: str
@@ -57,7 +57,7 @@ class OpenedSnapshot:
 
     @property
     def cluster(self) -> str:
-        """Name of the cluster; the directory's name when snapshot.json cannot be read."""
+        """Name of the cluster, or of the directory if snapshot.json cannot be read."""
         return self.snapshot.cluster if self.snapshot else self.uri.rstrip("/").rpartition("/")[2]
 
 
@@ -65,13 +65,13 @@ class SnapshotReader(Protocol):
     """Opens snapshot directories."""
 
     def of_fleet(self, fleet: str) -> list[str]:
-        """The snapshot directories of a fleet."""
+        """Returns the snapshot directories of a fleet."""
         ...
 
     def open(self, uris: Sequence[str]) -> list[OpenedSnapshot]:
-        """Open and check snapshots; what is wrong with one is its `fault`."""
+        """Opens and checks snapshots; an error in one of them becomes its `fault`."""
         ...
 
     def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
-        """Their listings: `cluster`, `path`, `length` (bytes), `modification_time`."""
+        """Returns their listings: `cluster`, `path`, `length` (bytes), `modification_time`."""
         ...

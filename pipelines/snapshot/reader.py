@@ -1,4 +1,4 @@
-"""Reading snapshot directories, format 1: nothing is believed before its digest is right."""
+"""Reads snapshot directories, format 1; it checks the digest of every file before it uses the file."""
 
 import hashlib
 import re
@@ -35,17 +35,17 @@ _DIRECTORIES = StructType([StructField("directory", StringType()), StructField("
 
 
 class SnapshotDirectories:
-    """Opens snapshots through the session's file systems and hands out their listings as one DataFrame."""
+    """Opens snapshots through the session's file systems and returns their listings as one DataFrame."""
 
     def __init__(self, spark: SparkSession, row_layout: RowLayout = RowLayout.SHIPPED) -> None:
         self._spark = spark
         self._row_layout = row_layout
 
     def of_fleet(self, fleet: str) -> list[str]:
-        """The snapshot directories of a fleet: its immediate sub-directories, hidden ones (captures at work) left out.
+        """Returns the snapshot directories of a fleet: its sub-directories without hidden ones (unfinished captures).
 
         Raises:
-            UsageError: there is none.
+            UsageError: the fleet does not exist or has no snapshot directory.
         """
         entries = storage_for(self._spark, fleet).entries(fleet)
         names = [entry.name for entry in entries or () if entry.is_directory and not entry.name.startswith(".")]
@@ -54,10 +54,10 @@ class SnapshotDirectories:
         return [f"{fleet.rstrip('/')}/{name}" for name in names]
 
     def open(self, uris: Sequence[str]) -> list[OpenedSnapshot]:
-        """Open snapshots and check all their digests; what is wrong with one is its `fault`, never an exception.
+        """Opens snapshots and checks all their digests; an error in one snapshot becomes its `fault`, not an exception.
 
         Raises:
-            UsageError: a directory that is not there.
+            UsageError: a directory does not exist.
             UnavailableError: the file system did not answer.
         """
         with ThreadPoolExecutor(_READERS) as pool:
@@ -65,7 +65,7 @@ class SnapshotDirectories:
         return self._with_row_counts(opened)
 
     def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
-        """The listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`."""
+        """Returns the listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`."""
         columns = ("path", "length", "modification_time")
         spark = self._session(opened)
         if not opened:
@@ -90,7 +90,7 @@ class SnapshotDirectories:
         """See `QueueReading.cells`.
 
         Raises:
-            SnapshotError: a line that is no cell.
+            SnapshotError: a line is not a cell.
         """
         return tuple(_cell(line, where) for line, where in self._last_reading(opened))
 
@@ -98,15 +98,15 @@ class SnapshotDirectories:
         """See `QueueReading.znodes`.
 
         Raises:
-            SnapshotError: a line that is no znode.
+            SnapshotError: a line is not a znode.
         """
         return tuple(_znode(line, where) for line, where in self._last_reading(opened))
 
     def extra_lines(self, opened: OpenedSnapshot, name: str) -> tuple[Form, ...]:
-        """See `OfflineSnapshots.extra_lines`; nothing where the snapshot has no such file.
+        """See `OfflineSnapshots.extra_lines`; it returns no lines if the snapshot has no such file.
 
         Raises:
-            SnapshotError: a line that is no JSON object, or another number of lines than snapshot.json says.
+            SnapshotError: a line is not a JSON object, or the number of lines differs from snapshot.json.
         """
         part = extra_file(name)
         if part not in opened.known.contents:
@@ -159,7 +159,7 @@ class SnapshotDirectories:
         except (PySparkException, Py4JJavaError) as error:
             if not _NOT_PARQUET.search(str(error)):
                 raise
-            if len(opened) > 1:  # one cluster's damage must not stop the others
+            if len(opened) > 1:  # a damaged snapshot of one cluster must not stop the others
                 return [counted for one in opened for counted in self._with_row_counts([one])]
             fault = f"{readable[0].uri}/files: a part is not a readable Parquet file; capture again"
             return [replace(readable[0], fault=fault, listing_readable=False)]
@@ -184,7 +184,7 @@ class SnapshotDirectories:
 
 
 def _counted(opened: OpenedSnapshot, counts: Mapping[str, int], directory: str | None) -> OpenedSnapshot:
-    """Compare the rows of each part with what snapshot.json says."""
+    """Compares the row count of each part with snapshot.json; a difference becomes the `fault`."""
     counted = replace(opened, listing_directories=(directory,) if directory else ())
     for name, content in opened.known.contents.items():
         found = counts.get(name.removeprefix("files/"), 0)
@@ -202,15 +202,15 @@ def _json(text: str | bytes, where: str) -> object:
 
 
 def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
-    """Every file that snapshot.json names is there with that digest, and no other file is.
+    """Checks that every file named in snapshot.json exists with its digest, and that no other file exists.
 
     Raises:
-        SnapshotError: naming the file.
+        SnapshotError: a check failed; the message names the file.
     """
     found = {entry.name for entry in storage.entries(uri) or () if not entry.is_directory}
     for folder in ("files", "extras"):
         found |= {f"{folder}/{entry.name}" for entry in storage.entries(f"{uri}/{folder}") or ()}
-    # Hadoop's local file system leaves checksums beside its files
+    # Hadoop's local file system writes checksum files next to its files
     found = {name for name in found if not name.rpartition("/")[2].startswith(".") or not name.endswith(".crc")}
     named = set(snapshot.contents)
     for name in sorted((found - {SNAPSHOT_JSON}) ^ named):
@@ -243,7 +243,7 @@ def _tree(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> Replicat
 
 
 def _lines(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """The lines of one pass or extra, each with what to call it in messages."""
+    """Yields the lines of one pass or extra, each with its name for messages."""
     where = f"{uri}/{name}"
     try:
         lines = storage.read(where).decode("utf-8", errors="replace").splitlines()
@@ -261,7 +261,7 @@ def _cell(line: str, where: str) -> Cell:
         row, family, qualifier, value = (
             b64decode(form.any_text(key), validate=True) for key in ("row", "family", "qualifier", "value")
         )
-    except ValueError as error:  # base64 of other letters than its own, ASCII or not
+    except ValueError as error:  # characters that are not base64, ASCII or not
         raise SnapshotError(f"{where}: not base64 ({error}); capture again") from None
     form.no_other_keys()
     return Cell(row, family, qualifier, value)

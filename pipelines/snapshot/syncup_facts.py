@@ -1,4 +1,4 @@
-"""`extras/syncup.jsonl` of a snapshot: what only ReplicationSyncUp needs to know (docs/snapshot-format.md)."""
+"""The extra `extras/syncup.jsonl`: data that only ReplicationSyncUp needs (docs/snapshot-format.md)."""
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,9 +12,9 @@ from pipelines.hbase.offline_table import Unflushed
 from pipelines.hbase.replication_queues import Cell
 
 EXTRA = "syncup"
-"""Its name among the extras of snapshot.json."""
+"""Name of this extra in snapshot.json."""
 INFO_FLAG = "info"
-"""The file that tells when ReplicationSyncUp was started; the others are named after servers."""
+"""The file that records when ReplicationSyncUp was started; the other files are named after servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class FlagFile:
 
     Attributes:
         name: `info`, or a server.
-        content: of `info`, as text; empty of the others.
+        content: text of `info`; empty for the other files.
     """
 
     name: str
@@ -37,12 +37,12 @@ class StoreFile:
     """One store file of `hbase:replication`.
 
     Attributes:
-        path: below the root directory.
+        path: relative to the root directory.
         length: bytes.
-        modification_time: ms since the epoch: when it was flushed or compacted.
+        modification_time: when the file was flushed or compacted, ms since the epoch.
         region: encoded name.
         family: column family.
-        sequence_id: the highest in it.
+        sequence_id: the highest sequence id in the file.
     """
 
     path: str
@@ -55,12 +55,12 @@ class StoreFile:
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """What the queue table looked like to one who reads its store files.
+    """The queue table as a reader of its store files sees it.
 
     Attributes:
-        store_files: that were read.
-        unflushed: what the WALs of the table hold beyond them.
-        unknown: why that may not be all, in words; None = it is.
+        store_files: the store files that were read.
+        unflushed: the changes in the table's WALs that the store files lack.
+        unknown: why `unflushed` may be incomplete, as text; None = it is complete.
     """
 
     store_files: tuple[StoreFile, ...] = ()
@@ -69,24 +69,24 @@ class TableFacts:
 
     @property
     def flushed_at(self) -> int | None:
-        """When the youngest store file was written, ms since the epoch; None without any."""
+        """When the youngest store file was written, ms since the epoch; None if there is no store file."""
         return max((file.modification_time for file in self.store_files), default=None)
 
     @property
     def last_written(self) -> int | None:
-        """When the last write was made that the store files lack, ms since the epoch; None = they lack none."""
+        """Time of the last write that the store files lack, ms since the epoch; None = they lack none."""
         return max((change.write_time for change in self.unflushed), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class SyncUpFacts:
-    """All of it.
+    """All data of the extra.
 
     Attributes:
         root: `hbase.rootdir`, full URI.
-        directories: names of the directories below `WALs/`, `-splitting` included.
-        flags: what an earlier run of ReplicationSyncUp left.
-        table: None when the queues are exported cells, of which nobody knows what was flushed.
+        directories: names of the directories below `WALs/`, with `-splitting`.
+        flags: files that an earlier run of ReplicationSyncUp left.
+        table: None if the queues are exported cells, because then it is unknown what was flushed.
     """
 
     root: str
@@ -96,7 +96,7 @@ class SyncUpFacts:
 
 
 def fact_documents(facts: SyncUpFacts) -> Iterator[Mapping[str, Any]]:
-    """The lines of the extra; the inverse of `parse_facts`."""
+    """Yields the lines of the extra, the inverse of `parse_facts`."""
     yield {"kind": "root", "uri": facts.root}
     for name in facts.directories:
         yield {"kind": "directory", "name": name}
@@ -131,10 +131,11 @@ def fact_documents(facts: SyncUpFacts) -> Iterator[Mapping[str, Any]]:
 
 
 def parse_facts(forms: Iterable[Form]) -> SyncUpFacts:
-    """Check and freeze the lines of the extra.
+    """Checks the lines of the extra and returns them as a frozen value.
 
     Raises:
-        SnapshotError: a line in another form, or a kind that is not known; the message names the line.
+        SnapshotError: a line has another form or an unknown kind (the message names the line), or a kind is missing or
+            occurs twice.
     """
     found: dict[str, list[Any]] = {}
     where = "extras/syncup.jsonl"

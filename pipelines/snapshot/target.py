@@ -1,4 +1,4 @@
-"""Where a snapshot directory is put together and how it appears: all at once, by one rename."""
+"""Builds a snapshot directory under a temporary name and publishes it with one rename."""
 
 import os
 import shutil
@@ -11,27 +11,27 @@ from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 
 
 class SnapshotTarget(Protocol):
-    """A snapshot directory in the making. Nothing is at the final place until `publish`."""
+    """An unfinished snapshot directory. Nothing exists under the final name until `publish`."""
 
     def put(self, local: Path, name: str) -> None:
-        """Take a finished local file into the directory in the making; `name` is relative to the snapshot."""
+        """Moves a finished local file into the unfinished directory; `name` is relative to the snapshot."""
         ...
 
     def remove(self, name: str) -> None:
-        """Take a file out of the directory in the making again."""
+        """Removes a file from the unfinished directory."""
         ...
 
     def publish(self) -> str:
-        """Give the directory its final name; returns its full URI."""
+        """Gives the directory its final name and returns its full URI."""
         ...
 
     def discard(self) -> None:
-        """Remove whatever was taken; never raises."""
+        """Removes the unfinished directory; never raises."""
         ...
 
 
 class LocalTarget:
-    """A directory of this machine.
+    """A directory on this machine.
 
     Args:
         out: the final directory, which must not exist.
@@ -75,10 +75,10 @@ class LocalTarget:
 
 
 class HadoopTarget:
-    """A directory of any file system that Hadoop knows.
+    """A directory on any Hadoop file system.
 
-    On an object store a rename is a copy, file by file; there only snapshot.json, which readers open first and which
-    holds the digests of the rest, tells a whole snapshot from a part of one.
+    On an object store a rename copies file by file. There, only snapshot.json distinguishes a complete snapshot from a
+    partial one: readers open it first, and it contains the digests of the other files.
 
     Args:
         hadoop: the JVM.
@@ -118,7 +118,7 @@ class HadoopTarget:
         """See `SnapshotTarget.publish`."""
         view, gateway = self._hadoop.view, self._hadoop.gateway
         with java_errors(self._uri):
-            # FileSystem.rename would move the directory INTO an existing one; FileContext's refuses
+            # FileSystem.rename would move the directory INTO an existing one; FileContext's rename refuses
             options = gateway.new_array(view.org.apache.hadoop.fs.Options.Rename, 0)
             context = view.org.apache.hadoop.fs.FileContext.getFileContext(self._out.toUri(), self._hadoop.conf)
             context.rename(self._making, self._out, options)
@@ -130,17 +130,17 @@ class HadoopTarget:
             with java_errors(self._uri):
                 self._files.delete(self._making, True)
         except (UnavailableError, UsageError):
-            return  # the error that led here is the one to report; a directory in the making is never a snapshot
+            return  # report the error that led here; an unfinished directory never counts as a snapshot
 
 
 def snapshot_target(out: str, hadoop: HadoopJvm) -> SnapshotTarget:
-    """The target that a URI means; a path without a scheme belongs to `fs.defaultFS`, as everywhere in Spark.
+    """Returns the target for a URI; a path without a scheme belongs to `fs.defaultFS`, as everywhere in Spark.
 
     Raises:
         UsageError: it exists, or Hadoop has no file system for it.
     """
     uri = hadoop.qualified(out)
-    # Hadoop's own local file system would add a .crc file to each file
+    # Hadoop's local file system would add a .crc file to each file
     return LocalTarget(Path(uri.removeprefix("file:"))) if uri.startswith("file:") else HadoopTarget(hadoop, uri)
 
 
@@ -153,7 +153,7 @@ def _exists(out: str) -> UsageError:
 
 
 def _sync(path: Path) -> None:
-    """A snapshot that is there after a power failure is there whole."""
+    """Flushes the file to disk, so that a snapshot that exists after a power failure is complete."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Writes a snapshot directory, format 1: whole or not at all."""
+"""Writes a snapshot directory, format 1, completely or not at all."""
 
 import base64
 import hashlib
@@ -34,7 +34,7 @@ GROUPS_PER_PART = 10
 
 
 class SnapshotWriter:
-    """Builds one snapshot; leaving the `with` block before `finish` removes everything.
+    """Writes one snapshot; if the `with` block ends before `finish`, everything is removed.
 
     ```python
     with SnapshotWriter(LocalTarget(Path("snapshot"))) as writer:
@@ -44,12 +44,12 @@ class SnapshotWriter:
         writer.finish(snapshot)
     ```
 
-    Memory does not grow with the listing: rows are written as they come, in row groups.
+    Memory does not grow with the listing: the writer writes rows as they arrive, in row groups.
 
     Args:
-        target: where the directory appears (`LocalTarget`, `HadoopTarget`).
-        rows_per_group: rows held in memory at a time.
-        groups_per_part: how many of these make one file below `files/`.
+        target: the directory to write (`LocalTarget`, `HadoopTarget`).
+        rows_per_group: number of rows kept in memory at a time.
+        groups_per_part: number of row groups in one file below `files/`.
     """
 
     def __init__(
@@ -74,15 +74,15 @@ class SnapshotWriter:
         self._staging.cleanup()
 
     def files(self, batches: Iterable[FileBatch]) -> int:
-        """Write a listing; may be called again, further files are added. No file at all is one part without rows.
+        """Writes a listing; further calls add files. A listing without files becomes one part without rows.
 
-        When it fails half-way the parts written by this call are removed, so that it may be tried again.
+        If a call fails, the parts that it wrote are removed, so the caller may retry.
 
         Returns:
-            Files written by this call.
+            Number of files written by this call.
 
         Raises:
-            UnavailableError: the disk or the file system did not take them.
+            UnavailableError: the local disk or the file system could not store the parts.
         """
         groups = _regrouped(batches, self._rows_per_group)
         written: list[str] = []
@@ -103,27 +103,27 @@ class SnapshotWriter:
         return sum(self._contents[name].rows for name in written)
 
     def cells(self, name: str, cells: Iterable[Cell]) -> int:
-        """Write one pass over `hbase:replication`, in scan order; a repeated name replaces the earlier pass.
+        """Writes one pass over `hbase:replication`, in scan order; a second call with the same name replaces the pass.
 
         Args:
-            name: `queues-1.jsonl`, `queues-2.jsonl`.
-            cells: of all families.
+            name: `queues-1.jsonl` or `queues-2.jsonl`.
+            cells: cells of all families.
 
         Returns:
-            Cells written.
+            Number of cells written.
         """
         return self.documents(name, map(cell_document, cells))
 
     def znodes(self, name: str, znodes: Iterable[Znode]) -> int:
-        """Write one reading of the queues in ZooKeeper, in the order read; as `cells`.
+        """Writes one reading of the queues in ZooKeeper, in the order read; otherwise like `cells`.
 
         Returns:
-            Znodes written.
+            Number of znodes written.
         """
         return self.documents(name, map(znode_document, znodes))
 
     def documents(self, name: str, documents: Iterable[Any]) -> int:
-        """Write one JSON document a line, such as an extra."""
+        """Writes one JSON document per line, for example an extra, and returns the number of lines."""
 
         def write(out: BinaryIO) -> int:
             rows = 0
@@ -136,17 +136,17 @@ class SnapshotWriter:
         return self._file(name, write)
 
     def finish(self, snapshot: Snapshot) -> str:
-        """Write snapshot.json and give the directory its name.
+        """Writes snapshot.json and gives the directory its final name.
 
         Args:
-            snapshot: everything but `contents`, which is filled in here.
+            snapshot: all values except `contents`, which this method fills in.
 
         Returns:
             Full URI of the snapshot.
 
         Raises:
-            UsageError: the directory came into being meanwhile.
-            UnavailableError: the file system did not take it.
+            UsageError: another process created the directory in the meantime.
+            UnavailableError: the file system could not store the snapshot.
         """
         document = snapshot_document(replace(snapshot, contents=dict(self._contents)))
         text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
@@ -171,7 +171,7 @@ class SnapshotWriter:
 
 
 def cell_document(cell: Cell) -> dict[str, str]:
-    """One line of `queues-*.jsonl`."""
+    """Returns one line of `queues-*.jsonl` for queues in `hbase:replication`."""
     return {
         field: base64.b64encode(getattr(cell, field)).decode("ascii")
         for field in ("row", "family", "qualifier", "value")
@@ -179,15 +179,15 @@ def cell_document(cell: Cell) -> dict[str, str]:
 
 
 def znode_document(znode: Znode) -> dict[str, str | int]:
-    """One line of `queues-*.jsonl` where the queues are in ZooKeeper."""
+    """Returns one line of `queues-*.jsonl` for queues in ZooKeeper."""
     data = base64.b64encode(znode.data).decode("ascii")
     return {"path": znode.path, "data": data, "cversion": znode.cversion}
 
 
 def _write_parquet(tables: Iterable[pa.Table], out: BinaryIO) -> int:
     rows = 0
-    # nearly every value differs from every other: a dictionary of them makes files larger and reading slower; but a
-    # path begins as the one before it, and an instant is near the one before
+    # Nearly all values differ, so a dictionary would make files larger and reading slower. But a path begins like the
+    # previous one, and an instant is close to the previous one.
     encoding = {"path": "DELTA_BYTE_ARRAY", "modification_time": "DELTA_BINARY_PACKED"}
     with pq.ParquetWriter(
         out, FILES_SCHEMA, compression="zstd", use_dictionary=False, column_encoding=encoding
@@ -199,7 +199,7 @@ def _write_parquet(tables: Iterable[pa.Table], out: BinaryIO) -> int:
 
 
 def _regrouped(batches: Iterable[FileBatch], rows: int) -> Iterator[pa.Table]:
-    """Tables of exactly `rows` rows, the last one of fewer; row groups of a few rows would slow every reader."""
+    """Yields tables of exactly `rows` rows, the last one with fewer; small row groups would slow down every reader."""
     held: list[pa.Table] = []
     count = 0
     for batch in batches:
@@ -233,7 +233,7 @@ def _sha256(file: Path) -> str:
 
 @contextmanager
 def _disk_errors() -> Iterator[None]:
-    """Only the local staging file is meant: the target and the source speak for themselves."""
+    """Turns errors of the local staging file into UnavailableError; the target and the source report their own."""
     try:
         yield
     except OSError as error:

@@ -1,1 +1,1 @@
-"""Small helpers around Spark frames; nothing of walsafe in them."""
+"""Small helpers around Spark DataFrames; they know nothing about walsafe."""

@@ -1,4 +1,4 @@
-"""Columns as Spark is to take them: several in one question to the JVM, comparisons that are no keys."""
+"""Builds column expressions that Spark analyzes and joins cheaply."""
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
@@ -8,26 +8,27 @@ from pyspark.sql import functions as F
 
 
 def in_turn(columns: Mapping[str, Column]) -> tuple[Column, ...]:
-    """Columns to select, each of which may use those before it (Spark's lateral column aliases).
+    """Returns columns for one `select`; each may use the columns before it (Spark's lateral column aliases).
 
-    `select("*", *in_turn(columns))` is the same as one `withColumn` after the other, each of which has the whole plan
-    analyzed anew.
+    `select("*", *in_turn(columns))` gives the same result as one `withColumn` after the other, but Spark analyzes the
+    plan once and not once per column.
 
     Args:
-        columns: by name, in turn; one with the name of a column of the frame is not what those after it see.
+        columns: by name, in order. If the frame already has a column of the same name, later expressions see the
+            frame's column.
     """
     return tuple(column.alias(name) for name, column in columns.items())
 
 
 def prefixed(frame: DataFrame, prefix: str) -> list[Column]:
-    """The columns of a frame under names that no other side of a join has: `<prefix>_<name>`."""
+    """Returns the columns of a frame, each renamed to `<prefix>_<name>`, so that no name clashes in a join."""
     return [F.col(name).alias(f"{prefix}_{name}") for name in frame.schema.names]
 
 
 def same_but_no_key(pairs: Iterable[tuple[str, str]]) -> Column:
-    """Whether the columns of each pair are equal, for a join that has its key already.
+    """Returns a condition that the two columns of each pair are equal, for a join that already has its key.
 
-    Written as two comparisons: Spark makes every equality another key, and then copies that column of every row to look
-    it up, even where it stands in a filter after the join.
+    The condition uses `>=` and `<=`. Spark makes every equality another join key, even one in a filter after the join,
+    and then copies that column of every row for the lookup.
     """
     return reduce(Column.__and__, ((F.col(own) >= F.col(other)) & (F.col(own) <= F.col(other)) for own, other in pairs))

@@ -1,8 +1,9 @@
-"""Spark for queries over few rows: such as those over the small tables of the lake, and all of a small listing.
+"""A Spark session for queries over few rows, such as the small tables of the lake or a small listing.
 
-For each query Spark writes Java, compiles it and loads the class. Over many rows that pays for itself; over few it was
-a quarter of a small night's samples in a profile (docs/adr/0023). A session of its own has that switched off, so that
-expressions are evaluated as they stand: the same answers (`tests/spark/test_verdicts.py` asks both ways).
+For each query Spark generates Java code, compiles it and loads the class. This pays off over many rows. Over few rows
+it took a quarter of the samples in a profile of a small night (docs/adr/0023). This module keeps a second session in
+which code generation is off, so that Spark interprets the expressions. The answers are the same:
+`tests/spark/test_verdicts.py` runs both ways.
 """
 
 from threading import Lock
@@ -11,21 +12,22 @@ from weakref import WeakKeyDictionary
 from pyspark.sql import SparkSession
 
 FEW = 50_000
-"""Rows up to which a query is evaluated as it stands; not measured to the row."""
+"""Up to this number of rows Spark interprets a query; a round number, not a measured limit."""
 _AS_IT_STANDS = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 _LOCK = Lock()
 _SESSIONS: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
 
 
 def fitting(session: SparkSession, rows: int) -> SparkSession:
-    """The session itself, or the one for few rows."""
+    """Returns the session itself for many rows, and the session without code generation for at most `FEW` rows."""
     return session if rows > FEW else for_few_rows(session)
 
 
 def for_few_rows(session: SparkSession) -> SparkSession:
-    """A session of the same application that compiles nothing; always the same one for a session.
+    """Returns the session without code generation that belongs to this session, always the same one.
 
-    Frames of both may be joined: the left one's session runs the query.
+    Both sessions belong to the same application. Their frames may be joined; the session of the left frame runs the
+    query.
     """
     with _LOCK:
         found = _SESSIONS.get(session)

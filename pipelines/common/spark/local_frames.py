@@ -1,7 +1,7 @@
-"""Small DataFrames from the driver's values, without a Python worker.
+"""Makes small DataFrames from values of the driver, without a Python worker.
 
-`createDataFrame` of a list pickles its rows through a Python worker on an executor, which would then need pyspark
-there and a second to start. An Arrow table becomes a relation of the plan itself.
+`createDataFrame` of a list pickles its rows through a Python worker on an executor. That needs pyspark on the executor
+and a second to start. An Arrow table becomes a local relation in the plan.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,12 +13,12 @@ from pyspark.sql.types import StructType
 
 
 def local_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: StructType) -> DataFrame:
-    """A DataFrame of a few rows.
+    """Makes a DataFrame of a few rows.
 
     Args:
         spark: the session.
-        rows: tuples in the order of the schema; structs as tuples, timestamps as aware datetimes.
-        schema: of the result.
+        rows: tuples in the order of the schema; structs as tuples, timestamps as datetimes with a time zone.
+        schema: schema of the result.
     """
     arrow = to_arrow_schema(schema, timezone="UTC")
     values = list(rows)

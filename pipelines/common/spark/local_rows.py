@@ -1,4 +1,4 @@
-"""Rows of a frame in the driver, a partition at a time."""
+"""Iterates over the rows of a DataFrame in the driver, one partition at a time."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,13 @@ from pyspark.sql import DataFrame, Row
 
 
 def local_rows(frame: DataFrame) -> Iterator[Row]:
-    """Iterate over rows of which there may be too many for the driver's memory: as many as files.
+    """Iterates over rows that may be too many for the driver's memory, such as one row per file.
 
-    Two partitions are held at once: one is read while Spark computes the next. `DataFrame.toLocalIterator` holds all
-    that it ever gave, until the session ends: Spark 4.2 enters a job for each partition under a query that it takes for
-    ended, and never strikes it off (`DAGScheduler.activeQueryToJobs`). What goes through `rdd` belongs to no query, so
-    it stands in no list of queries and takes no settings of SQL beyond its last stage; no Python runs on executors for
-    it. Few rows are better asked for by Spark's own.
+    The driver keeps two partitions in memory: it reads one while Spark computes the next.
+
+    `DataFrame.toLocalIterator` keeps everything it ever returned until the session ends. Spark 4.2 registers a job for
+    each partition under a query that it considers ended, and never removes it (`DAGScheduler.activeQueryToJobs`). Jobs
+    that go through `rdd` belong to no query: they appear in no list of queries, and SQL settings apply up to the last
+    stage only. No Python runs on executors. For few rows, use Spark's own methods.
     """
     return frame.rdd.toLocalIterator(prefetchPartitions=True)

@@ -1,5 +1,5 @@
-"""HBase's WAL files, read (HBase `ProtobufWALStreamReader`, `WALCellCodec`, `CompressionContext`).
+"""Reads HBase's WAL files (HBase `ProtobufWALStreamReader`, `WALCellCodec`, `CompressionContext`).
 
-A stream of bytes in, entries out, one after the other: memory does not grow with the file. Everything wrong with a file
-is a `MalformedError`, or the reader's `ending`.
+The reader takes a stream of bytes and yields entries one at a time, so memory does not grow with the file. An error in
+a file is a `MalformedError`, or the reader's `ending`.
 """

@@ -1,4 +1,4 @@
-"""The cells of an entry, in both of HBase's forms (`KeyValueCodecWithTags`, `WALCellCodec.CompressedKvDecoder`)."""
+"""Decodes the cells of an entry in both HBase formats (`KeyValueCodecWithTags`, `WALCellCodec.CompressedKvDecoder`)."""
 
 import struct
 import zlib
@@ -11,34 +11,34 @@ from pipelines.hbase.wal_format.header import WalHeader
 from pipelines.hbase.wal_format.window import LARGEST, Window
 
 META_FAMILY = b"METAFAMILY"
-"""Family of the cells that HBase writes for itself: flushes, compactions, bulk loads, markers."""
+"""Family of the cells that HBase writes for its own use: flushes, compactions, bulk loads, markers."""
 _HEAD = struct.Struct(">iiiH")  # length of the cell, of its key, of its value, of its row
 _HEAD_SIZE = 14
-_LENGTHS = 8  # of key and value: inside of the cell
-_KEY_FRAME = 12  # of a key around row, family and qualifier: their lengths, timestamp, type
+_LENGTHS = 8  # length fields of key and value, which count as part of the cell
+_KEY_FRAME = 12  # the rest of a key besides row, family and qualifier: their lengths, timestamp, type
 _LARGEST_KEY_PART = 40_000  # head, row and family of a cell: at most 14 + 32767 + 1 + 255 bytes
 _STAMP = 9  # timestamp and type
-_GZIP = 31  # zlib's word for "a gzip member"
+_GZIP = 31  # zlib's window-bits value for a gzip member
 INFLATABLE = (None, "NONE", "GZ")
-"""Value compressions whose values can be looked into; values of all others are passed over."""
+"""Value compressions that this reader can decompress; it skips values that are compressed otherwise."""
 
 
 class Visit(Protocol):
-    """Whoever wants to see the cells."""
+    """A callback that receives each cell."""
 
     def __call__(
         self, row: bytes, family: bytes, qualifier: bytes, stamp: bytes, value_length: int, value: bytes | None, /
     ) -> None:
-        """One cell.
+        """Receives one cell.
 
         Args:
-            row: its row.
-            family: its family.
-            qualifier: its qualifier.
-            stamp: eight bytes of timestamp, one of type.
-            value_length: bytes of the value, uncompressed.
-            value: given for cells of `META_FAMILY`, and for all of a reader with `values`; None where it is compressed
-                by something else than `INFLATABLE`.
+            row: row key.
+            family: column family.
+            qualifier: column qualifier.
+            stamp: eight bytes of timestamp, one byte of type.
+            value_length: bytes of the uncompressed value.
+            value: the value, for cells of `META_FAMILY` and, if the reader was made with `values`, for all cells; else
+                None. None also if the compression is not in `INFLATABLE`.
         """
         ...
 
@@ -47,24 +47,24 @@ class CellDecoder(Protocol):
     """Reads the cells of one entry."""
 
     def read(self, count: int, visit: Visit) -> None:
-        """Read so many cells.
+        """Reads `count` cells and passes each to `visit`.
 
         Raises:
-            CutOffError: the file ends before.
-            MalformedError: not cells.
+            CutOffError: the file ends before the last of them.
+            MalformedError: the bytes are not cells.
         """
         ...
 
 
 class PlainCells:
-    """Cells as they are: a length, then a KeyValue."""
+    """Decodes uncompressed cells: a length, then a KeyValue."""
 
     def __init__(self, window: Window, *, values: bool) -> None:
         self._window = window
         self._values = values
 
     def read(self, count: int, visit: Visit) -> None:
-        """See `CellDecoder`."""
+        """See `CellDecoder.read`."""
         window, values = self._window, self._values
         data, pos = window.data, window.pos
         for _ in range(count):
@@ -114,7 +114,7 @@ class PlainCells:
 
 
 class CompressedCells:
-    """Cells whose names are in dictionaries, tags and values compressed in their own way."""
+    """Decodes cells of a compressed WAL: names are in dictionaries, tags and values have their own compression."""
 
     def __init__(self, window: Window, dictionaries: Dictionaries, header: WalHeader, *, values: bool) -> None:
         self._window = window
@@ -123,7 +123,7 @@ class CompressedCells:
         self._values = values
 
     def read(self, count: int, visit: Visit) -> None:
-        """See `CellDecoder`."""
+        """See `CellDecoder.read`."""
         window, names = self._window, self._names
         take, varint = window.take, window.varint
         row_item, family_item, qualifier_item = names.row.item, names.family.item, names.qualifier.item
@@ -143,7 +143,7 @@ class CompressedCells:
             visit(row, family, qualifier, stamp, value_length, value)
 
     def _tags(self, length: int) -> None:
-        """Pass over tags; the dictionary must see them (`TagCompressionContext.uncompressTags`)."""
+        """Skips tags, but lets the dictionary see them (`TagCompressionContext.uncompressTags`)."""
         if not self._header.compressed_tags:
             self._window.skip(length)
             return
@@ -153,10 +153,10 @@ class CompressedCells:
 
 
 def _check_lengths(length: int, key_length: int, value_length: int, row_length: int, family_length: int) -> None:
-    """What `KeyValueUtil.checkKeyValueBytes` says of lengths.
+    """Checks the lengths of a cell as `KeyValueUtil.checkKeyValueBytes` does.
 
     Raises:
-        MalformedError: they contradict each other.
+        MalformedError: the lengths contradict each other.
     """
     if (
         value_length < 0
@@ -170,7 +170,7 @@ def _check_lengths(length: int, key_length: int, value_length: int, row_length: 
 
 
 def _inflated(data: bytes, length: int, algorithm: str | None) -> bytes:
-    """One value; each is a stream of its own."""
+    """Decompresses one value; each value is a separate gzip stream."""
     if algorithm != "GZ" or not length:
         return data[:length]
     try:

@@ -12,9 +12,10 @@ NOT_IN_DICTIONARY = 0xFF
 
 
 class LruDictionary:
-    """As many texts as it has room for; a new one takes the place of the one unused for longest.
+    """A dictionary of limited capacity; a new text replaces the least recently used one.
 
-    Both adding and looking up make a text the most recent one, as in the writer's dictionary, so that both agree.
+    Both adding and looking up make a text the most recently used one. The writer's dictionary does the same, so reader
+    and writer agree.
     """
 
     __slots__ = ("_capacity", "_texts")
@@ -24,17 +25,17 @@ class LruDictionary:
         self._texts: OrderedDict[int, bytes] = OrderedDict()
 
     def add(self, text: bytes) -> None:
-        """Remember a text; empty ones have no place (`addEntryInternal`)."""
+        """Adds a text; empty texts are not stored (`addEntryInternal`)."""
         if text:
             full = len(self._texts) >= self._capacity
             place = self._texts.popitem(last=False)[0] if full else len(self._texts)
             self._texts[place] = text
 
     def get(self, place: int) -> bytes:
-        """The text in a place.
+        """Returns the text at a place.
 
         Raises:
-            MalformedError: nothing is there.
+            MalformedError: the dictionary has no text at this place.
         """
         try:
             self._texts.move_to_end(place)
@@ -43,11 +44,11 @@ class LruDictionary:
         return self._texts[place]
 
     def item(self, window: Window) -> bytes:
-        """Read an item: a place in the dictionary, or a new text.
+        """Reads an item, which is either a place in the dictionary or a new text, and returns its text.
 
         Raises:
-            CutOffError: the file ends inside.
-            MalformedError: no such place.
+            CutOffError: the file ends inside the item.
+            MalformedError: the dictionary has no such place.
         """
         status = window.byte()
         if status != NOT_IN_DICTIONARY:
@@ -57,7 +58,11 @@ class LruDictionary:
         return text
 
     def item_of(self, text: bytes) -> bytes:
-        """The same, of an item that is the whole of a field (`WALCellCodec.uncompressByteString`)."""
+        """Reads an item that fills a whole field (`WALCellCodec.uncompressByteString`) and returns its text.
+
+        Raises:
+            MalformedError: the field ends inside the item, or the dictionary has no such place.
+        """
         rest = Window(lambda _count: b"")
         rest.data = text
         try:
@@ -67,7 +72,7 @@ class LruDictionary:
 
 
 class Dictionaries:
-    """All of one file (`CompressionContext`); attribute values share that of the tables."""
+    """All dictionaries of one file (`CompressionContext`); attribute values share the dictionary of table names."""
 
     __slots__ = ("family", "qualifier", "region", "row", "table", "tags")
 

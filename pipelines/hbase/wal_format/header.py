@@ -1,4 +1,4 @@
-"""The beginning of a WAL file: `PWAL` and the message `WALHeader`."""
+"""Reads the beginning of a WAL file: `PWAL` and the message `WALHeader`."""
 
 from dataclasses import dataclass
 
@@ -15,20 +15,20 @@ ALGORITHMS = ("LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD", "LZMA", "BR
 
 
 class HeaderEndError(CutOffError):
-    """The file ends before its header does (`WALHeaderEOFException`)."""
+    """The file ends inside its header (`WALHeaderEOFException`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class WalHeader:
-    """What a WAL says of itself.
+    """The header of a WAL.
 
     Attributes:
-        writer: class that wrote it, without its package; None in files of old.
-        codec: class of the cells, with its package; None = HBase's own.
-        encrypted: cells cannot be read without the cluster's key.
+        writer: class that wrote the file, without its package; None in files of old HBase versions.
+        codec: class of the cell codec, with its package; None = HBase's default codec.
+        encrypted: the cells can only be read with the cluster's key.
         compressed: names are in dictionaries.
-        compressed_tags: tags too.
-        value_algorithm: what values are compressed with; None = not at all.
+        compressed_tags: tags are in a dictionary too.
+        value_algorithm: compression of the values; None = not compressed.
     """
 
     writer: str | None = None
@@ -40,11 +40,11 @@ class WalHeader:
 
 
 def read_header(window: Window) -> WalHeader:
-    """Read magic and header (`AbstractProtobufWALReader.readHeader`).
+    """Reads the magic and the header (`AbstractProtobufWALReader.readHeader`).
 
     Raises:
-        HeaderEndError: the file ends before.
-        MalformedError: not a WAL, or one of another kind.
+        HeaderEndError: the file ends inside the header.
+        MalformedError: the file is not a WAL, or its writer class or value compression is unknown.
     """
     try:
         magic = window.take(len(MAGIC))

@@ -1,4 +1,4 @@
-"""A WAL file from its first byte to where HBase would stop."""
+"""Reads a WAL file from its first byte to the point where HBase would stop."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,22 +19,22 @@ _LARGEST_TRAILER = 1 << 20
 
 
 class Ending(str, Enum):
-    """How a file ends, as replication would find it (`ProtobufWALTailingReader`, `WALEntryStream`)."""
+    """How a file ends, from the view of replication (`ProtobufWALTailingReader`, `WALEntryStream`)."""
 
     CLOSED = "CLOSED"
-    """With its trailer: closed by its writer."""
+    """With its trailer: the writer closed the file."""
     OPEN = "OPEN"
-    """After an entry, without a trailer: being written, or its writer died."""
+    """After an entry, without a trailer: the file is still being written, or its writer died."""
     TORN = "TORN"
-    """Inside of an entry or of the trailer: its writer died. Readers end with the last whole entry."""
+    """Inside an entry or the trailer: the writer died. Readers stop after the last whole entry."""
     NO_HEADER = "NO_HEADER"
-    """Empty, or it ends inside of the header: replication tries again for ever (HBase: WALHeaderEOFException)."""
+    """The file is empty or ends inside its header: replication retries forever (HBase: WALHeaderEOFException)."""
     CORRUPT = "CORRUPT"
-    """Something that is no entry; replication tries again for ever."""
+    """Bytes that are not an entry: replication retries forever."""
     ENCRYPTED = "ENCRYPTED"
-    """Only the header was read: the cells need the cluster's key."""
+    """The reader read only the header: the cells need the cluster's key."""
     FOREIGN = "FOREIGN"
-    """Only the header was read: the cells are in a codec that is not HBase's own."""
+    """The reader read only the header: the cells use a codec other than HBase's default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Entry:
     Attributes:
         key: its key.
         start: offset of its first byte.
-        end: offset behind its last byte, which replication stores when it has shipped it.
+        end: offset after its last byte; replication stores this offset once it has shipped the entry.
     """
 
     key: WalKey
@@ -56,12 +56,12 @@ class WalReader:
     """Reads one file once.
 
     Attributes:
-        header: None when there is none.
-        header_end: where the first entry begins.
-        good_end: behind the last whole entry; the header's end without any.
-        length: bytes of the file; None unless it was read to its end.
-        ending: known once `entries` has ended.
-        problem: what is wrong with the file, in words; None when it is CLOSED or OPEN.
+        header: None until the header is read, or if the file has none.
+        header_end: offset of the first entry.
+        good_end: offset after the last whole entry; the header's end if there is no entry.
+        length: bytes of the file; None unless the file was read to its end.
+        ending: valid once `entries` has ended.
+        problem: text that says what is wrong with the file; None if it is CLOSED or OPEN.
     """
 
     def __init__(self, read: Callable[[int], bytes], *, values: bool = False) -> None:
@@ -74,10 +74,10 @@ class WalReader:
         self.problem: str | None = None
 
     def entries(self, visit: Visit) -> Iterator[Entry]:
-        """Every whole entry, in order; the cells of an entry are shown to `visit` before it is given.
+        """Yields every whole entry in order; `visit` receives the cells of an entry before the entry is yielded.
 
-        It raises nothing but what `read` raises: what is wrong with the file is told by `ending` and `problem`. The
-        cells of an entry that is not whole may have been shown.
+        It raises only what `read` raises. `ending` and `problem` report an error in the file. `visit` may also have
+        received cells of an incomplete entry.
         """
         try:
             self.header = read_header(self._window)
@@ -125,7 +125,7 @@ class WalReader:
         return Entry(key, start, window.offset)
 
     def _at_end(self) -> bool:
-        """Whether no entry follows; a whole trailer, or a part of one, is none."""
+        """Returns whether no entry follows; a trailer, or a part of one, is not an entry."""
         window = self._window
         if window.have(_LARGEST_TRAILER + _TRAILER_FRAME):
             return False

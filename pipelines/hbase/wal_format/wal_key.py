@@ -1,4 +1,4 @@
-"""The message `WALKey`, with which each entry begins (HBase `WALKeyImpl.readFieldsFromPb`)."""
+"""Parses the message `WALKey` at the beginning of each entry (HBase `WALKeyImpl.readFieldsFromPb`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ _SCOPES = (0, 1, 2)
 
 @dataclass(frozen=True, slots=True)
 class WalKey:
-    """One entry's key.
+    """The key of one entry.
 
     Attributes:
         region: encoded region name.
-        table: `namespace:table`, the default namespace left out.
-        sequence_id: of the edit.
+        table: `namespace:table`, without the default namespace.
+        sequence_id: sequence id of the edit.
         write_time: ms since the epoch.
-        scopes: replication scope by family, as it was when the edit was written; families without one are left out.
-        cells: how many follow.
-        clusters: other clusters that the edit has come through.
+        scopes: replication scope by family at the time of the edit; families without a scope are absent.
+        cells: number of cells that follow.
+        clusters: number of other clusters that the edit has passed through.
     """
 
     region: bytes
@@ -36,15 +36,15 @@ class WalKey:
 
 
 def parse_wal_key(data: bytes, dictionaries: Dictionaries | None) -> WalKey:
-    """Parse a key.
+    """Parses a key.
 
     Args:
         data: the message.
-        dictionaries: of a compressed file.
+        dictionaries: the dictionaries of a compressed file; None for an uncompressed file.
 
     Raises:
-        CutOffError: a field is longer than the message; HBase takes that for the end of the file.
-        MalformedError: not a key.
+        CutOffError: a field is longer than the message; HBase treats this as the end of the file.
+        MalformedError: the message is not a key.
     """
     region = table = None
     numbers = {3: -1, 4: -1, 7: 0}
@@ -90,7 +90,7 @@ def _name(table: bytes) -> str:
 
 
 def _other(data: bytes, pos: int, end: int) -> int:
-    """Pass over a field that is of no use here."""
+    """Skips a field that is not needed here and returns the position after it."""
     tag, begin = varint(data, pos, end)
     kind = tag & 7
     if kind == VARINT:
@@ -103,7 +103,7 @@ def _other(data: bytes, pos: int, end: int) -> int:
     return begin + size
 
 
-@lru_cache(1024)  # the same few in every entry
+@lru_cache(1024)  # every entry has the same few scopes
 def _scope(part: bytes) -> tuple[bytes, int]:
     family, scope = None, None
     for number, kind, value in fields(part, 0, len(part)):
@@ -117,7 +117,7 @@ def _scope(part: bytes) -> tuple[bytes, int]:
 
 
 def _attributes(parts: list[bytes], dictionary: LruDictionary) -> None:
-    """Attribute values are items of the tables' dictionary, and so move its texts."""
+    """Reads attribute values, because they are items of the table dictionary and change its order."""
     for part in parts:
         for number, kind, value in fields(part, 0, len(part)):
             if number == 2 and kind == LENGTH and isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""A stream of bytes with a cursor: what is needed next is in memory, what is behind is let go."""
+"""A stream of bytes with a cursor; only the bytes from the cursor on are kept in memory."""
 
 from collections.abc import Callable
 
@@ -6,18 +6,18 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import CutOffError
 
 BLOCK = 1 << 20
-"""Bytes read at a time."""
+"""Bytes per read."""
 LARGEST = 64 << 20
-"""Nothing that must be in memory whole (a key, a row, a qualifier) is larger; a value is passed over unread."""
+"""The largest piece that must be in memory whole (a key, a row, a qualifier); larger values are skipped unread."""
 _VARINT_BITS = 64
 
 
 class Window:
-    """The bytes of one file from `read`, which gives at most as many as asked for, and none at the end.
+    """The bytes of one file. `read` returns at most as many bytes as requested, and none at the end of the file.
 
     Attributes:
-        data: what is in memory.
-        pos: where the cursor is in `data`; decoders may take both as locals and write `pos` back.
+        data: the bytes in memory.
+        pos: position of the cursor in `data`. Decoders may copy both into local variables and write `pos` back.
     """
 
     __slots__ = ("_base", "_ended", "_read", "data", "pos")
@@ -36,11 +36,15 @@ class Window:
 
     @property
     def length(self) -> int | None:
-        """Bytes of the file; None while its end has not been seen."""
+        """Bytes of the file; None until its end is reached."""
         return self._base + len(self.data) if self._ended else None
 
     def have(self, count: int) -> bool:
-        """Whether `count` bytes follow; they are in memory then, and when not, all that follow are."""
+        """Returns whether `count` bytes follow, and loads them; if fewer follow, all of them are loaded.
+
+        Raises:
+            MalformedError: the bytes are not in memory yet and `count` is larger than `LARGEST`.
+        """
         missing = count - (len(self.data) - self.pos)
         if missing <= 0:
             return True
@@ -57,7 +61,7 @@ class Window:
         return missing <= 0
 
     def need(self, count: int) -> None:
-        """Have `count` bytes in memory.
+        """Loads `count` bytes into memory.
 
         Raises:
             CutOffError: the file ends before.
@@ -66,7 +70,7 @@ class Window:
             raise CutOffError(f"the file ends at {self._base + len(self.data)}, inside of an entry")
 
     def take(self, count: int) -> bytes:
-        """The next bytes.
+        """Returns the next `count` bytes and moves the cursor after them.
 
         Raises:
             CutOffError: the file ends before.
@@ -77,7 +81,7 @@ class Window:
         return self.data[begin : self.pos]
 
     def skip(self, count: int) -> None:
-        """Pass over bytes without keeping them.
+        """Moves the cursor over `count` bytes without keeping them.
 
         Raises:
             CutOffError: the file ends before.
@@ -100,10 +104,10 @@ class Window:
         return piece
 
     def byte(self) -> int:
-        """The next byte.
+        """Returns the next byte and moves the cursor after it.
 
         Raises:
-            CutOffError: there is none.
+            CutOffError: no byte follows.
         """
         if self.pos >= len(self.data):
             self.need(1)
@@ -111,11 +115,11 @@ class Window:
         return self.data[self.pos - 1]
 
     def varint(self) -> int:
-        """A length as protobuf writes it (`readRawVarint32`: the upper bits are cut off).
+        """Reads a length as protobuf writes it (`readRawVarint32` drops the upper bits).
 
         Raises:
-            CutOffError: the file ends inside.
-            MalformedError: it has no end, or is negative.
+            CutOffError: the file ends inside the number.
+            MalformedError: the number has more than ten bytes, or is negative.
         """
         value = self.byte()
         if value < 0x80:

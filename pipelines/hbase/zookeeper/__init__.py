@@ -1,1 +1,1 @@
-"""Replication as HBase 1.x and 2.x keep it in ZooKeeper, as values."""
+"""The replication data that HBase 1.x and 2.x keep in ZooKeeper, as values."""

@@ -1,4 +1,7 @@
-"""Queue ids of HBase 1.x and 2.x: `ReplicationQueueInfo` (golden names.tsv, section "zk queue info")."""
+"""Queue ids of HBase 1.x and 2.x (HBase `ReplicationQueueInfo`).
+
+`tests/golden/hbase/names.tsv`, section "zk queue info", records the answers of that class.
+"""
 
 import re
 from dataclasses import dataclass
@@ -11,13 +14,13 @@ _FULL_SERVER_NAME = re.compile(r"[^,]+,[0-9]+,[0-9]+")
 
 @dataclass(frozen=True, slots=True, order=True)
 class ZkQueueId:
-    """`<peer>` or, once claimed, `<peer>-<server>-<server>…`.
+    """`<peer>`, or `<peer>-<server>-<server>…` for a claimed queue.
 
     Attributes:
         text: the znode's name, verbatim.
-        peer_id: up to the first `-`.
-        recovered: it was claimed at least once.
-        dead_servers: whose queue it was, the first owner first; names that HBase cannot read are left out, as by HBase.
+        peer_id: the part before the first `-`.
+        recovered: some server has claimed the queue at least once.
+        dead_servers: the former owners, the first one first; names that HBase cannot parse are left out, as HBase does.
     """
 
     text: str
@@ -27,13 +30,13 @@ class ZkQueueId:
 
 
 def parse_zk_queue_id(text: str) -> ZkQueueId:
-    """Take a queue's name apart; like HBase's own reading it never fails."""
+    """Returns the parts of a queue's name; like HBase's parser it never fails."""
     peer_id, dash, servers = text.partition("-")
     return ZkQueueId(text, peer_id, bool(dash), tuple(_dead_servers(servers)))
 
 
 def _dead_servers(text: str) -> list[ServerName]:
-    """A `-` ends a server only behind its second comma: host names hold hyphens too."""
+    """Splits the names at each `-` that follows a second comma, because host names contain hyphens too."""
     found: list[ServerName] = []
     commas = start = 0
     for at, char in enumerate(text):

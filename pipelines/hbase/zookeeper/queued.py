@@ -1,4 +1,4 @@
-"""Both readings of queues in ZooKeeper as the rule sees them: by exact WAL name."""
+"""Combines both readings of the queues in ZooKeeper for the rule, which looks WALs up by their exact name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue
 
 @dataclass(frozen=True)
 class QueuedWals:
-    """Which WALs stand in a queue.
+    """The WALs that are in a queue.
 
     Attributes:
-        read_from: start of the first reading, ms since the epoch. A file archived later may be in a queue unseen.
-        queues_of: by WAL name, every queue of either reading that has it, sorted, with the smaller position; None =
-            unreadable in both.
-        first_reading: names in the first reading alone: what HBase's own cleaner would have seen then.
+        read_from: start of the first reading, ms since the epoch. The readings may miss a file that is archived later.
+        queues_of: by WAL name, every queue of either reading that has the WAL, sorted, with the smaller position; None
+            = the position is unreadable in every reading that has it.
+        first_reading: WAL names in the first reading: what HBase's own cleaner would have seen then.
     """
 
     read_from: int
@@ -25,7 +25,7 @@ class QueuedWals:
 
 
 def queued_wals(trees: Sequence[ReplicationTree], read_from: int) -> QueuedWals:
-    """Merge both readings: what either has is held.
+    """Combines both readings: a WAL that is in a queue of either reading counts as queued.
 
     Args:
         trees: first and second reading.
@@ -48,18 +48,18 @@ def queued_wals(trees: Sequence[ReplicationTree], read_from: int) -> QueuedWals:
 
 
 def queue_key(queue: ZkQueue) -> QueueId:
-    """The queue in the words of every table: peer, present owner, and the first owner of one that was claimed.
+    """Returns the queue's key as in every table: peer, current owner and, for a claimed queue, the first owner.
 
-    Two queues of one server that were claimed along different ways from one first owner have one key.
+    Two queues of one server that were claimed by different paths from the same first owner have the same key.
     """
     source = queue.source
     return QueueId(queue.queue.peer_id, queue.owner, source if queue.queue.dead_servers else None)
 
 
 def first_wals(trees: Iterable[ReplicationTree]) -> Mapping[QueueId, Mapping[str, GroupOffset]]:
-    """For each queue and WAL group the WAL that is to be read next and its position; empty queues have no group.
+    """Returns, for each queue and WAL group, the WAL to be read next and its position; an empty queue has no group.
 
-    That is the oldest by the number in its name: a queue's znodes have no other order.
+    This is the WAL with the smallest timestamp in its name, because a queue's znodes have no other order.
     """
     found: dict[QueueId, dict[str, GroupOffset]] = {}
     for tree in trees:
@@ -74,24 +74,25 @@ def first_wals(trees: Iterable[ReplicationTree]) -> Mapping[QueueId, Mapping[str
 
 
 def group_of(wal: str) -> str:
-    """The WAL group of a name; the name itself where it has none."""
+    """Returns the WAL group of a name, or the name itself if it is not a WAL name."""
     name = parse_wal_name(wal)
     return wal if name is None else name.group
 
 
 def number_of(wal: str) -> int | None:
-    """The timestamp of a WAL name, ms; None where it has none of 64 bits."""
+    """Returns the timestamp of a WAL name, ms; None if it has no timestamp that fits in 64 bits."""
     name = parse_wal_name(wal)
     return None if name is None else name.timestamp
 
 
 def unsettled(trees: Sequence[ReplicationTree]) -> str | None:
-    """Why queues may have moved behind both readings, or None.
+    """Returns why queues may have moved without being seen by the two readings, or None.
 
-    A claim changes the cversion of `rs`: HBase 2 makes and removes a child of it on purpose (HBASE-12865), HBase 1
-    removes the dead server's znode at the end. HBase 1 compares `rs/<server>` too, and so does this: a copy without a
-    multi takes its time. A claim under way moves a WAL once, which one of the readings sees; for another claim a lock
-    or a queue is made, so no server's znode may have changed until all queues have been read (docs/proof.md).
+    A claim changes the cversion of `rs`: HBase 2 creates and deletes a child of `rs` for this purpose (HBASE-12865),
+    and HBase 1 deletes the dead server's znode at the end. HBase 1 also compares the cversions of `rs/<server>`, and so
+    does this function, because a copy without a ZooKeeper multi takes time. A claim that has already begun moves a WAL
+    only once, so one of the readings sees the WAL. A further claim first creates a lock or a queue, so no server's
+    znode may change until all queues have been read (docs/proof.md).
     """
     if len(trees) < 2:
         return "the queues were not read twice"
@@ -115,5 +116,5 @@ def _first(offset: GroupOffset) -> tuple[int, str, int]:
 
 
 def _order(queue: QueueId) -> tuple[str, str, str]:
-    """How holders are sorted everywhere."""
+    """Returns the key by which all outputs sort queues."""
     return (queue.peer_id, str(queue.owner), str(queue.wals_of))

@@ -1,4 +1,4 @@
-"""The znodes of one reading of `/hbase/replication`, taken apart (`ZKReplicationQueueStorage`)."""
+"""Parses the znodes of one reading of `/hbase/replication` (`ZKReplicationQueueStorage`)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from pipelines.hbase.zookeeper.values import parse_lock_owner, parse_position
 from pipelines.hbase.zookeeper.wire import MAGIC, without_metadata
 
 ABSENT = -1
-"""The cversion that stands for "there is no such znode"; only that of `rs` is written so."""
+"""The cversion that means "this znode does not exist"; used for `rs` only."""
 QUEUES, PEERS, HFILE_REFS, REGIONS = "rs", "peers", "hfile-refs", "regions"
 _PARTS = (QUEUES, PEERS, HFILE_REFS, REGIONS)
 _TRANSIENT = "cversion_"
@@ -19,7 +19,7 @@ _LOCK = "lock"
 
 @dataclass(frozen=True, slots=True)
 class Znode:
-    """One znode as it was read, HBase's metadata included; `cversion` counts the changes of its children."""
+    """One znode as read, with HBase's metadata; `cversion` counts the changes of its children."""
 
     path: str
     data: bytes
@@ -31,9 +31,9 @@ class ZkQueue:
     """One queue.
 
     Attributes:
-        owner: the server below whose znode it stands.
+        owner: the server whose znode contains the queue.
         queue: its name.
-        wals: position by WAL name, in the order read; None = data that HBase could not read either.
+        wals: position by WAL name, in the order read; None = HBase could not read the position either.
     """
 
     owner: ServerName
@@ -42,7 +42,7 @@ class ZkQueue:
 
     @property
     def source(self) -> ServerName:
-        """The server that wrote the WALs: the first owner."""
+        """The server that wrote the WALs, which is the first owner."""
         return self.queue.dead_servers[0] if self.queue.dead_servers else self.owner
 
 
@@ -51,13 +51,14 @@ class ReplicationTree:
     """One reading.
 
     Attributes:
-        queues: of all servers, empty ones too, sorted.
-        opened: cversion of `rs` before anything below it was read; None = it was not read then, ABSENT = no such znode.
-        closed: the same after everything below it.
-        cversions: of `rs/<server>`: a queue or a lock came or went where it changes.
-        cversions_after: the same, read again after all queues; empty where that was not done.
-        locks: servers whose queues somebody is moving (HBase 1.x), with who it is if the znode says so. A crash in
-            between leaves the lock for ever.
+        queues: queues of all servers, empty ones too, sorted.
+        opened: cversion of `rs` before anything below it was read; None = not read then, ABSENT = the znode did not
+            exist.
+        closed: cversion of `rs` after everything below it was read; values as for `opened`.
+        cversions: cversion of each `rs/<server>`; it changes when a queue or a lock is created or deleted.
+        cversions_after: the same, read again after all queues; empty if it was not read again.
+        locks: servers whose queues another server is moving (HBase 1.x), with that server if the znode names it. If
+            that server crashes, the lock stays forever.
         hfile_refs: names of bulk-loaded HFiles by peer.
         sequence_ids: last pushed sequence id by encoded region and peer.
     """
@@ -73,15 +74,15 @@ class ReplicationTree:
 
 
 def parse_tree(znodes: Sequence[Znode]) -> ReplicationTree:
-    """Take one reading apart.
+    """Parses one reading.
 
     Args:
-        znodes: in the order in which they were read; `rs` itself before, or after, or both, of all that is below it.
-            A server's znode may stand once more behind all queues.
+        znodes: in the order in which they were read; `rs` itself before or after everything below it, or both. A
+            server's znode may appear a second time after all queues.
 
     Raises:
-        MalformedError: a znode that replication does not have, or a server name that HBase throws on. A tree that is
-            not understood might hold queues in another place, so nothing of it is believed.
+        MalformedError: a znode is not part of replication, or HBase throws on a server name. An unknown tree might keep
+            queues elsewhere, so the whole reading is rejected.
     """
     base = base_of(znodes)
     tree = _Builder()
@@ -99,7 +100,9 @@ def parse_tree(znodes: Sequence[Znode]) -> ReplicationTree:
 
 
 def base_of(znodes: Iterable[Znode]) -> str:
-    """The znode of replication: what `rs` stands below. HBase's own `/hbase/rs` has siblings that are no part of it.
+    """Returns the path of the replication znode, the parent of `rs`.
+
+    HBase also has `/hbase/rs`, which is not part of replication.
 
     Raises:
         MalformedError: no `rs` was read.
@@ -139,7 +142,8 @@ class _Builder:
             self._sequence_ids[region, peer] = parse_position(without_metadata(znode.data))
 
     def _add_queue(self, names: list[str], znode: Znode) -> None:
-        # made and removed by a claim, so that the cversion of `rs` changes; with queues it is a server to HBase, too
+        # a claim creates and deletes this znode so that the cversion of `rs` changes; if it contains queues, HBase also
+        # treats it as a server
         if names[0].startswith(_TRANSIENT) and len(names) == 1:
             return
         try:
@@ -156,7 +160,7 @@ class _Builder:
                 looks = self._cversions_after if owner in self._cversions else self._cversions
                 looks[owner] = znode.cversion
             case [queue]:
-                # a peer may be called so too; then there are WALs below it
+                # a peer may have this id too; then the znode contains WALs
                 if queue == _LOCK:
                     self._locks[owner] = parse_lock_owner(_plain(znode.data))
                 self._queues.setdefault((owner, queue), {})
@@ -187,7 +191,7 @@ class _Builder:
 
 
 def _position(data: bytes) -> int | None:
-    """HBase's cleaner goes by names alone, so a position that it could not read changes no verdict."""
+    """Parses a position; None if HBase could not read it: its cleaner compares only names, so no verdict changes."""
     try:
         return parse_position(without_metadata(data))
     except MalformedError:
@@ -195,7 +199,7 @@ def _position(data: bytes) -> int | None:
 
 
 def _plain(data: bytes) -> bytes:
-    """The data behind HBase's metadata; nothing where they cannot be told apart."""
+    """Returns the data after HBase's metadata; empty if the metadata are malformed."""
     try:
         return without_metadata(data)
     except MalformedError:

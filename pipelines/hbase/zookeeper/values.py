@@ -1,4 +1,7 @@
-"""What HBase keeps in the znodes of replication (golden zk.tsv holds the answers of its classes)."""
+"""Parses the data that HBase keeps in the znodes of replication.
+
+`tests/golden/hbase/zk.tsv` records the answers of HBase's classes.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,13 +15,13 @@ _ENABLED = MAGIC + b"\x08\x00"
 
 
 def parse_position(data: bytes | None) -> int:
-    """A position in a WAL, or a last pushed sequence id (`ZKUtil.parseWALPositionFrom`).
+    """Parses a position in a WAL, or a last pushed sequence id (`ZKUtil.parseWALPositionFrom`).
 
-    Promises HBase's own reading: no data is 0; behind the magic a message; else the first eight bytes as a number,
-    even where they are digits.
+    It reads exactly as HBase does: no bytes mean 0; after the magic comes a message; otherwise the first eight bytes
+    are a big-endian number, even if they are digits.
 
     Raises:
-        MalformedError: where HBase throws.
+        MalformedError: HBase throws.
     """
     if data is None:
         raise MalformedError("no data in place of a WAL position")
@@ -35,24 +38,24 @@ def parse_position(data: bytes | None) -> int:
 
 
 def parse_peer_state(data: bytes | None) -> str:
-    """`peer-state`: ENABLED only if the bytes are exactly those (`ZKReplicationPeerStorage.isPeerEnabled`)."""
+    """Parses `peer-state`: ENABLED only if the bytes match exactly (`ZKReplicationPeerStorage.isPeerEnabled`)."""
     return "ENABLED" if data == _ENABLED else "DISABLED"
 
 
 def parse_sync_state(data: bytes) -> str:
-    """`sync-rep-state` or `new-sync-rep-state` of HBase 3 (`SyncReplicationState.parseFrom`).
+    """Parses `sync-rep-state` or `new-sync-rep-state` of HBase 3 (`SyncReplicationState.parseFrom`).
 
     Raises:
-        MalformedError: where HBase throws.
+        MalformedError: HBase throws.
     """
     return _sync_state(message(_behind_magic(data, "a synchronous replication state")))
 
 
 def parse_sync_states(data: bytes) -> tuple[str, ...]:
-    """State and new state in one, as HBase 3 keeps them where peers are files.
+    """Parses the state and the new state from one value, as HBase 3 stores them when peers are kept in files.
 
     Raises:
-        MalformedError: where HBase throws.
+        MalformedError: HBase throws.
     """
     whole = _behind_magic(data, "synchronous replication states")
     return tuple(_sync_state(message(part)) for part in delimited(whole))
@@ -66,7 +69,7 @@ def _sync_state(fields: Mapping[int, tuple[Value, ...]]) -> str:
 
 
 def parse_lock_owner(data: bytes) -> str | None:
-    """Who holds `rs/<server>/lock` (`ReplicationLock`, HBase 1.x without multi); None = the znode does not say."""
+    """Returns the owner of `rs/<server>/lock` (`ReplicationLock`, HBase 1.x without multi); None if it names none."""
     if not data.startswith(MAGIC):
         return None
     try:
@@ -76,16 +79,16 @@ def parse_lock_owner(data: bytes) -> str | None:
 
 
 def parse_peer(peer_id: str, data: bytes, state: bytes | None, sync_state: bytes | None = None) -> Peer:
-    """A peer from `peers/<id>` (`ReplicationPeerConfigUtil.parsePeerFrom`); text without the magic is its cluster key.
+    """Parses a peer from `peers/<id>` (`ReplicationPeerConfigUtil.parsePeerFrom`); text without magic is a cluster key.
 
     Args:
         peer_id: the znode's name.
-        data: of the znode.
-        state: of `peer-state` below it; None = there is none, which HBase 2 reads as disabled.
-        sync_state: of `sync-rep-state`; None = there is none, as ever before HBase 3.
+        data: the znode's data.
+        state: data of its child `peer-state`; None = no such znode, which HBase 2 reads as disabled.
+        sync_state: data of `sync-rep-state`; None = no such znode, as always before HBase 3.
 
     Raises:
-        MalformedError: where HBase throws.
+        MalformedError: HBase throws.
     """
     enabled = parse_peer_state(state)
     sync = None if sync_state is None else parse_sync_state(sync_state)
@@ -104,7 +107,7 @@ def parse_peer(peer_id: str, data: bytes, state: bytes | None, sync_state: bytes
             cluster_key=text(fields, 1),
             endpoint=text(fields, 2),
             serial=bool(number(fields, 11)),
-            # as HBase's builder has it where the field is absent
+            # HBase's builder uses this default if the field is absent
             replicate_all=replicate_all is None or bool(replicate_all),
             sync_replication_state=sync,
             remote_wal_dir=text(fields, 12),
@@ -134,7 +137,7 @@ def _rule(fields: Mapping[int, tuple[Value, ...]]) -> PeerRule:
 
 
 def _tables(values: Iterable[Value]) -> Tables:
-    """`TableCF`: a `TableName` of namespace and qualifier, and families; none of these stands for all."""
+    """Parses `TableCF` messages: a `TableName` of namespace and qualifier, and families; none means all families."""
     found = {}
     for value in values:
         table = message(value) if isinstance(value, bytes) else {}
@@ -145,7 +148,7 @@ def _tables(values: Iterable[Value]) -> Tables:
 
 
 def _texts(fields: Mapping[int, tuple[Value, ...]], field: int) -> list[str]:
-    """Every text of a repeated field."""
+    """Returns every text of a repeated field."""
     return [text({field: (value,)}, field) or "" for value in fields.get(field, ()) if isinstance(value, bytes)]
 
 

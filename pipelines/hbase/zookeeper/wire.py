@@ -1,4 +1,4 @@
-"""What HBase puts into its znodes: metadata, and messages of Protocol Buffers as numbers and byte strings."""
+"""Reads the encoding of HBase's znodes: metadata, and protobuf messages as numbers and byte strings."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,16 +7,16 @@ from pipelines.hbase.protobuf_wire import fields, varint
 from pipelines.hbase.server_names import MAX_LONG
 
 MAGIC = b"PBUF"
-"""What HBase puts before a message in a znode (`ProtobufMagic`)."""
+"""The prefix that HBase puts before a message in a znode (`ProtobufMagic`)."""
 _METADATA, _METADATA_HEAD = b"\xff", 5
 Value = int | bytes
-"""A varint as an unsigned number of 64 bits; everything else as bytes."""
+"""A varint as an unsigned 64-bit number; every other type as bytes."""
 
 
 def without_metadata(data: bytes) -> bytes:
-    """A znode's data without what HBase's `RecoverableZooKeeper` puts before them (`ZKMetadata.removeMetaData`).
+    """Returns a znode's data without the prefix of HBase's `RecoverableZooKeeper` (`ZKMetadata.removeMetaData`).
 
-    That is 0xFF, the size of an identifier of the writer, and the identifier; empty data have none.
+    The prefix is 0xFF, the length of an identifier of the writer, and the identifier; empty data have no prefix.
 
     Raises:
         MalformedError: the identifier is longer than the data.
@@ -30,10 +30,10 @@ def without_metadata(data: bytes) -> bytes:
 
 
 def message(data: bytes) -> Mapping[int, tuple[Value, ...]]:
-    """All values of a message by field number, in order of appearance.
+    """Returns all values of a message by field number, in order of appearance.
 
     Raises:
-        MalformedError: truncated, or no message: where protobuf throws InvalidProtocolBufferException.
+        MalformedError: the data are truncated or not a message; protobuf throws InvalidProtocolBufferException.
     """
     found: dict[int, tuple[Value, ...]] = {}
     for number, _, value in fields(data, 0, len(data)):
@@ -42,10 +42,10 @@ def message(data: bytes) -> Mapping[int, tuple[Value, ...]]:
 
 
 def delimited(data: bytes) -> Iterator[bytes]:
-    """Messages that stand one behind the other, the size of each before it (`writeDelimitedTo`).
+    """Yields consecutive messages, each preceded by its size (`writeDelimitedTo`).
 
     Raises:
-        MalformedError: truncated.
+        MalformedError: the data are truncated.
     """
     at = 0
     while at < len(data):
@@ -57,21 +57,21 @@ def delimited(data: bytes) -> Iterator[bytes]:
 
 
 def signed(value: int) -> int:
-    """A varint as the int64 it stands for."""
+    """Converts a varint to the int64 that it encodes."""
     return value if value <= MAX_LONG else value - (1 << 64)
 
 
 def number(values: Mapping[int, tuple[Value, ...]], field: int) -> int | None:
-    """The last number of a field, as protobuf takes it; None = absent, or of another type."""
+    """Returns the last number of a field, as protobuf does; None if the field is absent or has another type."""
     numbers = [value for value in values.get(field, ()) if isinstance(value, int)]
     return numbers[-1] if numbers else None
 
 
 def text(values: Mapping[int, tuple[Value, ...]], field: int) -> str | None:
-    """The last text of a field; None = absent.
+    """Returns the last text of a field; None if the field is absent.
 
     Raises:
-        MalformedError: not UTF-8.
+        MalformedError: the text is not UTF-8.
     """
     texts = [value for value in values.get(field, ()) if isinstance(value, bytes)]
     if not texts:
