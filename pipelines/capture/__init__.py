@@ -1,1 +1,1 @@
-"""Takes a snapshot of a cluster: the nine steps, and the sources that answer them."""
+"""Takes a snapshot of a cluster: the nine steps, and the sources that they read."""

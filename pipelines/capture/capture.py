@@ -37,7 +37,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is captured.
+    """The cluster to capture.
 
     Attributes:
         cluster: its name in tables and lists.
@@ -52,7 +52,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where each part of a snapshot is read; all of them may be different technologies."""
+    """The source of each part of a snapshot; each source may use a different technology."""
 
     files: FileSource
     directories: WalDirectorySource
@@ -62,13 +62,13 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often something is tried again, and how long to wait before.
+    """How often a read is repeated, and how long to wait before that.
 
     Attributes:
-        step_attempts: of each step that does not answer.
-        quiet_attempts: of everything after the listing, while servers or queues move.
-        pause_ms: before another attempt.
-        sleep_ms: how to wait.
+        step_attempts: attempts of each step whose source does not answer.
+        quiet_attempts: attempts of everything after the listing, while servers or queues move.
+        pause_ms: pause before another attempt.
+        sleep_ms: function that waits for so many ms.
     """
 
     step_attempts: int
@@ -79,14 +79,14 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What came of it.
+    """The result of a capture.
 
     Attributes:
-        uri: the snapshot.
-        snapshot: its snapshot.json, `contents` left empty.
-        files: files listed.
-        cells: cells of the second queue pass.
-        restless: why the capture was not quiet; None when it was.
+        uri: URI of the snapshot.
+        snapshot: its snapshot.json, with `contents` left empty.
+        files: number of listed files.
+        cells: number of cells of the second queue pass; with queues in ZooKeeper, of its znodes.
+        restless: why the capture was not quiet; None = it was quiet.
     """
 
     uri: str
@@ -98,13 +98,13 @@ class Captured:
 
 @dataclass(slots=True)
 class Timeline:
-    """Stamps each step by one clock, and tries a step again that was not answered.
+    """Stamps each step by one clock, and repeats a step whose source did not answer.
 
     Attributes:
-        clock: of this host.
-        patience: with steps that are not answered.
-        host: whose clock it is.
-        stamps: of the steps taken so far.
+        clock: clock of this host.
+        patience: how often to repeat a step.
+        host: the host of that clock.
+        stamps: stamps of the steps taken so far.
     """
 
     clock: Clock
@@ -114,16 +114,16 @@ class Timeline:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """As they go into the snapshot."""
+        """The steps as they go into the snapshot."""
         return tuple(stamp.step for stamp in self.stamps)
 
     @property
     def clock_host(self) -> str:
-        """The host whose clock stamped what follows the listing; `refuse_disorder` sees to it that there is one."""
+        """The host whose clock stamped the steps after the listing; `refuse_disorder` ensures that there is one."""
         return self.stamps[-1].host or self.host
 
     def take(self, name: str, source: CaptureSource, read: Callable[[], ValueT]) -> ValueT:
-        """Run one step; its times are those of the attempt that succeeded, or those the source carries."""
+        """Runs one step. Its times are those of the attempt that succeeded, or those that a saved source carries."""
         saved = source.stamp(name)
 
         def timed() -> tuple[ValueT, Stamp]:
@@ -136,14 +136,14 @@ class Timeline:
         return value
 
     def refuse_disorder(self, needed: Sequence[str], way_out: str) -> None:
-        """Refuse steps in another order than the one that loses nothing, and an order that several clocks tell.
+        """Refuses steps in any order but the one that loses nothing, and an order by several clocks.
 
         Args:
-            needed: the steps that may not be missing.
-            way_out: what to do about it.
+            needed: the steps that must not be missing.
+            way_out: what to do about it, for the message.
 
         Raises:
-            RefusedError: naming the step.
+            RefusedError: the message names the step.
         """
         disorder = order_fault(self.steps, needed) or clock_fault(self.stamps)
         if disorder is not None:
@@ -151,10 +151,10 @@ class Timeline:
 
 
 def patiently(what: str, read: Callable[[], ValueT], patience: Patience) -> ValueT:
-    """Try again what is not answered.
+    """Repeats a read that its source does not answer.
 
     Raises:
-        UnavailableError: the last attempt's.
+        UnavailableError: the last attempt failed too.
     """
     logger.info("%s", what)
     for attempt in range(1, patience.step_attempts):
@@ -168,7 +168,7 @@ def patiently(what: str, read: Callable[[], ValueT], patience: Patience) -> Valu
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Everything read after the listing."""
+    """Everything that is read after the listing."""
 
     directories: tuple[WalDirectory, ...]
     online: frozenset[ServerName]
@@ -187,17 +187,17 @@ class Readings:
 
 
 def read_files(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> int:
-    """The first step. Only files archived by now can ever be deletable."""
+    """Runs the first step and returns the number of files. Only files archived by now can ever be deletable."""
     return timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
 
 
 def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, settings: ClusterSettings) -> Readings:
-    """The other eight steps, in the order of `CAPTURE_ORDER`: any other order can lose data.
+    """Runs the other eight steps, in the order of `CAPTURE_ORDER`: any other order can lose data.
 
-    Directories come before online servers and crash procedures: a server that has left the list and has no procedure
-    yet still has its directory. The master proves that it is initialized before the first and after the last look at
-    its procedures, since while it loads it answers with none. A server that came or died in between counts as crashing
-    in the second look (`Servers.moved_since`): rows may have moved over it, behind both passes.
+    Directories come before online servers and crash procedures: a server that has left the online list and has no
+    procedure yet still has its directory. The master proves that it is initialized before the first and after the last
+    look at its procedures, since a master that is loading answers with none. A server that came or died in between
+    counts as crashing in the second look (`Servers.moved_since`): rows may have moved through it, behind both passes.
     """
     state, take = sources.state, timeline.take
     directories = take("wal_directories", sources.directories, sources.directories.wal_directories)
@@ -228,7 +228,7 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, sett
         queues_2=rows_2,
         cells=cells,
         online_2=servers_2.online,
-        # what was unfinished at the first look and is so no more must show as a difference
+        # a server that was crashing at the first look and no longer is must show as a difference, so it is not added
         crashing_2=crashing_2 | (servers_2.moved_since(servers) - crashing),
         flags_2=flags_2,
         master_2=master_2,
@@ -236,20 +236,20 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, sett
 
 
 def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Clock, patience: Patience) -> Captured:
-    """Capture one cluster into a snapshot.
+    """Captures one cluster into a snapshot.
 
     While servers, queues or masters move, everything after the listing is read again, `patience.quiet_attempts` times
-    at most: the listing stays the first thing read. The last attempt counts, quiet or not; a restless one only holds
-    more.
+    at most. The listing is not, so it stays the first thing read. Saved inputs are read once. The last attempt counts,
+    quiet or not; a restless one only holds more.
 
     Raises:
-        RefusedError: the steps are out of order or stamped by several clocks (exported inputs), or the active master
-            changed.
+        RefusedError: the steps are out of order or stamped by several clocks (exported inputs), the parts are of
+            different clusters, or the active master changed.
         UnavailableError: a source or the sink did not answer.
         UsageError: a source is not what the configuration says.
     """
     timeline = Timeline(clock, patience, subject.clock_host)
-    # configuration, not a step; asked first, so that an HBase that does not answer costs no listing
+    # settings are no step; they are read first, so that an HBase that does not answer costs no listing
     settings = patiently("Settings", sources.state.settings, patience)
     files = read_files(sources, sink, timeline)
     listing = list(timeline.stamps)
@@ -258,7 +258,7 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
         readings = read_the_rest(sources, sink, timeline, settings)
         snapshot = _snapshot(subject, timeline.clock_host, settings, readings, timeline.steps)
         restless, fault = _restless(snapshot, readings), _fault(readings)
-        # a fault may pass, too: servers that have just come up are online before they have a directory below WALs/
+        # a fault may pass too: servers that have just come up are online before they have a directory below WALs/
         again = restless or fault
         if again is None or sources.state.stamp("crashing-2") or attempt == patience.quiet_attempts:
             break
@@ -275,7 +275,7 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
 
 
 def _fault(readings: Readings) -> str | None:
-    """Why these answers make no snapshot, or None."""
+    """Returns why these answers make no snapshot, or None."""
     membership = Membership(None, readings.online, readings.crashing, readings.directories)
     rows = readable_queues(readings.queues_1 | readings.queues_2)
     strange = stranger(membership, readings.peers, rows, readings.online_2 | readings.crashing_2)
@@ -294,10 +294,10 @@ def _peers(state: StateSource, settings: ClusterSettings) -> tuple[tuple[Peer, .
 
 
 def known_peers(state: PeerSource | OfflineState) -> tuple[Peer, ...]:
-    """All peers.
+    """Returns all peers.
 
     Raises:
-        RefusedError: the queues of one would be read as another's.
+        RefusedError: the queues of one peer would be read as those of another.
     """
     peers = state.peers()
     ambiguous = ambiguous_peer(peers)
@@ -331,7 +331,7 @@ def _snapshot(
 
 
 def _queues(source: QueueSource, sink: SnapshotSink, step: str) -> tuple[int, frozenset[bytes]]:
-    """One pass, written as it comes; the row keys are kept to see whether the passes agree."""
+    """Writes one pass while it is read. Returns its cells' count and its row keys, to see whether the passes agree."""
     rows: set[bytes] = set()
 
     def watched() -> Iterator[Cell]:
@@ -348,5 +348,5 @@ def _restless(snapshot: Snapshot, readings: Readings) -> str | None:
     try:
         pass_1, pass_2 = read_passes((readings.queues_1, readings.queues_2))
     except MalformedError as error:
-        return f"{error}, so nobody knows whether that queue moved"  # reconcile names it too, and refuses
+        return f"{error}, so nobody knows whether that queue moved"  # reconcile reports the row too, and refuses
     return restlessness(snapshot, pass_1, pass_2)

@@ -1,7 +1,7 @@
-"""Takes a snapshot of a cluster that is down: what ReplicationSyncUp would find (docs/syncup.md).
+"""Takes a snapshot of a cluster that is down: the data that ReplicationSyncUp would find (docs/syncup.md).
 
-Nothing moves while no master and no region server runs, so the order of reading proves nothing here, and reconcile
-believes no such snapshot: who is alive, and which crash is unfinished, only a master knows.
+Nothing moves while no master and no region server runs, so the order of reading proves nothing here. Reconcile trusts
+no such snapshot, because only a master knows which servers are alive and which crash is unfinished.
 """
 
 from collections.abc import Sequence
@@ -33,11 +33,11 @@ from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, TableFacts, fact
 
 @dataclass(frozen=True, slots=True)
 class OfflineSources:
-    """Where each part of such a snapshot is read.
+    """The source of each part of such a snapshot.
 
     Attributes:
-        queues: the table's cells.
-        table: the same, when they come from its store files; None = they were exported before.
+        queues: cells of the queue table.
+        table: the same source, if the cells come from the table's store files; None = they were exported before.
     """
 
     files: FileSource
@@ -50,7 +50,7 @@ class OfflineSources:
 def capture_offline(
     subject: Subject, sources: OfflineSources, sink: SnapshotSink, *, clock: Clock, patience: Patience
 ) -> Captured:
-    """Capture a cluster that is down into a snapshot with the extra `syncup`.
+    """Captures a cluster that is down into a snapshot with the extra `syncup`.
 
     Raises:
         RefusedError: a master or a region server runs, or the parts are not of one cluster.
@@ -75,7 +75,7 @@ def capture_offline(
     timeline.take("online-2", state, lambda: _refuse_running(state, patience))
     timeline.take("crashing-2", state, lambda: None)
     exists = sources.table.exists() if sources.table is not None else any(cells)
-    # a master migrates when it finds queue data in ZooKeeper, and has nothing to migrate without
+    # a master migrates if it finds queue data in ZooKeeper; without such data it has nothing to migrate
     flags = Flags(
         queue_table_exists=exists, add_peer_running=None, migration_pending=zk_queue_data, zk_queue_data=zk_queue_data
     )
@@ -96,7 +96,7 @@ def _refuse_running(state: OfflineState, patience: Patience) -> None:
 
 
 def _listed(source: FileSource, sink: SnapshotSink, tables: list[str]) -> int:
-    """Write the listing; the WALs of `hbase:replication` below `WALs/` are kept in mind."""
+    """Writes the listing, and collects in `tables` the WALs of `hbase:replication` below `WALs/`."""
     tables.clear()
 
     def watched(batch: FileBatch) -> FileBatch:
@@ -136,7 +136,7 @@ def _facts(sources: OfflineSources, cells: Sequence[Cell], wals: Sequence[str]) 
 
 
 def _refuse_strangers(snapshot: Snapshot, cells: Sequence[Sequence[Cell]]) -> None:
-    """Exported cells may be another cluster's; a row that no layout reads is for plan-syncup to name."""
+    """Refuses exported cells of another cluster. A row that no layout reads is left for plan-syncup to report."""
     rows = readable_queues({cell.row for each in cells for cell in each if cell.family == QUEUE_FAMILY})
     strange = None if snapshot.membership is None else stranger(snapshot.membership, snapshot.peers, rows)
     if strange is not None:

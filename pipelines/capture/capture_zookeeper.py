@@ -1,8 +1,8 @@
 """Takes a snapshot of a cluster whose replication queues are in ZooKeeper (HBase 1.x and 2.x).
 
-The listing comes first, then the queues, twice: a WAL stands in a queue from its creation until every peer has it, so
-one that was archived before and is in no queue is needed by nobody. Who is alive decides nothing about files; it is
-read for those who ask about queues (audit-queues), and to see that files and queues are those of one cluster.
+The listing comes first, then the queues, twice. A WAL is in a queue from its creation until every peer has it, so no
+peer needs a WAL that was archived before and is in no queue. Which servers are alive decides nothing about files; it is
+read for audit-queues, and to check that files and queues are of one cluster.
 """
 
 import logging
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperSources:
-    """Where each part of such a snapshot is read."""
+    """The source of each part of such a snapshot."""
 
     files: FileSource
     directories: WalDirectorySource
@@ -54,10 +54,10 @@ def capture_either(
     clock: Clock,
     patience: Patience,
 ) -> Captured:
-    """Capture one cluster, wherever its queues are, and whether it runs or not.
+    """Captures one cluster, wherever its queues are, and whether it runs or not.
 
     Raises:
-        WalsafeError: as `capture`, `capture_zookeeper` and `capture_offline`.
+        WalsafeError: see `capture`, `capture_zookeeper` and `capture_offline`.
     """
     if isinstance(sources, OfflineSources):
         return capture_offline(subject, sources, sink, clock=clock, patience=patience)
@@ -69,14 +69,13 @@ def capture_either(
 def capture_zookeeper(
     subject: Subject, sources: ZooKeeperSources, sink: SnapshotSink, *, clock: Clock, patience: Patience
 ) -> Captured:
-    """Capture one cluster into a snapshot, in the order of `ZOOKEEPER_CAPTURE_ORDER`.
+    """Captures one cluster into a snapshot, in the order of `ZOOKEEPER_CAPTURE_ORDER`.
 
-    While queues move, peers and queues are read again, `patience.quiet_attempts` times at most; the listing stays the
-    first thing read. The last attempt counts, quiet or not; a restless one only holds more.
+    While queues move, servers, peers and queues are read again, `patience.quiet_attempts` times at most. The listing is
+    not, so it stays the first thing read. The last attempt counts, quiet or not; a restless one only holds more.
 
     Raises:
-        RefusedError: the steps are out of order (a clock that was set back), or files and queues are those of two
-            clusters.
+        RefusedError: the steps are out of order (a clock that was set back), or files and queues are of two clusters.
         UnavailableError: a source or the sink did not answer.
         UsageError: a source is not what the configuration says.
     """
@@ -109,7 +108,7 @@ def capture_zookeeper(
 
 
 def _same_cluster(settings: ClusterSettings, znodes: str | None) -> None:
-    """Peers of one cluster beside the queues of another would free what the first one still needs."""
+    """Refuses the queues of another cluster: beside them, the peers of this one would free what it still needs."""
     if settings.cluster_id is not None and znodes is not None and settings.cluster_id != znodes:
         raise UsageError(
             f"the queues are those of cluster {znodes}, settings and peers those of cluster {settings.cluster_id}: "
@@ -129,15 +128,15 @@ def _one_cluster(
     *,
     saved: bool,
 ) -> None:
-    """Files of one cluster judged by the queues of another would all be in no queue. See `capture_order.stranger`.
+    """Refuses files and queues of two clusters: all files would be in no queue. See `capture_order.stranger`.
 
-    Live servers and queues stand in one ZooKeeper, so the former are enough where there are any: after an upgrade to
-    HBase 3 no queue that is left is of one of them, and reconcile says why it refuses that. A saved listing may have
-    lost its files below `WALs/`, so where nothing can be compared it is not believed.
+    Live servers and queues are in the same ZooKeeper, so comparing the servers is enough if there are any: after an
+    upgrade to HBase 3 none of the remaining queues belongs to a live server, and reconcile gives the reason why it
+    refuses that. A saved listing may have lost its files below `WALs/`: if nothing can be compared, it is not trusted.
     """
     queues: set[QueueId] = set()
     for reading in () if online else readings:
-        with suppress(MalformedError):  # reconcile names it
+        with suppress(MalformedError):  # reconcile reports it
             queues |= {queue_key(queue) for queue in parse_tree(reading).queues}
     strange = stranger(Membership(None, online or frozenset(), frozenset(), directories), peers, frozenset(queues))
     if strange is None and saved and peers and not online and not directories:
@@ -158,7 +157,7 @@ def _peers(state: PeerSource, settings: ClusterSettings) -> tuple[tuple[Peer, ..
 
 
 def _marked(peers: Sequence[Peer], later: Sequence[Peer]) -> tuple[Peer, ...]:
-    """The peers with the mark of an HBase 3 that has taken them over since, and may have taken queues away."""
+    """Adds to the peers the mark of an HBase 3 that has taken them over since, and may have taken queues away."""
     states = {peer.peer_id: peer.sync_replication_state for peer in later}
     return tuple(
         replace(peer, sync_replication_state=peer.sync_replication_state or states.get(peer.peer_id)) for peer in peers
@@ -166,14 +165,14 @@ def _marked(peers: Sequence[Peer], later: Sequence[Peer]) -> tuple[Peer, ...]:
 
 
 def _reading(source: ZnodeSource, sink: SnapshotSink, step: str) -> Sequence[Znode]:
-    """One reading, kept: it must be whole before it is known whether it was quiet."""
+    """Takes one reading and keeps it, since only a whole reading shows whether it was quiet."""
     znodes = source.znodes(step)
     sink.znodes(f"{step}.jsonl", znodes)
     return znodes
 
 
 def _membership(online: frozenset[ServerName] | None) -> Membership | None:
-    """ZooKeeper tells who is online; of crash procedures it knows nothing, and their step is not among the steps."""
+    """ZooKeeper knows who is online. It knows no crash procedures, so their step is not among the steps."""
     return None if online is None else Membership(None, online, frozenset())
 
 
@@ -182,7 +181,7 @@ def _restless(readings: Sequence[Sequence[Znode]]) -> str | None:
     try:
         trees = [parse_tree(reading) for reading in readings]
     except MalformedError as error:
-        return f"{error}, so nobody knows whether that queue moved"  # reconcile names it too, and refuses
+        return f"{error}, so nobody knows whether that queue moved"  # reconcile reports it too, and refuses
     return unsettled(trees)
 
 

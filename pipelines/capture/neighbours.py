@@ -1,8 +1,8 @@
-"""What else a capture reads where a cluster has it: HBase backup's sessions, the barriers of serial peers.
+"""Reads two parts of a snapshot that only some clusters have: sessions of HBase backup, and barriers of serial peers.
 
-Both belong to step `peers`. Backups must not be read before the files: one that begins later needs only WALs that are
-not in the listing, as a peer added later does. Barriers come before the queues, so that what was pushed meanwhile
-counts (docs/safety.md).
+Both belong to step `peers`. Backups must not be read before the files: a backup that begins later needs only WALs that
+are not in the listing, like a peer that is added later. Barriers come before the queues, so that what was pushed
+meanwhile counts (docs/safety.md).
 """
 
 import logging
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What was read; None = the cluster has none, or it is unknown.
+    """The result; None = the cluster has none, or it is unknown.
 
     Attributes:
         backup: whether HBase backup is on; None = unknown, and reconcile holds every WAL.
@@ -34,7 +34,7 @@ class Neighbours:
 
 
 def read_neighbours(state: PeerSource, settings: ClusterSettings, peers: Sequence[Peer]) -> Neighbours:
-    """Ask for what the cluster uses, and for nothing else."""
+    """Reads what the cluster uses, and nothing else."""
     backup = settings.backup
     if backup is None:
         backup = _unless_there(state.has_backup_table())
@@ -47,7 +47,7 @@ def read_neighbours(state: PeerSource, settings: ClusterSettings, peers: Sequenc
 
 
 def _unless_there(table: bool | None) -> Backup | None:
-    """What a silent configuration means: off, but only where HBase backup has never made its table."""
+    """Returns what a silent configuration means: off, but only if HBase backup has never created its table."""
     if table is False:
         return Backup(enabled=False)
     if table:
@@ -59,7 +59,7 @@ def _unless_there(table: bool | None) -> Backup | None:
 
 
 def with_neighbours(snapshot: Snapshot, found: Neighbours, sink: SnapshotSink) -> Snapshot:
-    """Write the extras, and have the snapshot speak of them."""
+    """Writes the extras, and adds them to the snapshot."""
     snapshot = replace(snapshot, backup=found.backup)
     if found.backups is not None:
         sink.documents(extra_file(BACKUP), map(session_document, found.backups))

@@ -1,4 +1,4 @@
-"""The Protocols that use cases receive. Reader ports have no delete and no rename."""
+"""The Protocols of the sources and the sink of a capture. Reader ports have no delete and no rename."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from pipelines.snapshot.syncup_facts import FlagFile, StoreFile
 
 
 class CaptureSource(Protocol):
-    """What every source of a capture tells about itself."""
+    """The part that every source of a capture has in common."""
 
     def stamp(self, step: str) -> Stamp | None:
-        """When the source was read for this step, and by whose clock: a saved input says so itself; None = now."""
+        """Returns when a saved source was read for this step, and by whose clock; None = it is read live."""
         ...
 
 
@@ -30,9 +30,9 @@ class FileSource(CaptureSource, Protocol):
     """The files below the WAL root."""
 
     def files(self) -> Iterator[FileBatch]:
-        """Everything below `WALs/` and `remoteWALs/`, read first, and below `oldWALs/`, read last.
+        """Yields all files below `WALs/` and `remoteWALs/`, read first, and below `oldWALs/`, read last.
 
-        A file that moved from one to the other meanwhile is given once, where it was seen last. Memory does not grow
+        A file that moved from one to the other meanwhile is yielded once, where it was seen last. Memory does not grow
         with `oldWALs/`.
 
         Raises:
@@ -45,7 +45,7 @@ class WalDirectorySource(CaptureSource, Protocol):
     """The directories below `WALs/`."""
 
     def wal_directories(self) -> tuple[WalDirectory, ...]:
-        """Read from the active name node; `-splitting` is stripped from the names.
+        """Reads the directories from the active name node; strips `-splitting` from the names.
 
         Raises:
             UnavailableError, UsageError: the source did not answer, or not in its own form.
@@ -57,7 +57,7 @@ class QueueSource(CaptureSource, Protocol):
     """The table `hbase:replication`."""
 
     def cells(self, step: str) -> Iterator[Cell]:
-        """One scan of all families, in scan order; none when there is no such table.
+        """Scans all families once and yields the cells in scan order; none if there is no such table.
 
         Args:
             step: `queues-1` or `queues-2`.
@@ -72,7 +72,7 @@ class ZnodeSource(CaptureSource, Protocol):
     """The queues of HBase 1.x and 2.x, below `/hbase/replication` in ZooKeeper."""
 
     def znodes(self, step: str) -> Sequence[Znode]:
-        """One reading: `rs` before and after all that is below it; with `queues-2` the other parts behind that.
+        """Takes one reading: `rs` before and after everything below it; with `queues-2`, the other parts after that.
 
         Args:
             step: `queues-1` or `queues-2`.
@@ -83,23 +83,24 @@ class ZnodeSource(CaptureSource, Protocol):
         ...
 
     def cluster_id(self) -> str | None:
-        """The id of the HBase that lives there; None where it has a form of old.
+        """Returns the id of the HBase cluster there; None if it is in an old form.
 
         Raises:
-            UnavailableError, UsageError: as `znodes`.
+            UnavailableError, UsageError: see `znodes`.
         """
         ...
 
     def online(self, step: str) -> frozenset[ServerName] | None:
-        """Servers that are online, by their own znodes; `step` is `online` or `online-2`. None = there are no such."""
+        """Returns the online servers by their own znodes; `step` is `online` or `online-2`. None = no such znodes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What does not change while a capture runs; None = unknown.
+    """Settings that do not change while a capture runs; None = unknown.
 
-    `backup` is unknown where `hbase.backup.enable` is not set: another hbase-site.xml than the master's is silent too.
+    `backup` is unknown if `hbase.backup.enable` is not set, since an hbase-site.xml other than the master's is silent
+    too.
     """
 
     cluster_id: str | None
@@ -110,77 +111,77 @@ class ClusterSettings:
 
 
 class PeerSource(CaptureSource, Protocol):
-    """What a capture asks of a cluster besides files, queues and servers."""
+    """The parts of a cluster's state that every kind of capture reads."""
 
     def settings(self) -> ClusterSettings:
-        """Identity and configuration."""
+        """Returns identity and configuration."""
         ...
 
     def peers(self) -> tuple[Peer, ...]:
-        """All replication peers."""
+        """Returns all replication peers."""
         ...
 
     def has_backup_table(self) -> bool | None:
-        """Whether `backup:system` exists, read in step `peers`, never before the files; None = unknown.
+        """Returns whether `backup:system` exists, read in step `peers`, never before the files; None = unknown.
 
-        HBase makes the table once backup is on. Asked where the settings do not say whether it is.
+        HBase creates the table once backup is on. A capture asks only if the settings do not say whether backup is on.
         """
         ...
 
     def backups(self) -> tuple[BackupSession, ...] | None:
-        """The backups that boundaries are made of, read in step `peers`, never before the files; None = unknown."""
+        """Returns the backups that define boundaries, read in step `peers`, never before the files; None = unknown."""
         ...
 
     def barriers(self) -> tuple[RegionBarriers, ...] | None:
-        """The barriers of all regions, read in step `peers`, before the queues; None = unknown."""
+        """Returns the barriers of all regions, read in step `peers`, before the queues; None = unknown."""
         ...
 
 
 class StateSource(PeerSource, Protocol):
-    """What the active master knows."""
+    """The state that the active master knows."""
 
     def active_master(self, step: str) -> str:
-        """The active master, after it has answered a call that it refuses until it is initialized.
+        """Returns the active master, after it has answered a call that it refuses until it is initialized.
 
         Raises:
-            UnavailableError: there is none, or it is still loading, when it would answer with no procedures.
+            UnavailableError: there is none, or it is still loading and would answer with no procedures.
         """
         ...
 
     def servers(self, step: str) -> Servers:
-        """The master's lists of dead and of online servers, in this order; `step` is `online` or `online-2`."""
+        """Reads the master's lists of dead and of online servers, in this order; `step` is `online` or `online-2`."""
         ...
 
     def crashing(self, step: str) -> frozenset[ServerName]:
-        """Servers of unfinished crash procedures; `step` is `crashing` or `crashing-2`."""
+        """Returns the servers of unfinished crash procedures; `step` is `crashing` or `crashing-2`."""
         ...
 
     def flags(self, step: str) -> Flags:
-        """States of the master that change every rule; `step` is `peers` or `crashing-2`."""
+        """Returns the states of the master that change every rule; `step` is `peers` or `crashing-2`."""
         ...
 
 
 class SnapshotSink(Protocol):
-    """Where a capture goes; nothing is there until `finish`."""
+    """The destination of a capture; nothing is visible there until `finish`."""
 
     def files(self, batches: Iterable[FileBatch]) -> int:
-        """Write a listing whole; when it fails half-way, the parts of this call are gone. Returns the rows."""
+        """Writes a whole listing and returns its rows. If it fails half-way, it removes the parts of this call."""
         ...
 
     def cells(self, name: str, cells: Iterable[Cell]) -> int:
-        """Write a queue pass under a file name, in place of an earlier one. Returns the rows."""
+        """Writes a queue pass under a file name, in place of an earlier one. Returns the rows."""
         ...
 
     def znodes(self, name: str, znodes: Iterable[Znode]) -> int:
-        """The same for a reading of ZooKeeper."""
+        """Does the same for a reading of ZooKeeper."""
         ...
 
     def documents(self, name: str, documents: Iterable[Mapping[str, object]]) -> int:
-        """The same for an extra: one JSON document a line."""
+        """Does the same for an extra: one JSON document per line."""
         ...
 
     def finish(self, snapshot: Snapshot) -> str:
-        """Write snapshot.json, contents filled in, and let the snapshot appear. Returns its URI."""
+        """Writes snapshot.json with `contents`, makes the snapshot visible, and returns its URI."""
         ...
 
 
@@ -188,57 +189,57 @@ class QueueTableFiles(QueueSource, Protocol):
     """`hbase:replication` read from its store files."""
 
     def exists(self) -> bool:
-        """Whether the table has a directory."""
+        """Returns whether the table has a directory."""
         ...
 
     def store_files(self) -> Sequence[StoreFile]:
-        """Those of the regions that were read."""
+        """Returns the store files of the regions that were read."""
         ...
 
     def recovered_edits(self) -> Sequence[str]:
-        """Files of edits that wait for a region to open."""
+        """Returns the files of edits that wait for a region to open."""
         ...
 
     def region_names(self) -> frozenset[str]:
-        """Encoded names of the regions that were read."""
+        """Returns the encoded names of the regions that were read."""
         ...
 
 
 class OfflineState(CaptureSource, Protocol):
-    """What ZooKeeper and the file systems know of a cluster that is down."""
+    """The state of a cluster that is down, from ZooKeeper and the file systems."""
 
     def settings(self) -> ClusterSettings:
-        """Identity and configuration."""
+        """Returns identity and configuration."""
         ...
 
     def peers(self) -> tuple[Peer, ...]:
-        """All replication peers."""
+        """Returns all replication peers."""
         ...
 
     def running(self) -> str | None:
-        """Who is at work all the same, in words; None = nobody."""
+        """Returns which HBase process is running nevertheless, in words; None = none."""
         ...
 
     def zk_queue_data(self) -> bool:
-        """Whether queue data of an HBase 1.x or 2.x is in ZooKeeper: the migration has not finished."""
+        """Returns whether queue data of an HBase 1.x or 2.x is in ZooKeeper: the migration has not finished."""
         ...
 
     def root(self) -> str:
-        """`hbase.rootdir`, full URI."""
+        """Returns `hbase.rootdir`, full URI."""
         ...
 
     def directories(self) -> Sequence[str]:
-        """Names of the directories below `WALs/`, `-splitting` included."""
+        """Returns the names of the directories below `WALs/`, `-splitting` included."""
         ...
 
     def flags(self) -> Sequence[FlagFile]:
-        """What an earlier run of ReplicationSyncUp left below the root directory."""
+        """Returns the files that an earlier run of ReplicationSyncUp left below the root directory."""
         ...
 
     def edits(self, paths: Sequence[str]) -> tuple[Sequence[TableEdit], str | None]:
-        """The edits of WALs of `hbase:replication`, and why they may not be all, in words.
+        """Returns the edits in WALs of `hbase:replication`, and why they may be incomplete, in words, or None.
 
         Args:
-            paths: of the WALs, below the WAL root.
+            paths: paths of the WALs below the WAL root.
         """
         ...

@@ -1,4 +1,4 @@
-"""Secrets of peers never reach a snapshot, and so neither tables, reports nor logs."""
+"""Hides secrets of peers, so that they never reach a snapshot, and so neither tables, reports nor logs."""
 
 import re
 from dataclasses import replace
@@ -16,10 +16,10 @@ _PARAMETER = re.compile(rf"((?:^|[?&;,\s])[^=?&;,\s]*(?:{_TELLING_NAME})[^=?&;,\
 
 
 def without_secrets(peer: Peer) -> Peer:
-    """The peer, with values hidden that look like secrets.
+    """Returns the peer with values hidden that look like secrets.
 
-    Hidden are: values of configuration keys that sound like a password, token, key or login; `user:password@` of any
-    URI; and `name=value` parts of a value or of the cluster key whose name sounds so.
+    It hides values of configuration keys whose name suggests a password, token, key or login; `user:password@` of any
+    URI; and the value in `name=value` parts of a value or of the cluster key if the name suggests the same.
     """
     config = None if peer.config is None else {key: _config_value(key, value) for key, value in peer.config.items()}
     return replace(
@@ -31,7 +31,7 @@ def without_secrets(peer: Peer) -> Peer:
 
 
 def without_user_info(uri: str) -> str:
-    """A URI with `user:password@` and telling parameters hidden."""
+    """Returns a URI with `user:password@` and the values of secret parameters hidden."""
     return _inside(uri)
 
 

@@ -1,1 +1,1 @@
-"""The rule: which file of oldWALs is deletable, and who holds it otherwise; HBase's own rule beside it."""
+"""The rule that decides which files of oldWALs are deletable and what holds the others, next to HBase's own rule."""

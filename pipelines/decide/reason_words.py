@@ -1,4 +1,4 @@
-"""Each reason of a verdict in one sentence, and what a person can do about it (docs/verdicts.md)."""
+"""Explains each reason of a verdict in one sentence, and says what the operator can do (docs/verdicts.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a reason means.
+    """The explanation of one reason.
 
     Attributes:
         why: why the file got this verdict.
-        way_out: what frees it; empty where nothing need be done.
+        way_out: what makes the file deletable; empty if there is nothing to do.
     """
 
     why: str

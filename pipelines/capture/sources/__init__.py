@@ -1,1 +1,1 @@
-"""The sources of a capture, one technology a module. They only read."""
+"""The sources of a capture, one technology per module. They only read."""

@@ -1,4 +1,4 @@
-"""Saved scans that tell their own end: a line for each cell, then the number of rows."""
+"""Parses saved scans that show their own end: one line per cell, then the number of rows."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ class OfRow(Protocol):
 
     @property
     def row(self) -> bytes:
-        """Its key."""
+        """Key of the row."""
         ...
 
 
@@ -24,18 +24,19 @@ ScannedT = TypeVar("ScannedT", bound=OfRow)
 def closed_scan(
     lines: Iterable[tuple[int, str]], name: str, parse: Callable[[str, str], ScannedT], way_out: str
 ) -> Iterator[ScannedT]:
-    """What was scanned, in scan order.
+    """Yields what was scanned, in scan order.
 
     A text that was cut between two lines lacks rows, and nothing else shows it: two scans that were cut alike agree.
 
     Args:
-        lines: numbered, the last of them `N row(s)`.
-        name: of the text, for messages.
-        parse: one line and where it stands.
-        way_out: for messages: how to get a whole scan.
+        lines: numbered lines; the last one is `N row(s)`.
+        name: name of the text, for messages.
+        parse: parses a line; its second argument is the place of the line.
+        way_out: how to get a whole scan, for messages.
 
     Raises:
-        SnapshotError: the closing line is missing or counts other rows: the scan is not whole.
+        SnapshotError: the closing line is missing, has another number of rows, or is not the last: the scan is not
+            whole.
     """
     rows = 0
     last: bytes | None = None
@@ -45,7 +46,7 @@ def closed_scan(
             raise SnapshotError(f"{name}, line {number}: something follows the closing `N row(s)`; {way_out}")
         closing = _CLOSING.fullmatch(line)
         if closing is not None:
-            if (closing.group(1).lstrip("0") or "0") != str(rows):  # thousands of digits are no number to Python
+            if (closing.group(1).lstrip("0") or "0") != str(rows):  # Python converts no number of thousands of digits
                 raise SnapshotError(f"{name}: {rows} rows, but its closing line says {closing.group(1)}; {way_out}")
             closed = True
             continue

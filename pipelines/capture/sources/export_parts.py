@@ -1,4 +1,4 @@
-"""The directory that `conf/export/walsafe-export.sh` wrote: one stamped text for each step of a capture."""
+"""Reads the directory that `conf/export/walsafe-export.sh` wrote: one stamped text for each step of a capture."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _ANY = "# walsafe-export "
 
 @dataclass(frozen=True, slots=True)
 class PartStamp:
-    """What the first and the last line of a part say."""
+    """The contents of the first and the last line of a part."""
 
     step: Step
     host: str
@@ -33,12 +33,12 @@ class PartStamp:
 
 
 class ExportPart:
-    """One part.
+    """One part of an export.
 
     Args:
         path: local copy.
-        step: the step it must be of.
-        name: for messages.
+        step: the step that the part must be of.
+        name: name of the part, for messages.
 
     Attributes:
         name: as given.
@@ -51,7 +51,7 @@ class ExportPart:
         self._stamp: PartStamp | None = None
 
     def stamp(self) -> PartStamp:
-        """The stamps; reads the whole part once.
+        """Returns the stamps; reads the whole part once.
 
         Raises:
             SnapshotError: a stamp is missing, so the part is cut off, or not the export script's.
@@ -64,11 +64,11 @@ class ExportPart:
         return self._stamp
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """What stands between the stamps, numbered.
+        """Yields the numbered lines between the stamps.
 
         Raises:
-            SnapshotError: as `stamp`.
-            UsageError: cut off in the middle of a line.
+            SnapshotError: see `stamp`.
+            UsageError: the text is cut off in the middle of a line.
         """
         begin: re.Match[str] | None = None
         end: re.Match[str] | None = None
@@ -90,10 +90,10 @@ class ExportPart:
         self._stamp = self._stamped(begin, end)
 
     def form(self) -> Form:
-        """The part as the one JSON object it holds.
+        """Returns the one JSON object that the part contains.
 
         Raises:
-            SnapshotError: it holds something else.
+            SnapshotError: the part contains something else.
         """
         lines = [line for _, line in self.lines()]
         try:
@@ -114,8 +114,8 @@ class ExportDirectory:
     """All parts of one export; every part that is read must be of one host, whose clock alone orders them.
 
     Args:
-        uri: of the directory.
-        files: fetches them.
+        uri: URI of the directory.
+        files: fetches the files.
     """
 
     def __init__(self, uri: str, files: SavedFiles) -> None:
@@ -124,11 +124,11 @@ class ExportDirectory:
         self._parts: dict[str, ExportPart] = {}
 
     def part(self, step: str) -> ExportPart:
-        """The part of one step.
+        """Returns the part of one step.
 
         Raises:
             UsageError: there is none.
-            SnapshotError: it is not whole, or another host than that of the parts before has stamped it.
+            SnapshotError: it is not whole, or was stamped by another host than the parts read before.
         """
         if step not in self._parts:
             name = f"{self._uri}/{step}.txt"
@@ -150,10 +150,10 @@ class ExportDirectory:
         self._parts[step] = part
 
     def optional_part(self, name: str) -> ExportPart | None:
-        """A part that not every export has; None = it has not.
+        """Returns a part that not every export has; None = this export lacks it.
 
         Raises:
-            SnapshotError, UsageError: it is there, and not whole or of another host.
+            SnapshotError, UsageError: the part is there, but is not whole or is of another host.
         """
         try:
             self._files.local(f"{self._uri}/{name}.txt")

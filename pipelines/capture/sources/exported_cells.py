@@ -1,4 +1,4 @@
-"""`hbase:replication` from saved scans: the export script's, or lines of a snapshot's own form."""
+"""Reads `hbase:replication` from saved scans: the export script's, or JSON lines in a snapshot's own form."""
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ _SCAN_AGAIN = "scan again, and let the program that scans count the rows and wri
 
 
 class ExportedQueues:
-    """`QueueSource` over the export script's scans; each must end with its count of rows."""
+    """`QueueSource` that reads the export script's scans; each must end with its row count."""
 
     def __init__(self, export: ExportDirectory) -> None:
         self._export = export
@@ -33,13 +33,13 @@ class ExportedQueues:
 
 
 class SavedCells:
-    """`QueueSource` over two files: JSON lines like those of a snapshot's `queues-1.jsonl`, then the count of rows.
+    """`QueueSource` that reads two files: JSON lines like those of a snapshot's `queues-1.jsonl`, then the row count.
 
-    A file that was cut between two lines is a scan in which rows are missing, and both may be cut at the same one.
+    A file that was cut between two lines is a scan with missing rows, and both files may be cut at the same one.
 
     Args:
-        files: fetches them.
-        passes: URI and stamp of each, by the name of the step.
+        files: fetches the files.
+        passes: URI and stamp of each file, by the name of the step.
     """
 
     def __init__(self, files: SavedFiles, passes: Mapping[str, tuple[str, Stamp]]) -> None:
@@ -58,29 +58,29 @@ class SavedCells:
 
 
 def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]:
-    """Cells of a scan that ends with `N row(s)`.
+    """Yields the cells of a scan that ends with `N row(s)`.
 
     Raises:
         SnapshotError: the closing line is missing or counts other rows: the scan is not whole.
-        UsageError: a line that is no cell.
+        UsageError: a line is no cell.
     """
     return closed_scan(lines, name, parse_cell, _EXPORT_AGAIN)
 
 
 def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Version]:
-    """The same of a scan of one column in all its versions.
+    """Does the same for a scan of one column in all its versions.
 
     Raises:
-        SnapshotError, UsageError: as `scanned_cells`.
+        SnapshotError, UsageError: see `scanned_cells`.
     """
     return closed_scan(lines, name, parse_version, _EXPORT_AGAIN)
 
 
 def parse_cell(line: str, where: str) -> Cell:
-    """One line of JSON.
+    """Parses one line of JSON.
 
     Raises:
-        UsageError: not a cell; the message names the place.
+        UsageError: it is no cell; the message names the place.
     """
     wrong = f'{where}: not a cell like {{"row":"<base64>","family":…,"qualifier":…,"value":…}}: {line[:120]!r}'
     with _form_of(line, where, wrong) as form:
@@ -88,10 +88,10 @@ def parse_cell(line: str, where: str) -> Cell:
 
 
 def parse_version(line: str, where: str) -> Version:
-    """One version of a cell as a line of JSON; times in ms since the epoch.
+    """Parses one version of a cell from a line of JSON; times are in ms since the epoch.
 
     Raises:
-        UsageError: not one; the message names the place.
+        UsageError: it is no version; the message names the place.
     """
     wrong = f'{where}: not a version like {{"row":"<base64>","timestamp":ms,"value":"<base64>"}}: {line[:120]!r}'
     with _form_of(line, where, wrong) as form:
@@ -101,7 +101,7 @@ def parse_version(line: str, where: str) -> Version:
 
 @contextmanager
 def _form_of(line: str, where: str, wrong: str) -> Iterator[Form]:
-    """The JSON object of a line, all of whose keys the block asks for."""
+    """Yields the JSON object of a line. The block must read all its keys."""
     try:
         document = read_json(line, where)
     except SnapshotError:
@@ -112,5 +112,5 @@ def _form_of(line: str, where: str, wrong: str) -> Iterator[Form]:
         form.no_other_keys()
     except SnapshotError as error:
         raise UsageError(str(error)) from None
-    except ValueError:  # base64 of other letters than its own
+    except ValueError:  # not base64
         raise UsageError(wrong) from None

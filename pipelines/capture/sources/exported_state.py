@@ -1,4 +1,4 @@
-"""What the active master knew when the export script asked it, and the directories it listed."""
+"""Reads what the active master answered to the export script, and the directories that the script listed."""
 
 import logging
 
@@ -23,10 +23,10 @@ logger = logging.getLogger(__name__)
 
 
 class ExportedState:
-    """`StateSource` and `WalDirectorySource` over an export.
+    """`StateSource` and `WalDirectorySource` that read an export.
 
     Args:
-        export: its parts.
+        export: parts of the export.
         wal_root: full URI, as given to the script.
     """
 
@@ -62,12 +62,12 @@ class ExportedState:
 
     @staticmethod
     def _backup(form: Form) -> Backup | None:
-        """What `hbase.backup.enable` said there; an older script wrote false where it was not set as well."""
+        """Returns what `hbase.backup.enable` says there; an older script also wrote false where it was not set."""
         enabled, stated = form.flag("backup_enabled"), form.optional_flag("backup_stated")
         return Backup(enabled) if enabled or stated else None
 
     def active_master(self, step: str) -> str:
-        """See `StateSource.active_master`; the script asks the master as `hbase_admin` does."""
+        """See `StateSource.active_master`. The script asks the master as `hbase_admin` does."""
         return str(_server(self._export.part(step).form().text("active_master"), step))
 
     def servers(self, step: str) -> Servers:
@@ -97,7 +97,7 @@ class ExportedState:
         return tuple(map(_peer, self._export.part("peers").form().parts("peers")))
 
     def has_backup_table(self) -> bool | None:
-        """See `PeerSource.has_backup_table`; unknown where an older script wrote the export."""
+        """See `PeerSource.has_backup_table`. Unknown if an older script wrote the export."""
         part = self._export.part("peers")
         there = part.form().optional_flag("backup_table")
         if there is None:
@@ -109,20 +109,20 @@ class ExportedState:
         return there
 
     def backups(self) -> tuple[BackupSession, ...] | None:
-        """See `PeerSource.backups`; unknown where the script did not find the table, or was an older one."""
+        """See `PeerSource.backups`. Unknown if the script did not find the table, or was an older one."""
         part = self._beside("backup")
         return None if part is None else counted(scanned_cells(part.lines(), "backup.txt"), part.name)
 
     def barriers(self) -> tuple[RegionBarriers, ...] | None:
-        """See `PeerSource.barriers`; unknown where an older script wrote the export."""
+        """See `PeerSource.barriers`. Unknown if an older script wrote the export."""
         part = self._beside("barriers")
         return None if part is None else barriers_of(scanned_versions(part.lines(), "barriers.txt"))
 
     def _beside(self, name: str) -> ExportPart | None:
-        """A part that only some exports have, read behind the peers.
+        """Returns a part that only some exports have, and that is read after the peers; None = there is none.
 
         Raises:
-            SnapshotError: it was read earlier.
+            SnapshotError: the part was read before the peers were.
         """
         part = self._export.optional_part(name)
         if part is not None and part.stamp().step.started_at < self._export.part("peers").stamp().step.finished_at:

@@ -1,4 +1,4 @@
-"""Listings out of an fsimage, from the text that `hdfs oiv -p Delimited` makes of it: no load on any name node."""
+"""Lists files from the text that `hdfs oiv -p Delimited` makes of an fsimage: no load on any name node."""
 
 import re
 from collections.abc import Iterator
@@ -21,24 +21,24 @@ from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
 from pipelines.snapshot.model import Step
 
 _BATCH = 10_000
-_PIECE_BYTES = 16 << 20  # of text: what the driver holds of it at once is several times that
-# a text that Spark cannot begin to read in the middle is read twice, and shared out by path
+_PIECE_BYTES = 16 << 20  # of text; the driver holds several times as much at once
+# Spark cannot begin in the middle of such a text, so it reads the text twice and distributes its rows by path
 _ONE_PIECE, _PIECES_OF_ONE = (".gz", ".zst", ".deflate", ".lz4", ".snappy"), 200
 _COLUMNS = ("Path", "ModificationTime", "FileSize", "Permission")
 
 
 class FsimageFiles:
-    """`FileSource` over the text of an image; an image is one moment, so nothing in it is there twice.
+    """`FileSource` that reads the text of an image. An image shows one moment, so no file is in it twice.
 
-    The text prints times to the minute in the zone of the process that wrote it; the END of the minute counts.
+    The text has times to the minute, in the zone of the process that wrote it; the END of the minute counts.
 
     Args:
-        spark: reads the text, which may be huge, a piece at a time; only paths below the WAL root leave it.
-        uri: of the text.
-        wal_root: full URI; its path is what counts.
+        spark: reads the text, which may be huge, a piece at a time; only paths below the WAL root reach the driver.
+        uri: URI of the text.
+        wal_root: full URI; only its path is used.
         delimiter: as given to `-delimiter`.
-        zone: of the process that wrote the text.
-        transaction_time: of the image's last transaction, ms since the epoch.
+        zone: time zone of the process that wrote the text.
+        transaction_time: time of the image's last transaction, ms since the epoch.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class FsimageFiles:
         self._time = transaction_time
 
     def stamp(self, step: str) -> Stamp:
-        """See `CaptureSource.stamp`: an image shows one moment."""
+        """See `CaptureSource.stamp`. An image shows one moment."""
         return Stamp(Step(step, self._time, self._time), FILE_SYSTEM)
 
     def files(self) -> Iterator[FileBatch]:
@@ -79,7 +79,7 @@ class FsimageFiles:
         progress.end()
 
     def _rows(self) -> DataFrame:
-        """Files only, relative paths; the writer quotes a field as CSV does when it holds a comma or a quote."""
+        """Returns only files, with relative paths. The writer quotes a field with a comma or a quote as CSV does."""
         spark = self._spark.newSession()
         spark.conf.set("spark.sql.files.maxPartitionBytes", str(_PIECE_BYTES))
         table = spark.read.csv(
@@ -95,7 +95,7 @@ class FsimageFiles:
         inside = F.lit(False)
         for top in (*LIVE_DIRECTORIES, ARCHIVE):
             inside |= F.col("Path").startswith(f"{self._root}/{top}/")
-        # a row whose permission is missing was cut off; it stays, to be refused below
+        # a row without a permission was cut off; it is kept here, and refused below
         files = F.col("Permission").isNull() | ~F.col("Permission").startswith("d")
         rows = table.where(inside & files).select(relative.alias("path"), "FileSize", "ModificationTime")
         return rows.repartitionByRange(_PIECES_OF_ONE, "path") if self._uri.endswith(_ONE_PIECE) else rows

@@ -1,8 +1,8 @@
-"""Listings through Hadoop's `FileSystem` in Spark's JVM: any scheme, HA nameservices, Kerberos.
+"""Lists directories through Hadoop's `FileSystem` in Spark's JVM: any scheme, HA nameservices, Kerberos.
 
-A call through py4j takes about 0.3 ms, so a call a file is out of the question, and `listStatus` of a directory of
-millions would need some 700 bytes of heap for each. `listStatusIterator` fetches pages; a loop put together from
-method handles runs it inside the JVM, and the text of a page comes over in one call.
+A py4j call takes about 0.3 ms, which is too slow for one call per file, and `listStatus` of a directory with millions
+of files needs some 700 bytes of heap for each. `listStatusIterator` fetches pages. A loop built from method handles
+runs it inside the JVM, and one call transfers the text of a page.
 """
 
 import logging
@@ -29,17 +29,17 @@ _MARK = "; isDirectory="
 
 
 class HadoopLister:
-    """`DirectoryLister` over one Hadoop file system, opened for this capture alone.
+    """`DirectoryLister` for one Hadoop file system, opened for this capture alone.
 
     Args:
         hadoop: the JVM.
         wal_root: full URI.
         properties: Hadoop properties on top of those that Spark was started with.
-        page: elements fetched at a time.
+        page: number of elements fetched at a time.
 
     Raises:
-        UsageError: no file system for that URI.
-        UnavailableError: it cannot be reached.
+        UsageError: there is no file system for that URI.
+        UnavailableError: the file system cannot be reached.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class HadoopLister:
             conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)
             for name, value in (properties or {}).items():
                 conf.set(name, value)
-            # an instance of our own: a cached one would ignore the properties
+            # a new instance: a cached one would ignore the properties
             uri = hadoop.path(wal_root).toUri()
             self._files = hadoop.view.org.apache.hadoop.fs.FileSystem.newInstance(uri, conf)
             provider = conf.get(f"dfs.client.failover.proxy.provider.{uri.getAuthority()}")
-            # an observer name node may lag behind; msync makes the next read as fresh as the active one's
+            # an observer name node may lag behind; msync makes the next read as fresh as that of the active name node
             self._lagging = provider is not None and "Observer" in str(provider)
 
     def pages(self, directory: str) -> Iterator[Sequence[Entry]]:
@@ -80,7 +80,7 @@ class HadoopLister:
                 return
 
     def close(self) -> None:
-        """Close the connection."""
+        """Closes the connection."""
         with java_errors(self._root):
             self._files.close()
 
@@ -112,14 +112,14 @@ class HadoopLister:
 
 
 def parse_statuses(text: str, count: int) -> list[Entry] | None:
-    """Take apart the text of a page of `FileStatus`.
+    """Parses the text of a page of `FileStatus`.
 
     Args:
         text: `Collection.toString()`.
-        count: how many there are.
+        count: number of entries.
 
     Returns:
-        The entries, or None when a file name imitates the text around it, so that it cannot be cut surely.
+        The entries, or None if a file name imitates the text around it, so that the text cannot be split reliably.
     """
     if text.count(_MARK) != count:
         return None

@@ -1,4 +1,4 @@
-"""What the active master knows, through HBase's `Admin` in Spark's JVM and `hbase-site.xml`."""
+"""Reads what the active master knows, through HBase's `Admin` in Spark's JVM, and `hbase-site.xml`."""
 
 import logging
 import re
@@ -38,12 +38,12 @@ _ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 
 class HBaseAdmin:
-    """`StateSource` over the active master.
+    """`StateSource` that asks the active master.
 
     Args:
-        client: connection and configuration; the latter should be the master's own hbase-site.xml, since time to
-            live, cleaner plugins and backup are taken from it.
-        znodes: the replication part of ZooKeeper.
+        client: connection and configuration; the latter should be the master's own hbase-site.xml, since TTLs, cleaner
+            plugins and backup are taken from it.
+        znodes: replication data in ZooKeeper.
     """
 
     def __init__(self, client: HBaseClient, znodes: ReplicationZnodes) -> None:
@@ -51,7 +51,7 @@ class HBaseAdmin:
         self._znodes = znodes
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     @cached_property
     def _options(self) -> JavaObject:
@@ -74,7 +74,7 @@ class HBaseAdmin:
         )
 
     def active_master(self, _step: str) -> str:
-        """See `StateSource.active_master`: `HMaster.getNamespace` begins with `checkInitialized`."""
+        """See `StateSource.active_master`. `HMaster.getNamespace` begins with `checkInitialized`."""
         self._ask("initialized master", lambda: self._client.admin.getNamespaceDescriptor("hbase"))
         master = self._metrics(self._options.MASTER).getMasterName()
         if master is None:
@@ -158,7 +158,7 @@ class HBaseAdmin:
             return int(self._client.conf.getLong(name, default))
 
     def _plugins(self) -> tuple[str, ...]:
-        """As the master loads them: what is named, without blanks and repetitions."""
+        """Returns the plugins as the master loads them: without blanks and repetitions."""
         with java_errors(f"{self._client.where}, hbase.master.logcleaner.plugins"):
             text = self._client.conf.get("hbase.master.logcleaner.plugins", "")
         return tuple(dict.fromkeys(name.strip() for name in str(text).split(",") if name.strip()))
@@ -190,7 +190,7 @@ def _peer(description: JavaObject) -> Peer:
 
 
 def _tables(families: JavaObject | None) -> Tables:
-    """HBase's map from table to families; NULL and an empty list both mean all of them."""
+    """Converts HBase's map from table to families; NULL and an empty list both mean all families."""
     return {
         table_name(str(table.getNameAsString())): tuple(sorted(map(str, names or ())))
         for table, names in dict(families or {}).items()
@@ -203,7 +203,7 @@ def _sync_state(description: JavaObject) -> str | None:
 
 
 def _known(thing: JavaObject, method: str) -> JavaObject:
-    """The answer of a method that HBase 2's client may not have: None then, which means unknown."""
+    """Returns the result of a method; None, which means unknown, if HBase 2's client does not have the method."""
     try:
         return getattr(thing, method)()
     except Py4JJavaError:

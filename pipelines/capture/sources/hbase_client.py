@@ -7,7 +7,7 @@ from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 
 CLIENT_CLASS = "org.apache.hadoop.hbase.client.ConnectionFactory"
-# HBase's client goes on for many minutes by default; a capture tries steps again itself
+# HBase's client retries for many minutes by default; a capture repeats steps itself
 _BOUNDS = {
     "hbase.client.retries.number": "5",
     "hbase.client.pause": "200",
@@ -20,14 +20,14 @@ class HBaseClient:
     """A connection to one HBase cluster, opened on first use.
 
     Args:
-        hadoop: the JVM, HBase's client on its class path.
+        hadoop: the JVM, with HBase's client on its class path.
         site: path or URI of `hbase-site.xml`; None = the one on the class path.
         properties: HBase properties on top of it.
-        timeout_ms: bound of each call, its retries included.
-        where: what to call the cluster in messages.
+        timeout_ms: limit of each call, its retries included.
+        where: name of the cluster in messages.
 
     Raises:
-        UsageError: HBase's client is not on the class path, or there is no such file.
+        UsageError: HBase's client is not on the class path, or the file does not exist.
     """
 
     def __init__(
@@ -35,8 +35,8 @@ class HBaseClient:
     ) -> None:
         self.hadoop = hadoop
         self.where = where
+        # looked up by name, since py4j takes an unknown class for a package
         self.java_class(CLIENT_CLASS)
-        # made by name: py4j takes an unknown class for a package
         with java_errors(where):
             self.conf: JavaObject = hadoop.view.org.apache.hadoop.hbase.HBaseConfiguration.create(hadoop.conf)
             if site is not None:
@@ -56,30 +56,30 @@ class HBaseClient:
 
     @cached_property
     def connection(self) -> JavaObject:
-        """`Connection`; thread-safe, closed by `close`."""
+        """`Connection`; thread-safe; `close` closes it."""
         with java_errors(self.where):
             return self.hadoop.view.org.apache.hadoop.hbase.client.ConnectionFactory.createConnection(self.conf)
 
     @cached_property
     def admin(self) -> JavaObject:
-        """`Admin`."""
+        """`Admin` of the connection."""
         with java_errors(self.where):
             return self.connection.getAdmin()
 
     def table_name(self, name: str) -> JavaObject:
-        """`TableName`."""
+        """Returns the `TableName` of a name."""
         return self.hadoop.view.org.apache.hadoop.hbase.TableName.valueOf(name)
 
     @property
     def queue_table(self) -> str:
-        """Name of the table that holds the replication queues."""
+        """Name of the table with the replication queues."""
         return str(self.conf.get("hbase.replication.queue.table.name", "hbase:replication"))
 
     def java_class(self, name: str) -> JavaObject:
-        """A `Class`, found as Spark finds the classes of `--jars`.
+        """Returns a `Class`, found as Spark finds the classes of `--jars`.
 
         Raises:
-            UsageError: it is not on the class path.
+            UsageError: the class is not on the class path.
         """
         lang = self.hadoop.view.java.lang
         try:
@@ -92,7 +92,7 @@ class HBaseClient:
             ) from error
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Closes what was opened."""
         for name in ("admin", "connection"):
             opened = self.__dict__.pop(name, None)
             if opened is not None:

@@ -1,4 +1,4 @@
-"""`hbase:replication` scanned by HBase's own client in Spark's JVM; the way for Kerberos clusters."""
+"""Scans `hbase:replication` with HBase's own client in Spark's JVM; the source for Kerberos clusters."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from pipelines.hbase.replication_queues import Cell
 
 
 class HBaseClientQueues:
-    """`QueueSource` over HBase's client."""
+    """`QueueSource` that uses HBase's client."""
 
     def __init__(self, client: HBaseClient) -> None:
         self._client = client
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""

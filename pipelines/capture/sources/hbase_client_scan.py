@@ -1,4 +1,4 @@
-"""Scans by HBase's own client in Spark's JVM, in batches."""
+"""Scans tables with HBase's own client in Spark's JVM, in batches."""
 
 import base64
 import json
@@ -12,21 +12,21 @@ from pipelines.hbase.replication_queues import Cell, Version
 _ROWS_AT_A_TIME = 500
 _CELLS_OF_A_ROW_AT_A_TIME = 1_000
 _PLAIN, _VERSIONS = "noVersionMap", "map"
-# everything a Result would show as a JSON property beside `row` and its cells
+# everything that a Result would show as a JSON property besides `row` and its cells
 _OTHER_PROPERTIES = ("exists", "stats", "cursor", "stale", "partial", "empty", "cursorResult", "metrics")
 
 
 def scan_cells(client: HBaseClient, table: str, family: bytes | None = None, prefix: bytes = b"") -> Iterator[Cell]:
-    """The newest version of each cell, in scan order.
+    """Yields the newest version of each cell, in scan order.
 
     Args:
-        client: of the cluster.
-        table: must exist.
-        family: the only one wanted; None = all.
-        prefix: of the rows.
+        client: client of the cluster.
+        table: name of the table, which must exist.
+        family: the only family to scan; None = all.
+        prefix: prefix of the row keys.
 
     Raises:
-        UsageError: the user may not read it.
+        UsageError: the user may not read the table.
         UnavailableError: HBase did not answer.
     """
     for row in _rows(client, table, family, prefix, versions=False):
@@ -34,10 +34,10 @@ def scan_cells(client: HBaseClient, table: str, family: bytes | None = None, pre
 
 
 def scan_versions(client: HBaseClient, table: str, family: bytes, qualifier: bytes) -> Iterator[Version]:
-    """All versions of one column.
+    """Yields all versions of one column.
 
     Raises:
-        UsageError, UnavailableError: as `scan_cells`.
+        UsageError, UnavailableError: see `scan_cells`.
     """
     wanted = [base64.b64encode(name).decode("ascii") for name in (family, qualifier)]
     for document in _rows(client, table, family, b"", versions=True):
@@ -48,15 +48,15 @@ def scan_versions(client: HBaseClient, table: str, family: bytes, qualifier: byt
 
 
 def result_mapper(hadoop: HadoopJvm, result: JavaObject, *, versions: bool = False) -> JavaObject:
-    """Jackson's `ObjectMapper` that writes a `Result` as `cells_of_row` takes it.
+    """Returns Jackson's `ObjectMapper` that writes a `Result` in the form that `cells_of_row` reads.
 
-    A call through py4j for each cell would take a second for 3,000 of them; Jackson, which Spark ships, turns a batch
-    of rows into JSON with base64 inside the JVM. Its maps are sorted by bytes in Java, and so in scan order.
+    One py4j call per cell would take a second for 3,000 cells. Jackson, which Spark ships, turns a batch of rows into
+    JSON with base64 inside the JVM. Its maps are sorted by bytes in Java, and so in scan order.
 
     Args:
         hadoop: the JVM.
-        result: the class `Result`, of whichever loader.
-        versions: all versions of each cell, with their timestamps, instead of the newest.
+        result: the class `Result`, of any class loader.
+        versions: write all versions of each cell with their timestamps, instead of the newest.
     """
     properties = (_PLAIN if versions else _VERSIONS, *_OTHER_PROPERTIES)
     names = hadoop.gateway.new_array(hadoop.view.java.lang.String, len(properties))
@@ -70,10 +70,10 @@ def result_mapper(hadoop: HadoopJvm, result: JavaObject, *, versions: bool = Fal
 
 
 def cells_of_row(document: Mapping[str, Any]) -> Iterator[Cell]:
-    """The cells of one row as `result_mapper` writes it, in scan order.
+    """Yields the cells of one row as `result_mapper` writes it, in scan order.
 
     Raises:
-        TypeError: another HBase client's form.
+        TypeError: the row has the form of another HBase client.
     """
     row, families = _row(document, _PLAIN)
     for name, columns in families.items():
@@ -91,7 +91,7 @@ def _row(document: Mapping[str, Any], cells: str) -> tuple[bytes, dict[str, Any]
 def _rows(
     client: HBaseClient, table: str, family: bytes | None, prefix: bytes, *, versions: bool
 ) -> Iterator[dict[str, Any]]:
-    """Rows as `result_mapper` writes them."""
+    """Yields rows as `result_mapper` writes them."""
     where = f"{client.where}, scan of {table}"
     with java_errors(where):
         result = client.java_class("org.apache.hadoop.hbase.client.Result")

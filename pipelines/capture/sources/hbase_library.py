@@ -1,4 +1,4 @@
-"""HBase's server classes in Spark's JVM, in a class loader of their own: beside an HBase client of any version."""
+"""HBase's server classes in Spark's JVM, in a separate class loader, so beside an HBase client of any version."""
 
 import glob
 from collections.abc import Iterator, Sequence
@@ -10,17 +10,17 @@ from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 
 
 class HBaseLibrary:
-    """Classes of an HBase installation's `lib`, called by reflection: py4j's own view shows Spark's class path alone.
+    """Classes of an HBase installation's `lib`, called by reflection, since py4j's view shows Spark's class path alone.
 
     Hadoop's classes are Spark's, which come first.
 
     Args:
         hadoop: the JVM.
-        jars: paths on the driver's machine; `*` stands for any name.
-        where: what to call the cluster in messages.
+        jars: paths on the driver's machine; `*` matches any name.
+        where: name of the cluster in messages.
 
     Raises:
-        UsageError: a pattern that matches no file.
+        UsageError: a pattern matches no file.
     """
 
     def __init__(self, hadoop: HadoopJvm, jars: Sequence[str], where: str) -> None:
@@ -31,14 +31,14 @@ class HBaseLibrary:
         for index, file in enumerate(files):
             urls[index] = hadoop.view.java.net.URL(file.as_uri())
         # HBase registers its metrics under fixed names in Hadoop's own registry, which outlives a class loader: a
-        # second capture in one JVM would find them taken, and HBase's classes would not initialize
+        # second capture in one JVM would find the names taken, and HBase's classes would not initialize
         hadoop.view.org.apache.hadoop.metrics2.lib.DefaultMetricsSystem.setMiniClusterMode(True)
         loader = hadoop.view.java.lang.ClassLoader.getSystemClassLoader()
         self._loader: JavaObject = hadoop.view.java.net.URLClassLoader(urls, loader)
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Let HBase find its own resources and services, which it asks the thread for."""
+        """Sets the thread's context class loader, with which HBase finds its own resources and services."""
         thread = self.hadoop.view.java.lang.Thread.currentThread()
         before = thread.getContextClassLoader()
         thread.setContextClassLoader(self._loader)
@@ -48,7 +48,7 @@ class HBaseLibrary:
             thread.setContextClassLoader(before)
 
     def java_class(self, name: str) -> JavaObject:
-        """A `Class`.
+        """Returns a `Class`.
 
         Raises:
             UsageError: none of the jars has it.
@@ -63,17 +63,17 @@ class HBaseLibrary:
             ) from error
 
     def static(self, name: str, method: str, *arguments: tuple[JavaObject, JavaObject]) -> JavaObject:
-        """Call a static method; each argument with the class that the method declares for it."""
+        """Calls a static method. Each argument comes with the class that the method declares for it."""
         kinds, values = self._arrays(arguments)
         return self.java_class(name).getMethod(method, kinds).invoke(None, values)
 
     def new(self, name: str, *arguments: tuple[JavaObject, JavaObject]) -> JavaObject:
-        """Make an object; each argument with the class that the constructor declares for it."""
+        """Creates an object. Each argument comes with the class that the constructor declares for it."""
         kinds, values = self._arrays(arguments)
         return self.java_class(name).getConstructor(kinds).newInstance(values)
 
     def close(self) -> None:
-        """Close the jars."""
+        """Closes the jars."""
         with java_errors(self._where):
             self._loader.close()
 
@@ -88,10 +88,10 @@ class HBaseLibrary:
 
 
 def _files(pattern: str) -> list[Path]:
-    """The files of one pattern.
+    """Returns the files that match one pattern.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no file matches.
     """
     found = sorted(glob.glob(pattern.removeprefix("file://")))
     if not found:

@@ -1,4 +1,4 @@
-"""`backup:system` and the barriers in `hbase:meta`, through HBase's own client in Spark's JVM."""
+"""Reads `backup:system` and the barriers in `hbase:meta`, with HBase's own client in Spark's JVM."""
 
 import logging
 from collections.abc import Iterable
@@ -29,17 +29,17 @@ _LONG, _NEGATIVE = 8, 0x80
 
 
 def stated_backup(conf: JavaObject) -> Backup | None:
-    """What `hbase.backup.enable` says; None where it is not set, which is "off" in the master's own file alone."""
+    """Returns what `hbase.backup.enable` says; None if not set, which means "off" only in the master's own file."""
     return None if conf.get(_BACKUP_ENABLE) is None else Backup(enabled=bool(conf.getBoolean(_BACKUP_ENABLE, False)))
 
 
 def backup_table(conf: JavaObject) -> str:
-    """Name of the table that HBase backup keeps its sessions in."""
+    """Returns the name of the table in which HBase backup keeps its sessions."""
     return str(conf.get("hbase.backup.system.table.name", BACKUP_TABLE))
 
 
 def has_backup_table(client: HBaseClient) -> bool | None:
-    """Whether the table of HBase backup exists; None where this user may not ask.
+    """Returns whether the table of HBase backup exists; None if this user may not ask.
 
     Raises:
         UnavailableError: HBase did not answer.
@@ -54,7 +54,7 @@ def has_backup_table(client: HBaseClient) -> bool | None:
 
 
 def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
-    """The backups that boundaries are made of; None where they stay unknown, and so every WAL is held.
+    """Returns the backups that define boundaries; None if they stay unknown, so that every WAL is held.
 
     Raises:
         UnavailableError: HBase did not answer.
@@ -63,7 +63,7 @@ def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
     try:
         with java_errors(f"{client.where}, table {name}"):
             there = bool(client.admin.tableExists(client.table_name(name)))
-        # BackupLogCleaner itself makes the table: where there is none, backup may have another one than we think
+        # BackupLogCleaner itself creates the table: if it does not exist, backup may use another table than this one
         return counted(scan_cells(client, name, SESSION_FAMILY, SESSION_ROW), name) if there else None
     except UsageError as error:
         logger.warning("Backup boundaries stay unknown, so every WAL is held: %s", error)
@@ -71,7 +71,7 @@ def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
 
 
 def counted(cells: Iterable[Cell], name: str) -> tuple[BackupSession, ...] | None:
-    """The sessions that count; None where one of all is none of those that are known."""
+    """Returns the sessions that count; None if the form of any session is unknown."""
     try:
         return counting(sessions_of(cells))
     except MalformedError as error:
@@ -80,7 +80,7 @@ def counted(cells: Iterable[Cell], name: str) -> tuple[BackupSession, ...] | Non
 
 
 def read_barriers(client: HBaseClient) -> tuple[RegionBarriers, ...] | None:
-    """Every region that has barriers; None where they may not be read.
+    """Returns the barriers of every region that has any; None if the user may not read them.
 
     Raises:
         UnavailableError: HBase did not answer.
@@ -93,10 +93,10 @@ def read_barriers(client: HBaseClient) -> tuple[RegionBarriers, ...] | None:
 
 
 def barriers_of(versions: Iterable[Version]) -> tuple[RegionBarriers, ...]:
-    """By region, in the order of rows; the rows of `hbase:meta` are names of regions.
+    """Returns the barriers by region, in the order of rows; the row keys of `hbase:meta` are names of regions.
 
-    A row without a table or a region, and a value that is no sequence id or of no time of these centuries, are passed
-    over and counted in a line of the log: HBase writes none such, and no file is freed by a barrier.
+    It skips rows without a table or a region, and values that are no sequence id or whose timestamp is implausible, and
+    logs how many cells it skipped: HBase writes none of these, and no barrier frees a file.
     """
     opened: dict[bytes, list[tuple[int, int]]] = {}
     over = 0
@@ -119,5 +119,5 @@ def barriers_of(versions: Iterable[Version]) -> tuple[RegionBarriers, ...]:
 
 
 def _encoded(row: bytes) -> str:
-    """`table,start key,id.<encoded>.`; a start key may hold anything."""
+    """Returns the encoded name in `table,start key,id.<encoded>.`; a start key may contain anything."""
     return row.removesuffix(b".").rpartition(b".")[2].decode("ascii", "replace")

@@ -1,4 +1,4 @@
-"""Where HBase has its own directory: `hbase.rootdir` of the configuration that the operator names."""
+"""Finds HBase's own directory: `hbase.rootdir` of the configuration that the operator names."""
 
 from collections.abc import Mapping
 
@@ -10,9 +10,9 @@ _SITE = "hbase-site.xml"
 
 
 def hbase_root(hadoop: HadoopJvm, site: str | None, properties: Mapping[str, str]) -> str | None:
-    """`hbase.rootdir` as it is written there; HBase's own classes are not needed.
+    """Returns `hbase.rootdir` as the configuration says it, without HBase's own classes.
 
-    HBase's default, a temporary directory, is not looked at: no cluster that is worth cleaning has it.
+    It ignores HBase's default, a temporary directory: no cluster that is worth cleaning uses it.
 
     Args:
         hadoop: the JVM.
@@ -20,10 +20,10 @@ def hbase_root(hadoop: HadoopJvm, site: str | None, properties: Mapping[str, str
         properties: HBase properties on top of it.
 
     Returns:
-        The property; None where nothing says it.
+        The property; None if it is not set or contains an unresolved `${`.
 
     Raises:
-        UsageError: there is no such file.
+        UsageError: the file does not exist.
         UnavailableError: the file cannot be read.
     """
     with java_errors(site or f"{_SITE} on the class path"):

@@ -1,7 +1,7 @@
-"""`hbase:replication` of a cluster that is down, read from its store files by HBase's own classes.
+"""Reads `hbase:replication` of a cluster that is down from its store files, with HBase's own classes.
 
-HBase's region scanner clears the region's `.tmp` as a region server would, so it works on a copy on this machine: what
-is read is never written to. The table is small, a cell for each queue and WAL group.
+HBase's region scanner clears the region's `.tmp` as a region server would, so it works on a copy on this machine:
+walsafe never writes to the original. The table is small: one cell for each queue and WAL group.
 """
 
 import json
@@ -28,7 +28,7 @@ _RECOVERED_EDITS = "recovered.edits"
 
 
 class HFileTable:
-    """`QueueTableFiles`: a copy of the table's directory, read once.
+    """`QueueTableFiles` that copies the table's directory and reads the copy once.
 
     Args:
         library: HBase's classes.
@@ -47,13 +47,13 @@ class HFileTable:
         self._listed: tuple[tuple[str, int, int], ...] | None = None
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def cells(self, step: str) -> Iterator[Cell]:
-        """See `QueueSource.cells`; the second step sees to it that the files are still those that were read.
+        """See `QueueSource.cells`. The second step checks that the store files are still those that were read.
 
         Raises:
-            RefusedError: a store file came or went: HBase is running.
+            RefusedError: a store file came, went or changed: HBase is running.
         """
         found = self._cells
         if step == "queues-2" and self._listing() != self._listed:
@@ -64,13 +64,13 @@ class HFileTable:
         yield from found
 
     def exists(self) -> bool:
-        """Whether the table has a directory."""
+        """Returns whether the table has a directory."""
         with java_errors(self._where):
             path = self._path(self._where)
             return bool(path.getFileSystem(self._library.hadoop.conf).exists(path))
 
     def store_files(self) -> tuple[StoreFile, ...]:
-        """Those of the regions that were read."""
+        """Returns the store files of the regions that were read."""
         names = self.region_names()
         found: list[StoreFile] = []
         for path, length, modified in self._listed or ():
@@ -82,7 +82,7 @@ class HFileTable:
         return tuple(found)
 
     def recovered_edits(self) -> tuple[str, ...]:
-        """Files of edits that wait for the regions to open: a half-finished crash has left them."""
+        """Returns the files of edits that wait for the regions to open; an unfinished crash has left them."""
         found = []
         for region in self._regions:
             for name, _, _ in self._entries(f"{region.name}/{_RECOVERED_EDITS}"):
@@ -91,16 +91,16 @@ class HFileTable:
         return tuple(found)
 
     def region_names(self) -> frozenset[str]:
-        """Encoded names of the regions that were read."""
+        """Returns the encoded names of the regions that were read."""
         return frozenset(region.name for region in self._regions)
 
     def close(self) -> None:
-        """Remove the copy."""
+        """Removes the copy."""
         self._scratch.cleanup()
 
     @cached_property
     def _copied(self) -> Path:
-        """The table's directory on this machine, below a root of its own."""
+        """The table's directory on this machine, below a temporary root."""
         self._listed = self._listing()
         size = sum(length for _, length, _ in self._listed)
         logger.info("Copying %d store files of %s, %d bytes", len(self._listed), self._table, size)
@@ -153,7 +153,7 @@ class HFileTable:
         return tuple(found)
 
     def _scanner(self, info: JavaObject) -> JavaObject:
-        """`ClientSideRegionScanner` of one region of the copy."""
+        """Returns the `ClientSideRegionScanner` of one region of the copy."""
         library, kinds = self._library, self._library.java_class
         name = library.static(f"{_HBASE}.TableName", "valueOf", (kinds("java.lang.String"), self._table))
         descriptor = library.static(
@@ -173,7 +173,7 @@ class HFileTable:
         )
 
     def _sequence_id(self, path: str) -> int:
-        """The highest sequence id in a store file; -1 in a reference to the parent's, of before this region was."""
+        """Returns the highest sequence id in a store file; -1 for a reference to the older parent region's."""
         if not _is_encoded(path.rpartition("/")[2]):
             return -1
         kinds = self._library.java_class
@@ -210,7 +210,7 @@ class HFileTable:
         return hadoop.view.org.apache.hadoop.fs.FileSystem.getLocal(hadoop.conf).getRawFileSystem()
 
     def _listing(self) -> tuple[tuple[str, int, int], ...]:
-        """Path below the table, length and time of every store file."""
+        """Returns path below the table, length (bytes) and modification time (ms) of every store file."""
         found: list[tuple[str, int, int]] = []
         regions = [name for name, is_directory, _ in self._entries("") if is_directory and _is_encoded(name)]
         for region in sorted(regions):
@@ -220,7 +220,7 @@ class HFileTable:
         return tuple(sorted(found))
 
     def _entries(self, below: str) -> list[tuple[str, bool, tuple[int, int]]]:
-        """Name, whether it is a directory, and (length, time) of what is in a directory; none where there is none."""
+        """Returns (name, is a directory, (length, time)) of a directory's elements; none if it does not exist."""
         where = f"{self._where}/{below}".rstrip("/")
         with java_errors(where):
             path = self._path(where)
@@ -237,7 +237,7 @@ class HFileTable:
 
 
 def _is_encoded(name: str) -> bool:
-    """Whether it is the name of a region or of a store file: 32 hexadecimal digits."""
+    """Whether this is the name of a region or of a store file: 32 hexadecimal digits."""
     return len(name) == 32 and set(name) <= set("0123456789abcdef")
 
 

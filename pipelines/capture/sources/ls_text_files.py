@@ -1,4 +1,4 @@
-"""Saved text of `hdfs dfs -ls -R <wal_root>/WALs <wal_root>/remoteWALs <wal_root>/oldWALs`."""
+"""Parses saved text of `hdfs dfs -ls -R <wal_root>/WALs <wal_root>/remoteWALs <wal_root>/oldWALs`."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,7 @@ from pipelines.snapshot.model import WalDirectory
 NumberedLines: TypeAlias = Callable[[], Iterator[tuple[int, str]]]
 
 _BATCH = 10_000
-# owner and group may hold blanks; the path is everything after one blank
+# owner and group may contain blanks; the path is everything after one blank
 _LINE = re.compile(
     r"([-dl])[-rwxsStT]{9}[+.]? +(?:-|[0-9]+) .+? ([0-9]+) ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}) (.*)",
     re.DOTALL,
@@ -38,9 +38,9 @@ class LsText:
     """Parses the text of one listing.
 
     Args:
-        wal_root: full URI; the text may show full URIs or bare paths.
-        zone: in which it was printed.
-        name: of the text, for messages.
+        wal_root: full URI; the text may have full URIs or bare paths.
+        zone: time zone in which the text was printed.
+        name: name of the text, for messages.
     """
 
     def __init__(self, wal_root: str, zone: ZoneInfo, name: str) -> None:
@@ -50,10 +50,10 @@ class LsText:
         self._name = name
 
     def listed(self, lines: Iterable[tuple[int, str]]) -> Iterator[ListedFile]:
-        """Every line.
+        """Yields every line, parsed.
 
         Raises:
-            UsageError: a line of another form (such as the sizes of `-h`), or a path outside the WAL root.
+            UsageError: a line has another form (such as the sizes of `-h`), or a path is outside the WAL root.
         """
         for number, line in lines:
             if not line:
@@ -77,10 +77,11 @@ class LsText:
         raise UsageError(f"{self._name}, line {number}: {path[:120]!r} is not below wal_root {self._root}")
 
     def batches(self, lines: Iterable[tuple[int, str]]) -> Iterator[FileBatch]:
-        """The listing as a `FileSource` gives it.
+        """Yields the listing as `FileSource.files` does.
 
         Raises:
-            UsageError: as `listed`; or `oldWALs` stands before a live directory, or not at all.
+            UsageError: see `listed`; or a file of `oldWALs` comes before one of a live directory, or a file is in
+                neither.
         """
         progress = Progress()
         live: dict[str, list[tuple[str, int, int]]] = {}
@@ -115,10 +116,10 @@ class LsText:
         progress.end()
 
     def directories(self, lines: Iterable[tuple[int, str]]) -> tuple[WalDirectory, ...]:
-        """The directories below `WALs/`, from a text of `hdfs dfs -ls -R <wal_root>/WALs`.
+        """Returns the directories below `WALs/`, from a text of `hdfs dfs -ls -R <wal_root>/WALs`.
 
         Raises:
-            UsageError: as `listed`; or a file without its directory, which proves that a server lives.
+            UsageError: see `listed`; or the text has a file but not its directory, which proves that a server lives.
         """
         top = LIVE_DIRECTORIES[0]
         times: dict[ServerName, int] = {}
@@ -140,15 +141,15 @@ class LsText:
 
 
 def batch_of(rows: list[tuple[str, int, int]]) -> FileBatch:
-    """Rows to columns."""
+    """Converts rows to columns."""
     return FileBatch([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
 
 
 class LsFiles:
-    """`FileSource` over a saved text.
+    """`FileSource` that reads a saved text.
 
     Args:
-        lines: gives the numbered lines anew at each call.
+        lines: returns the numbered lines anew at each call.
         text: parses them.
         stamp: when the listing was taken, and by whose clock.
     """

@@ -1,4 +1,4 @@
-"""Times that a tool printed to the minute, in some time zone."""
+"""Parses times that a tool printed to the minute, in some time zone."""
 
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -11,19 +11,19 @@ _LAST_MS_OF_MINUTE = 59_999
 
 @lru_cache(maxsize=100_000)
 def end_of_minute(text: str, zone: ZoneInfo) -> int:
-    """The last millisecond of a minute like `2026-11-21 02:00`: a file is never taken for older than it is.
+    """Returns the last millisecond of a minute like `2026-11-21 02:00`: a file never counts as older than it is.
 
-    Where the clocks are set back the minute comes twice; the later one counts.
+    When the clocks are set back, the minute occurs twice; the later one counts.
 
     Args:
         text: as `hdfs dfs -ls` and `hdfs oiv -p Delimited` print it.
-        zone: of the process that printed it.
+        zone: time zone of the process that printed it.
 
     Returns:
         Ms since the epoch, UTC.
 
     Raises:
-        MalformedError: not such a text.
+        MalformedError: the text has another form.
     """
     try:
         local = datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=zone)

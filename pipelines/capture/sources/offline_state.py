@@ -1,4 +1,4 @@
-"""A cluster that is down: who is gone from ZooKeeper, and what lies below its two root directories."""
+"""Reads a cluster that is down: which processes ZooKeeper still knows, and what is below its two root directories."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -27,7 +27,7 @@ class OfflineCluster:
 
     Args:
         state: peers, settings and `hbase-site.xml`.
-        client: ZooKeeper, for what only a running HBase has there.
+        client: ZooKeeper, for the znodes that only a running HBase has.
         hadoop: the JVM.
         wal_root: full URI of `hbase.wal.dir`.
         parent: `zookeeper.znode.parent`.
@@ -51,7 +51,7 @@ class OfflineCluster:
         self._replication = replication
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def settings(self) -> ClusterSettings:
         """See `PeerSource.settings`."""
@@ -62,7 +62,7 @@ class OfflineCluster:
         return self._state.peers()
 
     def running(self) -> str | None:
-        """See `OfflineState.running`: znodes that vanish with their process."""
+        """See `OfflineState.running`. Checks znodes that vanish with their process."""
         if self._client.exists(f"{self._parent}/master"):
             return f"an active master has {self._parent}/master in ZooKeeper"
         servers, _ = self._client.children(f"{self._parent}/rs") or ([], 0)
@@ -76,7 +76,7 @@ class OfflineCluster:
         """See `OfflineState.root`.
 
         Raises:
-            UsageError: hbase-site.xml does not say it.
+            UsageError: hbase-site.xml does not set it.
         """
         text = self._state.property("hbase.rootdir")
         if text is None:
@@ -100,7 +100,7 @@ class OfflineCluster:
         return sorted(found, key=lambda flag: flag.name)
 
     def edits(self, paths: Sequence[str]) -> tuple[Sequence[TableEdit], str | None]:
-        """See `OfflineState.edits`; read one after the other in the driver: there is one for each server at most."""
+        """See `OfflineState.edits`. The driver reads one WAL after the other: there is at most one per server."""
         found: list[TableEdit] = []
         problems = []
         conf = hadoop_configuration(self._hadoop) if paths else ""
@@ -111,7 +111,7 @@ class OfflineCluster:
         return found, problems[0] if problems else None
 
     def _statuses(self, uri: str) -> list[JavaObject]:
-        """What is in a directory; nothing where there is none."""
+        """Returns the elements of a directory; none if it does not exist."""
         with java_errors(uri):
             path = self._hadoop.path(uri)
             files = path.getFileSystem(self._hadoop.conf)
@@ -129,7 +129,7 @@ class OfflineCluster:
 
 
 def _edits(uri: str, conf: str) -> tuple[list[TableEdit], str | None]:
-    """The edits of one WAL, and why they may not be all."""
+    """Returns the edits of one WAL, and why they may be incomplete, or None."""
     found: list[TableEdit] = []
     pending: list[tuple[Cell, int]] = []
 

@@ -1,4 +1,4 @@
-"""What of replication is in ZooKeeper beside HBase 3's queue table, through Apache Curator, which Spark ships."""
+"""Reads replication data in ZooKeeper besides HBase 3's queue table, through Apache Curator, which Spark ships."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from pipelines.hbase.zookeeper.wire import without_metadata
 
 logger = logging.getLogger(__name__)
 
-# HBase 3's master begins its migration if any of these exists (ZKReplicationQueueStorageForMigration)
+# HBase 3's master starts its migration if any of these exists (ZKReplicationQueueStorageForMigration)
 _QUEUE_DATA = ("rs", "regions", "hfile-refs")
 
 
@@ -25,8 +25,8 @@ class ReplicationZnodes:
         hadoop: the JVM.
         quorum: `host:port,host:port`.
         root: the znode of HBase, `/hbase` by default.
-        replication: name of the znode below it.
-        timeout_ms: to connect and for each call.
+        replication: name of the replication znode below it.
+        timeout_ms: limit for connecting and for each call.
     """
 
     hadoop: HadoopJvm
@@ -37,7 +37,7 @@ class ReplicationZnodes:
 
     @classmethod
     def of(cls, hadoop: HadoopJvm, conf: JavaObject, timeout_ms: int) -> "ReplicationZnodes":
-        """From an HBase `Configuration`, the way HBase reads it."""
+        """Builds it from an HBase `Configuration`, as HBase reads it."""
         port = conf.get("hbase.zookeeper.property.clientPort", "2181")
         hosts = [host.strip() for host in str(conf.get("hbase.zookeeper.quorum", "localhost")).split(",")]
         parent, name = (
@@ -48,7 +48,7 @@ class ReplicationZnodes:
         return cls(hadoop, quorum, str(parent).rstrip("/"), str(name), timeout_ms)
 
     def queue_data(self) -> bool | None:
-        """Whether queue data is there; None when ZooKeeper cannot be asked."""
+        """Returns whether queue data is there; None if ZooKeeper cannot be asked or has no HBase there."""
         try:
             with java_errors(f"ZooKeeper {self.quorum}"):
                 return self._any_exists()
@@ -57,10 +57,10 @@ class ReplicationZnodes:
             return None
 
     def synchronous(self, peers: Sequence[Peer]) -> tuple[Peer, ...]:
-        """The peers with their synchronous replication, of which HBase 2's client knows nothing.
+        """Completes the peers with their synchronous replication, which HBase 2's client does not know.
 
-        Read where `ZKReplicationPeerStorage` keeps it, for peers that lack it. It stays unknown where HBase keeps its
-        peers in files, or ZooKeeper cannot be asked.
+        It is read where `ZKReplicationPeerStorage` keeps it, for peers that lack it. It stays unknown if HBase keeps
+        its peers in files, or ZooKeeper cannot be asked.
         """
         if all(peer.sync_replication_state for peer in peers):
             return tuple(peers)
@@ -89,7 +89,7 @@ class ReplicationZnodes:
                 logger.warning("ZooKeeper %s did not answer within %d ms", self.quorum, self.timeout_ms)
                 return None
             if curator.checkExists().forPath(f"{self.root}/hbaseid") is None:
-                # every HBase has it; a wrong quorum or znode must not look like "nothing there"
+                # every HBase has it: a wrong quorum or znode must not look like "nothing there"
                 logger.warning("ZooKeeper %s has no %s/hbaseid: leftovers are unknown", self.quorum, self.root)
                 return None
             return any(
@@ -99,7 +99,7 @@ class ReplicationZnodes:
 
     @contextmanager
     def _curator(self) -> Iterator[JavaObject | None]:
-        """A session; None where nobody answers in time."""
+        """Opens a session; None if no server answers in time."""
         view = self.hadoop.view
         retries = view.org.apache.curator.retry.RetryNTimes(1, 500)
         framework = view.org.apache.curator.framework.CuratorFrameworkFactory
@@ -113,7 +113,7 @@ class ReplicationZnodes:
 
 
 def _data(curator: JavaObject, path: str) -> bytes | None:
-    """The data of a znode behind HBase's metadata; None = there is none."""
+    """Returns the data of a znode after HBase's metadata; None = there is no such znode."""
     if curator.checkExists().forPath(path) is None:
         return None
     return without_metadata(bytes(curator.getData().forPath(path)))

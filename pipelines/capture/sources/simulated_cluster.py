@@ -1,11 +1,11 @@
-"""A directory that plays a live cluster: its files are real, what HBase would answer stands in two more.
+"""Plays a live cluster from a directory: its files are real, and two more files contain what HBase would answer.
 
     <directory>/hbase/oldWALs/…    files with their names, lengths and times
-    <directory>/state.json         a snapshot.json: peers, membership, flags, configuration; its steps are not looked at
+    <directory>/state.json         a snapshot.json: peers, membership, flags, configuration; its steps are ignored
     <directory>/queues.jsonl       cells of hbase:replication, as in a snapshot's queues-1.jsonl, then `N row(s)`
 
-For the demo, for trying a whole night with its clean-up on a laptop, and for tests. It is read anew at each step, so a
-cluster can change while it is captured; the clock stamps the steps as it does those of a real one.
+For the demo, for trying a whole night with its clean-up on a laptop, and for tests. The files are read anew at each
+step, so a cluster can change while it is captured; the clock stamps the steps as it does those of a real cluster.
 """
 
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ STATE, QUEUES = "state.json", "queues.jsonl"
 
 
 class SimulatedQueues:
-    """`QueueSource` over `queues.jsonl`."""
+    """`QueueSource` that reads `queues.jsonl`."""
 
     def __init__(self, directory: str) -> None:
         self._file = Path(directory) / QUEUES
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""
@@ -43,13 +43,13 @@ class SimulatedQueues:
 
 
 class SimulatedState:
-    """`StateSource` over `state.json`."""
+    """`StateSource` that reads `state.json`."""
 
     def __init__(self, directory: str) -> None:
         self._file = Path(directory) / STATE
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def settings(self) -> ClusterSettings:
         """See `StateSource.settings`."""
@@ -67,7 +67,7 @@ class SimulatedState:
         return self._membership().active_master or ""
 
     def servers(self, _step: str) -> Servers:
-        """See `StateSource.servers`: nobody dies in a cluster that stands still."""
+        """See `StateSource.servers`. No server of a simulated cluster is dead."""
         return Servers(self._membership().online, frozenset())
 
     def crashing(self, _step: str) -> frozenset[ServerName]:
@@ -79,15 +79,15 @@ class SimulatedState:
         return self._state().peers
 
     def has_backup_table(self) -> bool | None:
-        """See `PeerSource.has_backup_table`: `state.json` says whether backup is on, or nobody does."""
+        """See `PeerSource.has_backup_table`. Unknown: only `state.json` can say whether backup is on."""
         return None
 
     def backups(self) -> tuple[BackupSession, ...] | None:
-        """See `PeerSource.backups`: no file of it says more than `state.json`."""
+        """See `PeerSource.backups`. Unknown: no file says more than `state.json`."""
         return None
 
     def barriers(self) -> tuple[RegionBarriers, ...] | None:
-        """See `PeerSource.barriers`: as `backups`."""
+        """See `PeerSource.barriers`. Unknown, as `backups`."""
         return None
 
     def flags(self, _step: str) -> Flags:

@@ -1,4 +1,4 @@
-"""`hbase:replication` scanned through HBase's Thrift gateway (protocol 1) by happybase."""
+"""Scans `hbase:replication` through HBase's Thrift gateway (protocol 1), with happybase."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,15 +14,15 @@ _CELLS_OF_A_ROW_AT_A_TIME = 1_000
 
 
 class ThriftQueues:
-    """`QueueSource` over the Thrift gateway. It speaks neither Kerberos nor TLS: use `hbase` for such clusters.
+    """`QueueSource` that uses the Thrift gateway. It speaks neither Kerberos nor TLS: use `hbase` for such clusters.
 
     Args:
-        host: of the gateway.
-        port: of the gateway, 9090 by default in HBase.
+        host: host of the gateway.
+        port: port of the gateway, 9090 by default in HBase.
         transport: `buffered` or `framed`, as the gateway was started.
         protocol: `binary` or `compact`, as the gateway was started.
-        timeout_ms: of each call.
-        table: that holds the replication queues.
+        timeout_ms: limit of each call.
+        table: name of the table with the replication queues.
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class ThriftQueues:
         self._where = f"Thrift gateway {host}:{port}"
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def cells(self, _step: str) -> Iterator[Cell]:
-        """See `QueueSource.cells`. Each pass has a connection of its own: gateways drop idle ones."""
+        """See `QueueSource.cells`. Each pass opens its own connection, since gateways drop idle ones."""
         connection = None
         try:
             connection = happybase.Connection(**self._options)
@@ -58,7 +58,7 @@ class ThriftQueues:
             )
             for row, columns in rows:
                 cells = [(*column.partition(b":")[::2], value) for column, value in columns.items()]
-                for family, qualifier, value in sorted(cells):  # a map to Thrift, whose order is nobody's promise
+                for family, qualifier, value in sorted(cells):  # Thrift returns a map, whose order is not guaranteed
                     yield Cell(row, family, qualifier, value)
         except (OSError, TException) as error:
             if "TableNotFoundException" in _message(error):
@@ -73,7 +73,7 @@ class ThriftQueues:
 
 
 def _message(error: Exception) -> str:
-    """Thrift's own errors keep Java's words, bytes or text, in `message`."""
+    """Returns the first line of an error. Thrift's own errors keep Java's text, as bytes or text, in `message`."""
     message = getattr(error, "message", None) or str(error) or type(error).__name__
     text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
     return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)[:300]

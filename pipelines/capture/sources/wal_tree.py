@@ -1,4 +1,4 @@
-"""The part of a WAL root that a capture reads, walked in the order that loses no file, whatever lists the directories.
+"""Walks the part of a WAL root that a capture reads, in the order that loses no file, with any directory lister.
 
 HBase archives by rename, from `WALs/<server>/` to `oldWALs/` (or `oldWALs/<server>/` with
 `hbase.separate.oldlogdir.by.regionserver`), so a walk that reads the source of the renames first sees every file.
@@ -33,14 +33,14 @@ class Entry(NamedTuple):
 
 
 class NoSuchDirectoryError(Exception):
-    """The directory is not there, or not any more."""
+    """The directory does not exist, or no longer exists."""
 
 
 class DirectoryLister(Protocol):
     """Lists directories of one file system."""
 
     def pages(self, directory: str) -> Iterator[Sequence[Entry]]:
-        """The elements of a directory below the WAL root, in pages of a bounded size.
+        """Yields the elements of a directory below the WAL root, in pages of a bounded size.
 
         Raises:
             NoSuchDirectoryError: before the first page or later.
@@ -50,10 +50,10 @@ class DirectoryLister(Protocol):
 
 
 class WalTree:
-    """`FileSource` and `WalDirectorySource` on top of a lister.
+    """`FileSource` and `WalDirectorySource` that use a lister.
 
     Args:
-        lister: of the file system.
+        lister: lister of the file system.
         wal_root: for messages.
     """
 
@@ -62,7 +62,7 @@ class WalTree:
         self._root = wal_root
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`. Memory grows with the live directories and with one page, not with `oldWALs/`."""
@@ -73,7 +73,7 @@ class WalTree:
         for directory, page in self._walk(ARCHIVE):
             found = True
             for entry in page:
-                live.pop(entry.name, None)  # archived since: one file, in oldWALs
+                live.pop(entry.name, None)  # archived meanwhile: it counts once, in oldWALs
             progress.more(len(page))
             if page:
                 yield _batch(directory, page)
@@ -99,13 +99,13 @@ class WalTree:
             try:
                 entries = sum(map(len, self._lister.pages(f"{LIVE_DIRECTORIES[0]}/{entry.name}")))
             except NoSuchDirectoryError:
-                entries = 1  # renamed to -splitting, or removed: what it held cannot be told any more
+                entries = 1  # renamed to -splitting, or removed: its contents are no longer known
             before = counts.get(server, (0, 0))
             counts[server] = (before[0] + entries, max(before[1], entry.modification_time))
         return tuple(WalDirectory(server, *counts[server]) for server in sorted(counts))
 
     def _live(self) -> dict[str, list[tuple[str, int, int]]]:
-        """Files of the live directories by name; walked again when a directory is renamed under our feet."""
+        """Returns the files of the live directories by `live_key`; walks again if a directory is renamed meanwhile."""
         for _ in range(_WALKS):
             files: dict[str, list[tuple[str, int, int]]] = {}
             try:
@@ -121,11 +121,11 @@ class WalTree:
         raise UnavailableError(f"directories below {self._root} kept changing while they were listed; try again")
 
     def _walk(self, root: str, *, strict: bool = False) -> Iterator[tuple[str, list[Entry]]]:
-        """Pages of files, depth first. A root that does not exist has none.
+        """Yields pages of files, depth first. A root that does not exist yields none.
 
         Args:
-            root: where to begin.
-            strict: raise when a directory vanishes; else it had nothing (HBase removes empty ones below oldWALs).
+            root: directory to start from.
+            strict: raise if a directory vanishes; else it counts as empty (HBase removes empty ones below oldWALs).
         """
         waiting = [root]
         while waiting:
@@ -135,7 +135,7 @@ class WalTree:
                 for page in self._lister.pages(directory):
                     below += [f"{directory}/{entry.name}" for entry in page if entry.is_directory]
                     yield directory, [entry for entry in page if not entry.is_directory]
-                yield directory, []  # it is there, empty or not
+                yield directory, []  # the directory exists, empty or not
             except NoSuchDirectoryError:
                 if strict and directory != root:
                     raise NoSuchDirectoryError(directory) from None
@@ -143,35 +143,35 @@ class WalTree:
 
 
 class Progress:
-    """Tells how a long listing comes along."""
+    """Logs the progress of a long listing."""
 
     def __init__(self) -> None:
         self._began = self._reported = time.monotonic()
         self._files = 0
 
     def more(self, files: int) -> None:
-        """Count; a line in the log now and then."""
+        """Counts files, and logs the count now and then."""
         self._files += files
         if time.monotonic() - self._reported >= _REPORT_SECONDS:
             self._reported = time.monotonic()
             self.end("so far")
 
     def end(self, word: str = "in all") -> None:
-        """The last line."""
+        """Logs the count and the rate; after the last file, or so far."""
         seconds = max(time.monotonic() - self._began, 0.001)
         logger.info("Listed %d files %s, %d files/s", self._files, word, self._files / seconds)
 
 
 def live_key(*path: str) -> str:
-    """What a file of a live directory is known by once it is archived: its name, below `WALs/`.
+    """Returns the key by which a file of a live directory is found in the archive: below `WALs/`, its name.
 
-    A copy below `remoteWALs/` is never archived; one of the same name below `oldWALs/` is another file.
+    A copy below `remoteWALs/` is never archived; a file of the same name below `oldWALs/` is another file.
     """
     return path[-1] if path[0] == LIVE_DIRECTORIES[0] else "/".join(path)
 
 
 def server_of_directory(name: str) -> ServerName | None:
-    """The server of a directory below `WALs/`, or None: no WAL of a region server can lie there."""
+    """Returns the server of a directory below `WALs/`, or None: such a directory has no WAL of a region server."""
     try:
         return ServerName.parse(name.removesuffix(SPLITTING))
     except MalformedError:

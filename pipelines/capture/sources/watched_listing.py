@@ -1,4 +1,4 @@
-"""A saved listing that also tells which servers have a directory below `WALs/`."""
+"""A saved listing that also shows which servers have a directory below `WALs/`."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,10 +15,10 @@ _WALS = f"{LIVE_DIRECTORIES[0]}/"
 
 
 class WatchedListing:
-    """`FileSource` and `WalDirectorySource` over one listing.
+    """`FileSource` and `WalDirectorySource` that read one listing.
 
     Args:
-        listing: read once; directories without a file are not in it.
+        listing: read once; it does not contain directories without a file.
     """
 
     def __init__(self, listing: FileSource) -> None:
@@ -26,7 +26,7 @@ class WatchedListing:
         self._entries: dict[str, tuple[int, int]] = {}
 
     def stamp(self, step: str) -> Stamp | None:
-        """That of the listing."""
+        """Returns the stamp of the listing."""
         return self._listing.stamp(step)
 
     def files(self) -> Iterator[FileBatch]:
@@ -41,9 +41,9 @@ class WatchedListing:
             yield batch
 
     def wal_directories(self) -> tuple[WalDirectory, ...]:
-        """See `WalDirectorySource.wal_directories`; with the time of the newest file, and none before `files` ended."""
+        """See `WalDirectorySource.wal_directories`. Has the newest file's time; complete only after `files` ended."""
         found = []
         for directory, (entries, newest) in self._entries.items():
-            with suppress(MalformedError):  # not a server's: a file of its own below WALs/
+            with suppress(MalformedError):  # not a server's directory: a file directly below WALs/
                 found.append(WalDirectory(ServerName.parse(directory), entries, newest))
         return tuple(sorted(found, key=lambda one: one.server))

@@ -1,4 +1,4 @@
-"""Listings through WebHDFS or HttpFS, by the `hdfs` library: no Hadoop client, no Kerberos."""
+"""Lists directories through WebHDFS or HttpFS, with the `hdfs` library: no Hadoop client, no Kerberos."""
 
 import logging
 import re
@@ -19,23 +19,23 @@ _PATH_OF_URI = re.compile(r"[^:/]+://[^/]*(/.*)")
 
 
 class _PagingClient(InsecureClient):  # type: ignore[misc] # hdfs ships no types
-    """The library's client, with the one operation it leaves out."""
+    """The library's client with the two listing operations, of which the library lacks LISTSTATUS_BATCH."""
 
     list_status_batch = _Request("GET").to_method("LISTSTATUS_BATCH")
     list_status = _Request("GET").to_method("LISTSTATUS")
 
 
 class WebHdfsLister:
-    """`DirectoryLister` over WebHDFS.
+    """`DirectoryLister` that uses WebHDFS.
 
-    A standby name node refuses to answer and the library turns to the next one. An observer answers, perhaps with
-    an older state: it must not be among the URLs.
+    A standby name node refuses to answer, and the library tries the next one. An observer answers, perhaps with an
+    older state, so it must not be among the URLs.
 
     Args:
         urls: `http://host:port` of every name node.
-        wal_root: full URI; its path is what counts.
+        wal_root: full URI; only its path is used.
         user: `user.name`; None = the user of this process.
-        timeout_ms: of each request.
+        timeout_ms: limit of each request.
     """
 
     def __init__(self, urls: Sequence[str], wal_root: str, user: str | None = None, timeout_ms: int = 60_000) -> None:
@@ -58,7 +58,8 @@ class WebHdfsLister:
                 self._batched = False
                 break
             if page and last and page[0].name.encode() <= last.encode():
-                # Hadoop reads `startafter`, its documentation says `startAfter`: whoever ignores both sends page one
+                # Hadoop reads `startafter`, its documentation says `startAfter`; a server that ignores
+                # both sends the first page again
                 raise UnavailableError(
                     f"{self._where} sends the same page of {path} again and again; use files.source: hadoop"
                 )
@@ -72,7 +73,7 @@ class WebHdfsLister:
         yield self._whole(path)
 
     def _batch(self, path: str, last: str) -> tuple[list[Entry] | None, int]:
-        """One page and how many elements are left; no page where the operation is unknown."""
+        """Returns one page and the number of elements left; no page if the operation is unknown."""
         after = {"startAfter": last, "startafter": last} if last else {}
         try:
             document = self._ask(path, "list_status_batch", after)
@@ -97,7 +98,7 @@ class WebHdfsLister:
     def _ask(self, path: str, operation: str, parameters: dict[str, str]) -> Any:  # noqa: ANN401 - JSON
         try:
             return getattr(self._client, operation)(path, **parameters).json()
-        except (RequestException, KeyError, TypeError) as error:  # a body that is not WebHDFS's own form
+        except (RequestException, KeyError, TypeError) as error:  # a body that is not in WebHDFS's form
             raise UnavailableError(f"{self._where}, {path}: {_short(error)}; check urls, then try again") from error
 
     def _strange(self, path: str) -> UnavailableError:

@@ -1,4 +1,4 @@
-"""ZooKeeper through kazoo: bounded reads of znodes, and errors that say what to do. It only reads."""
+"""Reads ZooKeeper through kazoo: bounded reads of znodes, and errors that say what to do. It only reads."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -15,9 +15,9 @@ from pipelines.common.errors import UnavailableError, UsageError
 logger = logging.getLogger(__name__)
 
 Untyped: TypeAlias = Any
-"""kazoo ships no types: its client, its pending answers and what they hold."""
+"""kazoo ships no types: this type is used for its client, its pending answers and their contents."""
 _AT_A_TIME = 200
-"""Reads on the way at once: a round trip each would take minutes for a long backlog."""
+"""Number of reads sent at once: one round trip each would take minutes for a long backlog."""
 
 
 class ZooKeeperClient:
@@ -25,8 +25,8 @@ class ZooKeeperClient:
 
     Args:
         quorum: `host:port,host:port`.
-        timeout_ms: to connect, and of each answer.
-        digest: `user:password` of ZooKeeper's scheme `digest`; None = nobody in particular.
+        timeout_ms: limit for connecting, and for each answer.
+        digest: `user:password` of ZooKeeper's scheme `digest`; None = no authentication.
     """
 
     def __init__(self, quorum: str, timeout_ms: int, digest: str | None = None) -> None:
@@ -37,15 +37,15 @@ class ZooKeeperClient:
         self._open: Untyped = None
 
     def exists(self, path: str) -> bool:
-        """Whether a znode is there."""
+        """Returns whether a znode exists."""
         return self._ask(path, lambda client: client.exists_async(path)) is not None
 
     def data(self, path: str) -> bytes | None:
-        """The data of a znode; None = there is none."""
+        """Returns the data of a znode; None = there is none."""
         return self.many([path])[0]
 
     def many(self, paths: Sequence[str]) -> list[bytes | None]:
-        """The data of znodes, in their order; None = gone."""
+        """Returns the data of znodes, in their order; None = there is none."""
         found: list[bytes | None] = []
         for start in range(0, len(paths), _AT_A_TIME):
             asked = [(path, self._client().get_async(path)) for path in paths[start : start + _AT_A_TIME]]
@@ -55,20 +55,20 @@ class ZooKeeperClient:
         return found
 
     def children(self, path: str) -> tuple[list[str], int] | None:
-        """Names of the children, sorted, and the cversion that goes with just these; None = there is no such znode."""
+        """Returns the children's names, sorted, with the cversion of exactly these; None = there is no such znode."""
         value = self._ask(path, lambda client: client.get_children_async(path, include_data=True))
         return None if value is None else (sorted(value[0]), int(value[1].cversion))
 
     def sync(self, path: str) -> None:
-        """Let the server that answers catch up with the leader: a follower may lag behind."""
+        """Makes the server that answers catch up with the leader, since a follower may lag behind."""
         self._ask(path, lambda client: client.sync_async(path))
 
     @contextmanager
     def one_session(self) -> Iterator[None]:
-        """What is read inside is read in one session, in which ZooKeeper never answers with an older state than before.
+        """Ensures that the block reads in one session: in a session ZooKeeper never goes back to an older state.
 
-        A session may expire between two reads. kazoo then opens another without a word, maybe with a server that lags
-        behind, and a reading would hold znodes from before the listing (docs/proof.md, mutant `zk-any-session`).
+        A session may expire between two reads. kazoo then opens another silently, maybe with a server that lags behind,
+        and a reading would contain znodes from before the listing (docs/proof.md, mutant `zk-any-session`).
 
         Raises:
             UnavailableError: it was not one session.
@@ -82,7 +82,7 @@ class ZooKeeperClient:
             )
 
     def close(self) -> None:
-        """End the session."""
+        """Ends the session."""
         client, self._open = self._open, None
         if client is not None:
             client.stop()

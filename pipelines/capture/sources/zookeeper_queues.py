@@ -1,4 +1,4 @@
-"""Replication as HBase 1.x and 2.x keep it in ZooKeeper: queues, peers, and what else is below that znode."""
+"""Reads replication data that HBase 1.x and 2.x keep in ZooKeeper: queues, peers, and what else is below that znode."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,14 +14,14 @@ from pipelines.hbase.zookeeper.wire import MAGIC, message, text, without_metadat
 logger = logging.getLogger(__name__)
 
 _LEVELS = {HFILE_REFS: 2, REGIONS: 3}
-"""How deep the parts lie that hold no queues."""
+"""Depth of the parts that contain no queues."""
 
 
 class ZooKeeperQueues:
-    """`ZnodeSource`, and the peers and the cluster's id.
+    """`ZnodeSource` that also reads the peers and the cluster's id.
 
     Args:
-        client: of the quorum.
+        client: client of the quorum.
         parent: `zookeeper.znode.parent`.
         replication: `zookeeper.znode.replication`, the znode below it.
     """
@@ -33,10 +33,10 @@ class ZooKeeperQueues:
         self._base = f"{self._parent}/{replication}"
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def znode_names(self) -> Mapping[str, str]:
-        """The znodes that are read, by the property of hbase-site.xml that names each; HBase's defaults but for two."""
+        """Returns the znodes that are read, by the property that names each; all but two are HBase's defaults."""
         return {
             "zookeeper.znode.parent": self._parent,
             "zookeeper.znode.replication": self._replication,
@@ -47,11 +47,11 @@ class ZooKeeperQueues:
     def znodes(self, step: str) -> Sequence[Znode]:
         """See `ZnodeSource.znodes`.
 
-        A WAL that was listed and is gone when its data are asked for stands there all the same: it was in the queue.
+        A WAL that was listed and is gone when its data is read still counts: it was in the queue.
 
         Raises:
             UnavailableError: ZooKeeper does not answer, or the session ended meanwhile.
-            UsageError: no HBase lives there, or a znode may not be read.
+            UsageError: there is no HBase there, or a znode may not be read.
         """
         self.cluster_id()  # every HBase has one: a wrong quorum or znode must not look like "no queues"
         with self._client.one_session():
@@ -65,10 +65,10 @@ class ZooKeeperQueues:
         return found
 
     def online(self, step: str) -> frozenset[ServerName] | None:
-        """See `ZnodeSource.online`: each region server keeps a znode below `<parent>/rs` for as long as it lives.
+        """See `ZnodeSource.online`. Each region server keeps a znode below `<parent>/rs` for as long as it lives.
 
         Raises:
-            UsageError: what stands there is no server.
+            UsageError: a znode there is not named after a server.
         """
         found = self._client.children(f"{self._parent}/{QUEUES}")
         try:
@@ -77,10 +77,10 @@ class ZooKeeperQueues:
             raise UsageError(f"{self._client.where}, {self._parent}/{QUEUES}, step {step}: {error}") from error
 
     def peers(self) -> tuple[Peer, ...]:
-        """All replication peers (`ZKReplicationPeerStorage`).
+        """Returns all replication peers (`ZKReplicationPeerStorage`).
 
         Raises:
-            UsageError: one that cannot be read.
+            UsageError: a peer cannot be read.
         """
         self.cluster_id()
         with self._client.one_session():
@@ -101,9 +101,10 @@ class ZooKeeperQueues:
             raise UsageError(f"{self._client.where}, {self._base}/{PEERS}: {error}") from error
 
     def has_table(self, name: str) -> bool | None:
-        """Whether HBase has a table, by the states that HBase 1.x keeps and HBase 2.x mirrors below `<parent>/table`.
+        """Returns whether HBase has a table, by the states in `<parent>/table`, which HBase 1.x keeps and 2.x mirrors.
 
-        None = unknown: not even `hbase:namespace` has a state there, which every such HBase has, or it may not be read.
+        None = unknown: not even `hbase:namespace`, which every such HBase has, has a state there, or it may not be
+        read.
         """
         states = f"{self._parent}/table"
         try:
@@ -116,10 +117,10 @@ class ZooKeeperQueues:
             return None
 
     def cluster_id(self) -> str | None:
-        """The content of `hbaseid`; None where it is in a form that no HBase from 0.96 on writes.
+        """Returns the content of `hbaseid`; None if it is in a form that no HBase from 0.96 on writes.
 
         Raises:
-            UsageError: there is none, so no HBase is there.
+            UsageError: there is no such znode, so no HBase is there.
         """
         data = self._client.data(f"{self._parent}/hbaseid")
         if data is None:
@@ -144,7 +145,7 @@ class ZooKeeperQueues:
         for server in servers:
             path = f"{root}/{server}"
             found = self._client.children(path)
-            if found is None:  # claimed and removed: the cversion of `rs` tells
+            if found is None:  # claimed and removed: the cversion of `rs` shows it
                 continue
             names, cversion = found
             (data,) = self._client.many([path])
@@ -153,11 +154,11 @@ class ZooKeeperQueues:
                 yield from self._queue(f"{path}/{name}")
 
     def _servers_again(self, read: Sequence[Znode]) -> Iterator[Znode]:
-        """The servers' znodes once more: whether a claim has begun since, which may have moved what is not read yet."""
+        """Reads the servers' znodes again: a claim that has begun since may have moved what was not read yet."""
         depth = f"{self._base}/{QUEUES}/".count("/")
         for path in [znode.path for znode in read if znode.path.count("/") == depth]:
             found = self._client.children(path)
-            if found is not None:  # else it is gone, and the cversion of `rs` tells
+            if found is not None:  # else it is gone, and the cversion of `rs` shows it
                 yield Znode(path, b"", found[1])
 
     def _queue(self, path: str) -> Iterator[Znode]:
@@ -170,7 +171,7 @@ class ZooKeeperQueues:
             yield Znode(one, data or b"", cversion if one == path else 0)
 
     def _leaves(self, path: str, levels: int) -> Iterator[Znode]:
-        """The znodes so many levels below a path; nothing where there is no such path."""
+        """Yields the znodes so many levels below a path; none if the path does not exist."""
         names, _ = self._client.children(path) or ([], 0)
         below = [f"{path}/{name}" for name in names]
         if levels > 1:

@@ -1,4 +1,4 @@
-"""State of a cluster without its master: peers from ZooKeeper, settings from `hbase-site.xml`, read as Hadoop does."""
+"""Reads a cluster's state without its master: peers from ZooKeeper, settings from `hbase-site.xml`, as Hadoop does."""
 
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.hbase_neighbours import backup_table, stated_backup
@@ -14,20 +14,20 @@ _ZNODES = {
     "zookeeper.znode.replication.peers": "peers",
     "zookeeper.znode.replication.rs": "rs",
 }
-"""What HBase takes where the property is not set. A wrong parent would have no `hbaseid`."""
+"""HBase's defaults, used if the property is not set. A wrong parent would have no `hbaseid`."""
 _PEER_STORAGE = "hbase.replication.peer.storage.impl"
 _IN_ZOOKEEPER = ("zookeeper", "org.apache.hadoop.hbase.replication.zkreplicationpeerstorage")
-"""The default first, in lower case. Another one is HBase 3's `filesystem`."""
+"""In lower case, the default first. The other storage is HBase 3's `filesystem`."""
 
 
 class ZooKeeperState:
     """`PeerSource` for sites that give no access to the master.
 
     Args:
-        queues: of the same cluster.
+        queues: source of the same cluster.
         hadoop: the JVM, which has Hadoop's `Configuration`; HBase's own classes are not needed.
-        site: path or URI of the MASTER's hbase-site.xml: times to live and cleaner plugins are read from it.
-        section: of the configuration that says where ZooKeeper is, for messages.
+        site: path or URI of the MASTER's hbase-site.xml: TTLs, cleaner plugins and backup are read from it.
+        section: section of the configuration that says where ZooKeeper is, for messages.
     """
 
     def __init__(self, queues: ZooKeeperQueues, hadoop: HadoopJvm, site: str, section: str = "capture.queues") -> None:
@@ -37,14 +37,14 @@ class ZooKeeperState:
         self._site = site
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def peers(self) -> tuple[Peer, ...]:
         """See `PeerSource.peers`."""
         return self._queues.peers()
 
     def has_backup_table(self) -> bool | None:
-        """See `PeerSource.has_backup_table`; told by the states of tables, which HBase 2 mirrors to ZooKeeper."""
+        """See `PeerSource.has_backup_table`. Reads the states of tables, which HBase 2 mirrors to ZooKeeper."""
         with java_errors(self._site):
             conf = self._configuration()
             if not conf.getBoolean("hbase.mirror.table.state.to.zookeeper", True):
@@ -52,16 +52,16 @@ class ZooKeeperState:
             return self._queues.has_table(backup_table(conf))
 
     def backups(self) -> None:
-        """See `PeerSource.backups`: ZooKeeper knows nothing of them."""
+        """See `PeerSource.backups`. Unknown: ZooKeeper does not contain them."""
 
     def barriers(self) -> None:
-        """See `PeerSource.barriers`: as `backups`."""
+        """See `PeerSource.barriers`. Unknown, as `backups`."""
 
     def settings(self) -> ClusterSettings:
-        """See `PeerSource.settings`; the version of HBase is not known here.
+        """See `PeerSource.settings`. The version of HBase stays unknown.
 
         Raises:
-            UsageError: there is no such file, or HBase has its peers and queues below other znodes.
+            UsageError: the file does not exist, or HBase has its peers and queues below other znodes.
         """
         with java_errors(self._site):
             conf = self._configuration()
@@ -80,13 +80,13 @@ class ZooKeeperState:
             )
 
     def property(self, name: str) -> str | None:
-        """A property of hbase-site.xml; None where it does not say."""
+        """Returns a property of hbase-site.xml; None if it is not set."""
         with java_errors(self._site):
             value = self._configuration().get(name)
         return None if value is None else str(value)
 
     def _check_names(self, conf: JavaObject) -> None:
-        """Where neither peers nor queues are, every WAL would look as if nobody needed it."""
+        """Refuses znodes in which neither peers nor queues are: every WAL would look as if no peer needed it."""
         for name, read in self._queues.znode_names().items():
             there = str(conf.get(name, _ZNODES.get(name, read))).strip()
             if there.rstrip("/") != read:

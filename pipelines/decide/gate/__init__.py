@@ -1,1 +1,1 @@
-"""The Great Expectations gate that stands before everything emitted."""
+"""The Great Expectations gate: checks that must pass before anything is emitted."""

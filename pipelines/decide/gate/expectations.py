@@ -1,18 +1,21 @@
-"""The expectations of the gate, by name: what must hold before anything is emitted (docs/tables.md, quality_results).
+"""The gate's expectations by name: checks that must pass before anything is emitted (docs/tables.md, quality_results).
 
-Each looks at columns of the frame that `pipelines.decide.gate.gate` builds: one row a cluster.
+Each expectation reads columns of the frame that `pipelines.decide.gate.gate` builds: one row per cluster.
 """
 
 from dataclasses import dataclass
 
 SHARE = "deletable_share_below_limit"
 ACCEPTABLE = frozenset({SHARE})
-"""What a person may overrule with --accept: a judgement. The others are proofs; overruling one could lose data."""
+"""Expectations that the operator can overrule with `--accept`: these are judgements.
+
+The others are proofs; overruling one could lose data.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """Two columns are equal in every row."""
+    """Requires that two columns are equal in every row."""
 
     name: str
     description: str
@@ -22,7 +25,7 @@ class Equal:
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """A column lies between 0 and a limit in every row."""
+    """Requires that a column lies between 0 and a limit in every row."""
 
     name: str
     description: str
@@ -31,7 +34,7 @@ class AtMost:
 
 
 def expectations(max_deletable_share: float) -> tuple[Equal | AtMost, ...]:
-    """All expectations, in the order in which a person wants to read them."""
+    """Returns all expectations, in the order in which people read them."""
     return (
         Equal(
             "listing_is_whole",

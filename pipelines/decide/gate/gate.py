@@ -1,7 +1,7 @@
-"""The Great Expectations gate: a refusal for each cluster whose numbers do not add up.
+"""The Great Expectations gate: refuses each cluster whose numbers do not add up.
 
-Great Expectations sees one frame with one row of aggregates per cluster, so a fleet of 2,000 clusters is one
-validation without any Spark job. Its import takes seconds: `preload` does it while Spark works.
+Great Expectations validates one frame with one row of aggregates per cluster, so a fleet of 2,000 clusters takes one
+validation and no Spark job. Importing it takes seconds, so `preload` imports it while Spark works.
 """
 
 import logging
@@ -19,17 +19,17 @@ _LOG = logging.getLogger(__name__)
 
 
 def preload() -> threading.Thread:
-    """Import Great Expectations in the background; `check` waits for it by itself."""
+    """Imports Great Expectations in the background. `check` waits for the import itself."""
     thread = threading.Thread(target=_great_expectations, name="gate-import", daemon=True)
     thread.start()
     return thread
 
 
 def check_acceptances(accepted: Acceptances, max_deletable_share: float) -> None:
-    """Hold `--accept` to what a person may overrule; ask before any work is done.
+    """Checks that `--accept` names only expectations that can be overruled. Call it before any work is done.
 
     Raises:
-        UsageError: an unknown name, a proof of safety, or no reason.
+        UsageError: an expectation is unknown, is a proof of safety, or is accepted without a reason.
     """
     known = [one.name for one in expectations(max_deletable_share)]
     for name, reason in accepted.reasons.items():
@@ -47,15 +47,16 @@ def check_acceptances(accepted: Acceptances, max_deletable_share: float) -> None
 def check(
     metrics: Sequence[ClusterMetrics], accepted: Acceptances, max_deletable_share: float
 ) -> list[ExpectationResult]:
-    """Check every expectation for every cluster.
+    """Checks every expectation for every cluster.
 
     Args:
-        metrics: one per cluster; names are unique.
-        accepted: what a person overruled; applies to every cluster of the run, and is noted only where needed.
-        max_deletable_share: of all bytes under oldWALs, 0 to 1.
+        metrics: one per cluster; cluster names are unique.
+        accepted: expectations that the operator overruled, for every cluster of the run; a result records the
+            operator's reason only if the expectation failed.
+        max_deletable_share: largest allowed share of all bytes under oldWALs, 0 to 1.
 
     Returns:
-        A result for each cluster and expectation, in the order of `metrics`. A cluster is refused if any `refuses`.
+        One result per cluster and expectation, in the order of `metrics`. A cluster is refused if one `refuses`.
 
     Raises:
         UsageError: see `check_acceptances`.
@@ -98,10 +99,11 @@ def _unexpected(one: ClusterMetrics, rule: Equal | AtMost) -> int:
 
 
 def _broken(metrics: Sequence[ClusterMetrics], rules: Sequence[Equal | AtMost]) -> Mapping[str, frozenset[str]]:
-    """The clusters that break each expectation, by Great Expectations' word.
+    """Returns the clusters that break each expectation, as Great Expectations reports them.
 
     Raises:
-        RefusedError: it raised, answered for fewer expectations than were asked, or says failed without saying where.
+        RefusedError: Great Expectations could not evaluate an expectation, gave no answer for one, or contradicts
+            itself: it reports failure without failed rows, or success with failed rows.
     """
     outcome = _validate(metrics, rules)
     broken: dict[str, frozenset[str]] = {}

@@ -1,1 +1,1 @@
-"""The rule as pure functions over frozen values: the specification that every other form is held to."""
+"""The rule as pure functions over frozen values: the specification that every other form must equal."""

@@ -1,7 +1,7 @@
-"""What HBase 3's own `ReplicationLogCleaner` says of one file: a transcription, apart from our rule.
+"""The verdict of HBase 3's own `ReplicationLogCleaner` on one file, transcribed separately from our rule.
 
 It shares only the parsers with `pipelines.decide.rule.verdict`, so that the gate "DELETABLE implies DELETE" compares
-two things. Its idea of "not fully dead" is HBase's: online and crashing of the first membership,
+two independent answers. Its "not fully dead" servers are HBase's: those online and crashing in the first membership,
 without the directories that close the gap which docs/safety.md describes.
 """
 
@@ -13,7 +13,7 @@ from pipelines.hbase.wal_names import parse_wal_name
 
 
 class HBaseVerdict(str, Enum):
-    """The cleaner's answer on one file; THROWS leaves the whole directory uncleaned that round."""
+    """The cleaner's answer for one file. THROWS leaves the whole directory uncleaned in that round."""
 
     DELETE = "DELETE"
     KEEP = "KEEP"
@@ -21,7 +21,7 @@ class HBaseVerdict(str, Enum):
 
 
 def hbase_verdict(name: str, view: ClusterView) -> HBaseVerdict:
-    """Answer for a file name, as `ReplicationLogCleaner.getDeletableFiles` would."""
+    """Returns the answer of `ReplicationLogCleaner.getDeletableFiles` for one file name."""
     everything = for_every_file(view)
     if everything is not None:
         return everything
@@ -34,10 +34,10 @@ def hbase_verdict(name: str, view: ClusterView) -> HBaseVerdict:
 
 
 def hbase_2_verdict(name: str, modification_time: int, view: ClusterView) -> HBaseVerdict:
-    """What the `ReplicationLogCleaner` of HBase 1.x and 2.x would have answered at the first reading of the queues.
+    """Returns the answer of the `ReplicationLogCleaner` of HBase 1.x and 2.x at the first reading of the queues.
 
-    It reads the names in all queues, whatever their peer, and deletes what is not among them and was modified before
-    it began to read. It takes no name apart and asks for no peer.
+    That cleaner reads the names in all queues of all peers. It deletes a file whose name is not among them and which
+    was modified before the reading began. It does not parse names and does not check peers.
     """
     if view.queued is None or view.hbase_keeps_all or name in view.queued.first_reading:
         return HBaseVerdict.KEEP
@@ -45,7 +45,7 @@ def hbase_2_verdict(name: str, modification_time: int, view: ClusterView) -> HBa
 
 
 def for_every_file(view: ClusterView) -> HBaseVerdict | None:
-    """The answer that holds whatever the name, or None."""
+    """Returns the answer that holds for every file name, or None if it depends on the name."""
     if view.queue_table_absent:
         return HBaseVerdict.DELETE
     if view.hbase_keeps_all:
@@ -54,7 +54,7 @@ def for_every_file(view: ClusterView) -> HBaseVerdict | None:
 
 
 def for_tracked_wal(view: ClusterView, server: ServerName, group: str, timestamp: int | None) -> HBaseVerdict:
-    """`filterForLiveRegionServer` and `filterForDeadRegionServer`; timestamp None = over 64 bits."""
+    """Applies `filterForLiveRegionServer` and `filterForDeadRegionServer`. Timestamp (ms) None = over 64 bits."""
     alive = server in view.hbase_not_fully_dead
     all_rows = view.rows_of_source.get(server, ())
     if not all_rows:
@@ -72,12 +72,12 @@ def for_tracked_wal(view: ClusterView, server: ServerName, group: str, timestamp
 
 
 def _should_replicate(rows: list[QueueRow], group: str, timestamp: int | None) -> HBaseVerdict:
-    # HBase merges the rows of one peer and source by map order; the merged need is the smallest of them
+    # HBase merges the rows of one peer and source in map order; the merged need is the smallest of them
     for row in rows:
         offset = row.offsets.get(group)
         if offset is None:
             return HBaseVerdict.KEEP
-        # a placeholder read from the table is another object than the BEGIN that HBase looks for: compared like any
+        # a placeholder read from the table is not the BEGIN object that HBase looks for: it is compared like any offset
         if timestamp is None:
             return HBaseVerdict.THROWS
         if offset.should_replicate(timestamp):

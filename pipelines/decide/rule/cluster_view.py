@@ -1,4 +1,4 @@
-"""One cluster as the rule sees it: who is alive, which peers exist, and every queue row of both passes."""
+"""The state of one cluster that the rule reads: servers, peers, and every queue row of both passes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ DEFAULT_CLEANERS = frozenset(
         "org.apache.hadoop.hbase.master.cleaner.TimeToLiveProcedureWALCleaner",
         "org.apache.hadoop.hbase.master.cleaner.TimeToLiveMasterLocalStoreWALCleaner",
         "org.apache.hadoop.hbase.replication.master.ReplicationLogCleaner",
-        # judged by its boundaries (reason BACKUP), which the trust rules ask for when backup is on
+        # the rule applies its boundaries itself (reason BACKUP)
         "org.apache.hadoop.hbase.backup.master.BackupLogCleaner",
     }
 )
@@ -28,13 +28,13 @@ DEFAULT_CLEANERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class QueueRow:
-    """One row key, merged over the passes that have it: the smaller need of each group counts.
+    """One row key, merged over the passes that contain it: the smaller need of each group counts.
 
-    A group that one of those passes lacks has no offset here: it needs everything.
+    A group that is missing from one of those passes has no offset here, so the row needs every file of the group.
 
     Attributes:
-        offsets: by WAL group, where the queue stands.
-        wals: position by name of each WAL that it has; None = WALs are told by offsets, as in `hbase:replication`.
+        offsets: position of the queue by WAL group.
+        wals: position by WAL name, if the queue lists its WALs; None = it has only offsets, as in `hbase:replication`.
     """
 
     queue: QueueId
@@ -42,13 +42,13 @@ class QueueRow:
     wals: Mapping[str, int] | None = None
 
     def need(self, group: str) -> int:
-        """Smallest WAL timestamp of the group that this row still needs, ms; NEEDS_ALL without an offset."""
+        """Returns the smallest WAL timestamp of the group that the row still needs, ms; NEEDS_ALL without an offset."""
         offset = self.offsets.get(group)
         return NEEDS_ALL if offset is None else offset.need
 
 
 def merge_passes(passes: Iterable[Sequence[QueueCell]]) -> tuple[QueueRow, ...]:
-    """Every row of every pass, each key once, sorted by key."""
+    """Merges the passes: returns every row of every pass, one per key, sorted by key."""
     rows: dict[QueueId, list[dict[str, GroupOffset]]] = {}
     for cells in passes:
         this_pass: dict[QueueId, dict[str, GroupOffset]] = {}
@@ -75,22 +75,24 @@ def _smaller(one: GroupOffset | None, other: GroupOffset) -> GroupOffset:
 
 @dataclass(frozen=True)
 class ClusterView:
-    """Everything but the files. All instants in ms, all durations in ms.
+    """The state of one cluster except its files. All instants and durations are in ms.
 
     Attributes:
         peer_ids: existing peers, sorted.
-        rows: every queue row of both passes, rows of removed peers too.
+        rows: every queue row of both passes, including rows of removed peers.
         online: online servers of both readings.
         crashing: servers with an unfinished crash procedure in either reading.
         wal_directories: servers with a directory below `WALs/` that counts as evidence of life.
-        hbase_not_fully_dead: what HBase's own cleaner would have read: the first membership, no directories.
-        restless: why the capture was not quiet; None = quiet.
-        untrusted: why nothing in this snapshot can be believed; None = trusted.
-        queue_table_absent: the queue table does not exist (only without peers, else untrusted).
-        hbase_keeps_all: HBase's cleaner would be barred: AddPeer or migration running, or a row it throws on.
-        foreign_cleaner: an unknown log-cleaner plugin, or an unknown list of them, could need any file.
-        queued: `queue_storage: zookeeper`: the WALs in queues, by name; then `rows` say only where each queue stands.
-            None = the queues are rows of `hbase:replication`.
+        hbase_not_fully_dead: servers that HBase's own cleaner would have found not fully dead: those of the first
+            membership, without directories.
+        restless: why the capture was not quiet; None = it was quiet.
+        untrusted: why nothing in this snapshot can be trusted; None = it is trusted.
+        queue_table_absent: the queue table does not exist (only without peers, else the snapshot is untrusted).
+        hbase_keeps_all: HBase's cleaner could delete nothing: AddPeer or the migration runs, or it throws on a row.
+        foreign_cleaner: why an unknown log cleaner could need any file: a plugin, the list of plugins, or whether
+            backup is on is unknown; None = there is no such cleaner.
+        queued: the WALs in queues by name (`queue_storage: zookeeper`); `rows` then give only the position of each
+            queue. None = the queues are rows of `hbase:replication`.
     """
 
     cluster: str
@@ -115,12 +117,12 @@ class ClusterView:
 
     @cached_property
     def not_fully_dead(self) -> frozenset[ServerName]:
-        """Online, crashing, or owner of a directory below `WALs/`: the only word for liveness used here."""
+        """Online, crashing, or with a directory below `WALs/`: the only definition of liveness used here."""
         return self.online | self.crashing | self.wal_directories
 
     @cached_property
     def rows_of_source(self) -> Mapping[ServerName, tuple[QueueRow, ...]]:
-        """Rows by the server that wrote the WALs."""
+        """The rows by the server that wrote the WALs."""
         index: dict[ServerName, list[QueueRow]] = {}
         for row in self.rows:
             index.setdefault(row.queue.wals_of, []).append(row)
@@ -134,11 +136,11 @@ class ClusterView:
         return {key: tuple(rows) for key, rows in index.items()}
 
     def queues(self, peer_id: str, source: ServerName) -> tuple[QueueRow, ...]:
-        """The rows of one peer for the WALs of one server; empty = the peer has no queue of it."""
+        """Returns the rows of one peer for the WALs of one server; empty = the peer has no queue of that server."""
         return self._rows_of_peer_and_source.get((peer_id, source), ())
 
     def without_peer(self, peer_id: str) -> "ClusterView":
-        """The same cluster after the peer and its queues were removed: the what-if of `pinned_bytes`."""
+        """Returns this view as if the peer and its queues were removed: the what-if of `pinned_bytes`."""
         return replace(
             self,
             peer_ids=tuple(peer for peer in self.peer_ids if peer != peer_id),
@@ -146,7 +148,7 @@ class ClusterView:
         )
 
     def without_row(self, queue: QueueId) -> "ClusterView":
-        """The same cluster after one queue has shipped everything: its row needs no file any more."""
+        """Returns this view as if one queue had shipped everything: its row needs no file any more."""
         return replace(self, rows=tuple(row for row in self.rows if row.queue != queue))
 
 
@@ -157,14 +159,14 @@ def zookeeper_view(
     untrusted: str | None,
     unparsable: bool,
 ) -> ClusterView:
-    """Build the view of a cluster whose queues are in ZooKeeper (HBase 1.x and 2.x).
+    """Builds the view of a cluster whose queues are in ZooKeeper (HBase 1.x and 2.x).
 
     Args:
         snapshot: storage `zookeeper`.
         trees: both readings of the queues; empty when they cannot be read.
         settings: as for `cluster_view`.
-        untrusted: verdict of `pipelines.decide.rule.zookeeper_trust`.
-        unparsable: a znode is one that HBase throws on.
+        untrusted: result of `pipelines.decide.rule.zookeeper_trust`.
+        unparsable: whether HBase throws on one of the znodes.
     """
     step = snapshot.step("queues-1")
     whole = cluster_view(snapshot, (), settings, untrusted, unparsable)
@@ -173,7 +175,7 @@ def zookeeper_view(
         rows=tuple(sorted((QueueRow(*item) for item in first_wals(trees).items()), key=lambda row: str(row.queue))),
         restless=unsettled(trees),
         queue_table_absent=False,
-        # only AddPeer and the migration of HBase 3 bar its cleaner
+        # AddPeer and the migration block only the cleaner of HBase 3
         hbase_keeps_all=unparsable,
         queued=queued_wals(trees, step.started_at if step else snapshot.files_step.started_at),
     )
@@ -186,14 +188,14 @@ def cluster_view(
     untrusted: str | None,
     unparsable: bool,
 ) -> ClusterView:
-    """Build the view of one cluster from its snapshot and both queue passes.
+    """Builds the view of one cluster from its snapshot and both queue passes.
 
     Args:
         snapshot: storage `table`.
-        passes: the parsed cells of queues-1 and queues-2; empty when they cannot be read.
-        settings: opt-ins and what the configuration states where the snapshot says "unknown".
-        untrusted: verdict of `pipelines.decide.rule.trust`.
-        unparsable: a row of `hbase:replication` is one that HBase throws on.
+        passes: parsed cells of queues-1 and queues-2; empty when they cannot be read.
+        settings: opt-ins, and what the configuration states where the snapshot says "unknown".
+        untrusted: result of `pipelines.decide.rule.trust`.
+        unparsable: whether HBase throws on a row of `hbase:replication`.
     """
     first = snapshot.membership or Membership(None, frozenset(), frozenset())
     second = snapshot.membership_2 or first

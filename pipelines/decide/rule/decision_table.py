@@ -1,9 +1,9 @@
-"""The fast form: the whole rule for tracked WALs as one small table, computed once by the specification.
+"""The fast form: the whole rule for tracked WALs as one small table, which the specification computes once.
 
-For one (server, group) the answer of `decide_replication` changes only where the file's timestamp passes a row's
-need. So the driver asks the specification once for each stretch between two needs, and the per-file work is a lookup
-by (group, timestamp), then by server where the group has no row, then one answer for a server that is fully dead
-without any row (docs/adr/0002).
+For one (server, group), the answer of `decide_replication` changes only where the file's timestamp passes a row's
+need. So the driver asks the specification once for each stretch between two needs. The work per file is a lookup by
+(group, timestamp), or by server if the group has no row; a server that is fully dead without any row gets one common
+answer (docs/adr/0002).
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.hbase.wal_names import encode_prefix, parse_wal_name
 
 OVERFLOW = -1
-"""What stands for a timestamp over 64 bits in a question; real ones are zero or more."""
+"""Represents a timestamp over 64 bits in a question; real timestamps are zero or more."""
 UNKNOWN_SERVER = ServerName("unknown.invalid", 0, 0)
-"""Stands for every server that is fully dead and has no row."""
+"""Represents every server that is fully dead and has no row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class Answer:
     """Our decision and HBase's for every file of one stretch.
 
     Attributes:
-        bucket: numbers the stretch within the run.
-        server: with `group` and `timestamp` the question that was asked for all files of the stretch.
+        bucket: number of the stretch within the run.
+        server: with `group` and `timestamp`, the question that was asked for all files of the stretch.
     """
 
     bucket: int
@@ -41,7 +41,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Files of one group from this timestamp (ms) up to the next stretch."""
+    """The files of one group from this timestamp (ms) up to the next stretch."""
 
     from_timestamp: int
     answer: Answer
@@ -49,12 +49,12 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class GroupAnswers:
-    """Files of one group that has a row.
+    """The answers for the files of one group that has a row.
 
     Attributes:
         name: the WAL group, verbatim.
-        stretches: from timestamp 0 on, ascending; their buckets are consecutive numbers.
-        overflow: files whose timestamp is over 64 bits.
+        stretches: from timestamp 0, ascending; their buckets are consecutive numbers.
+        overflow: the answer for files whose timestamp is over 64 bits.
     """
 
     server: ServerName
@@ -63,18 +63,18 @@ class GroupAnswers:
     overflow: Answer
 
     def answer(self, timestamp: int) -> Answer:
-        """The answer for a timestamp of 64 bits."""
+        """Returns the answer for a timestamp that fits 64 bits."""
         return [stretch for stretch in self.stretches if stretch.from_timestamp <= timestamp][-1].answer
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswers:
-    """Files of a server whose group has no row: the same for every timestamp.
+    """The answers for the files of a server whose group has no row; they are the same for every timestamp.
 
     Attributes:
-        encoded: the server as it stands at the start of a WAL name, lower-cased host.
-        plain: any group but the next.
-        replication_table: the group of `hbase:replication` itself.
+        encoded: the server as encoded at the start of a WAL name, with the host in lower case.
+        plain: the answer for every group except the next one.
+        replication_table: the answer for the group of `hbase:replication` itself.
     """
 
     server: ServerName
@@ -85,11 +85,11 @@ class ServerAnswers:
 
 @dataclass(frozen=True, slots=True)
 class QueuedName:
-    """A WAL that stands in a queue in ZooKeeper.
+    """A WAL that is in a queue in ZooKeeper.
 
     Attributes:
-        bucket: of its answer.
-        positions: in each queue of that answer's holders, in their order; None = unreadable.
+        bucket: bucket of its answer.
+        positions: position in each queue of the answer's holders, in their order; None = unreadable.
     """
 
     bucket: int
@@ -98,12 +98,12 @@ class QueuedName:
 
 @dataclass(frozen=True, slots=True)
 class NamedAnswers:
-    """Files looked up by exact name (`queue_storage: zookeeper`); `pipelines.decide.rule.name_table` makes them.
+    """The answers by exact name (`queue_storage: zookeeper`); `pipelines.decide.rule.name_table` makes them.
 
     Attributes:
         wals: every WAL in a queue, by name.
-        pending: their answers.
-        read_from: start of the first reading, ms since the epoch. Any other file has the table's answer `unknown` if
+        pending: the answers for these WALs.
+        read_from: start of the first reading, ms since the epoch. Any other file gets the table's answer `unknown` if
             it was modified before, else `no_server`.
     """
 
@@ -117,11 +117,11 @@ class DecisionTable:
     """The table of one cluster.
 
     Attributes:
-        groups: every group that has a row and can be that of a file.
+        groups: every group that has a row and can be the group of a file.
         servers: every server that is not fully dead or has a row.
-        unknown: any other server: fully dead, no row.
-        no_server: a valid WAL name in which HBase finds no server (reason POISON_NAME).
-        named: the files that are looked up by name; None = the queues are rows of a table, which all above speaks of.
+        unknown: the answer for any other server: fully dead, without a row.
+        no_server: the answer for a valid WAL name in which HBase finds no server (reason POISON_NAME).
+        named: the answers for files looked up by name; None = the queues are rows of a table, as described above.
     """
 
     cluster: str
@@ -132,7 +132,7 @@ class DecisionTable:
     named: NamedAnswers | None = None
 
     def answers(self) -> Iterator[Answer]:
-        """Every answer of the table, each bucket once."""
+        """Yields every answer of the table, each bucket once."""
         for group in self.groups:
             yield from (stretch.answer for stretch in group.stretches)
             yield group.overflow
@@ -151,11 +151,11 @@ class DecisionTable:
 
 
 def decision_table(view: ClusterView, first_bucket: int = 0) -> DecisionTable:
-    """Ask the specification once per stretch.
+    """Builds the table by asking the specification once per stretch.
 
     Args:
         view: the cluster.
-        first_bucket: buckets are numbered from here, so that they are unique across a fleet.
+        first_bucket: number of the first bucket, so that buckets are unique across a fleet.
     """
     buckets = _Counter(first_bucket)
     groups = tuple(_group_answers(view, buckets))
@@ -188,7 +188,7 @@ class _Counter:
 def _group_answers(view: ClusterView, buckets: _Counter) -> Iterator[GroupAnswers]:
     for source, rows in sorted(view.rows_of_source.items()):
         for group in sorted({group for row in rows for group in row.offsets}):
-            # a file's server and validity are what its own name says: such a row matches no file
+            # a file's server and validity come from its own name, so such a row matches no file
             wal = parse_wal_name(f"{group}.0")
             if wal is None or wal.group != group or wal.server != source:
                 continue
@@ -220,7 +220,7 @@ def _server_answers(view: ClusterView, buckets: _Counter) -> Iterator[ServerAnsw
 
 
 def _unrecorded(prefix: str, view: ClusterView, server: ServerName) -> str:
-    """A group that begins with `prefix` and that no row has; it stands for all of them."""
+    """Returns a group that begins with `prefix` and that no row has; it represents all such groups."""
     group = prefix + "\n"
     while any(group in row.offsets for row in view.rows_of_source.get(server, ())):
         group += "\n"

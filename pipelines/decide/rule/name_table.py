@@ -1,7 +1,7 @@
-"""The fast form of the rule by name: one answer for all WALs of one group that the same queues hold.
+"""The fast form of the rule by name: one answer for all WALs of one group that the same queues contain.
 
-A file is looked up by its exact name, which gives the number of its answer; what differs from file to file (the name
-and the positions) is put into the holders afterwards. So totals stay as small as for the table's rule.
+A file is looked up by its exact name, which gives the number of its answer. The parts that differ from file to file
+(name and positions) are put into the holders afterwards, so totals stay as small as with the table's rule.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from pipelines.hbase.zookeeper.queued import QueuedWals, group_of
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What WALs with one answer have in common."""
+    """The properties that WALs with one answer share."""
 
     group: str
     server: ServerName
@@ -27,12 +27,12 @@ class _Kind:
 
 
 def name_table(view: ClusterView, queued: QueuedWals, first_bucket: int = 0) -> DecisionTable:
-    """Ask the specification once for each kind of WAL.
+    """Builds the table: one answer for each kind of WAL, equal to that of `verdict.decide_by_name`.
 
     Args:
-        view: the cluster; its `queued` is the next.
+        view: the cluster; its `queued` is the next argument.
         queued: the WALs in queues.
-        first_bucket: answers are numbered from here, so that they are unique across a fleet.
+        first_bucket: number of the first answer, so that numbers are unique across a fleet.
     """
     kinds: dict[_Kind, int] = {}
     wals: dict[str, QueuedName] = {}
@@ -68,7 +68,7 @@ def name_table(view: ClusterView, queued: QueuedWals, first_bucket: int = 0) -> 
 
 def _kind(wal: str, queues: tuple[QueueId, ...], queued: QueuedWals) -> _Kind:
     name = parse_wal_name(wal)
-    # short names, as old documents have them, tell no server; the queue does
+    # short names, as in old documents, contain no server; the queue's id does
     server = name.server if name is not None and name.server is not None else queues[0].wals_of
     return _Kind(group_of(wal), server, queues, wal in queued.first_reading)
 

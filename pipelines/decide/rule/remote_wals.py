@@ -1,8 +1,8 @@
 """Directories below `remoteWALs/` (`ReplicationUtils`, `SyncReplicationReplayWALManager`).
 
-On a STANDBY cluster the ACTIVE one writes a second copy of each WAL to `remoteWALs/<peer>`. When the STANDBY cluster
-takes over, that directory is renamed to `<peer>-replay`, replayed, each file cut to nothing when done, and then kept as
-`<peer>-snapshot`. Nothing here is ever a candidate for deletion.
+The ACTIVE cluster writes a second copy of each WAL to `remoteWALs/<peer>` of the STANDBY cluster. When the STANDBY
+cluster takes over, HBase renames that directory to `<peer>-replay`, replays it, truncates each file to length 0 when it
+is done, and then keeps the directory as `<peer>-snapshot`. Nothing here is ever a candidate for deletion.
 """
 
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from enum import Enum
 
 REMOTE_WALS = "remoteWALs"
 UNFINISHED_SUFFIX = ".syncrep.ren"
-"""A copy of which HBase does not know yet whether all of it arrived."""
+"""Suffix of a copy of which HBase does not know yet whether all of it arrived."""
 
 
 class RemoteKind(str, Enum):
-    """What HBase uses a directory for."""
+    """The use that HBase makes of a directory."""
 
     REMOTE = "REMOTE"
     """`<peer>`: copies that the ACTIVE cluster writes."""
     REPLAY = "REPLAY"
-    """`<peer>-replay`: being replayed."""
+    """`<peer>-replay`: HBase is replaying it."""
     SNAPSHOT = "SNAPSHOT"
-    """`<peer>-snapshot`: what the last replay was made of."""
+    """`<peer>-snapshot`: the source of the last replay."""
 
 
 _SUFFIXES = {"-replay": RemoteKind.REPLAY, "-snapshot": RemoteKind.SNAPSHOT}
@@ -29,16 +29,16 @@ _SUFFIXES = {"-replay": RemoteKind.REPLAY, "-snapshot": RemoteKind.SNAPSHOT}
 
 @dataclass(frozen=True, slots=True)
 class RemoteDirectory:
-    """Files of one directory below `remoteWALs/`, its sub-directories included.
+    """The files of one directory below `remoteWALs/`, its sub-directories included.
 
     Attributes:
-        name: of the directory; empty for files that lie in `remoteWALs/` itself.
-        files: all of them.
-        bytes: their lengths.
-        empty_files: of length 0: a replayed file, or one that is being written.
-        unfinished_files: with the suffix `.syncrep.ren`.
-        oldest_modification: of a file that is not empty, ms since the epoch; None = there is none.
-        newest_modification: of any file, ms since the epoch.
+        name: name of the directory; empty for files directly in `remoteWALs/`.
+        files: number of files.
+        bytes: total length.
+        empty_files: files of length 0: replayed, or being written.
+        unfinished_files: files with the suffix `.syncrep.ren`.
+        oldest_modification: of the files that are not empty, ms since the epoch; None = there is none.
+        newest_modification: of all files, ms since the epoch.
     """
 
     name: str
@@ -51,12 +51,12 @@ class RemoteDirectory:
 
     @property
     def kind(self) -> RemoteKind:
-        """By its name; no id of a peer holds a `-`."""
+        """The kind according to the name; no peer id contains a `-`."""
         return next((kind for suffix, kind in _SUFFIXES.items() if self.name.endswith(suffix)), RemoteKind.REMOTE)
 
     @property
     def peer_id(self) -> str:
-        """The peer it is named after."""
+        """The peer that the directory is named after."""
         for suffix in _SUFFIXES:
             if self.name.endswith(suffix):
                 return self.name.removesuffix(suffix)
@@ -64,5 +64,5 @@ class RemoteDirectory:
 
     @property
     def path(self) -> str:
-        """Relative to wal_root."""
+        """The path relative to wal_root."""
         return f"{REMOTE_WALS}/{self.name}" if self.name else REMOTE_WALS

@@ -1,4 +1,4 @@
-"""What the configuration can say about a decision; defaults are the safe values (docs/configuration.md)."""
+"""Settings that change a decision; the defaults are the safe values (docs/configuration.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ from pipelines.common.instants import DAY_MS
 from pipelines.hbase.replication_queues import RowLayout
 
 LONGEST_VALID_MS = 7 * DAY_MS
-"""For longer than this a list is valid only with a person's reason."""
+"""A list can be valid for longer than this only with the operator's reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Opt-ins that turn HELD into DELETABLE, each a person's decision.
+    """Opt-ins that turn HELD into DELETABLE; the operator decides on each.
 
     Attributes:
-        replication_table_wals: free the WALs of `hbase:replication` itself, which HBase 3 never frees.
-        orphan_queues: believe a snapshot that has queue rows but no peer.
+        replication_table_wals: release the WALs of `hbase:replication` itself, which HBase 3 never releases.
+        orphan_queues: trust a snapshot that has queue rows but no peer.
         empty_wal_directories: ignore an empty directory below `WALs/` that is older than 24 h.
     """
 
@@ -32,20 +32,20 @@ class Settings:
 
     Attributes:
         release: opt-ins.
-        row_layout: how queue rows are written.
+        row_layout: layout of the keys of queue rows.
         harmless_cleaners: further log-cleaner plugin classes known to need no file.
-        log_cleaner_plugins: what stands for the snapshot's list where that is unknown; None = stays unknown.
-        backup_enabled: the same for HBase backup: False states that it is off; None = stays unknown.
-        valid_for_ms: how long after the start of step `files` a list may be emitted and acted on.
-        valid_for_reason: why that is more than `LONGEST_VALID_MS`, in a person's words.
-        max_deletable_share: largest share of all bytes under oldWALs that one run may list without --accept.
-        share_from_bytes: that limit holds where oldWALs has at least so many bytes.
+        log_cleaner_plugins: used if the snapshot's list is unknown; None = it stays unknown.
+        backup_enabled: the same for HBase backup: False states that it is off; None = it stays unknown.
+        valid_for_ms: how long after the start of step `files` a list can be emitted and acted on.
+        valid_for_reason: the operator's reason why that is more than `LONGEST_VALID_MS`.
+        max_deletable_share: largest share of all bytes under oldWALs that one run can list without `--accept`.
+        share_from_bytes: that limit applies if oldWALs has at least this many bytes.
         cleaner_interval_ms: `hbase.master.cleaner.interval`.
-        stalled_nights: nights without progress of a pending offset before QUEUE_STALLED.
-        growth_nights: nights of rising held bytes before GROWTH.
+        stalled_nights: nights without progress of a pending offset before the finding QUEUE_STALLED.
+        growth_nights: nights of rising held bytes before the finding GROWTH.
         growth_min_bytes: growth below this over those nights is no finding.
-        backup_age_ms: the newest backup of a root may reach so far back before BACKUP_BEHIND.
-        acknowledged: known findings.
+        backup_age_ms: maximum age of the newest backup of a root before the finding BACKUP_BEHIND.
+        acknowledged: findings that the operator acknowledged.
     """
 
     release: Release = field(default_factory=Release)
@@ -67,6 +67,6 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Acceptances:
-    """`--accept EXPECTATION=REASON` of one run."""
+    """The `--accept EXPECTATION=REASON` options of one run."""
 
     reasons: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What one pass over the files leaves: totals per bucket, small enough for the driver whatever the listing's size."""
+"""Result of the one pass over the files: totals per bucket, small enough for the driver for a listing of any size."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,14 +8,15 @@ from pipelines.lake.run_summary import VerdictTotal
 
 @dataclass(frozen=True, slots=True)
 class BucketTotal:
-    """Files of one cluster that got the same answer for the same reason.
+    """Totals of the files of one cluster that got the same answer for the same reason.
 
     Attributes:
-        archived: below oldWALs; verdicts speak of these alone.
-        bucket: stretch of the decision table; None where no lookup was needed.
+        archived: whether the files are below oldWALs; verdicts apply only to these.
+        bucket: stretch of the decision table; None if no lookup was needed.
         oldest_timestamp: smallest timestamp in their names, ms.
         oldest_modification: smallest modification time, ms since the epoch.
-        overdue_files: those that HBase's own chain should have deleted TTL and three cleaner intervals ago.
+        overdue_files: files that HBase's own cleaners should have deleted: their age exceeds the TTL by more than three
+            cleaner intervals.
     """
 
     cluster: str
@@ -33,7 +34,7 @@ class BucketTotal:
 
 
 def verdict_totals(totals: Iterable[BucketTotal], files_started: int) -> tuple[VerdictTotal, ...]:
-    """Sum the archived files of one cluster by verdict, reason and HBase's verdict, most bytes first."""
+    """Sums the archived files of one cluster by verdict, reason and HBase's verdict, most bytes first."""
     sums: dict[tuple[str, str, str | None], tuple[int, int, int | None]] = {}
     for total in totals:
         if total.archived and total.verdict is not None and total.reason is not None:

@@ -1,4 +1,4 @@
-"""Whether a snapshot can be believed at all (reason SNAPSHOT_UNTRUSTED)."""
+"""Decides whether a snapshot can be trusted at all (reason SNAPSHOT_UNTRUSTED)."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
 
 
 def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
-    """Why nothing in this snapshot can be believed, with the way out; None = it can.
+    """Returns why nothing in this snapshot can be trusted, and what to do about it; None = it can be trusted.
 
     Args:
-        snapshot: checked in form; storage `table`.
+        snapshot: its form is checked; storage `table`.
         passes: parsed cells of queues-1 and queues-2.
         release: opt-ins of the configuration.
     """
@@ -28,7 +28,7 @@ def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release:
 
 
 def unknown_extra(snapshot: Snapshot) -> str | None:
-    """An extra may turn DELETABLE into HELD, so one that is not understood must not be passed over."""
+    """Returns why an extra rules out trust, or None. An extra may turn DELETABLE into HELD, so none is passed over."""
     extras = named_extras(snapshot)
     if SYNC_UP in extras:
         return (
@@ -44,7 +44,7 @@ def unknown_extra(snapshot: Snapshot) -> str | None:
 
 
 def wrong_order(snapshot: Snapshot, needed: Sequence[str]) -> str | None:
-    """Why the steps cannot be believed, or None; `needed` may not be missing."""
+    """Returns why the steps cannot be trusted, or None. Every step of `needed` must be present."""
     order = order_fault(snapshot.steps, needed)
     if order is None:
         return None
@@ -77,15 +77,15 @@ def _flags(snapshot: Snapshot) -> str | None:
 
 
 def migrating(snapshot: Snapshot) -> str | None:
-    """Why the queues may stand in two places: the migration from ZooKeeper is not known to have ended, or None.
+    """Returns why the queues may be in two places, or None: the migration from ZooKeeper is not known to have ended.
 
-    Every job that reads queues refuses then (docs/migration.md); only plan-migration and verify-migration are about it.
+    Every job that reads queues then refuses (docs/migration.md), except plan-migration and verify-migration.
     """
     return next(filter(None, (_migration(flags) for flags in (snapshot.flags, snapshot.flags_2) if flags)), None)
 
 
 def distrust_reading(snapshot: Snapshot) -> str | None:
-    """What `distrust` says of a snapshot of the table before it looks at flags and rows."""
+    """Runs the checks of `distrust` that precede flags and rows, on a snapshot with storage `table`."""
     return (
         unknown_extra(snapshot)
         or wrong_order(snapshot, CAPTURE_ORDER)

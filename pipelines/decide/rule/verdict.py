@@ -1,7 +1,7 @@
-"""The rule: which file of oldWALs may go, and who holds it otherwise.
+"""The rule: decides which files of oldWALs are deletable, and what holds the others.
 
-This is the specification. The Spark form (`pipelines.decide.spark.verdicts`) looks its answers up in a table computed
-by these very functions, and a property test holds the two equal.
+This is the specification. The Spark form (`pipelines.decide.spark.verdicts`) looks up its answers in a table that these
+functions compute, and a property test checks that the two are equal.
 """
 
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from pipelines.hbase.zookeeper.queued import QueuedWals
 
 
 class Verdict(str, Enum):
-    """May the file go?"""
+    """Whether a file can be deleted."""
 
     DELETABLE = "DELETABLE"
     HELD = "HELD"
 
 
 class Reason(str, Enum):
-    """Why; in the order in which the rule asks."""
+    """Why a file has its verdict; in the order in which the rule checks."""
 
     SNAPSHOT_UNTRUSTED = "SNAPSHOT_UNTRUSTED"
     ADD_PEER_RUNNING = "ADD_PEER_RUNNING"
@@ -50,7 +50,7 @@ class Reason(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """One (peer, queue row) that may still need the file; a missing queue has no owner, wal and offset."""
+    """One (peer, queue row) that may still need the file; for a missing queue, owner, wal and offset are None."""
 
     peer_id: str
     owner: ServerName | None
@@ -61,7 +61,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedFile:
-    """One file below oldWALs; `path` is relative to wal_root, `modification_time` in ms, `length` in bytes."""
+    """One file below oldWALs. `path` is relative to wal_root, `modification_time` is in ms, `length` in bytes."""
 
     path: str
     length: int
@@ -69,7 +69,7 @@ class ArchivedFile:
 
     @property
     def name(self) -> str:
-        """Last element of the path."""
+        """The last element of the path."""
         return self.path.rpartition("/")[2]
 
 
@@ -83,19 +83,19 @@ class Decision:
 
 
 def held(reason: Reason, blocking: tuple[Holder, ...] = ()) -> Decision:
-    """HELD for a reason."""
+    """Returns HELD with a reason and its holders."""
     return Decision(Verdict.HELD, reason, blocking)
 
 
 def deletable(reason: Reason) -> Decision:
-    """DELETABLE for a reason; nobody can be blocking it."""
+    """Returns DELETABLE with a reason; it never has holders."""
     return Decision(Verdict.DELETABLE, reason)
 
 
 def decide(file: ArchivedFile, view: ClusterView) -> Decision:
-    """Decide one file; the first rule that applies decides.
+    """Decides one file; the first rule that applies decides.
 
-    Promises that no file which a peer may still need is DELETABLE, given a capture in `CAPTURE_ORDER`.
+    Guarantees that no file which a peer may still need is DELETABLE, given a capture in `CAPTURE_ORDER`.
     """
     early = _before_replication(file, view)
     if early is not None:
@@ -126,7 +126,7 @@ def _before_replication(file: ArchivedFile, view: ClusterView) -> Decision | Non
         return held(Reason.TOO_YOUNG)
     if view.foreign_cleaner is not None:
         return held(Reason.FOREIGN_CLEANER)
-    # no queue has ever held one of the next two; but what stands in a queue is held, whatever it is called
+    # no queue ever contains a file of the next two kinds; still, a file that is in a queue is HELD whatever its name
     queued = view.queued is not None and file.name in view.queued.queues_of
     if kind is FileKind.PROCEDURE_WAL and not queued:
         return deletable(Reason.PROCEDURE_WAL)
@@ -138,7 +138,7 @@ def _before_replication(file: ArchivedFile, view: ClusterView) -> Decision | Non
 
 
 def time_to_live(view: ClusterView, kind: FileKind) -> int:
-    """The TTL of a kind of file in oldWALs, ms."""
+    """Returns the TTL of a kind of file in oldWALs, ms."""
     if kind is FileKind.PROCEDURE_WAL:
         return view.retention.procedure_wal_ttl_ms
     if kind is FileKind.MASTER_LOCAL_WAL:
@@ -154,10 +154,10 @@ def _backed_up(wal: WalName | None, view: ClusterView) -> bool:
 
 
 def decide_by_name(view: ClusterView, queued: QueuedWals, name: str, modification_time: int) -> Decision:
-    """The part of the rule that asks queues in ZooKeeper, where every WAL of a queue is a znode of its own.
+    """Decides a file by the queues in ZooKeeper, where every WAL of a queue is a separate znode.
 
-    HBase's cleaner of 1.x and 2.x goes by exact names too, whatever the peer: a queue of a removed peer holds as well,
-    and a name that the table's rule cannot read is only a name.
+    The cleaner of HBase 1.x and 2.x also compares exact names and ignores the peer. So a queue of a removed peer holds
+    its files too, and a name that the table's rule cannot parse is compared like any other.
     """
     queues = queued.queues_of.get(name)
     if queues:
@@ -170,15 +170,15 @@ def decide_by_name(view: ClusterView, queued: QueuedWals, name: str, modificatio
 
 
 def queued_holder(queue: QueueId, wal: str | None, position: int | None) -> Holder:
-    """A queue in ZooKeeper as a holder."""
+    """Returns a queue in ZooKeeper as a holder."""
     return Holder(queue.peer_id, queue.owner, queue.wals_of, wal, position)
 
 
 def decide_replication(view: ClusterView, server: ServerName, group: str, timestamp: int) -> Decision:
-    """The part of the rule that asks the queues; at least one peer exists.
+    """Decides a WAL by the queue rows; at least one peer exists.
 
-    For one (server, group) the answer changes only where `timestamp` passes a row's need, which is what makes the
-    fast form possible.
+    For one (server, group), the answer changes only where `timestamp` passes a row's need, which makes the fast form
+    possible.
     """
     alive = server in view.not_fully_dead
     source_rows = view.rows_of_source.get(server, ())

@@ -1,4 +1,4 @@
-"""Whether a snapshot of queues in ZooKeeper can be believed at all (reason SNAPSHOT_UNTRUSTED)."""
+"""Decides whether a snapshot of queues in ZooKeeper can be trusted at all (reason SNAPSHOT_UNTRUSTED)."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,10 @@ _FIRST_WITH_TABLE = 3
 
 
 def distrust_zookeeper(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> str | None:
-    """Why nothing in this snapshot can be believed, with the way out; None = it can.
+    """Returns why nothing in this snapshot can be trusted, and what to do about it; None = it can be trusted.
 
     Args:
-        snapshot: checked in form; storage `zookeeper`. What it says of servers and master is evidence only.
+        snapshot: its form is checked; storage `zookeeper`. Its servers and master are evidence only.
         trees: both readings of the queues.
         release: opt-ins of the configuration.
     """
@@ -33,9 +33,9 @@ def distrust_zookeeper(snapshot: Snapshot, trees: Sequence[ReplicationTree], rel
 
 
 def other_storage(snapshot: Snapshot) -> str | None:
-    """Why the queues are, or may be, in hbase:replication; None = they are in ZooKeeper.
+    """Returns why the queues are, or may be, in hbase:replication; None = they are in ZooKeeper.
 
-    Queues of HBase 3 are in the table: whatever ZooKeeper still has is a leftover, and proves nothing.
+    HBase 3 keeps its queues in the table: anything that ZooKeeper still has is a leftover, and proves nothing.
     """
     flags = [flags for flags in (snapshot.flags, snapshot.flags_2) if flags is not None]
     if any(flag.queue_table_exists for flag in flags):
@@ -44,8 +44,8 @@ def other_storage(snapshot: Snapshot) -> str | None:
         return "a migration of the replication queues from ZooKeeper is pending. Wait until it has finished"
     taken_over = sorted(peer.peer_id for peer in snapshot.peers if peer.sync_replication_state is not None)
     if taken_over:
-        # ZKReplicationPeerStorage.getSyncReplicationState of HBase 3 makes the znode for peers that have none; whatever
-        # version was asked for before the listing, the master may be another one by now
+        # ZKReplicationPeerStorage.getSyncReplicationState of HBase 3 creates the znode for peers that have none. The
+        # version was read before the listing; another master, of another version, may have become active since
         return (
             f"peer {taken_over[0]!r} has a state of synchronous replication: HBase 3 has taken it over, and migrates "
             "the queues to hbase:replication or has done so. Capture with queues from that table"
@@ -69,8 +69,8 @@ def _changed_master(snapshot: Snapshot) -> str | None:
 def _queues(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> str | None:
     queues = [queue for tree in trees for queue in tree.queues]
     peers = {peer.peer_id for peer in snapshot.peers}
-    # every region server has a queue for every peer, which holds at least the WAL that it writes; one that was stopped
-    # keeps it. Nobody online proves nothing: that may be the same wrong znode
+    # every region server has a queue for every peer, which contains at least the WAL that it writes; a stopped server
+    # keeps its queue. That no server is online proves nothing: it may be read from the same wrong znode
     if peers and not any(queue.queue.peer_id in peers for queue in queues):
         return (
             f"{len(peers)} peers, but no queue of any of these in ZooKeeper: the queues were read from the wrong "
@@ -85,10 +85,11 @@ def _queues(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Relea
 
 
 def _strangers(snapshot: Snapshot, trees: Sequence[ReplicationTree]) -> str | None:
-    """Servers that are online, and queues, of two clusters; the directories below `WALs/` where the snapshot has them.
+    """Returns why the servers and the queues are of two clusters, or None.
 
-    Every region server has a queue for every peer. A snapshot need not say who is online; `other_listing` asks the
-    listing then.
+    Compares the queues' owners with the online servers, and with the directories below `WALs/` where the snapshot has
+    them: every region server has a queue for every peer. A snapshot without online servers is checked by
+    `other_listing` with the listing instead.
     """
     known = set[ServerName]()
     for membership in (snapshot.membership, snapshot.membership_2):

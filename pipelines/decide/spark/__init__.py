@@ -1,1 +1,1 @@
-"""The rule in Spark: the same answers for ten million files."""
+"""The rule in Spark: gives the same answers as the specification, for ten million files."""

@@ -1,4 +1,4 @@
-"""The decision tables of all clusters of a run as small DataFrames, ready to be broadcast."""
+"""Turns the decision tables of all clusters of a run into small DataFrames, ready to be broadcast."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from schemas.wal_verdicts import BLOCKING
 
 _SERVER_HERE = "\0"
 _FORMS = 16
-"""Forms of group names that are tried for every server: enough for every region group of a multiwal server."""
+"""Number of forms of group names tried for every server: enough for every region group of a multiwal server."""
 _SCALARS = StructType(
     [
         StructField("cluster", StringType()),
@@ -78,10 +78,10 @@ _BOUNDARIES = StructType(
 
 
 def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, DecisionTable]]) -> DecisionFrames:
-    """Turn the tables of all clusters into DataFrames.
+    """Turns the tables of all clusters into DataFrames.
 
     Args:
-        spark: only used to create local DataFrames.
+        spark: used only to create local DataFrames.
         clusters: each view with its own table; buckets are unique over all of them.
     """
     backups = [
@@ -95,7 +95,7 @@ def decision_frames(spark: SparkSession, clusters: Sequence[tuple[ClusterView, D
     starts = max((len(group.stretches) - 1 for _, table in clusters for group in table.groups), default=0)
     columns = [StructField(start_column(number), LongType(), nullable=False) for number in range(starts)]
     groups = [
-        # no name of a file holds a `/`: `flat_group` relies on it that no group of the table does
+        # no file name contains a `/`; `flat_group` relies on the fact that no group of the table does
         *(
             _group(table.cluster, group, starts)
             for _, table in clusters
@@ -139,9 +139,9 @@ def _group(cluster: str, group: GroupAnswers, starts: int) -> tuple[object, ...]
 
 
 def _expected_groups(table: DecisionTable, starts: int) -> Iterator[tuple[object, ...]]:
-    """Groups that no row has, but that files will have: a known server's, in the forms that the rows show.
+    """Yields groups that no row has but that files will have: those of known servers, in the forms that the rows show.
 
-    Their answer is that of the server, which `looked_up` would find too, only by taking the name apart.
+    Their answer is that of the server. `looked_up` would find it too, but only by parsing the name.
     """
     known = {group.name for group in table.groups}
     forms = Counter(
@@ -154,7 +154,7 @@ def _expected_groups(table: DecisionTable, starts: int) -> Iterator[tuple[object
             if name in known or "/" in name or wal is None or wal.group != name or wal.server != row.server:
                 continue
             answer = row.replication_table if is_replication_table_group(name, row.server) else row.plain
-            # a timestamp over 64 bits is POISON_NAME before any answer is asked for
+            # a timestamp over 64 bits is POISON_NAME before any answer is looked up
             yield (
                 *(table.cluster, name, answer.bucket, answer.bucket, str(row.server)),
                 name.isprintable(),

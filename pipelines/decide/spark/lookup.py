@@ -1,4 +1,4 @@
-"""The decision tables of a run as `verdicts` looks them up: broadcast, with names of their own."""
+"""The decision tables of a run as `verdicts` looks them up: broadcast, with distinct column names."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ class DecisionFrames:
         clusters: the scalars of each cluster, by column name.
         scalars: the same as a DataFrame.
         groups: by `wal_group`, the bucket of its first stretch and the last timestamp before each later one: `start_1`
-            and so on, ms; MAX_LONG, which no timestamp is above, where there are no more.
-        starts: how many of these columns there are.
+            and so on, ms. Columns without a stretch contain MAX_LONG, which no timestamp exceeds.
+        starts: number of these columns.
         servers: buckets by `server`, for groups without a row.
-        answers: what each bucket stands for.
-        boundaries: backup boundaries by `address`; None when no cluster has backup enabled.
-        named: clusters whose files are looked up by name; None when there are none.
+        answers: the answer of each bucket.
+        boundaries: backup boundaries by `address`; None = no cluster has backup enabled.
+        named: the clusters whose files are looked up by name; None = there are none.
     """
 
     clusters: Sequence[Mapping[str, object]]
@@ -38,50 +38,50 @@ class DecisionFrames:
 
     @property
     def one_cluster(self) -> bool:
-        """Whether there is no other."""
+        """Whether the run has exactly one cluster."""
         return len(self.clusters) == 1
 
     def with_scalars(self, files: DataFrame, *wanted: str) -> DataFrame:
-        """Join what `scalar` needs: these, all where none is named; nothing for a single cluster."""
+        """Joins the scalars that `scalar` needs: those in `wanted`, or all if that is empty; none for one cluster."""
         if self.one_cluster:
             return files
         return files.join(F.broadcast(self.scalars.select("cluster", *wanted) if wanted else self.scalars), "cluster")
 
     def scalar(self, name: str) -> Column:
-        """A scalar of the file's cluster: a column of `with_scalars`, or a literal, which Spark folds."""
+        """Returns a scalar of the file's cluster: a column of `with_scalars`, or a literal, which Spark folds."""
         if not self.one_cluster:
             return F.col(name)
         return F.lit(self.clusters[0][name]).cast(self.scalars.schema[name].dataType.simpleString())
 
-    # made once for all queries of a run, for each of them is a plan to analyze
+    # cached for all queries of a run, since Spark analyzes a plan for each of them
 
     @cached_property
     def flat_groups(self) -> DataFrame:
-        """`groups` with names of `flat_…`, and the hash of cluster and name: `flat_key`."""
+        """`groups` with the prefix `flat_`, and `flat_key`, the hash of cluster and name."""
         return self._groups("flat")
 
     @cached_property
     def other_groups(self) -> DataFrame:
-        """The same, `other_…`."""
+        """The same with the prefix `other_`."""
         return self._groups("other")
 
     @cached_property
     def servers_by_name(self) -> DataFrame:
-        """`servers`, `s_…`."""
+        """`servers` with the prefix `s_`."""
         return F.broadcast(self.servers.select(*prefixed(self.servers, "s")))
 
     @cached_property
     def answers_by_bucket(self) -> DataFrame:
-        """`answers`."""
+        """`answers`, broadcast."""
         return F.broadcast(self.answers)
 
     @cached_property
     def boundaries_by_address(self) -> DataFrame | None:
-        """`boundaries`, `b_…`."""
+        """`boundaries` with the prefix `b_`."""
         return None if self.boundaries is None else F.broadcast(self.boundaries.select(*prefixed(self.boundaries, "b")))
 
     def key(self, group: str) -> Column:
-        """A 64-bit hash of cluster and group, which Spark looks up without copying the name."""
+        """Returns a 64-bit hash of cluster and group, which Spark looks up without copying the name."""
         return F.xxhash64(group) if self.one_cluster else F.xxhash64("cluster", group)
 
     def _groups(self, which: str) -> DataFrame:
@@ -90,5 +90,5 @@ class DecisionFrames:
 
 
 def start_column(number: int) -> str:
-    """Name of the column with the start of the stretch after so many others."""
+    """Returns the column name for the later stretch with this number, counted from 0."""
     return f"start_{number + 1}"

@@ -1,7 +1,7 @@
-"""The rule by exact name in Spark (`queue_storage: zookeeper`): the same answers as `verdict.decide_by_name`.
+"""The rule by exact name in Spark (`queue_storage: zookeeper`): gives the same answers as `verdict.decide_by_name`.
 
-A queue in ZooKeeper lists every WAL, so there may be as many names as files. They are joined by a shuffle: what is
-broadcast must fit one executor's memory whatever the backlog.
+A queue in ZooKeeper lists every WAL, so there may be as many names as files. They are joined by a shuffle, because
+broadcast data must fit one executor's memory whatever the backlog.
 """
 
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ from pipelines.decide.rule.verdict import Reason
 from pipelines.decide.spark import wal_names
 
 POSITIONS = "positions"
-"""Column with the position of a file in each queue of its answer's holders; NULL for files of other storages."""
+"""Column with the position of a file in each queue of its answer's holders; NULL for files of other queue storages."""
 ONLY_OF_TABLES = (Reason.NO_PEERS, Reason.META_WAL, Reason.POISON_NAME)
-"""Reasons before any lookup that mean nothing here: HBase's cleaner of 1.x and 2.x asks for the name alone."""
+"""Early reasons that do not apply here: the cleaner of HBase 1.x and 2.x compares only the name."""
 UNLESS_QUEUED = (Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL)
-"""Reasons that a queue with the file overrules."""
+"""Early reasons that do not apply to a file in a queue."""
 _WALS = StructType(
     [
         StructField("q_cluster", StringType()),
@@ -45,10 +45,10 @@ class NamedFrames:
     """The clusters of a run whose files are looked up by name.
 
     Attributes:
-        names: theirs.
-        alone: the run has no other cluster.
+        names: names of these clusters.
+        alone: whether the run has no other cluster.
         wals: every WAL in a queue, with the number of its answer.
-        clusters: numbers of the answers for any other file, and when the first reading began, ms.
+        clusters: the numbers of the answers for any other file, and the start of the first reading, ms.
     """
 
     names: tuple[str, ...]
@@ -58,7 +58,7 @@ class NamedFrames:
 
 
 def named_frames(spark: SparkSession, tables: Iterable[DecisionTable]) -> NamedFrames | None:
-    """The frames of a run; None where no cluster has its queues in ZooKeeper."""
+    """Builds the frames of a run; None if no cluster has its queues in ZooKeeper."""
     every = list(tables)
     named = [(table, table.named) for table in every if table.named is not None]
     if not named:
@@ -78,10 +78,10 @@ def named_frames(spark: SparkSession, tables: Iterable[DecisionTable]) -> NamedF
 
 
 def looked_up_by_name(found: DataFrame, frames: NamedFrames) -> DataFrame:
-    """Put the answers by name in the place of what the table's rule found for files of these clusters.
+    """Replaces what the table's rule found for files of these clusters by the answers by name.
 
     Args:
-        found: `pipelines.decide.spark.verdicts.looked_up` of all clusters, but for this.
+        found: what `pipelines.decide.spark.verdicts.looked_up` has found for all clusters before this call.
         frames: the names.
 
     Returns:
@@ -114,7 +114,7 @@ def looked_up_by_name(found: DataFrame, frames: NamedFrames) -> DataFrame:
 
 
 def with_own_names(blocking: Column) -> Column:
-    """Holders by name, with the file's own name as the WAL and its position in each queue; others as they are."""
+    """Puts the file's own name and its position in each queue into holders by name; leaves others as they are."""
 
     def own(holder: Column, place: Column) -> Column:
         return holder.withField("wal", wal_names.name()).withField("offset", F.get(POSITIONS, place))

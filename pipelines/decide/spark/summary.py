@@ -1,4 +1,4 @@
-"""The one pass over all files that everything small is computed from."""
+"""The one pass over all files, from which every small result is computed."""
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
@@ -17,10 +17,10 @@ _ROWS_SORTED_AT_ONCE = 200_000
 def bucket_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_ms: int) -> DataFrame:
     """Totals per bucket, as `pipelines.decide.rule.totals.BucketTotal`, and counts for the gate.
 
-    Files are summed by the numbers of their answers; the answers themselves are looked up for the few sums.
+    Files are summed by the numbers of their answers; the answers themselves are looked up only for the few sums.
 
     Args:
-        found: `pipelines.decide.spark.verdicts.looked_up`.
+        found: result of `pipelines.decide.spark.verdicts.looked_up`.
         frames: the decision tables.
         cleaner_interval_ms: `hbase.master.cleaner.interval`.
     """
@@ -57,14 +57,14 @@ def bucket_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_ms:
 
 
 def answer_key(found: DataFrame) -> Column:
-    """`archived`, `early` and `bucket` in one number: Spark groups by one long in half the time of three columns."""
+    """Packs `archived`, `early` and `bucket` into one long: Spark groups by it in half the time of three columns."""
     early = F.coalesce(found["early"], F.lit(-1)) + F.lit(1)
     bucket = F.coalesce(found["bucket"], F.lit(-1)).cast("bigint") + F.lit(1)
     return (bucket * F.lit(_REASONS) + early) * F.lit(2) + F.coalesce(found["archived"], F.lit(False)).cast("int")
 
 
 def with_numbers(sums: DataFrame) -> DataFrame:
-    """The columns that `key` stands for, in its place."""
+    """Replaces the column `key` by the three columns that it packs."""
     early = F.expr(f"CAST((key div 2) % {_REASONS} AS INT)")
     bucket = F.expr(f"CAST(key div {2 * _REASONS} AS INT)")
     return sums.select(
@@ -76,15 +76,15 @@ def with_numbers(sums: DataFrame) -> DataFrame:
 
 
 def bad_path() -> Column:
-    """A path that no listing of wal_root can contain, or that a line-based list could not carry."""
+    """Whether no listing of wal_root can contain the path, or a line-based list could not carry it."""
     unproven = F.col("unproven")
     odd = unproven.rlike(EMPTY_OR_DOTS_OR_CONTROL) | ~F.col("path").contains("/")
-    # nearly every file lies in oldWALs itself, and a comparison is cheaper than an expression
+    # nearly every file is directly in oldWALs, and a comparison is cheaper than a regular expression
     return F.col("path").isNull() | ((unproven != "oldWALs") & odd)
 
 
 def listing_totals(files: DataFrame) -> DataFrame:
-    """What the listing itself holds: `cluster`, `rows`, `archived_files`, `archived_bytes`, `remote_files`."""
+    """Totals of the listing itself: `cluster`, `rows`, `archived_files`, `archived_bytes`, `remote_files`."""
     archived = F.col("path").startswith("oldWALs/")
     return files.groupBy("cluster").agg(
         F.count(F.lit(1)).alias("rows"),
@@ -95,14 +95,14 @@ def listing_totals(files: DataFrame) -> DataFrame:
 
 
 def repeated_hashes(files: DataFrame, rows: int) -> DataFrame:
-    """How many hashes more than one row has: `repeated`; 0 = no path is there twice.
+    """Counts the hashes that more than one row has: `repeated`; 0 = no path is listed twice.
 
-    Sorted before they are grouped: nearly all of them differ, and a table of them would be as large as they are. And
-    in pieces that a processor's cache holds, which halves the time.
+    The hashes are sorted before they are grouped: nearly all of them differ, so a hash table would be as large as they
+    are. They are sorted in pieces that fit a processor's cache, which halves the time.
 
     Args:
         files: `cluster`, `path`.
-        rows: about how many.
+        rows: approximate number of rows.
     """
     hashes = files.select(F.xxhash64("cluster", "path").alias("hash"))
     pieces = hashes.repartition(1 + rows // _ROWS_SORTED_AT_ONCE, "hash").sortWithinPartitions("hash")
@@ -110,10 +110,10 @@ def repeated_hashes(files: DataFrame, rows: int) -> DataFrame:
 
 
 def duplicate_paths(files: DataFrame) -> DataFrame:
-    """How many rows of each cluster repeat a path: `cluster`, `duplicate_paths`.
+    """Counts the rows of each cluster that repeat a path: `cluster`, `duplicate_paths`.
 
-    Hashes are counted instead of paths, since 64 bits are quick to shuffle; two paths with one hash would refuse a
-    sound listing (some 3 in a million for 10 million files), never pass a broken one.
+    It counts hashes instead of paths, since 64 bits are quick to shuffle. Two paths with one hash refuse a sound
+    listing (some 3 in a million for 10 million files); they never pass a broken one.
     """
     return (
         files.groupBy("cluster", F.xxhash64("path").alias("hash"))
@@ -125,11 +125,11 @@ def duplicate_paths(files: DataFrame) -> DataFrame:
 
 
 GATE_COUNTS = ("bad_paths", "bad_values", "deletable_and_blocking", "deletable_outside", "held_without_holder")
-"""Columns of `bucket_totals` that only the gate looks at."""
+"""Columns of `bucket_totals` that only the gate reads."""
 
 
 def as_bucket_total(row: Row) -> BucketTotal:
-    """A collected row of `bucket_totals`."""
+    """Converts a collected row of `bucket_totals`."""
     return BucketTotal(
         cluster=row["cluster"],
         archived=row["archived"],
@@ -150,7 +150,7 @@ MAX_EXAMPLES = 100
 
 
 def breaking(decided: DataFrame, *, replication_table_wals_released: bool) -> DataFrame:
-    """At most 100 files that break an expectation of the gate: `cluster`, `path`, `expectation`."""
+    """At most 100 examples of files that break an expectation of the gate: `cluster`, `path`, `expectation`."""
     listed = F.col("archived") & (F.col("verdict") == "DELETABLE")
     kept = listed & (F.col("hbase_verdict") != "DELETE")
     if replication_table_wals_released:
@@ -172,6 +172,6 @@ def breaking(decided: DataFrame, *, replication_table_wals_released: bool) -> Da
 
 
 def repeated(files: DataFrame) -> DataFrame:
-    """At most 100 paths that a listing has twice: `cluster`, `path`, `expectation`."""
+    """At most 100 paths that the listing contains more than once: `cluster`, `path`, `expectation`."""
     twice = files.groupBy("cluster", "path").count().filter("count > 1")
     return twice.select("cluster", "path", F.lit("paths_are_unique").alias("expectation")).limit(MAX_EXAMPLES)

@@ -1,4 +1,4 @@
-"""The per-file table, and the few files that findings look at by name."""
+"""Builds the per-file table, and looks up the few files that findings need by name."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _NAMES = StructType([StructField("cluster", StringType()), StructField("name", S
 
 
 def wal_verdicts(decided: DataFrame, keys: Sequence[RunKey]) -> DataFrame:
-    """Rows of `wal_verdicts`: the archived files of `decided` with the identity of their runs."""
+    """Returns the rows of `wal_verdicts`: the archived files of `decided` with the identity of their runs."""
     archived = decided.filter("archived")
     if len(keys) == 1:
         identified = archived.withColumns({"run_id": F.lit(keys[0].run_id), "run_date": F.lit(keys[0].run_date)})
@@ -32,15 +32,15 @@ def wal_verdicts(decided: DataFrame, keys: Sequence[RunKey]) -> DataFrame:
 
 
 def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str, str]]) -> DataFrame:
-    """Where the WALs of offsets are: `cluster`, `name`, `archived`, `length` (bytes).
+    """Finds the WALs that offsets name: `cluster`, `name`, `archived`, `length` (bytes).
 
     Args:
-        spark: only used to create the small side.
+        spark: used only to create the small side of the join.
         files: listings of all clusters.
-        names: (cluster, file name) of every offset that says which WAL it is to read.
+        names: (cluster, file name) of every offset that names the WAL it reads next.
     """
-    # the last bytes of a path are cut without a search for the name, and one long is looked up without a copy; the few
-    # that it finds are compared in full
+    # the last bytes of a path are cut without searching for the name, and a long is looked up without a copy; the few
+    # rows found are compared in full
     last = min(_LAST_BYTES, *(len(name.encode()) for _, name in names))
 
     def key(text: str) -> Column:
@@ -56,7 +56,7 @@ def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str
 
 
 def examples(verdicts: DataFrame) -> DataFrame:
-    """Where files are, by reason: `cluster`, `reason`, `directory`, `files`, `bytes`, `example` (a path).
+    """Shows where files are, by reason: `cluster`, `reason`, `directory`, `files`, `bytes`, `example` (a path).
 
     Args:
         verdicts: `cluster`, `path`, `length`, `reason`.

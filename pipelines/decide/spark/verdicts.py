@@ -1,11 +1,12 @@
-"""The rule in Spark: the same answers as `pipelines.decide.rule.verdict.decide`, by lookup in a `DecisionTable`.
+"""The rule in Spark: gives the same answers as `pipelines.decide.rule.verdict.decide`, by lookup in a `DecisionTable`.
 
-In two steps, so that what is done per file stays small. `looked_up` parses a path, finds the number of its answer
+There are two steps, so that the work per file stays small. `looked_up` parses a path and finds the number of its answer
 (its *bucket*) by group and timestamp, or by server where the group has no row, and the reasons that come before any
-lookup. `with_answers` puts the answer in the place of the number: after grouping where only totals are wanted, per
-file where the rows are written. No Python runs per row; a property test holds the two steps equal to the specification.
+lookup. `with_answers` replaces the number by the answer: after grouping if only totals are wanted, per file if the rows
+are written. No Python runs per row. A property test checks that the two steps equal the specification.
 
-The columns are the same in every query of a run, and writing them is hundreds of calls to the JVM: `_once_a_run`.
+The columns are the same in every query of a run, and building them takes hundreds of calls to the JVM, so `_once_a_run`
+caches them.
 """
 
 from functools import lru_cache, reduce
@@ -20,30 +21,30 @@ from pipelines.decide.spark.lookup import DecisionFrames, start_column
 from pipelines.decide.spark.queued_names import POSITIONS, looked_up_by_name, with_own_names
 
 EARLY_REASONS = tuple(Reason)
-"""Reasons by number, for reasons are summed by number too."""
+"""Reasons by number; totals are grouped by that number too."""
 DELETABLE_BEFORE_LOOKUP = (Reason.PROCEDURE_WAL, Reason.MASTER_LOCAL_WAL, Reason.NO_PEERS, Reason.META_WAL)
-"""Reasons found without a lookup whose verdict is DELETABLE; every other one found so is HELD."""
+"""Reasons found without a lookup whose verdict is DELETABLE; every other reason found so is HELD."""
 
 _once_a_run = lru_cache(maxsize=4)
-"""For a function of a run's decision tables; remembers the last few runs."""
+"""Caches the result of a function of a run's decision tables, for the last few runs."""
 
 
 def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """Find the bucket of every file.
+    """Finds the bucket of every file.
 
     Args:
-        files: `cluster`, `path`, `length`, `modification_time`; below oldWALs or not.
+        files: `cluster`, `path`, `length`, `modification_time`; files below oldWALs and others.
         frames: the decision tables.
 
     Returns:
         The columns of `files`, and
-        `archived`: below oldWALs; the others have a bucket too, their reason means nothing.
-        `wal_group`, `wal_timestamp` (ms): NULL when the name is no WAL, the latter also when over 64 bits.
-        `own_server`: as the name says; NULL where the answer knows it, or the name has none.
-        `bucket`: number of the answer; NULL for what the rule never asks the queues about.
-        `early`: number of the reason (`EARLY_REASONS`), where it comes before any lookup; else NULL.
-        `past_ttl_ms`: age beyond the TTL of its class, ms.
-        `unproven`: the part of the path that may still hold what no path may; a name with a known group cannot.
+        `archived`: whether the file is below oldWALs; others have a bucket too, but their reason means nothing.
+        `wal_group`, `wal_timestamp` (ms): NULL if the name is no WAL name, the latter also if over 64 bits.
+        `own_server`: the server in the name; NULL if the answer contains it, or the name has none.
+        `bucket`: number of the answer; NULL if the rule never asks the queues about the file.
+        `early`: number of the reason (`EARLY_REASONS`) if it comes before any lookup; else NULL.
+        `past_ttl_ms`: age beyond the TTL of the file's kind, ms.
+        `unproven`: the part of the path that may still contain what no path may; a name with a known group cannot.
     """
     placed = _joined_boundaries(
         _joined_servers(_with_group_and_server(frames.with_scalars(files), frames), frames), frames
@@ -54,7 +55,7 @@ def looked_up(files: DataFrame, frames: DecisionFrames) -> DataFrame:
 
 @_once_a_run
 def _numbers(frames: DecisionFrames) -> tuple[Column, ...]:
-    # some have the name of a column there is: what uses such a name means that column, not the new one
+    # some have the name of an existing column: an expression that uses the name means that column, not the new one
     return in_turn(
         {
             "archived": F.col("path").startswith(wal_names.ARCHIVE),
@@ -72,10 +73,10 @@ def _numbers(frames: DecisionFrames) -> tuple[Column, ...]:
 
 
 def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """Put answers in the place of buckets.
+    """Replaces buckets by answers.
 
     Args:
-        found: has `cluster`, `bucket` and `early`; `own_server` too if holders matter for servers nobody knows.
+        found: has `cluster`, `bucket` and `early`, and `own_server` if holders matter for unknown servers.
         frames: the decision tables.
 
     Returns:
@@ -90,7 +91,7 @@ def with_answers(found: DataFrame, frames: DecisionFrames) -> DataFrame:
 def _answers(frames: DecisionFrames, has_server: bool, has_positions: bool) -> tuple[Column, ...]:
     own_server = F.col("own_server") if has_server else F.lit(None).cast("string")
     nobody = F.array().cast(frames.answers.schema["answer_blocking"].dataType)
-    # the answer for servers nobody knows was asked for a made-up name; a holder's source is the file's own server
+    # the answer for unknown servers was computed for a made-up name, so a holder's source is the file's own server
     own_source = F.transform("answer_blocking", lambda holder: holder.withField("source", own_server))
     blocking = (
         F.when(F.col("early").isNotNull() | F.col("bucket").isNull(), nobody)
@@ -119,15 +120,15 @@ def _answers(frames: DecisionFrames, has_server: bool, has_positions: bool) -> t
 
 
 def _with_group_and_server(files: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """Add what the name of a file says, and the stretch that its group and timestamp fall into.
+    """Adds what the name of a file contains, and the stretch that its group and timestamp fall into.
 
-    Two lookups: by `flat_group`, which finds nearly every file, and by the name taken apart with care, where a NULL
-    costs nothing. `flat_…` and `other_…` are what they found. A group of the table is that of a valid WAL name by
-    construction; only other names are parsed.
+    There are two lookups: by `flat_group`, which finds nearly every file, and by the carefully parsed name, where a
+    NULL costs nothing. Their results have the prefixes `flat_` and `other_`. A group of the table comes from a valid
+    WAL name by construction, so only other names are parsed.
 
     Returns:
         `files` with `wal_group`, `wal_timestamp` (ms), `group_server`, `group_bucket`, `is_wal`, and `own_server` where
-        the rule will ask for it.
+        the rule needs it.
     """
     flat = files.select("*", *_flat_group(frames)).join(frames.flat_groups, _is_group(frames, "flat"), "left")
     other = flat.select("*", *_other_group(frames)).join(frames.other_groups, _is_group(frames, "other"), "left")
@@ -147,7 +148,7 @@ def _other_group(_: DecisionFrames) -> tuple[Column, ...]:
 @_once_a_run
 def _group_and_server(frames: DecisionFrames) -> tuple[Column, ...]:
     known, hit = F.col("flat_server").isNotNull(), F.col("group_bucket").isNotNull()
-    # no answer tells the server of a meta WAL, since none is ever asked for one
+    # no answer contains the server of a meta WAL, since a meta WAL never gets a lookup
     of_meta = F.when(hit & wal_names.is_meta_wal(), F.col("group_server"))
     return in_turn(
         {
@@ -164,7 +165,7 @@ def _group_and_server(frames: DecisionFrames) -> tuple[Column, ...]:
 
 @_once_a_run
 def _is_group(frames: DecisionFrames, which: str) -> Column:
-    """Whether a row of the groups is that of `<which>_group`: first by its hash, and then by the name itself."""
+    """Whether a row of the groups matches `<which>_group`: compares the hash first, and then the name itself."""
     wanted = f"{which}_group"
     pairs = [(wanted, f"{which}_wal_group")] + ([] if frames.one_cluster else [("cluster", f"{which}_cluster")])
     own_key = F.when(F.col(wanted).isNotNull(), frames.key(wanted))
@@ -172,7 +173,7 @@ def _is_group(frames: DecisionFrames, which: str) -> Column:
 
 
 def _stretch(which: str, frames: DecisionFrames) -> Column:
-    """The bucket of a timestamp: stretches of a group have consecutive ones, so the first plus the starts passed."""
+    """Returns the bucket of a timestamp: a group's buckets are consecutive, so the first plus the starts passed."""
     starts = (F.col(f"{which}_{start_column(number)}") for number in range(frames.starts))
     passed = ((F.col("wal_timestamp") > start).cast("int") for start in starts)
     return F.when(F.col("wal_timestamp").isNull(), F.col(f"{which}_overflow_bucket")).otherwise(
@@ -181,13 +182,13 @@ def _stretch(which: str, frames: DecisionFrames) -> Column:
 
 
 def _joined_servers(files: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """Join the servers, by the one in the name; their columns are called `s_…`."""
+    """Joins the servers by the server in the name; their columns have the prefix `s_`."""
     same = (F.col("cluster") == F.col("s_cluster")) & (F.col("own_server") == F.col("s_server"))
     return files.join(frames.servers_by_name, same, "left")
 
 
 def _bucket(frames: DecisionFrames) -> Column:
-    """That of the group, else that of the server, else the cluster's own."""
+    """Returns the bucket of the group, else that of the server, else that of the cluster."""
     encoded_size = F.length("s_encoded")
     encoded = F.left(F.col("wal_group"), encoded_size)
     rest = F.expr("substring(wal_group, length(s_encoded) + 1)")
@@ -205,7 +206,7 @@ def _bucket(frames: DecisionFrames) -> Column:
 
 
 def _joined_boundaries(files: DataFrame, frames: DecisionFrames) -> DataFrame:
-    """Join what HBase backup has of the file's server, if any cluster has backup: `b_…`."""
+    """Joins the backup boundary of the file's server (prefix `b_`), if any cluster has backup enabled."""
     known = frames.boundaries_by_address
     if known is None:
         return files
@@ -213,7 +214,7 @@ def _joined_boundaries(files: DataFrame, frames: DecisionFrames) -> DataFrame:
 
 
 def _backed_up(frames: DecisionFrames) -> Column:
-    """Whether HBase backup has the file already."""
+    """Whether HBase backup already has the file."""
     if frames.boundaries is None:
         return F.lit(False)
     boundary = F.when(_address().isNotNull(), F.coalesce(F.col("b_boundary"), frames.scalar("backup_of_others")))
@@ -221,7 +222,7 @@ def _backed_up(frames: DecisionFrames) -> Column:
 
 
 def _address() -> Column:
-    """Host and port of the file's server, as HBase backup writes them."""
+    """Returns host and port of the file's server, as HBase backup writes them."""
     server = F.coalesce("own_server", "group_server")
     return F.concat(F.substring_index(server, ",", 1), F.lit(":"), F.split_part(server, F.lit(","), F.lit(2)))
 
@@ -236,9 +237,12 @@ def _ttl(frames: DecisionFrames) -> Column:
 
 
 def _early(frames: DecisionFrames) -> Column:
-    """The order of the verdict table up to POISON_NAME, whose names have an answer of their own but for overflows."""
+    """Returns the reason before any lookup, in the order of the verdict table up to POISON_NAME.
+
+    Names without a server have their own answer, so only timestamps over 64 bits get POISON_NAME here.
+    """
     other = ~F.col("is_wal")
-    # nested, so that a WAL, which nearly every file is, costs one test of these
+    # nested, so that a WAL, which nearly every file is, costs one of these tests
     kind = F.when(
         other,
         F.when(wal_names.is_procedure_wal(), _number(Reason.PROCEDURE_WAL))
@@ -265,5 +269,5 @@ def _number(reason: Reason) -> Column:
 
 
 def _reason_of(number: str) -> Column:
-    """The reason of a number of `EARLY_REASONS`; NULL stays NULL."""
+    """Returns the reason with a number of `EARLY_REASONS`; NULL stays NULL."""
     return F.get(F.array(*(F.lit(reason.value) for reason in EARLY_REASONS)), F.col(number))

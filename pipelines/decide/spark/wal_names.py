@@ -1,10 +1,10 @@
-"""WAL names taken apart in Spark's own expressions, the same answers as `pipelines.hbase.wal_names`.
+"""Parses WAL names with Spark's own expressions; gives the same answers as `pipelines.hbase.wal_names`.
 
 Nearly every name ends in a dot and thirteen digits. Those are cut as bytes, which Spark does without copying or
 counting characters; all others go through the regular expression that is the definition (measured three times
-faster than the expression alone; docs/adr/0002). Where columns by name are given, each uses those before it
-(`pipelines.common.spark.columns.in_turn`). Those whose name begins with `_` are this module's own; they stay until the
-caller selects what it wants, for each time they are dropped is a plan to analyze.
+faster than the expression alone; docs/adr/0002). Where a function returns columns by name, each column uses those
+before it (`pipelines.common.spark.columns.in_turn`). Columns whose name begins with `_` are internal to this module;
+they stay until the caller selects what it wants, because Spark analyzes a plan each time they are dropped.
 """
 
 from functools import reduce
@@ -12,18 +12,18 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-# `\z`, not `$`: Java's `$` matches before a closing line end
+# `\z`, not `$`: Java's `$` also matches before a final line end
 WAL_NAME_REGEX = r"^(.+)\.([0-9]+)(\.[0-9A-Za-z]+)?\z"
 PROCEDURE_WAL_REGEX = r"^.*pv2-[0-9]{20}.log\z"
 LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 BAD_ESCAPE_REGEX = r"%(?![0-9A-Fa-f]{2})"
-# a group of an ordinary cluster: the host in lower case, nothing but commas and colons is encoded, and the numbers are
-# written as they print
+# a group of an ordinary cluster: the host is in lower case, only commas and colons are encoded, and the numbers have no
+# leading zeros
 ORDINARY_SERVER_REGEX = (
     r"^([a-z0-9.-]+)%2C([1-5][0-9]{4}|[1-9][0-9]{0,3})%2C([1-9][0-9]{0,17})(?![0-9])(?:[^%+]++|%2C|%3A)*+\z"
 )
 SERVER_REGEX = r"^[^,]+,[0-9]+,[0-9]+"
-# printable ASCII but `,` `/` `[` `]`; not with exactly one colon, which Java takes for a port
+# printable ASCII except `,` `/` `[` `]`; not with exactly one colon, which Java takes for a port
 HOST_REGEX = r"^(?![^:]*:[^:]*\z)[\x20-\x2b\x2d\x2e\x30-\x5a\x5c\x5e-\x7e]+\z"
 MASTER_LOCAL_WAL_SUFFIX = "$masterlocalwal$"
 META_SUFFIX = ".meta"
@@ -34,17 +34,17 @@ _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 
 
 def flat_group() -> dict[str, Column]:
-    """What a first lookup by group needs: nearly every file lies in `oldWALs` itself, and its group is known.
+    """Returns the columns for the first lookup by group: nearly every file is directly in `oldWALs` in a known group.
 
     Needs `path`.
 
     Returns:
-        `_size` (bytes of the path, a closing `.meta` left out), `cut_timestamp` (ms; NULL unless the name
-        ends in a dot and a number of thirteen digits, `.meta` aside) and `flat_group`: all between `oldWALs/` and that
-        dot, NULL where the path is not of that form. It is the group only if no `/` is in it, and looking for one
-        takes longer than the lookup, which settles it: no group of the table holds a `/`.
+        `_size` (bytes of the path without a final `.meta`), `cut_timestamp` (ms; NULL unless the name without `.meta`
+        ends in a dot and a number of thirteen digits) and `flat_group`: the text between `oldWALs/` and that dot, NULL
+        if the path does not have that form. It is the group only if it contains no `/`. Searching for a `/` takes
+        longer than the lookup, which settles it: no group of the table contains one.
     """
-    # `.meta` can only be the suffix of the expression: it is no timestamp
+    # `.meta` can only be the suffix in the regular expression, since it is no timestamp
     size = F.octet_length("path") - F.when(is_meta_wal(), F.lit(len(META_SUFFIX))).otherwise(F.lit(0))
     # bytes compare like numbers: a dot, then a digit. A cast would trim blanks, but then the number is too small
     in_form = (
@@ -65,21 +65,21 @@ def flat_group() -> dict[str, Column]:
 
 
 def group_and_timestamp(known: Column) -> dict[str, Column]:
-    """The group that `flat_group` is not, and the timestamp of either.
+    """Returns the group of files whose group is not `flat_group`, and the timestamp of all files.
 
     Args:
         known: whether `flat_group` is the group.
 
     Returns:
-        `other_group` (NULL where `known`, and when the name is certainly no WAL; a cut group may still
-        hold a line end, which `is_wal` rules out) and `wal_timestamp` (ms; NULL without a group or when it does not
-        fit 64 bits).
+        `other_group` (NULL where `known`, and if the name is certainly no WAL name; a cut group may still contain a
+        line end, which `is_wal` rules out) and `wal_timestamp` (ms; NULL without a group or if it does not fit 64
+        bits).
     """
     cut = F.col("cut_timestamp").isNotNull()
     size = F.octet_length("_name") - (F.octet_length("path") - F.col("_size")) - _TAIL
     flat = (F.col("flat_group") != F.lit("")) & ~F.col("flat_group").contains("/")
     return {
-        # a group of its own, only not of the table: nothing to take apart
+        # this is the group, but the table does not have it: there is nothing to parse
         "_flat": F.coalesce(~known & flat, F.lit(False)),
         "_name": F.when(~known & ~F.col("_flat"), name()),
         "other_group": F.when(F.col("_flat"), F.col("flat_group"))
@@ -93,17 +93,17 @@ def group_and_timestamp(known: Column) -> dict[str, Column]:
 
 
 def name() -> Column:
-    """The last element of the path; dear, so wanted only where the whole path will not do."""
+    """Returns the last element of the path. It is expensive: use it only where the whole path will not do."""
     return F.substring_index("path", "/", -1)
 
 
 def ascii_lower(text: Column) -> Column:
-    """Lower case, for text that is known to be ASCII: Spark's own loads Unicode's tables, half a second a session."""
+    """Returns ASCII text in lower case: Spark's own `lower` loads Unicode's tables, half a second per session."""
     return F.when(text.rlike("[A-Z]"), F.translate(text, _UPPER, _LOWER)).otherwise(text)
 
 
 def directory() -> Column:
-    """The path without its last element and the slash before it."""
+    """Returns the path without its last element and the slash before it."""
     size = F.octet_length("path") - F.octet_length(name()) - 1
     return F.substring(F.col("path").cast("binary"), F.lit(1), size).cast("string")
 
@@ -111,7 +111,7 @@ def directory() -> Column:
 def is_wal() -> Column:
     """Whether the name is a valid WAL name; needs `wal_group` and `cut_timestamp`."""
     cut = F.col("cut_timestamp").isNotNull()
-    # five searches for bytes are quicker than one expression
+    # five searches for bytes are quicker than one regular expression
     line_end = reduce(Column.__or__, (F.col("wal_group").contains(F.lit(end)) for end in LINE_ENDS))
     return F.col("wal_group").isNotNull() & (~cut | ~line_end)
 
@@ -132,10 +132,10 @@ def is_meta_wal() -> Column:
 
 
 def own_server(wanted: Column, otherwise: Column | None = None) -> dict[str, Column]:
-    """`own_server`, and the columns that it takes in turn: `host,port,startcode` at the start of the decoded name.
+    """Returns `own_server` and the columns it needs: `host,port,startcode` at the start of the decoded name.
 
-    The host is lower-cased; NULL where HBase throws, and `otherwise` where `wanted` is false, for it is the dearest
-    part of a name. Needs `wal_group`, which holds all of the name that can be encoded.
+    The host is in lower case. The result is NULL where HBase throws, and `otherwise` where `wanted` is false, because
+    this is the most expensive part of a name. Needs `wal_group`, which contains all of the name that can be encoded.
     """
     group = F.col("wal_group")
     parsed = F.when(F.col("_ordinary") != group, F.col("_ordinary")).when(
