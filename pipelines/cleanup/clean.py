@@ -176,7 +176,7 @@ def _execute(
             late = _late(report, ports)  # writing to the lake may have taken until after not_after
             moved = _untouched(wanted, late) if late else move(ports.store, wanted, way, holder)
         results = [*moved.results, *_looked_at([known for _, known in batch if known is not None], place, holder)]
-        # after a lost lease files look gone, because the next holder renamed the directory: that one settles
+        # after a lost lease a file may look gone, because the next holder renamed the directory; that holder settles it
         holder.check()
         ports.audit.record(attempt, number, results)
         report.add(results)

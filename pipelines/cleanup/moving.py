@@ -147,7 +147,7 @@ def _moved(subject: Subject, error: str | None, source: Seen | None, found: Seen
 
 
 def _take_back(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHolder, batch: Batch) -> None:
-    """Moves back files that were renamed in place of these, because the name changed hands between check and rename."""
+    """Moves back files renamed in place of these, because another file took each name between check and rename."""
     if not subjects:
         return
     errors = store.move([Move(f"{way.target}/{one.path}", f"{way.origin}/{one.path}") for one in subjects])

@@ -197,7 +197,7 @@ def _execute(
         ports.audit.intend(attempt, number, batch, kept_at)
         deleted = delete(batch, attempt.run.run_id, directory, place, ports, holder)
         results = deleted.results
-        # after a lost lease files look gone, because the next holder renamed the directory: that one settles
+        # after a lost lease a file may look gone, because the next holder renamed the directory; that holder settles it
         holder.check()
         ports.audit.record(attempt, number, results)
         report.left += [one for one in results if one.outcome in (FileOutcome.FAILED, FileOutcome.CHANGED)]

@@ -70,7 +70,8 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 ports.audit.intend(attempt, number, batch)
                 moved = move(ports.store, batch, way, holder)
                 done = moved.results
-                # after a lost lease files look gone, because the next holder renamed the directory: that one settles
+                # after a lost lease a file may look gone, because the next holder renamed the directory; that holder
+                # settles it
                 holder.check()
                 ports.audit.record(attempt, number, done)
                 results += [one for one in done if one.outcome is not FileOutcome.RESTORED]
