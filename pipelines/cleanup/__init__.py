@@ -1,1 +1,1 @@
-"""clean, restore and purge: the only room that can move or delete a WAL."""
+"""The clean, restore and purge jobs; the only package that can move or delete a WAL."""

@@ -1,4 +1,4 @@
-"""A cold archive: files are copied there, compared, and only then may the caller delete them."""
+"""A cold archive: copies files there and compares them; only then may the caller delete the originals."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +12,8 @@ _COPIES = 4
 class HadoopArchive:
     """`Archive` on any Hadoop file system.
 
-    A copy is written under a hidden name, read back and compared by length and SHA-256 with what is in the quarantine,
-    and renamed last; so whatever stands under its own name is whole. A file that stands there already is compared, and
+    A copy is written under a hidden name, read back, compared with the quarantined file by length and SHA-256, and
+    renamed last, so every file under its final name is complete. A file that already has the final name is compared and
     never overwritten.
 
     Args:
@@ -50,7 +50,7 @@ class HadoopArchive:
             return None if self._same(source, target) else "the archive holds another file of that name"
         hidden = f"{target.rpartition('/')[0]}/.{target.rpartition('/')[2]}.copying"
         copy = hadoop.path(hidden)
-        # deleteSource=False, overwrite=True: a copy that a dead job began is no use
+        # deleteSource=False; overwrite=True, because a copy that a dead job began is useless
         hadoop.view.org.apache.hadoop.fs.FileUtil.copy(there, origin, here, copy, False, True, hadoop.conf)
         if not self._same(source, hidden):
             return "the copy differs from the file in length or checksum"

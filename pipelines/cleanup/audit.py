@@ -31,7 +31,7 @@ class LakeAudit:
     Args:
         spark: the session.
         lake_uri: folder of the tables.
-        clock: says when a row is written.
+        clock: gives the time at which a row is written.
         done_by: the user.
         host: where the driver runs.
     """
@@ -69,7 +69,7 @@ class LakeAudit:
         return DecidedRun(RunKey.of(cluster, run_id, row["started"]), row["snapshot_sha256"], known, row["cluster_id"])
 
     def listed(self, run: RunKey) -> DataFrame:
-        """`path`, `length`, `modification_time` of the files that the run found DELETABLE."""
+        """Returns `path`, `length`, `modification_time` of the files that the run found DELETABLE."""
         deletable = self._of(run, WAL_VERDICTS).where(F.col("verdict") == Verdict.DELETABLE.value)
         return deletable.select("path", "length", "modification_time")
 
@@ -157,9 +157,10 @@ class LakeAudit:
         return None if row is None else row["at"]
 
     def outcomes(self, run: RunKey) -> DataFrame:
-        """The last OUTCOME of each path that says where it is: `path`, `outcome`, `length`, `modification_time`, `at`.
+        """Returns the last OUTCOME of each path that determines where the file is.
 
-        A purge that refused a file, or failed at it, left it in the quarantine: it counts as MOVED still.
+        The columns are `path`, `outcome`, `length`, `modification_time`, `at`. If purge refused a file or failed to
+        delete it, the file is still in the quarantine and still counts as MOVED.
         """
         placing = F.col("outcome").isin(*sorted(one.value for one in PLACING_OUTCOMES))
         rows = self._deletions(run).where((F.col("phase") == OUTCOME) & placing)
@@ -197,7 +198,7 @@ class LakeAudit:
         return self._spark.read.format("delta").load(self._tables.location(table))
 
     def _deletions(self, run: RunKey) -> DataFrame:
-        """Rows of a run; none where no clean-up has made the table yet, and a rehearsal makes none."""
+        """Returns the rows of a run; empty if the table does not exist yet, because a rehearsal does not create it."""
         if not self._tables.exists(DELETIONS):
             return self._tables.frame(DELETIONS, [])
         return self._of(run, DELETIONS)

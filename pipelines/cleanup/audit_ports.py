@@ -1,4 +1,4 @@
-"""The ports through which clean, restore and purge read what was decided and write down what they do."""
+"""The ports of clean, restore and purge other than the file store: audit, lists, second look and archive."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from pipelines.reconcile.delete_list import Manifest
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One job at work on one run.
+    """One job working on one run.
 
     Attributes:
-        identity: random; ties rows of `deletions` to rows of `cleanups`.
+        identity: random; joins rows of `deletions` with rows of `cleanups`.
         lease: number of the lease.
-        resumed: it goes on with an earlier attempt.
-        words: a person's reason, where one was asked for.
+        resumed: whether it continues an earlier attempt.
+        words: the reason that a person gave, where one was required.
     """
 
     run: RunKey
@@ -30,7 +30,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an attempt ended; a terminal row of `cleanups`."""
+    """The end of an attempt; a terminal row of `cleanups`."""
 
     status: str
     exit_code: int
@@ -41,10 +41,10 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """An INTENT row without its outcome.
+    """An INTENT row without an outcome.
 
     Attributes:
-        archive: where the file was to be kept before it was deleted; None = nowhere.
+        archive: where the file was to be archived before its deletion; None = nowhere.
     """
 
     action: Action
@@ -56,10 +56,10 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class DecidedRun:
-    """The DONE row of `runs` that a list goes back to; `peer_ids` is None when an older walsafe wrote it.
+    """The DONE row of `runs` that a list is based on; `peer_ids` is None if an older walsafe wrote the row.
 
     Attributes:
-        cluster_id: content of `hbase.id`; None = an older walsafe wrote the row, or the snapshot does not tell.
+        cluster_id: content of `hbase.id`; None = an older walsafe wrote the row, or the snapshot has no id.
     """
 
     run: RunKey
@@ -69,48 +69,48 @@ class DecidedRun:
 
 
 class CleanupAudit(Protocol):
-    """The audit tables `cleanups` and `deletions`, and what `runs` and `wal_verdicts` say of a run."""
+    """The audit tables `cleanups` and `deletions`, and a run's rows of `runs` and `wal_verdicts`."""
 
     def ensure(self) -> None:
-        """Create the tables that are missing."""
+        """Creates the missing tables."""
         ...
 
     def decided(self, cluster: str, run_id: str) -> DecidedRun | None:
-        """The run as reconcile ended it; None = it never ended DONE."""
+        """Returns the run's DONE row; None = it has none."""
         ...
 
     def started(self, attempt: Attempt, files: int, size: int) -> None:
-        """Write the STARTED row."""
+        """Writes the STARTED row."""
         ...
 
     def ended(self, attempt: Attempt, ending: Ending) -> None:
-        """Write the terminal row."""
+        """Writes the terminal row."""
         ...
 
     def intend(
         self, attempt: Attempt, batch: int, subjects: Sequence[Subject], archive: Sequence[str] | None = None
     ) -> None:
-        """Write INTENT rows; nothing is touched before this returns. `archive`: where each will be kept."""
+        """Writes INTENT rows; no file is touched before this returns. `archive`: where each file will be archived."""
         ...
 
     def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
-        """Write OUTCOME rows; `lease` is that of a dead job's intent when it is settled."""
+        """Writes OUTCOME rows; `lease` is the lease of a dead job whose intent is being settled."""
         ...
 
     def actions(self, run: RunKey) -> frozenset[Action]:
-        """What files of this run were ever touched for: the actions of its INTENT rows."""
+        """Returns the actions of the INTENT rows of this run."""
         ...
 
     def unsettled(self, run: RunKey) -> list[Intent]:
-        """Intents whose outcome was never written; those of one batch at most, for each job that died."""
+        """Returns the intents without an outcome; at most one batch for each job that died."""
         ...
 
     def taken(self, run: RunKey) -> Mapping[str, Subject | None]:
-        """Paths that clean set out to move; with each the file that counts as MOVED now, or None where none does."""
+        """Returns the paths that clean intended to move; for each, the file that now counts as MOVED, or None."""
         ...
 
     def moved_at(self, run: RunKey) -> int | None:
-        """When the last file of the run was moved that still counts as MOVED, ms; None = there is none."""
+        """Returns when the last file of the run that still counts as MOVED was moved, ms; None = there is none."""
         ...
 
 
@@ -118,10 +118,10 @@ class DeleteLists(Protocol):
     """Reads delete-safe lists."""
 
     def manifest(self, cluster: str, run_id: str) -> Manifest:
-        """The manifest, its parts checked against their digests.
+        """Returns the manifest after checking its parts against their digests.
 
         Raises:
-            RefusedError: there is no whole list, or a part is not the one that was written.
+            RefusedError: there is no complete list, or a part is not the one that was written.
         """
         ...
 
@@ -131,8 +131,8 @@ class Planned:
     """One file, decided again.
 
     Attributes:
-        outcome: what becomes of it without touching it; None = the job may do its work on it.
-        why: in words, where there is an outcome.
+        outcome: its outcome if it is not to be touched; None = the job may process it.
+        why: the reason in words, if there is an outcome.
     """
 
     subject: Subject
@@ -142,16 +142,16 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The cluster, read again in capture order and decided again.
+    """The cluster, captured again in capture order and decided again.
 
     Attributes:
-        refused: why nothing can be believed of it; None = it can.
+        refused: why the new capture cannot be trusted; None = it can.
         restless: why the capture was not quiet; None = it was.
         cluster_id: content of `hbase.id`.
-        peer_ids: of the peers that there are now.
-        snapshot_sha256: of the snapshot.json that was made.
-        files: what was looked at, by path; read once, one after the other.
-        add_peer_running: a peer is being added, or may be, where that matters: with queues in a table.
+        peer_ids: of the peers that exist now.
+        snapshot_sha256: of the new snapshot.json.
+        files: the decided files, by path; can be iterated once.
+        add_peer_running: whether a peer is being added, or may be; only relevant with queues in a table.
     """
 
     refused: str | None
@@ -164,39 +164,43 @@ class Looked:
 
 
 class SecondLook(Protocol):
-    """Reads the world again, in capture order, before anything is touched, and decides by the rule of reconcile."""
+    """Captures the cluster again, in capture order, before any file is touched; decides by the rule of reconcile."""
 
     def at_list(self, manifest: Manifest, run: RunKey) -> Looked:
-        """The files of a list that no earlier attempt is done with.
+        """Returns the files of a list that no earlier attempt has finished.
 
         Raises:
-            RefusedError: a line is not a file of oldWALs that this run found DELETABLE, or stands there twice; or what
-                was read makes no snapshot.
+            RefusedError: a line is not a file of oldWALs that this run found DELETABLE, or occurs twice; or the capture
+                is not a valid snapshot.
             UnavailableError: a source did not answer.
         """
         ...
 
     def at_quarantine(self, directory: str, run: RunKey) -> Looked:
-        """The files that a run's directory in the quarantine holds, as if they were still below oldWALs.
+        """Returns the files in a run's quarantine directory, decided as if they were still below oldWALs.
 
         Raises:
-            RefusedError: what was read makes no snapshot.
+            RefusedError: the capture is not a valid snapshot.
             UnavailableError: a source did not answer.
         """
         ...
 
     def forget(self) -> None:
-        """Remove what a look has written for Spark to read."""
+        """Removes the snapshots that the second look wrote for Spark."""
         ...
 
 
 class Archive(Protocol):
-    """A cold archive that quarantined files are copied to before they are removed."""
+    """A cold archive to which quarantined files are copied before they are deleted."""
 
     def place(self, name: str) -> str:
-        """Where a file of this name is kept."""
+        """Returns where a file of this name is archived."""
         ...
 
     def keep(self, sources: Sequence[str], names: Sequence[str]) -> list[tuple[str, str | None]]:
-        """Copy files to these names and compare length and checksum; (where it is, why it failed or None) for each."""
+        """Copies files to these names, and compares length and checksum.
+
+        Returns:
+            For each file where it is archived, and why that failed or None.
+        """
         ...

@@ -1,4 +1,4 @@
-"""clean: move the files of a delete-safe list to the quarantine, after deciding on each of them again."""
+"""The clean job: moves the files of a delete-safe list to the quarantine, after deciding each of them again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,14 +37,14 @@ MAX_EXAMPLES = 100
 
 @dataclass(frozen=True, slots=True)
 class CleanRequest:
-    """What the caller asks for.
+    """What to clean, and how.
 
     Attributes:
         run_id: of the list.
-        max_files: stop after so many; None = all.
+        max_files: stop after this many files; None = all.
         max_bytes: the same in bytes.
-        execute: move files; otherwise only tell.
-        resume: go on with an attempt that stopped or died.
+        execute: move files; otherwise only report.
+        resume: continue an attempt that stopped or died.
     """
 
     run_id: str
@@ -56,15 +56,15 @@ class CleanRequest:
 
 @dataclass
 class Report:
-    """What came of it so far.
+    """The results of a clean-up so far.
 
     Attributes:
         status: REHEARSAL, DONE, STOPPED.
-        tally: sums; in a rehearsal what would be.
-        left: files that are left, with the reason; at most MAX_EXAMPLES of them.
+        tally: the sums; in a rehearsal the expected sums.
+        left: files that are not moved, with the reason; at most MAX_EXAMPLES.
         reason: why it stopped.
-        late: it stopped since the list is not valid any more.
-        unsettled: files that an earlier job began and whose outcome is not known yet; in a rehearsal.
+        late: it stopped because the list is no longer valid.
+        unsettled: in a rehearsal, the number of files that an earlier job began and that have no outcome yet.
     """
 
     manifest: Manifest
@@ -81,13 +81,13 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """Of an execution that ended in good order."""
+        """The exit code of an execution that ended without an exception."""
         if self.late:
             return EXIT_REFUSED
         return EXIT_UNAVAILABLE if self.failed else EXIT_DONE
 
     def add(self, results: list[Result]) -> None:
-        """Count some results."""
+        """Adds results to the sums and examples."""
         self.tally = self.tally.plus(results)
         self.failed += sum(one.outcome is FileOutcome.FAILED for one in results)
         odd = [one for one in results if one.outcome not in (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)]
@@ -95,19 +95,19 @@ class Report:
 
 
 def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
-    """Rehearse or execute the clean-up of one list.
+    """Rehearses or executes the clean-up of one list.
 
     Nothing is moved before the list, the cluster's identity and a second look at the cluster have been checked, and no
-    file without an INTENT row in `deletions`. Whatever is killed, `resume` ends in the same state.
+    file without an INTENT row in `deletions`. If the job is killed at any point, `resume` reaches the same final state.
 
     Returns:
-        Exit code 0: done, or stopped where it was asked to (`status` in the result). 3: the list was valid no longer
-        before all of it was moved. 4: some files could not be moved.
+        Exit code 0: done, or stopped where requested (`status` in the result). 3: the list expired before all of it was
+        moved. 4: some files could not be moved.
 
     Raises:
-        RefusedError: the list may not be acted on (exit 3); nothing was moved by this call.
+        RefusedError: the list must not be acted on (exit 3); this call moved nothing.
         UsageError: wrong arguments.
-        UnavailableError: a source or sink did not answer; go on with `resume`.
+        UnavailableError: a source or sink did not answer; continue with `resume`.
     """
     decided = decided_run(ports, place, request.run_id)
     manifest = ports.lists.manifest(place.cluster, request.run_id)
@@ -129,7 +129,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
         return say_pause_first(outcome, find_pause(place, ports))
     ports.audit.ensure()
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
-        # once more, now that nobody else begins anything
+        # checked again under the lease, because no other job can begin anything now
         check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
         attempt = Attempt(decided.run, Action.CLEAN, place.identity, holder.number, request.resume)
         ports.audit.started(attempt, manifest.files, manifest.bytes)
@@ -173,10 +173,11 @@ def _execute(
         moved = Batch()
         if wanted:
             ports.audit.intend(attempt, number, wanted)
-            late = _late(report, ports)  # the lake may have let it wait
+            late = _late(report, ports)  # writing to the lake may have taken until after not_after
             moved = _untouched(wanted, late) if late else move(ports.store, wanted, way, holder)
         results = [*moved.results, *_looked_at([known for _, known in batch if known is not None], place, holder)]
-        holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
+        # after a lost lease a file may look gone, because the next holder renamed the directory; that holder settles it
+        holder.check()
         ports.audit.record(attempt, number, results)
         report.add(results)
         progress.more(report.tally)
@@ -190,7 +191,7 @@ def _execute(
 
 
 def _late(report: Report, ports: CleanupPorts) -> str | None:
-    """Why nothing more of the list may be moved, once it is not valid any more."""
+    """Returns why nothing more of the list may be moved, if it has expired; else None."""
     now, until = ports.clock.now_ms(), report.manifest.not_after
     if now <= until:
         return None
@@ -204,7 +205,7 @@ def _untouched(subjects: Sequence[Subject], why: str) -> Batch:
 
 
 def _looked_at(results: Sequence[Result], place: CleanupPlace, holder: LeaseHolder) -> list[Result]:
-    """The outcomes of files that are not to be moved; that one is gone is looked up, the second look may be behind."""
+    """Returns the outcomes of files that are not to be moved; looks up in the file system those reported gone."""
     gone = [one.subject for one in results if one.outcome is FileOutcome.ALREADY_GONE]
     seen = holder.seen([f"{place.wal_root}/{one.path}" for one in gone]) if gone else []
     there = {one.path for one, found in zip(gone, seen, strict=True) if same(one, found)}
@@ -219,7 +220,7 @@ def _looked_at(results: Sequence[Result], place: CleanupPlace, holder: LeaseHold
 def _batches(
     plan: Iterator[tuple[Subject, Result | None]], request: CleanRequest, place: CleanupPlace, report: Report
 ) -> Iterator[list[tuple[Subject, Result | None]]]:
-    """Batches of the plan up to the limits; `report.reason` says that there was more."""
+    """Yields batches of the plan up to the limits; sets `report.reason` if a limit cut it."""
     batch: list[tuple[Subject, Result | None]] = []
     planned = Tally()
     for subject, known in plan:
@@ -245,7 +246,7 @@ def _full(tally: Tally, request: CleanRequest) -> bool:
 def _plan(
     decided: DecidedRun, manifest: Manifest, report: Report, ports: CleanupPorts
 ) -> Iterator[tuple[Subject, Result | None]]:
-    """Each file of the list in order, with its outcome where that is known without touching it."""
+    """Yields each file of the list in order, with its outcome if that is known without touching the file."""
     if manifest.files == 0:
         return
     looked = ports.second_look.at_list(manifest, decided.run)

@@ -1,4 +1,4 @@
-"""What clean will do with each file of a delete-safe list, once the cluster was read again."""
+"""Plans what clean and purge do with each file, from the list, the second look and the audit."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -10,15 +10,15 @@ from pipelines.decide.spark.summary import EMPTY_OR_DOTS_OR_CONTROL
 ARCHIVE = "oldWALs/"
 SETTLED = (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)
 FILES_AT_ONCE = 200_000
-"""In the driver: some 300 bytes each, and two pieces at a time."""
+"""Files of one piece in the driver: about 300 bytes each, and two pieces at a time."""
 
 
 def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
-    """Paths of a list relative to wal_root: `line`, `path`; NULL where a line names anything else.
+    """Returns the paths of a list relative to wal_root: `line`, `path`; `path` is NULL for any other line.
 
     Args:
         lines: `line`.
-        wal_root: of the configuration; scheme, authority and path must be the list's.
+        wal_root: from the configuration; scheme, authority and path must be those of the list.
     """
     below = F.substring(F.col("line"), len(wal_root) + 2, 1 << 20)
     sound = (
@@ -28,14 +28,14 @@ def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
 
 
 def strangers(paths: DataFrame, listed: DataFrame) -> DataFrame:
-    """Lines that are no file the run found DELETABLE, or that stand there twice: `line`."""
+    """Returns the lines that are not a file the run found DELETABLE, or that occur twice: `line`."""
     unknown = paths.join(listed.select("path"), "path", "left_anti").select("line")
     twice = paths.groupBy("line").count().filter("count > 1").select("line")
     return unknown.unionAll(twice)
 
 
 def clean_plan(paths: DataFrame, listed: DataFrame, looked: DataFrame, settled: DataFrame) -> DataFrame:
-    """What to do with each file.
+    """Plans what to do with each file of a list.
 
     Args:
         paths: `path` of the list.
@@ -44,8 +44,8 @@ def clean_plan(paths: DataFrame, listed: DataFrame, looked: DataFrame, settled: 
         settled: `path`, `outcome` of earlier attempts.
 
     Returns:
-        `path`, `length`, `modification_time` (ms) of the list; `outcome`: NULL = to be moved, or why not in one word;
-        `why` in a sentence; `reason` of the verdict now.
+        `path`, `length`, `modification_time` (ms) of the list; `outcome`: NULL = to be moved, else the outcome of a
+        file that is not moved; `why`: the reason as a sentence; `reason`: that of the current verdict.
     """
     done = settled.filter(F.col("outcome").isin([one.value for one in SETTLED])).select("path")
     now = looked.select("path", *(F.col(name).alias(f"now_{name}") for name in looked.columns if name != "path"))
@@ -78,14 +78,15 @@ def clean_plan(paths: DataFrame, listed: DataFrame, looked: DataFrame, settled: 
 
 
 def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
-    """What to do with each file of the quarantine.
+    """Plans what to do with each file of the quarantine.
 
     Args:
         looked: the second look: `path`, `length`, `modification_time`, `verdict`, `reason`.
-        outcomes: `path`, `outcome`, `length`, `modification_time`: the last row of the audit that says where it is.
+        outcomes: `path`, `outcome`, `length`, `modification_time`: the last audit row that determines where the file
+            is.
 
     Returns:
-        As `clean_plan`; NULL in `outcome` = may be deleted: it is the very file that was moved, and nobody needs it.
+        As `clean_plan`; NULL in `outcome` = may be deleted: it is the file that was moved, and no queue needs it.
     """
     moved = outcomes.filter(F.col("outcome") == FileOutcome.MOVED.value).select(
         "path", *(F.col(name).alias(f"moved_{name}") for name in ("length", "modification_time"))
@@ -121,15 +122,15 @@ def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
 
 
 def _differs(name: str, other: str = "now") -> Column:
-    """Whether it is not known to be the same: NULL on one side differs."""
+    """Whether two columns differ; NULL on one side differs."""
     return ~F.col(name).eqNullSafe(F.col(f"{other}_{name}"))
 
 
 def in_pieces(plan: DataFrame, files: int) -> DataFrame:
-    """In the order of paths, in partitions that the driver can hold.
+    """Sorts a plan by path, in partitions that the driver can hold in memory.
 
     Args:
-        plan: of `clean_plan` or `purge_plan`.
-        files: about how many there are.
+        plan: from `clean_plan` or `purge_plan`.
+        files: the approximate number of files.
     """
     return plan.repartitionByRange(1 + files // FILES_AT_ONCE, "path").sortWithinPartitions("path")

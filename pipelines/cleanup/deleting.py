@@ -1,4 +1,4 @@
-"""Batches of quarantined files archived and deleted, each looked at before and after."""
+"""Archives and deletes batches of quarantined files, and checks each file before and after."""
 
 from collections.abc import Sequence
 
@@ -18,18 +18,18 @@ def delete(
     ports: CleanupPorts,
     holder: LeaseHolder,
 ) -> Batch:
-    """Delete files of a run, each only if it is the one that was decided on, and archived where that is asked for.
+    """Deletes files of a run, each only if it is the file that was decided on and, if configured, has been archived.
 
     Args:
         subjects: the files.
-        run_id: whose.
-        directory: of the run, as the holder has named it.
+        run_id: the run of the files.
+        directory: the run's directory, under the name that the lease holder gave it.
         place: of the cluster.
-        ports: the edges.
-        holder: of the lease; it looks.
+        ports: the ports.
+        holder: of the lease; reads the file system.
 
     Raises:
-        UnavailableError: the file system, or the lease; what was deleted until then has no outcome.
+        UnavailableError: the file system failed or the lease was lost; files deleted until then have no outcome.
     """
     batch = Batch()
     ready = _unchanged(subjects, directory, holder, batch)
@@ -42,7 +42,7 @@ def delete(
             else:
                 failed = Result(subject, FileOutcome.FAILED, why="it was not archived, so it stays", error=problem)
                 batch.results.append(failed)
-        # copying takes minutes: what changed meanwhile is not what was kept
+        # copying takes minutes; a file that changed meanwhile is not the file that was archived
         ready = _unchanged([subject for subject in ready if subject.path in places], directory, holder, batch)
     if not ready:
         return batch
@@ -58,12 +58,12 @@ def delete(
 
 
 def archived(subject: Subject, run_id: str, place: CleanupPlace) -> str:
-    """Name of a file in the archive."""
+    """Returns the name of a file in the archive."""
     return f"{place.cluster}/{run_id}/{subject.path}"
 
 
 def _unchanged(subjects: Sequence[Subject], directory: str, holder: LeaseHolder, batch: Batch) -> list[Subject]:
-    """Those that are the files that were decided on; the others get their result."""
+    """Returns the files that are still those decided on; adds a result for each other file."""
     ready: list[Subject] = []
     for subject, seen in zip(subjects, holder.seen(_uris(subjects, directory)), strict=True):
         if seen is None:
@@ -76,7 +76,7 @@ def _unchanged(subjects: Sequence[Subject], directory: str, holder: LeaseHolder,
 
 
 def _deleted(subject: Subject, error: str | None, seen: Seen | None, kept_at: str | None) -> Result | None:
-    """The outcome of a deletion, from what is there after it; None = not known."""
+    """Returns the outcome of a deletion from what is at the path after it; None = unknown."""
     refused = error is not None and not parse_failure(error).perhaps_done
     if seen is None and not refused:
         return Result(subject, FileOutcome.ARCHIVED if kept_at else FileOutcome.PURGED, kept_at)

@@ -1,4 +1,4 @@
-"""The audit of the clean-up: an intent before anything is touched, an outcome after (table `deletions`)."""
+"""The values of the clean-up's audit (table `deletions`): an intent before a file is touched, an outcome after."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Action(str, Enum):
 
 
 class FileOutcome(str, Enum):
-    """What became of one file."""
+    """The outcome of one file."""
 
     MOVED = "MOVED"
     ALREADY_GONE = "ALREADY_GONE"
@@ -29,9 +29,9 @@ class FileOutcome(str, Enum):
 DONE_OUTCOMES = frozenset({FileOutcome.MOVED, FileOutcome.RESTORED, FileOutcome.PURGED, FileOutcome.ARCHIVED})
 """The job did to the file what it was started for."""
 LEFT_OUTCOMES = frozenset({FileOutcome.CHANGED, FileOutcome.REFUSED, FileOutcome.FAILED})
-"""The file is where it was; somebody may want to know why."""
+"""The file is where it was; the audit says why."""
 PLACING_OUTCOMES = frozenset(FileOutcome) - LEFT_OUTCOMES
-"""Where a file is follows from the last of these; an outcome that left it alone says nothing new."""
+"""The last of these outcomes determines where a file is; the other outcomes do not change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Subject:
     Attributes:
         path: relative to wal_root.
         length: bytes.
-        modification_time: ms since the epoch; a rename keeps it, so it tells a file from another of its name.
-        reason: of the verdict when it was decided again.
+        modification_time: ms since the epoch; a rename keeps it, so it distinguishes files of the same name.
+        reason: of the verdict of the second look.
     """
 
     path: str
@@ -53,12 +53,12 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a subject.
+    """The outcome of a subject.
 
     Attributes:
-        place: where it is now, when that is the quarantine or the archive.
-        why: why it was left; a person reads it.
-        error: the file system's words.
+        place: its URI now, if it is in the quarantine or the archive.
+        why: why it was left, as text for a person.
+        error: the error message of the file system.
     """
 
     subject: Subject
@@ -80,11 +80,11 @@ class Tally:
 
     @property
     def files(self) -> int:
-        """All that were looked at."""
+        """The number of all files with a result."""
         return self.done_files + self.left_files + self.gone_files
 
     def plus(self, results: Iterable[Result]) -> "Tally":
-        """The tally after some more results."""
+        """Returns the tally with these results added."""
         done_files, done_bytes, left_files, left_bytes = (
             self.done_files, self.done_bytes, self.left_files, self.left_bytes
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Holding the lease of a cluster, and the directories of its quarantined runs."""
+"""Holds the lease of a cluster and gives the directories of its quarantined runs their names."""
 
 import logging
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ _LOG = logging.getLogger(__name__)
 
 
 class LeaseHolder:
-    """The one job that may touch a cluster's files, from `with` to the end of its block.
+    """Makes one job the only one that may touch a cluster's files, for the duration of a `with` block.
 
     Args:
         store: of the quarantine.
         quarantine: of the cluster.
-        holder: who: user, host, job, attempt; unique.
-        time_to_live_ms: without renewal for so long the lease may be taken by another job.
+        holder: user, host, job, attempt; unique.
+        time_to_live_ms: if the lease is not renewed for this long, another job may take it.
 
     Raises:
-        UnavailableError: another job holds it (exit 4).
+        UnavailableError: another job holds the lease (exit 4).
     """
 
     def __init__(self, store: WalStore, quarantine: Quarantine, holder: str, time_to_live_ms: int) -> None:
@@ -46,7 +46,7 @@ class LeaseHolder:
             raise UnavailableError(f"another job took lease {number} below {folder} at the same moment; try again")
         self._lease = lease
         try:
-            found = self._newest_is_mine()  # a higher one may have been taken, and lower ones removed, since the look
+            found = self._newest_is_mine()  # another job may have taken a higher lease and removed lower ones
         except WalsafeError:
             self._release()
             raise
@@ -56,12 +56,12 @@ class LeaseHolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Put the runs to rest and release; what fails here is left to the next holder.
+        """Renames the runs to their names at rest and releases the lease; what fails here is left to the next holder.
 
-        An empty run disappears, but not where files may have no outcome yet: the next job settles where there is a run.
+        An empty run is removed, but not if files may still lack an outcome: the next job settles only runs that exist.
         """
         if error is not None and not isinstance(error, Exception):
-            return  # killed: nothing that a dead job could not do either
+            return  # killed: do only what a dead job could have done, which is nothing
         try:
             self.check()
             for run_id in self._at_work:
@@ -78,41 +78,41 @@ class LeaseHolder:
         return self._lease.number
 
     def check(self) -> None:
-        """Go on only as the holder of the newest lease, and renew it.
+        """Checks that this job still holds the newest lease, and renews it.
 
         Raises:
-            UnavailableError: another job has taken over, or it cannot be seen whether one has.
+            UnavailableError: another job has taken over, or the leases cannot be read reliably.
         """
         self._newest_is_mine()
         lease = Lease(self.number, self._holder)
         self._store.replace(f"{self._quarantine.leases}/{lease.file_name}", lease.text())
 
     def seen(self, uris: Sequence[str]) -> list[Seen | None]:
-        """What is at these paths now; None = nothing.
+        """Returns what is at these paths now; None = nothing.
 
         Raises:
-            UnavailableError: the answers are of an earlier time.
+            UnavailableError: the answers are stale.
         """
         return self._looks.seen(uris)
 
     def runs(self) -> dict[str, str]:
-        """Ids of the quarantined runs, sorted, and the names of their directories."""
+        """Returns the directory name of each quarantined run, sorted by run_id."""
         return dict(sorted(runs_in(self._looks.names(self._quarantine.home)).items()))
 
     def take_run(self, run_id: str, *, make: bool = False) -> str | None:
-        """Give a run's directory the name of this lease: earlier holders cannot reach it any more.
+        """Renames a run's directory to the name of this lease, so that earlier holders cannot reach it any more.
 
         Returns:
-            The directory; None when there is no such run and `make` is false.
+            The directory; None if there is no such run and `make` is false.
 
         Raises:
-            UnavailableError: another job has taken over, or what there is cannot be seen.
+            UnavailableError: another job has taken over, or the state of the directory cannot be read reliably.
         """
         self.check()
         home, target = self._quarantine.home, self._quarantine.at_work(run_id, self.number)
         name = runs_in(self._looks.names(home)).get(run_id)
         if name is not None:
-            if lease_in(name) > self.number:  # it took over since the check; the run is its own
+            if lease_in(name) > self.number:  # that job took over since the check, and now works on the run
                 raise UnavailableError(f"{home}/{name} belongs to the next holder: another job is at work; try again")
             if f"{home}/{name}" != target and not self._store.rename_directory(f"{home}/{name}", target):
                 raise UnavailableError(f"{home}/{name} vanished: another job may be at work on this cluster; try again")
@@ -125,10 +125,10 @@ class LeaseHolder:
         return target
 
     def _prove(self, run_id: str, *, made: bool) -> None:
-        """See that a run's directory has the name that this holder gave it, and if it is new, that it is the only one.
+        """Checks that a run's directory has the name that this holder gave it and, if new, is the only one.
 
         Raises:
-            UnavailableError: the looks before were of an earlier time, or another job is at work.
+            UnavailableError: the reads before were stale, or another job is at work.
         """
         target = self._quarantine.at_work(run_id, self.number)
         found = [name for name in self._looks.names(self._quarantine.home) if run_id in runs_in([name])]
@@ -136,7 +136,7 @@ class LeaseHolder:
         if own in found and not (made and len(found) > 1):
             return
         if made:
-            self._store.remove_empty(target)  # of two the next holder would take the one with the highest lease
+            self._store.remove_empty(target)  # the next holder would take the one with the highest lease
         raise UnavailableError(
             f"the file system shows {', '.join(found) or 'nothing'} for run {run_id}, and this job has just made "
             f"{own} of it: what it showed before was of an earlier time, or another job is at work. Try again"
@@ -152,7 +152,7 @@ class LeaseHolder:
         self._store.replace(f"{self._quarantine.leases}/{released.file_name}", released.text())
 
     def _newest_is_mine(self) -> list[int]:
-        """The numbers of all leases, once it is certain that none is above this holder's."""
+        """Returns the numbers of all leases, after checking that this holder's is the highest."""
         found = self._numbers()
         newest = max(found, default=0)
         if newest > self.number:
@@ -178,7 +178,7 @@ class LeaseHolder:
         return parse_lease(found[-1], self._store.read(uri))
 
     def _times(self, newest: Lease | None) -> tuple[int, int]:
-        """When the newest lease was renewed, and now: both by the file system's clock."""
+        """Returns when the newest lease was renewed, and now, both in ms by the file system's clock."""
         wanted = [f"{self._quarantine.leases}/{newest.file_name}"] if newest else []
         found, now = self._looks.timed(wanted)
         renewed_at = found[0].modification_time if found and found[0] else now

@@ -1,9 +1,10 @@
-"""One job at a time may touch the files of a cluster: a numbered lease.
+"""Numbered leases, so that only one job at a time may touch the files of a cluster.
 
-A lease is a file `<number>.json` of the folder of leases; the highest number counts. To take the next one is to create
-its file, which of two jobs only one can. The number is the fence too: whoever works under lease n has renamed the
-quarantined run to a name that holds n (`pipelines.cleanup.quarantine`). A job that slept past its lease finds
-the directory that its renames name gone, because the next holder has renamed it; the file system itself stops it.
+A lease is a file `<number>.json` in the folder of leases; the highest number counts. A job takes the next lease by
+creating its file, which only one of two jobs can do. The number is also the fence: the holder of lease n renames the
+quarantined run to a name that contains n (`pipelines.cleanup.quarantine`). A job that slept past the end of its lease
+finds that the directory named in its renames no longer exists, because the next holder has renamed it; so the file
+system itself stops that job.
 """
 
 import json
@@ -23,8 +24,8 @@ class Lease:
 
     Attributes:
         number: rises by one with every holder.
-        holder: who: user, host, job, attempt.
-        released: its holder has ended in good order.
+        holder: user, host, job, attempt.
+        released: its holder has ended normally.
     """
 
     number: int
@@ -33,21 +34,21 @@ class Lease:
 
     @property
     def file_name(self) -> str:
-        """Name of its file; names sort as numbers do."""
+        """Name of its file; names sort like numbers."""
         return f"{self.number:010d}.json"
 
     def text(self) -> str:
-        """What the file says."""
+        """Returns the content of its file."""
         return json.dumps({"holder": self.holder, "released": self.released}) + "\n"
 
 
 def numbers(names: Sequence[str]) -> list[int]:
-    """Numbers of the leases among the names of the folder, rising."""
+    """Returns the numbers of the leases among the names of the folder, in rising order."""
     return sorted(int(match.group(1)) for name in names if (match := _NAME.fullmatch(name)))
 
 
 def parse_lease(number: int, text: str | None) -> Lease:
-    """Read a lease; one whose creator died before it wrote a word is held by somebody unknown."""
+    """Parses a lease; if its creator died before writing the content, the holder is unknown."""
     try:
         document = read_json(text or "", "lease")
         return Lease(number, str(document["holder"]), document["released"] is True)
@@ -56,17 +57,17 @@ def parse_lease(number: int, text: str | None) -> Lease:
 
 
 def may_take(newest: Lease | None, renewed_at: int, now: int, time_to_live_ms: int, where: str) -> int:
-    """The number of the lease to take.
+    """Returns the number of the lease to take.
 
     Args:
-        newest: the one with the highest number; None = there was none yet.
+        newest: the lease with the highest number; None = there is none yet.
         renewed_at: modification time of its file, ms, by the file system's clock.
-        now: by that same clock.
-        time_to_live_ms: without renewal for so long it has expired.
+        now: ms, by the same clock.
+        time_to_live_ms: a lease that was not renewed for this long has expired.
         where: the folder, for the message.
 
     Raises:
-        UnavailableError: it is held.
+        UnavailableError: another job holds the lease.
     """
     if newest is None:
         return 1

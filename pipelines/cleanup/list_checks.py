@@ -1,4 +1,4 @@
-"""What must hold of a delete-safe list before anything of it is touched."""
+"""The checks of a delete-safe list before any of its files is touched."""
 
 from pipelines.cleanup.audit_ports import DecidedRun
 from pipelines.cleanup.deletions import Action
@@ -9,10 +9,10 @@ from pipelines.reconcile.delete_list import Manifest
 
 
 def check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace) -> None:
-    """A list belongs to the run, the snapshot and the cluster that the lake says.
+    """Checks that a list belongs to the run, the snapshot and the cluster recorded in the lake.
 
     Raises:
-        RefusedError: it does not, or does not say.
+        RefusedError: it does not, or one of them is not recorded.
     """
     if (manifest.cluster, manifest.run_id) != (decided.run.cluster, decided.run.run_id):
         raise RefusedError(
@@ -43,10 +43,10 @@ def check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace)
 
 
 def check_age(manifest: Manifest, ports: CleanupPorts) -> None:
-    """A list may be acted on until its `not_after`.
+    """Checks that a list has not passed its `not_after`.
 
     Raises:
-        RefusedError: it is later.
+        RefusedError: it has.
     """
     now = ports.clock.now_ms()
     if now > manifest.not_after:
@@ -57,15 +57,15 @@ def check_age(manifest: Manifest, ports: CleanupPorts) -> None:
 
 
 def check_once(actions: frozenset[Action], run_id: str, *, anew: bool) -> None:
-    """A list is cleaned once.
+    """Checks that a list is cleaned only once.
 
     Args:
-        actions: what files of the run were touched for.
+        actions: the actions that files of the run were touched for.
         run_id: of the list.
-        anew: an execution that goes on with no earlier one.
+        anew: whether this is an execution that does not resume an earlier one.
 
     Raises:
-        RefusedError: it was cleaned before.
+        RefusedError: the list was cleaned before.
     """
     if actions & {Action.RESTORE, Action.PURGE}:
         raise RefusedError(

@@ -1,4 +1,4 @@
-"""Looks at the file system that show it as it is now, or fail."""
+"""Reads of the file system that are current, or fail."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,15 +8,15 @@ from pipelines.common.errors import UnavailableError
 
 
 class FreshLooks:
-    """Looks of one job, each held to a file that the job has made just before it.
+    """Reads of one job, each proven current by a probe file that the job creates just before.
 
-    A read may be answered by a name node that is behind: an observer, or a standby that allows stale reads. Renames
-    that were acknowledged are missing in such an answer, and so are the leases of other jobs. Name nodes apply all
-    changes in one order, so an answer that shows the new file shows everything that came before it.
+    A name node that is behind may answer a read: an observer, or a standby that allows stale reads. Such an answer
+    lacks acknowledged renames and the leases of other jobs. Name nodes apply all changes in one order, so an answer
+    that shows the new probe file shows everything that came before it.
 
     Args:
         store: of the files.
-        folder: where these files are made, and removed again.
+        folder: where the probe files are created and removed again.
         identity: unique for the job.
     """
 
@@ -27,21 +27,21 @@ class FreshLooks:
         self._looks = 0
 
     def seen(self, uris: Sequence[str]) -> list[Seen | None]:
-        """What is at these paths now; None = nothing.
+        """Returns what is at these paths now; None = nothing.
 
         Raises:
-            UnavailableError: the answers are of an earlier time.
+            UnavailableError: the answers are stale.
         """
         return self.timed(uris)[0]
 
     def timed(self, uris: Sequence[str]) -> tuple[list[Seen | None], int]:
-        """What is at these paths now, and the time by the file system's clock, ms; raises as `seen`."""
+        """Returns what is at these paths now, and the file system's time, ms; raises as `seen`."""
         with self._probe() as probe:
             *found, last = self._store.seen([*uris, probe])
             return found, self._shown(last, probe).modification_time
 
     def names(self, directory: str) -> list[str]:
-        """Names of the elements of a directory now, sorted; raises as `seen`."""
+        """Returns the names of the elements of a directory now, sorted; raises as `seen`."""
         with self._probe() as probe:
             names = self._store.names(directory)
             folder, _, own = probe.rpartition("/")
@@ -51,11 +51,11 @@ class FreshLooks:
 
     @contextmanager
     def _probe(self) -> Iterator[str]:
-        self._looks += 1  # a name of its own for each look: an old answer may still show the last one
+        self._looks += 1  # a new name for each read, because a stale answer may still show the last probe
         uri = f"{self._folder}/.now-{self._identity}-{self._looks}"
         self._store.replace(uri, "")
         try:
-            # the reads of one client never go back behind this one, and the look itself has to show it again
+            # reads of one client never go back behind this one, and the read itself has to show the probe again
             self._shown(self._store.seen([uri])[0], uri)
             yield uri
         finally:

@@ -1,4 +1,4 @@
-"""Batches of files moved from one place to another, each looked at before and after."""
+"""Moves batches of files from one directory to another, and checks each file before and after."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ TAKEN = "a file of that name is there already"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """From where to where.
+    """The origin and target of a move.
 
     Attributes:
-        origin: directory that the paths of the files lie below.
-        target: directory that they shall lie below; it exists.
-        done: what a file that was moved counts as.
-        place: directory below which the audit says that they rest.
+        origin: directory that the files are below.
+        target: directory to move them below; it exists.
+        done: outcome of a file that was moved.
+        place: directory that the audit names as their new place.
     """
 
     origin: str
@@ -31,11 +31,11 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What became of the files of a batch.
+    """The results of a batch.
 
     Attributes:
-        results: of those whose outcome is known.
-        open: the others: the file system acknowledged the work on them, or may have done it, and does not show it.
+        results: of the files whose outcome is known.
+        open: the other files: the file system acknowledged the work on them, or may have done it, but does not show it.
             Their intents get no outcome; the next job of the run looks them up.
     """
 
@@ -43,7 +43,7 @@ class Batch:
     open: list[Subject] = field(default_factory=list)
 
     def check(self, work: str, way_out: str) -> None:
-        """Stop where a file's outcome is not known.
+        """Stops if the outcome of a file is unknown.
 
         Args:
             work: what was to be done to the files.
@@ -61,30 +61,31 @@ class Batch:
 
 
 def same(subject: Subject, seen: Seen | None) -> bool:
-    """Whether what is seen is that very file: length and time of modification, which a rename keeps."""
+    """Whether a path shows exactly this file, by length and modification time, which a rename keeps."""
     return seen is not None and (seen.is_file, seen.length, seen.modification_time) == (
         True, subject.length, subject.modification_time
     )  # fmt: skip
 
 
 def parents(uris: Iterable[str]) -> list[str]:
-    """The directories of some files, each once."""
+    """Returns the directories of some files, each once."""
     return sorted({uri.rpartition("/")[0] for uri in uris})
 
 
 def move(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHolder) -> Batch:
-    """Move files by rename, keeping their paths; nothing is overwritten.
+    """Moves files by rename, keeping their paths; nothing is overwritten.
 
-    A file that is not the one that was decided on stays; one that changed in the moment of the rename goes back.
+    A file that is not the one decided on is not moved. A file that is found changed after a rename into the quarantine
+    is moved back.
 
     Args:
         store: of both places.
         subjects: the files.
-        way: from where to where.
-        holder: of the lease; it looks, and raises where another job has taken over.
+        way: origin and target.
+        holder: of the lease; reads the file system, and raises if another job has taken over.
 
     Raises:
-        UnavailableError: the file system, or the lease; what was renamed until then has no outcome.
+        UnavailableError: the file system failed or the lease was lost; files renamed until then have no outcome.
     """
     batch = Batch()
     ready: list[Subject] = []
@@ -103,8 +104,8 @@ def move(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHo
     missing = [one for one, found in zip(below, holder.seen(below), strict=True) if found is None]
     if missing:
         store.make_directories(missing)
-        # They may have been missing because the next holder renamed the run's directory: then this made it anew,
-        # and the renames would find it. A holder that comes after the check renames what was made here.
+        # They may be missing because the next holder renamed the run's directory. Then this call created it anew, and
+        # the renames would succeed. A holder that comes after the check renames what was created here.
         holder.check()
     errors = store.move([Move(f"{way.origin}/{one.path}", f"{way.target}/{one.path}") for one in ready])
     strangers: list[Subject] = []
@@ -124,18 +125,19 @@ def move(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHo
 def _ends(
     subjects: Sequence[Subject], way: Way, holder: LeaseHolder
 ) -> Iterator[tuple[Subject, Seen | None, Seen | None]]:
-    """Each file with what is at its path below the origin and below the target."""
+    """Yields each file with what is at its path below the origin and below the target."""
     uris = [f"{end}/{one.path}" for one in subjects for end in (way.origin, way.target)]
     seen = holder.seen(uris)
     return zip(subjects, seen[::2], seen[1::2], strict=True)
 
 
 def _moved(subject: Subject, error: str | None, source: Seen | None, found: Seen | None, way: Way) -> Result | None:
-    """The outcome of a rename, from what both places show after it; None = not known."""
-    if same(subject, found):  # also where the answer to the rename was lost on its way
+    """Returns the outcome of a rename, from what both places show after it; None = unknown."""
+    if same(subject, found):  # also if the answer to the rename was lost
         return Result(subject, way.done, f"{way.place}/{subject.path}")
     if error is None:
-        # nobody else writes to the quarantine: what was renamed is what was seen, and what is there now came after it
+        # nobody else writes to the quarantine, so the renamed file is the one seen before; the file now at the target
+        # came later
         return None if found is None else Result(subject, way.done, f"{way.place}/{subject.path}")
     if parse_failure(error).perhaps_done:
         return None
@@ -145,7 +147,7 @@ def _moved(subject: Subject, error: str | None, source: Seen | None, found: Seen
 
 
 def _take_back(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHolder, batch: Batch) -> None:
-    """Move back what was moved in the place of these files: each name was taken between the look and the rename."""
+    """Moves back files renamed in place of these, because another file took each name between check and rename."""
     if not subjects:
         return
     errors = store.move([Move(f"{way.target}/{one.path}", f"{way.origin}/{one.path}") for one in subjects])
@@ -167,7 +169,7 @@ def _changed(seen: Seen) -> str:
 
 
 def batches(subjects: Iterable[Subject], size: int) -> Iterator[list[Subject]]:
-    """Lists of at most so many."""
+    """Yields lists of at most `size` subjects."""
     batch: list[Subject] = []
     for subject in subjects:
         batch.append(subject)

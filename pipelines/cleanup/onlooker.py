@@ -1,4 +1,4 @@
-"""Who stands in the place of a lease's holder in a rehearsal: reads where runs are, and changes nothing."""
+"""The read-only replacement of the lease holder in a rehearsal."""
 
 from types import TracebackType
 
@@ -8,7 +8,7 @@ from pipelines.common.errors import UnavailableError
 
 
 class Onlooker:
-    """What a rehearsal knows of the quarantined runs; another job may be at work on them meanwhile.
+    """Reads the quarantined runs for a rehearsal, and changes nothing; another job may be working on them.
 
     Args:
         store: of the quarantine.
@@ -16,7 +16,7 @@ class Onlooker:
     """
 
     number = 0
-    """Of no lease."""
+    """Zero, the number of no lease."""
 
     def __init__(self, store: WalStore, quarantine: Quarantine) -> None:
         self._store = store
@@ -28,19 +28,19 @@ class Onlooker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing was taken."""
+        """Does nothing, because no lease was taken."""
 
     def runs(self) -> dict[str, str]:
-        """Ids of the quarantined runs, sorted, and the names of their directories."""
+        """Returns the directory name of each quarantined run, sorted by run_id."""
         return dict(sorted(self._names().items()))
 
     def take_run(self, run_id: str) -> str | None:
-        """A run's directory as it is named now; None when there is no such run."""
+        """Returns a run's current directory; None if there is no such run."""
         name = self._names().get(run_id)
         return None if name is None else f"{self._home}/{name}"
 
     def still(self, run_id: str, directory: str) -> None:
-        """Whether what was looked at stood there to the end.
+        """Checks that a run's directory is still where it was when the rehearsal read it.
 
         Raises:
             UnavailableError: another job has renamed the directory.

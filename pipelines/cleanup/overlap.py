@@ -1,4 +1,4 @@
-"""Whether two directories may lie one in the other, told from their URIs alone."""
+"""Compares two directories by their URIs alone: whether one may lie inside the other."""
 
 import re
 
@@ -9,18 +9,18 @@ _STORES = {
     "file": "file", "hdfs": "hdfs", "webhdfs": "hdfs", "swebhdfs": "hdfs", "s3": "s3", "s3n": "s3", "s3a": "s3",
     "gs": "gs",
 }  # fmt: skip
-"""By scheme; those of one store may name the same file. A scheme that is not here, or none, may name any file."""
+"""By scheme; schemes of one store may name the same file. A scheme not listed here, or none, may name any file."""
 _BUCKETS = ("s3", "gs")
-"""Here the authority is the store; one HDFS has several: a nameservice, each name node, with a port or without."""
+"""Here the authority is the bucket; one HDFS has several: a nameservice, each name node, with a port or without."""
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether the directories are the same, or one is inside the other, unless their file systems surely differ.
+    """Whether the directories are the same, or one is inside the other, unless their file systems certainly differ.
 
-    Two nameservices of HDFS may be two names of one: then the paths alone decide.
+    Two nameservices of HDFS may name the same HDFS, so only their paths are compared.
 
     Raises:
-        UsageError: a URI has no absolute path, or `..` in it.
+        UsageError: a URI has no absolute path, or contains `..`.
     """
     (store, authority, path), (other_store, other_authority, other_path) = _parts(one), _parts(other)
     if store and other_store and store != other_store:
@@ -31,7 +31,7 @@ def overlap(one: str, other: str) -> bool:
 
 
 def _parts(uri: str) -> tuple[str, str, str]:
-    """Store, authority, and the path with a slash at its end."""
+    """Returns the store, the authority, and the path with a trailing slash."""
     match = _URI.fullmatch(uri)
     scheme, authority, path = match.groups() if match else (None, None, None)
     elements = [element for element in (path or "").split("/") if element not in {"", "."}]

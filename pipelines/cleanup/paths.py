@@ -1,6 +1,6 @@
-"""Which paths the clean-up may change at all: the last guard before the file system, whatever its callers believe.
+"""Checks which paths the clean-up may change; the last check before the file system, independent of its callers.
 
-It looks at text alone; that no symbolic link leads out of the directories is for the stores to see.
+It checks only the text of a path; the stores check that no symbolic link leads out of the directories.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pipelines.common.errors import RefusedError, UsageError
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*)|(?!//))(/.*)", re.DOTALL)
-# C0, DEL, C1, the two line separators of Unicode, and halves of surrogate pairs, which no UTF-8 can carry
+# C0, DEL, C1, the two line separators of Unicode, and surrogate halves, which UTF-8 cannot encode
 _UNSPEAKABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -20,8 +20,8 @@ class StorePath(NamedTuple):
 
     Attributes:
         scheme: `hdfs`, `file` …
-        authority: empty where there is none, as in `file:/data` and `file:///data`.
-        path: absolute, without empty, `.` or `..` elements, and without a slash at the end.
+        authority: empty if there is none, as in `file:/data` and `file:///data`.
+        path: absolute, without empty, `.` or `..` elements, and without a trailing slash.
     """
 
     scheme: str
@@ -30,10 +30,10 @@ class StorePath(NamedTuple):
 
 
 def parse_uri(uri: str) -> StorePath:
-    """Take a full URI apart.
+    """Splits a full URI into its parts.
 
     Raises:
-        RefusedError: no scheme, a path that could mean another than it says (`..`, `//`), or control characters.
+        RefusedError: it has no scheme, an ambiguous path (`..`, `//`), or control characters.
     """
     match = _URI.fullmatch(uri)
     if match is None:
@@ -47,11 +47,11 @@ def parse_uri(uri: str) -> StorePath:
 
 
 def refuse_outside(uri: str, within: Sequence[str]) -> None:
-    """Pass only what lies strictly inside one of the directories.
+    """Accepts a path only if it lies strictly inside one of the directories.
 
     Args:
         uri: full URI of what would be changed.
-        within: full URIs of directories; one slash at the end makes no difference.
+        within: full URIs of directories; one trailing slash makes no difference.
 
     Raises:
         RefusedError: it lies elsewhere, is one of the directories itself, or see `parse_uri`.
@@ -68,7 +68,7 @@ def refuse_outside(uri: str, within: Sequence[str]) -> None:
 
 
 def check_within(within: Iterable[str], root: str) -> tuple[str, ...]:
-    """The directories of a store, without slashes at the end.
+    """Checks the directories that a store may change, and returns them without trailing slashes.
 
     Args:
         within: full URIs of directories.
@@ -91,10 +91,10 @@ def check_within(within: Iterable[str], root: str) -> tuple[str, ...]:
 
 
 def folders_above(uris: Iterable[str]) -> list[str]:
-    """Every directory on the way from the root to one of the paths, each once; the root itself left out.
+    """Returns every directory between the root and one of the paths, each once; without the root itself.
 
     Args:
-        uris: full URIs that `parse_uri` takes.
+        uris: full URIs that `parse_uri` accepts.
     """
     found: set[str] = set()
     for parent in {uri.rpartition("/")[0] for uri in uris}:

@@ -1,4 +1,4 @@
-"""A clean-up that is paused by a finding: clean and purge refuse, and their rehearsals say so first."""
+"""Makes clean and purge refuse while a finding pauses the clean-up, and puts the pause first in rehearsals."""
 
 from dataclasses import replace
 
@@ -10,15 +10,15 @@ from pipelines.reconcile.pause_of_runs import pause_of_cluster
 
 
 def find_pause(place: CleanupPlace, ports: CleanupPorts) -> Pause | None:
-    """Why nothing may be moved or deleted now; None = nothing forbids it."""
+    """Returns why nothing may be moved or deleted now, or None."""
     return pause_of_cluster(place.cluster, ports.findings, ports.clock.now_ms(), place.acknowledged)
 
 
 def refuse_while_paused(place: CleanupPlace, ports: CleanupPorts) -> None:
-    """Go on only where no finding pauses the clean-up.
+    """Stops if a finding pauses the clean-up.
 
     Raises:
-        RefusedError: one does; with its remedy, and how to acknowledge it.
+        RefusedError: a finding does; with its remedy, and how to acknowledge it.
         UsageError, UnavailableError: the lake cannot be read.
     """
     pause = find_pause(place, ports)
@@ -27,7 +27,7 @@ def refuse_while_paused(place: CleanupPlace, ports: CleanupPorts) -> None:
 
 
 def say_pause_first(outcome: Outcome, pause: Pause | None) -> Outcome:
-    """The answer with `paused` in its result, and with the pause before everything else in its text."""
+    """Returns the outcome with `paused` in its result, and with the pause at the beginning of its text."""
     if pause is None:
         return replace(outcome, result={**outcome.result, "paused": None})
     text = (

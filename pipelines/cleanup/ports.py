@@ -1,4 +1,4 @@
-"""The port through which clean, restore and purge touch files: the only one of walsafe that can move or delete any.
+"""The port through which clean, restore and purge touch files; no other port of walsafe can move or delete files.
 
 `reconcile`, `capture` and `explain` never receive it, and import-linter keeps its implementations from them.
 """
@@ -12,7 +12,7 @@ from pipelines.files.file_batch import FileBatch
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the file system shows at a path.
+    """A path as the file system shows it.
 
     Attributes:
         length: bytes.
@@ -27,7 +27,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A rename that is wanted; full URIs of files of one file system."""
+    """A rename to do; full URIs of files on one file system."""
 
     source: str
     target: str
@@ -36,41 +36,41 @@ class Move:
 class WalStore(Protocol):
     """Files of one file system, by full URI as in the delete-safe list (not percent-encoded).
 
-    Calls for many files are bulk calls: one answer an element, in order; one bad element never hides the others.
-    Every method raises UnavailableError when the file system does not answer at all, or refuses everything (safe
-    mode), and UsageError when the user may not do that at all.
+    Calls for many files are bulk calls: one answer for each element, in order; a bad element never hides the others.
+    Every method raises UnavailableError if the file system does not answer at all, or refuses everything (safe mode),
+    and UsageError if the user lacks all permission for the call.
     """
 
     def seen(self, uris: Sequence[str]) -> list[Seen | None]:
-        """What is there; None = nothing. Symbolic links are not followed."""
+        """Returns what is at each path; None = nothing. Symbolic links are not followed."""
         ...
 
     def move(self, moves: Sequence[Move]) -> list[str | None]:
-        """Rename each file, never overwriting and never creating a parent; None = done, else why not, in one line."""
+        """Renames each file, never overwriting nor creating a parent; None = done, else the reason, in one line."""
         ...
 
     def delete(self, uris: Sequence[str]) -> list[str | None]:
-        """Delete each file, for good, never a directory; None = it is gone now, else why not, in one line."""
+        """Deletes each file permanently, never a directory; None = it is gone now, else the reason, in one line."""
         ...
 
     def walk(self, directory: str) -> Iterator[FileBatch]:
-        """All files below a directory, paths relative to it; nothing where there is no such directory."""
+        """Yields all files below a directory, with relative paths; nothing if there is no such directory."""
         ...
 
     def make_directories(self, uris: Sequence[str]) -> None:
-        """Make directories with their parents; those that stand are fine."""
+        """Creates directories with their parents; existing ones are fine."""
         ...
 
     def remove_empty(self, directory: str) -> bool:
-        """Remove a tree of directories without any file; False = it holds some, and nothing was removed."""
+        """Removes a tree of directories without any file; False = it contains a file, and nothing was removed."""
         ...
 
     def names(self, directory: str) -> list[str]:
-        """Names of the elements of a directory, sorted; none where there is no such directory."""
+        """Returns the names of the elements of a directory, sorted; empty if there is no such directory."""
         ...
 
     def rename_directory(self, source: str, target: str) -> bool:
-        """Rename a directory to a name that does not exist yet; False = no such source. Atomic.
+        """Renames a directory to a name that does not exist yet, atomically; False = no such source.
 
         Raises:
             UnavailableError: the target exists, or the file system refused.
@@ -78,13 +78,13 @@ class WalStore(Protocol):
         ...
 
     def create(self, uri: str, text: str) -> bool:
-        """Create a small UTF-8 file, parents included; False = it exists already. Of two callers one gets True."""
+        """Creates a small UTF-8 file with its parents; False = it exists already. Of two callers only one gets True."""
         ...
 
     def replace(self, uri: str, text: str) -> None:
-        """Write a small UTF-8 file in place of what is there."""
+        """Replaces the content of a small UTF-8 file."""
         ...
 
     def read(self, uri: str) -> str | None:
-        """Text of a small file; None = there is none."""
+        """Returns the text of a small file; None = there is no such file."""
         ...

@@ -1,4 +1,4 @@
-"""How a long clean-up comes along."""
+"""Reports the progress of a long clean-up."""
 
 from pipelines.cleanup.deletions import Tally
 from pipelines.cleanup.request import CleanupPorts
@@ -6,11 +6,11 @@ from pipelines.common.human import human_bytes
 
 
 class Progress:
-    """Tells files, files/s and the time left, after each batch.
+    """Reports files, files/s and the remaining time after each batch.
 
     Args:
-        verb: what was done to them.
-        files: how many there are.
+        verb: what was done to the files.
+        files: total number of files.
         ports: for `tell` and the clock.
     """
 
@@ -21,7 +21,7 @@ class Progress:
         self._began = ports.seconds()
 
     def more(self, tally: Tally) -> None:
-        """One line."""
+        """Reports one line."""
         rate = tally.files / max(self._ports.seconds() - self._began, 0.001)
         left = max(self._files - tally.files, 0) / max(rate, 0.001)
         self._ports.tell(

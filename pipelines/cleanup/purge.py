@@ -1,4 +1,4 @@
-"""purge: free the space of quarantined runs, after one more look that nobody needs their files."""
+"""The purge job: frees the space of quarantined runs, after a second look that no queue needs their files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ from pipelines.lake.run_summary import DONE, FAILED, REFUSED
 
 @dataclass(frozen=True, slots=True)
 class PurgeRequest:
-    """What the caller asks for.
+    """What to purge, and how.
 
     Attributes:
         run_id: None = every quarantined run.
-        before_grace: a person's reason not to wait; None = wait.
-        execute: delete; otherwise only tell.
+        before_grace: the reason that a person gave for not waiting; None = wait.
+        execute: delete; otherwise only report.
     """
 
     run_id: str | None = None
@@ -47,19 +47,19 @@ class PurgeRequest:
 
 
 def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
-    """Delete, or archive and then delete, quarantined runs whose grace is over.
+    """Deletes, or archives and then deletes, the quarantined runs whose grace is over.
 
-    Of all runs, one that is refused or fails stops no other: the answer names each.
+    If all runs are purged, a run that is refused or fails does not stop the others; the answer names each.
 
     Returns:
-        Exit code 0; 4 when some files could not be deleted, or something did not answer. Of all runs also: 5 when some
-        were refused, 3 (or 2) when every one was.
+        Exit code 0; 4 if some files could not be deleted, or something did not answer. For all runs also 5 if some were
+        refused, 3 (or 2) if every one was.
 
     Raises:
-        RefusedError: the cluster cannot be believed now, so nothing proves that the files of the run that was asked for
-            are not needed (exit 3).
+        RefusedError: the cluster cannot be trusted now, so nothing proves that the files of the requested run are not
+            needed; or a finding pauses the clean-up (exit 3).
         UsageError: no such run in the quarantine, or no reason given.
-        UnavailableError: the file system, the lake, a source, or the lease.
+        UnavailableError: the file system, the lake, a source or the lease did not answer.
     """
     if request.before_grace is not None and not request.before_grace.strip():
         raise UsageError("--before-grace needs a reason in your own words: it is written into the audit")
@@ -87,12 +87,12 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
                     raise
                 report.ended(error)
             done.append(report)
-            ports.tell("\n".join(report.lines()))  # in the log even if a bug should end the job at a later run
+            ports.tell("\n".join(report.lines()))  # logged now in case a bug ends the job at a later run
     return say_pause_first(purge_outcome(place, done), None if request.execute else find_pause(place, ports))
 
 
 def _over(done: Sequence[RunPurge], holder: LeaseHolder | Onlooker, ports: CleanupPorts) -> str | None:
-    """Why no other run is begun; None = go on."""
+    """Returns why no further run is begun; None = continue."""
     if not done:
         return None
     if done[-1].status in (STOPPED, NOT_BEGUN) or ports.stop():
@@ -108,7 +108,7 @@ def _over(done: Sequence[RunPurge], holder: LeaseHolder | Onlooker, ports: Clean
 def _decided(
     run_id: str, directory: str, request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts
 ) -> DecidedRun:
-    """The run that a directory of the quarantine belongs to."""
+    """Returns the run that a directory of the quarantine belongs to."""
     if request.run_id is not None:
         return decided_run(ports, place, run_id)
     found = ports.audit.decided(place.cluster, run_id)
@@ -121,7 +121,7 @@ def _decided(
 
 
 def _holder(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> LeaseHolder | Onlooker:
-    """Who may look at the runs, and in an execution change them."""
+    """Returns the lease holder of an execution, or the read-only one of a rehearsal."""
     if not request.execute:
         return Onlooker(ports.store, place.quarantine)
     ports.audit.ensure()
@@ -197,7 +197,8 @@ def _execute(
         ports.audit.intend(attempt, number, batch, kept_at)
         deleted = delete(batch, attempt.run.run_id, directory, place, ports, holder)
         results = deleted.results
-        holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
+        # after a lost lease a file may look gone, because the next holder renamed the directory; that holder settles it
+        holder.check()
         ports.audit.record(attempt, number, results)
         report.left += [one for one in results if one.outcome in (FileOutcome.FAILED, FileOutcome.CHANGED)]
         report.tally = report.tally.plus(results)
@@ -210,13 +211,13 @@ def _execute(
 
 
 def _waits(decided: DecidedRun, place: CleanupPlace, ports: CleanupPorts) -> int:
-    """How long until the grace of the file that was moved last is over, ms."""
+    """Returns the time (ms) until the grace of the last moved file is over."""
     moved_at = ports.audit.moved_at(decided.run)
     return 0 if moved_at is None else moved_at + place.grace_ms - ports.clock.now_ms()
 
 
 def _ready(decided: DecidedRun, directory: str, ports: CleanupPorts) -> tuple[list[Subject], list[Result]]:
-    """Files that may be deleted, and those that may not, after another look at the cluster."""
+    """Looks at the cluster again; returns the files that may be deleted, and those that may not."""
     looked = ports.second_look.at_quarantine(directory, decided.run)
     believe(looked, None, decided.cluster_id)
     ready: list[Subject] = []

@@ -1,4 +1,4 @@
-"""What purge answers: of every run in the quarantine, whatever became of it and of the others."""
+"""The answer of purge: the outcome of every run in the quarantine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,14 +23,14 @@ WAITING, REHEARSAL, STOPPED, NOT_BEGUN = "WAITING", "REHEARSAL", "STOPPED", "NOT
 
 @dataclass
 class RunPurge:
-    """What came of one run.
+    """The outcome of one run.
 
     Attributes:
         status: WAITING, REHEARSAL, DONE, STOPPED; REFUSED, FAILED or NOT_BEGUN with a `reason`.
-        waits_ms: how long it still has to rest.
-        unsettled: files that an earlier job began and whose outcome is not known yet; in a rehearsal.
-        reason: why it was not purged, or not to its end.
-        error: what was raised; None = nothing was.
+        waits_ms: the remaining grace.
+        unsettled: in a rehearsal, the number of files that an earlier job began and that have no outcome yet.
+        reason: why it was not purged, or not completely.
+        error: the exception; None = there was none.
     """
 
     run_id: str
@@ -44,18 +44,18 @@ class RunPurge:
 
     @property
     def exit_code(self) -> int:
-        """What the job would end with, were this the only run."""
+        """The exit code of the job if this were the only run."""
         if self.error is not None:
             return self.error.exit_code
         return EXIT_UNAVAILABLE if failures(self.left) else EXIT_DONE
 
     def ended(self, error: WalsafeError) -> None:
-        """It was refused, or failed; its tally says how far it came."""
+        """Records that the run was refused or failed; the tally says how far it came."""
         self.status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
         self.reason, self.error = str(error), error
 
     def lines(self) -> list[str]:
-        """For eyes."""
+        """Returns the text output."""
         if self.status == WAITING:
             size, hours = human_bytes(self.tally.left_bytes), self.waits_ms / HOUR_MS
             files = f"{self.run_id}: {self.tally.left_files:,} files, {size}, rest for another {hours:.1f} h "
@@ -79,7 +79,7 @@ class RunPurge:
 
 
 def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:
-    """The answer of purge."""
+    """Returns the answer of purge."""
     code = _exit_code(runs)
     result: dict[str, object] = {
         "cluster": place.cluster,

@@ -1,11 +1,11 @@
-"""Where files rest between clean and purge.
+"""The layout of the quarantine, where files stay between clean and purge.
 
     <quarantine>/<cluster>/.leases/                        see `pipelines.cleanup.lease`
     <quarantine>/<cluster>/<run_id>/oldWALs/…              a cleaned run at rest: the paths below wal_root, kept
     <quarantine>/<cluster>/.at-work-<lease>-<run_id>/…     the same while the holder of that lease works on it
 
-Only a job that holds the newest lease gives such a directory its name, so a rename or a deletion of any earlier holder
-names a directory that is no longer there, and fails.
+Only the holder of the newest lease gives such a directory its name. A rename or deletion by an earlier holder therefore
+names a directory that no longer exists, and fails.
 """
 
 import re
@@ -25,7 +25,7 @@ class Quarantine:
     """The quarantine of one cluster.
 
     Attributes:
-        root: URI of the folder of all clusters, without a slash at the end.
+        root: URI of the folder of all clusters, without a trailing slash.
         cluster: name of the cluster.
     """
 
@@ -43,19 +43,19 @@ class Quarantine:
         return f"{self.home}/{LEASES}"
 
     def at_rest(self, run_id: str) -> str:
-        """A run's directory while nobody works on it."""
+        """Returns a run's directory while no job works on it."""
         return f"{self.home}/{run_id}"
 
     def at_work(self, run_id: str, lease: int) -> str:
-        """A run's directory while the holder of a lease works on it."""
+        """Returns a run's directory while the holder of a lease works on it."""
         return f"{self.home}/.at-work-{lease:010d}-{run_id}"
 
 
 def runs_in(names: Sequence[str]) -> dict[str, str]:
-    """Quarantined runs among the names of a cluster's folder: run_id and the name of its directory now.
+    """Finds the quarantined runs among the names of a cluster's folder: current directory name by run_id.
 
-    Should there be two of one run, the one at rest counts, then that of the highest lease: the other is a tree of empty
-    directories that a holder made whose lease was gone already.
+    If a run has two directories, the one at rest counts, else the one with the highest lease; the other is a tree of
+    empty directories made by a holder that had already lost its lease.
     """
     found: dict[str, str] = {}
     for name in sorted(names):  # ".at-work-…" by lease, then those at rest
@@ -68,13 +68,13 @@ def runs_in(names: Sequence[str]) -> dict[str, str]:
 
 
 def lease_in(name: str) -> int:
-    """Number of the lease under which somebody works on a run, from the name of its directory; 0 = it is at rest."""
+    """Returns the lease number in the name of a run's directory; 0 = the run is at rest."""
     match = _AT_WORK.fullmatch(name)
     return int(match.group(1)) if match else 0
 
 
 def check_quarantine(quarantine: str, archive: str | None, wal_root: str) -> None:
-    """A rename must be able to reach the quarantine, and no cleaner of HBase may reach it or the archive.
+    """Checks that a rename can reach the quarantine, and that no cleaner of HBase can reach it or the archive.
 
     Raises:
         UsageError: the quarantine is on another file system than the WAL root, or two of the three overlap.
@@ -94,15 +94,17 @@ def check_quarantine(quarantine: str, archive: str | None, wal_root: str) -> Non
 
 
 def check_hbase_root(quarantine: str, archive: str | None, root: str) -> None:
-    """HBase's HFileCleaner deletes what it does not know below `<hbase.rootdir>/archive`: that could be the only copy.
+    """Checks that `hbase.rootdir` overlaps neither the quarantine nor the archive.
+
+    HBase's HFileCleaner deletes unknown files below `<hbase.rootdir>/archive`, and that could be the only copy.
 
     Args:
-        quarantine: of the configuration.
-        archive: of the configuration; None = purge deletes.
+        quarantine: from the configuration.
+        archive: from the configuration; None = purge deletes.
         root: `hbase.rootdir`.
 
     Raises:
-        UsageError: one of them lies in the root, or the root in it; or it cannot be compared.
+        UsageError: one of them is inside the root, or the root inside it; or they cannot be compared.
     """
     _keep_apart("hbase.rootdir", root, quarantine, archive)
 

@@ -1,4 +1,4 @@
-"""What the clean-up jobs share: the request, the edges, and the checks that come before everything."""
+"""Shared by the clean-up jobs: the ports, the place, and the first checks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ ARCHIVED_WALS = "oldWALs"
 
 @dataclass(frozen=True)
 class CleanupPorts:
-    """The edges of clean, restore and purge.
+    """The ports of clean, restore and purge.
 
     Attributes:
-        store: of the cluster and its quarantine; the only thing that can move or delete.
-        stop: a person has asked for an end (Ctrl-C); looked at between batches.
-        tell: progress, a line at a time.
-        seconds: a clock that never goes back.
-        archive: None = purge deletes.
-        findings: of the cluster's newest run, which may pause the clean-up.
+        store: of the cluster and its quarantine; the only port that can move or delete files.
+        stop: whether a person asked the job to end (Ctrl-C); checked between batches.
+        tell: reports progress, one line at a time.
+        seconds: a monotonic clock.
+        archive: None = purge deletes without archiving.
+        findings: reads the findings of the cluster's newest run, which may pause the clean-up.
     """
 
     store: WalStore
@@ -42,16 +42,16 @@ class CleanupPorts:
 
 @dataclass(frozen=True, slots=True)
 class CleanupPlace:
-    """Where and how.
+    """The cluster, its directories and the limits of a clean-up job.
 
     Attributes:
-        wal_root: of the configuration, without a slash at the end.
-        holder: who takes the lease; its last word is unique.
+        wal_root: from the configuration, without a trailing slash.
+        holder: name of the lease holder; its last word is unique.
         identity: of this attempt.
-        batch: files between two looks at the lease, the audit and a wish to stop.
+        batch: number of files between two checks of the lease and of `stop`, and two writes to the audit.
         lease_ms: time to live of the lease.
-        grace_ms: how long files rest before purge may delete them.
-        acknowledged: findings that a person has accepted in the configuration.
+        grace_ms: how long files stay in the quarantine before purge may delete them.
+        acknowledged: findings that a person has acknowledged in the configuration.
     """
 
     cluster: str
@@ -66,11 +66,11 @@ class CleanupPlace:
 
 
 def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> DecidedRun:
-    """The run of reconcile that everything goes back to.
+    """Returns the run of reconcile that the clean-up is based on.
 
     Raises:
-        UsageError: a run_id that cannot be one.
-        RefusedError: reconcile never ended it.
+        UsageError: the run_id is not valid.
+        RefusedError: the lake has no DONE row of that run.
     """
     if not NAME.fullmatch(run_id):
         raise UsageError(f"--run-id {run_id!r} must match {NAME.pattern}")
@@ -83,15 +83,15 @@ def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> Decide
 
 
 def believe(looked: Looked, known_peers: tuple[str, ...] | None, cluster_id: str | None) -> None:
-    """Stop at anything that makes the second look another world than the list was decided in.
+    """Stops if the second look shows another cluster or another state than the list was decided for.
 
     Args:
         looked: the second look.
-        known_peers: of the list's snapshot; None where peers do not matter.
-        cluster_id: that the files were decided for; None = a run of an older walsafe, which did not write it down.
+        known_peers: of the list's snapshot; None if peers do not matter.
+        cluster_id: the cluster that the files were decided for; None = an older walsafe ran, which did not record it.
 
     Raises:
-        RefusedError: with the way out; nothing was touched.
+        RefusedError: with what to do; nothing was touched.
     """
     if cluster_id is not None and looked.cluster_id != cluster_id:
         raise RefusedError(

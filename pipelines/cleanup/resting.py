@@ -1,4 +1,4 @@
-"""Files that rest in the quarantine."""
+"""Lists the files of a quarantined run."""
 
 from pipelines.cleanup.deletions import Subject
 from pipelines.cleanup.ports import WalStore
@@ -6,11 +6,11 @@ from pipelines.cleanup.request import ARCHIVED_WALS
 
 
 def resting_files(store: WalStore, directory: str) -> list[Subject]:
-    """The files of a quarantined run, sorted by path; what is not below `oldWALs` in it is not ours.
+    """Returns the files of a quarantined run, sorted by path; ignores everything that is not below its `oldWALs`.
 
     Args:
         store: of the quarantine.
-        directory: of the run, as it is named now.
+        directory: the run's directory under its current name.
     """
     found = [
         Subject(f"{ARCHIVED_WALS}/{path}", length, modified)

@@ -1,4 +1,4 @@
-"""restore: put quarantined files back where they were."""
+"""The restore job: moves quarantined files back to where they were."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,23 +23,25 @@ STRANGER = "no audit row says that walsafe moved it here: whoever put it here kn
 
 @dataclass(frozen=True, slots=True)
 class RestoreRequest:
-    """What the caller asks for; no paths = the whole run."""
+    """What to restore; no paths = the whole run."""
 
     run_id: str
     paths: Sequence[str] = ()
 
 
 def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
-    """Move files of a cleaned run back below oldWALs; a file that stands there is never overwritten.
+    """Moves files of a cleaned run back below oldWALs; never overwrites an existing file.
 
-    It asks nobody but the file system: putting a file back can lose nothing. It may be run again after a crash.
+    It needs no second look at the cluster, because moving a file back cannot lose data. It can be repeated after a
+    crash.
 
     Returns:
-        Exit code 0, or 4 when some files could not be moved.
+        Exit code 0, or 4 if some files could not be moved.
 
     Raises:
-        UsageError: the run has no files in quarantine, or not those.
-        UnavailableError: the file system, the lake, or the lease.
+        UsageError: the run has no files in quarantine, or not the given ones.
+        RefusedError: the lake has no DONE row of the run.
+        UnavailableError: the file system, the lake or the lease did not answer.
     """
     decided = decided_run(ports, place, request.run_id)
     ports.audit.ensure()
@@ -52,7 +54,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 "deletions says what became of its files"
             )
         attempt = Attempt(decided.run, Action.RESTORE, place.identity, holder.number)
-        settled = settle(attempt, directory, place, ports, holder)  # nothing below may keep it from that
+        settled = settle(attempt, directory, place, ports, holder)  # first, so that no later failure prevents it
         asked = _wanted(resting_files(ports.store, directory), request, place, holder)
         wanted, results = _ours(asked, ports.audit.taken(decided.run))
         ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
@@ -68,7 +70,9 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 ports.audit.intend(attempt, number, batch)
                 moved = move(ports.store, batch, way, holder)
                 done = moved.results
-                holder.check()  # what a holder finds gone may be where the next one has taken it: that one settles
+                # after a lost lease a file may look gone, because the next holder renamed the directory; that holder
+                # settles it
+                holder.check()
                 ports.audit.record(attempt, number, done)
                 results += [one for one in done if one.outcome is not FileOutcome.RESTORED]
                 tally = tally.plus(done)
@@ -90,7 +94,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
 def _wanted(
     resting: Sequence[Subject], request: RestoreRequest, place: CleanupPlace, holder: LeaseHolder
 ) -> list[Subject]:
-    """Files to put back; those that an earlier attempt has put back are passed over, so that a command can go on."""
+    """Returns the files to move back; skips requested files that are already back, so a command can be repeated."""
     if not request.paths:
         return list(resting)
     by_path = {one.path: one for one in resting}
@@ -105,9 +109,9 @@ def _wanted(
 
 
 def _ours(asked: Sequence[Subject], taken: Mapping[str, Subject | None]) -> tuple[list[Subject], list[Result]]:
-    """Files that clean moved here, and those that somebody else put here, which stay.
+    """Separates the files that clean moved here from those that somebody else put here, which are not restored.
 
-    What clean set out to move and could not move back counts as moved by it, whatever its length and time.
+    A file that clean intended to move and could not move back counts as moved by it, whatever its length and time.
     """
     wanted, left = [], []
     for one in asked:

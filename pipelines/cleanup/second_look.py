@@ -1,4 +1,4 @@
-"""The second look of the clean-up: capture and decide again, with the parts of capture and reconcile."""
+"""The second look of the clean-up: captures and decides again, with the parts of capture and reconcile."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -38,17 +38,17 @@ _COLUMNS = ("path", "length", "modification_time", "verdict", "reason")
 
 @dataclass(frozen=True, slots=True)
 class FilesBelow:
-    """A `FileSource` over the store: what a second look lists.
+    """A `FileSource` over the store, which lists the files of a second look.
 
     Attributes:
-        directory: plays `oldWALs`.
+        directory: is listed as `oldWALs`.
     """
 
     store: WalStore
     directory: str
 
     def stamp(self, _step: str) -> None:
-        """Read now."""
+        """Does nothing, because the files are read now."""
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""
@@ -59,11 +59,11 @@ class FilesBelow:
 
 @dataclass(frozen=True)
 class CaptureParts:
-    """What a capture is made of; see `pipelines.capture.capture` and `capture_zookeeper`.
+    """The parts of a capture; see `pipelines.capture.capture` and `capture_zookeeper`.
 
     Attributes:
-        settings: of reconcile: the same opt-ins hold.
-        target: makes the place of a snapshot.
+        settings: of reconcile, with the same opt-ins.
+        target: opens the target of a snapshot by URI.
     """
 
     cluster: Cluster
@@ -79,11 +79,11 @@ class CaptureAgain:
 
     Args:
         spark: the session.
-        parts: of the capture; the listing of each look takes the place of its files.
-        store: lists.
-        audit: knows what was decided and done.
-        lists: whose lines are looked at.
-        scratch: where the snapshots go until `forget`; Spark's executors can read it.
+        parts: of the capture; each look replaces its file source by its own.
+        store: lists the files.
+        audit: reads what was decided and done.
+        lists: reads the lines of delete-safe lists.
+        scratch: keeps the snapshots until `forget`; Spark's executors can read it.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class CaptureAgain:
         self._scratch.remove()
 
     def _look(self, files: FileSource) -> tuple[Looked, DataFrame, int]:
-        """What was found, a decision for each file, and how many there are."""
+        """Captures and decides; returns the cluster's state, the verdict of each file, and the number of files."""
         parts = self._parts
         self._looks += 1
         sources: Sources | ZooKeeperSources = replace(parts.sources, files=files)
@@ -137,7 +137,7 @@ class CaptureAgain:
         (case,) = cases([opened], None, parts.settings, parts.clock.now_ms())
         refused, decisions = case.refused, self._nothing()
         if captured.files == 0:
-            refused = None  # no file is left to be decided on: a listing that a snapshot may not have, and harmless
+            refused = None  # an empty listing, which refuses a snapshot, does no harm here: there is no file to decide
         elif refused is None and case.view is not None and case.table is not None:
             frames = decision_frames(self._spark, [(case.view, case.table)])
             decisions = with_answers(looked_up(reader.files([opened]), frames), frames).select(*_COLUMNS)
@@ -158,10 +158,10 @@ class CaptureAgain:
 
 
 def _may_add_peer(snapshot: Snapshot) -> bool:
-    """Whether a peer is being added, as far as that has a say.
+    """Whether a peer is being added, or may be, where that matters.
 
-    Where queues are in ZooKeeper nobody needs to ask: a peer that is added gets the WALs that are being written then,
-    and each file was archived before the queues were read.
+    With queues in ZooKeeper it does not matter: a new peer gets the WALs that are being written at that time, and each
+    file was archived before the queues were read.
     """
     if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
         return False
@@ -169,7 +169,7 @@ def _may_add_peer(snapshot: Snapshot) -> bool:
 
 
 def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> None:
-    """Every line is one file that this very run found DELETABLE."""
+    """Checks that every line is one file that this run found DELETABLE."""
     foreign = paths.where("path IS NULL").select("line").limit(1).collect()
     if foreign:
         raise RefusedError(
@@ -185,7 +185,7 @@ def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> Non
 
 
 def _planned(plan: DataFrame, files: int) -> Iterator[Planned]:
-    """Rows of a plan, a piece at a time."""
+    """Yields the rows of a plan, one piece at a time."""
     for row in local_rows(in_pieces(plan, files)):
         subject = Subject(row["path"], row["length"], row["modification_time"], row["reason"])
         outcome = row["outcome"]

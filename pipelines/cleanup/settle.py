@@ -1,4 +1,4 @@
-"""The intents that a dead job left: looked up in the file system, and given their outcome."""
+"""Settles the intents that a dead job left: looks up the files and writes the missing outcomes."""
 
 from itertools import groupby
 
@@ -12,20 +12,20 @@ from pipelines.common.errors import UnavailableError
 
 
 def settle(attempt: Attempt, directory: str, place: CleanupPlace, ports: CleanupPorts, holder: LeaseHolder) -> int:
-    """Write the outcomes that are missing; touches no file.
+    """Writes the missing outcomes; touches no file.
 
     Args:
         attempt: of the job that settles; it holds the lease.
-        directory: where the run's quarantine is now, under the name that this holder gave it.
+        directory: the run's current quarantine directory, under the name that this holder gave it.
         place: of the cluster.
-        ports: the edges.
-        holder: of the lease; it looks.
+        ports: the ports.
+        holder: of the lease; reads the file system.
 
     Returns:
-        How many there were.
+        The number of outcomes written.
 
     Raises:
-        UnavailableError: the file system, the lake or the lease; or what was seen may be of an earlier time.
+        UnavailableError: the file system, the lake or the lease did not answer, or an answer may be stale.
     """
     intents = ports.audit.unsettled(attempt.run)
     rest = place.quarantine.at_rest(attempt.run.run_id)
@@ -34,7 +34,8 @@ def settle(attempt: Attempt, directory: str, place: CleanupPlace, ports: Cleanup
         paths = [f"{end}/{one.subject.path}" for one in batched for end in (place.wal_root, directory)]
         own, *seen = holder.seen([directory, *paths])
         if own is None:
-            # Only with its new name in sight is a file that is not in it known not to be in the quarantine.
+            # Only if the new name of the directory is visible does a missing file prove that it is not in the
+            # quarantine.
             raise UnavailableError(
                 f"the file system does not show {directory}, which this job had just named so: what a job before it "
                 "had begun cannot be looked up now, and has no outcome yet. Try again"
@@ -49,7 +50,7 @@ def settle(attempt: Attempt, directory: str, place: CleanupPlace, ports: Cleanup
             )
             for one, there, here in zip(batched, seen[::2], seen[1::2], strict=True)
         ]
-        holder.check()  # where another job holds the lease, what was seen may be another run of events
+        holder.check()  # if another job holds the lease, the files may have changed since they were read
         ports.audit.record(
             Attempt(attempt.run, Action(action), attempt.identity, attempt.lease), batch, results, lease=lease
         )

@@ -1,4 +1,4 @@
-"""What became of an intent whose outcome was never written: the file system says."""
+"""Decides the outcome of an intent without an outcome, from where the file is now."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ SWAPPED = "it is not below oldWALs, and another file of its name rests in the qu
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where an intent's file was found.
+    """Where the file of an intent was found.
 
     Attributes:
-        at_home: the very file (length and time) is below oldWALs.
-        in_quarantine: the very file is in the quarantine.
-        taken: some file is there in the quarantine, this one or another.
+        at_home: exactly this file (length and time) is below oldWALs.
+        in_quarantine: exactly this file is in the quarantine.
+        taken: the quarantine has a file of that path, this one or another.
     """
 
     at_home: bool
@@ -25,17 +25,17 @@ class Places:
 
 
 def settled(action: Action, subject: Subject, found: Places, place: str, archive: str | None = None) -> Result:
-    """The outcome of an intent that a dead job left.
+    """Returns the outcome of an intent that a dead job left.
 
-    A rename is atomic, so the file is in one of the two places, unless somebody took it from oldWALs, as HBase's own
-    cleaner does.
+    A rename is atomic, so the file is in one of the two places, unless another program removed it from oldWALs, as
+    HBase's own cleaner does.
 
     Args:
         action: of the intent.
         subject: of the intent.
-        found: where it is now.
+        found: where the file is now.
         place: its URI in the quarantine.
-        archive: where it was to be kept, and compared, before it was deleted.
+        archive: where it was to be archived and compared before its deletion.
     """
     if action is Action.CLEAN:
         if found.in_quarantine:
@@ -47,7 +47,7 @@ def settled(action: Action, subject: Subject, found: Places, place: str, archive
         return Result(subject, FileOutcome.ALREADY_GONE, why=GONE)
     if found.in_quarantine:
         return _left(subject, place)
-    # not in the quarantine any more: put back (and perhaps taken by HBase since), or deleted
+    # no longer in the quarantine: moved back (and perhaps deleted by HBase since), or deleted
     if action is Action.RESTORE:
         return Result(subject, FileOutcome.RESTORED)
     return Result(subject, FileOutcome.ARCHIVED if archive else FileOutcome.PURGED, archive)

@@ -1,4 +1,4 @@
-"""What clean, restore and purge answer: for eyes and for programs."""
+"""The output of clean, restore and purge as text and as JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ LATE_WAY_OUT = "Capture and reconcile again, and clean that list."
 
 
 def clean_outcome(place: CleanupPlace, run_id: str, report: "Report", *, executed: bool) -> Outcome:
-    """The answer of clean."""
+    """Returns the answer of clean."""
     tally = report.tally
     result: dict[str, object] = {
         "cluster": place.cluster,
@@ -67,7 +67,7 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "Report", *, execute
 
 
 def tally_object(tally: Tally) -> dict[str, object]:
-    """Sums for programs."""
+    """Returns the sums for the JSON output."""
     return {
         "done_files": tally.done_files,
         "done_bytes": tally.done_bytes,
@@ -78,7 +78,7 @@ def tally_object(tally: Tally) -> dict[str, object]:
 
 
 def left_object(result: Result) -> Mapping[str, object]:
-    """One file that was left."""
+    """Returns the JSON object of one file that was left."""
     return {
         "path": result.subject.path,
         "outcome": result.outcome.value,
@@ -88,7 +88,7 @@ def left_object(result: Result) -> Mapping[str, object]:
 
 
 def left_lines(left: Sequence[Result], files: int) -> list[str]:
-    """Files that were left, some of them by name."""
+    """Lists the files that were left, some of them by name."""
     if not files:
         return []
     lines = [f"{files:,} are left where they are:"]
@@ -101,5 +101,5 @@ def left_lines(left: Sequence[Result], files: int) -> list[str]:
 
 
 def failures(results: Sequence[Result]) -> int:
-    """How many failed."""
+    """Returns the number of failed results."""
     return sum(one.outcome is FileOutcome.FAILED for one in results)

@@ -1,1 +1,1 @@
-"""maintain: retention, compaction and vacuum of the tables, expiry of lists and snapshots."""
+"""The maintain job: retention, compaction and vacuum of the tables, expiry of lists and snapshots."""

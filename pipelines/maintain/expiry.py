@@ -1,9 +1,9 @@
-"""Removes expired directories of lists and snapshots, through Hadoop's FileSystem.
+"""Removes expired directories of lists and snapshots through Hadoop's FileSystem.
 
-A directory goes only when it is by format what it should be: it lies directly where lists or snapshots lie, no
-symbolic link leads to it, its manifest.json or snapshot.json is a whole one, and it holds nothing else. It is renamed
-to a hidden name first, so that no reader ever sees a half of it; the hidden rest of a maintain that died goes with a
-later one.
+A directory is removed only if its format proves what it is: it lies directly in a folder of lists or snapshots, it is
+not reached through a symbolic link, its manifest.json or snapshot.json is complete, and it contains no other file. It
+is renamed to a hidden name first, so a reader never sees part of it. If maintain dies in between, a later run removes
+the hidden directory.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ from pipelines.reconcile.delete_list import MANIFEST, parse_manifest
 from pipelines.snapshot.model import parse_snapshot
 
 SECOND_LOOKS = "second looks"
-"""The folder below a lake where a clean-up keeps the snapshots of its second look, until it has ended."""
+"""The folder below a lake where a clean-up keeps the snapshots of its second look until it ends."""
 SNAPSHOT_JSON = "snapshot.json"
 _HEX = "[0-9a-f]{32}"
 _EXPIRED = ".expired-"
-# the hidden names of sinks/delete_list.py, of sinks/snapshot_target.py, and of `remove` below; those of
-# sinks/scratch.py, below a hidden folder
+# hidden names given by pipelines/reconcile/list_writer.py, pipelines/snapshot/target.py and `remove` below, and the
+# folder names that pipelines/files/scratch.py makes below a hidden folder
 _LEFTOVERS = {
     LIST: re.compile(rf"\.staging-{_HEX}|\.unfinished-{NAME.pattern}-{_HEX}|{re.escape(_EXPIRED)}{_HEX}"),
     SNAPSHOT: re.compile(rf"\.(?s:.+)\.{_HEX}\.making|{re.escape(_EXPIRED)}{_HEX}"),
@@ -43,7 +43,7 @@ class HadoopDirectories:
         hadoop: the JVM.
         root: the folder; any Hadoop URI.
         kind: LIST for `<root>/<cluster>/<run_id>`, SNAPSHOT for `<root>/<any>` and `<root>/<any>/<any>`, SECOND_LOOKS
-            for `<root>/<random>`, of which nothing but what dead jobs have left lies still.
+            for `<root>/<random>`, where only directories left by dead jobs remain.
     """
 
     def __init__(self, hadoop: HadoopJvm, root: str, kind: str) -> None:
@@ -57,11 +57,11 @@ class HadoopDirectories:
             self._context: JavaObject = hadoop.view.org.apache.hadoop.fs.FileContext.getFileContext(uri, hadoop.conf)
 
     def find(self) -> Found:
-        """See `StoredDirectories.find`; a folder that is not there holds nothing."""
+        """See `StoredDirectories.find`; a missing folder is an error, except for SECOND_LOOKS, where it is empty."""
         with java_errors(str(self._root.toString())):
             if not self._files.exists(self._root):
                 if self._kind == SECOND_LOOKS:
-                    return Found((), ())  # no clean-up has ever run on this lake
+                    return Found((), ())  # no clean-up has run on this lake yet
                 raise UsageError(
                     f"{self._root.toString()}: no such folder; check maintain.lists and maintain.snapshots"
                 )
@@ -84,18 +84,19 @@ class HadoopDirectories:
         """See `StoredDirectories.remove`.
 
         Raises:
-            RefusedError: the directory does not lie where `find` looks.
+            RefusedError: the directory is not in a place where `find` looks.
         """
         with java_errors(stored.uri):
             path = self._hadoop.path(stored.uri)
             self._check_place(path)
             if stored.kind != LEFTOVER:
                 path = self._hide(path)
-            self._files.delete(path, True)  # with everything below
+            self._files.delete(path, True)  # recursive
             parent = path.getParent()
-            # the folder of a fleet's night; a cluster's folder of lists stays, for a run may be about to write there
+            # remove the emptied folder of a fleet's night; keep a cluster's folder of lists, because a run may be about
+            # to write there
             if stored.kind == SNAPSHOT and not parent.equals(self._root) and not self._files.listStatus(parent):
-                self._files.delete(parent, False)  # fails if a capture was quicker
+                self._files.delete(parent, False)  # fails if a capture wrote there in the meantime
 
     def _below(self, folder: JavaObject, depth: int) -> Iterator[Stored | LeftAlone]:
         for status in self._files.listStatus(folder):
@@ -138,12 +139,16 @@ class HadoopDirectories:
             stream.close()
 
     def _changed(self, folder: JavaObject) -> int:
-        """The last change of anything in a folder: it has no time written in it."""
+        """Returns the newest modification time (ms) of a folder and the files below it; it records no time itself."""
         times = [int(status.getModificationTime()) for _, status in self._walk(folder.getPath())]
         return max([int(folder.getModificationTime()), *times])
 
     def _walk(self, folder: JavaObject) -> Iterator[tuple[str, JavaObject]]:
-        """Every file below, by its relative name; behind a link on a local disk too, which is then no part of ours."""
+        """Yields every file below a folder, with its path relative to the folder.
+
+        On the local disk Hadoop follows symbolic links, so files behind a link are yielded too; `measure` does not
+        accept them as part of a list or snapshot.
+        """
         prefix = f"{self._files.makeQualified(folder).toString()}/"
         files = self._files.listFiles(folder, True)
         while files.hasNext():
@@ -157,7 +162,7 @@ class HadoopDirectories:
         return hidden
 
     def _check_place(self, path: JavaObject) -> None:
-        """Once more, whatever was found before: no link on the way from the root, and not far from it."""
+        """Checks again that a path is at most `_DEEPEST` levels below the root, with no symbolic link on the way."""
         one = self._files.makeQualified(path)
         for _ in range(_DEEPEST):
             if one is None or self._is_link(one):
@@ -168,7 +173,7 @@ class HadoopDirectories:
         raise RefusedError(f"{path.toString()} is not below {self._root.toString()}; nothing was removed")
 
     def _is_link(self, path: JavaObject) -> bool:
-        if path.toUri().getScheme() == "file":  # Hadoop's own answer there is no, whatever it is
+        if path.toUri().getScheme() == "file":  # on the local disk Hadoop never reports a symbolic link
             return Path(str(path.toUri().getPath())).is_symlink()
         return bool(self._context.getFileLinkStatus(path).isSymlink())
 

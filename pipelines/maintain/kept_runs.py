@@ -1,4 +1,4 @@
-"""Which runs maintain must keep whatever their age: asked of `runs` and, where it is there, of `deletions`."""
+"""Reads from `runs` and `deletions` which runs maintain must keep regardless of their age."""
 
 from datetime import date
 from typing import Any
@@ -18,7 +18,7 @@ _LEFT_THE_QUARANTINE = ("RESTORED", "PURGED", "ARCHIVED")
 
 
 class KeptRuns:
-    """Reads one lake; it needs all nights of `runs` and `deletions`, but few of their columns."""
+    """`NeededReader` of one lake; it reads all nights of `runs` and `deletions`, but few of their columns."""
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = spark
@@ -39,10 +39,10 @@ class KeptRuns:
         return Needed((*kept, *lost), written)
 
     def quarantined(self) -> dict[tuple[str, str], date]:
-        """(cluster, run_id) to night of the runs with a file in quarantine, or one that may be there.
+        """Returns the night of each run with a file in quarantine, or possibly in quarantine, by (cluster, run_id).
 
-        That is a file last MOVED, or one with an INTENT that has no OUTCOME yet. Empty in a lake that no clean-up has
-        written to.
+        Such a file was last MOVED, or has an INTENT without an OUTCOME. The result is empty for a lake that no clean-up
+        has written to.
         """
         if not self._exists(DELETIONS):
             return {}
@@ -62,7 +62,7 @@ class KeptRuns:
 
 
 def _newest_or(runs: DataFrame, nights: int, pairs: set[tuple[str, str]]) -> DataFrame:
-    """The newest DONE nights of each cluster, and these runs."""
+    """Returns the newest `nights` nights of each cluster that are DONE, and the runs in `pairs`."""
     done = F.when(F.col("status") == DONE, F.coalesce("files_started_at", "at"))
     by_night = Window.partitionBy("cluster").orderBy(F.col("night").desc_nulls_last())
     named = F.concat("cluster", F.lit("/"), "run_id").isin([f"{cluster}/{run_id}" for cluster, run_id in pairs])
@@ -82,10 +82,13 @@ def _run(row: Any, quarantined: dict[tuple[str, str], date]) -> NeededRun:  # no
 
 
 def _in_quarantine(deletions: DataFrame) -> DataFrame:
-    """Runs by what was last written of each file; leases rise with every job, clocks of several hosts need not."""
+    """Returns the runs with a file in quarantine, or possibly in quarantine, by the last rows of each file.
+
+    Rows are ordered by lease first: lease numbers rise with every job, but the clocks of different hosts may disagree.
+    """
     order = F.struct(F.coalesce("lease", F.lit(-1)), F.coalesce(F.unix_millis("at"), F.lit(0)))
     outcome = F.col("phase") == "OUTCOME"
-    # not found in oldWALs says nothing of the quarantine; not found by those who look there does
+    # ALREADY_GONE of CLEAN says only that the file is not in oldWALs; RESTORE and PURGE look in the quarantine
     missing = (F.col("outcome") == "ALREADY_GONE") & F.col("action").isin("RESTORE", "PURGE")
 
     def last(condition: Column) -> Column:

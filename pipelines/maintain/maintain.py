@@ -1,7 +1,7 @@
-"""maintain: retention, compaction and vacuum of the tables, expiry of lists and snapshots.
+"""The maintain job: retention, compaction and vacuum of the tables, expiry of lists and snapshots.
 
-A rehearsal asks the same questions and changes nothing. What fails is told and does not keep the rest from its turn;
-but where it is not known which runs are needed, no night, list or snapshot is removed.
+A rehearsal runs the same checks and changes nothing. A step that fails is reported, and the other tables and folders
+are still maintained. If the needed runs cannot be read, no night, list or snapshot is removed.
 """
 
 import logging
@@ -38,12 +38,12 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class MaintainRequest:
-    """What to maintain.
+    """The tables to maintain, and how.
 
     Attributes:
-        tables: of the lake; those that are not there yet are left out.
-        policy: how long what is kept.
-        execute: False = say what would be done, and write nothing.
+        tables: tables of the lake; missing ones are skipped.
+        policy: retention times.
+        execute: False = report what would be done, and write nothing.
     """
 
     tables: Sequence[Table]
@@ -53,10 +53,10 @@ class MaintainRequest:
 
 @dataclass(frozen=True, slots=True)
 class MaintainPorts:
-    """What maintain works with.
+    """The ports that maintain works through.
 
     Attributes:
-        directories: what opens each folder of lists and of snapshots that the configuration names, by its URI.
+        directories: the URI of each configured folder of lists or snapshots, with a function that opens it.
     """
 
     clock: Clock
@@ -66,12 +66,12 @@ class MaintainPorts:
 
 
 def maintain(request: MaintainRequest, ports: MaintainPorts) -> Outcome:
-    """Maintain one lake with its lists and snapshots.
+    """Maintains one lake with its lists and snapshots.
 
     Returns:
-        Exit code 0; 4 when something was unavailable, 2 when something needs a person, and the rest was still done.
-        `result` has `executed`, `tables`, `expired`, `left_alone`, `freed_bytes`, `later_bytes` (of files that VACUUM
-        removes when their grace is over) and `errors`. In a rehearsal they say what would come of `--execute`.
+        Exit code 0; 4 if something was unavailable, 2 if something needs a person; the rest is done in either case.
+        `result` has `executed`, `tables`, `expired`, `left_alone`, `freed_bytes`, `later_bytes` (bytes of files that
+        VACUUM removes after their grace) and `errors`. In a rehearsal they describe what `--execute` would do.
 
     Raises:
         UsageError: there is no lake.
@@ -92,7 +92,7 @@ def maintain(request: MaintainRequest, ports: MaintainPorts) -> Outcome:
 
 
 class _Work:
-    """One run of maintain: what was done so far, and what failed."""
+    """One run of maintain: the results and errors so far."""
 
     def __init__(self, request: MaintainRequest, ports: MaintainPorts) -> None:
         self._policy, self._execute = request.policy, request.execute
@@ -108,13 +108,13 @@ class _Work:
 
     @property
     def exit_code(self) -> int:
-        """What needs a person comes before what may succeed later."""
+        """The exit code: an error that needs a person outranks one that a later try may not meet."""
         if not self._codes:
             return EXIT_DONE
         return EXIT_UNAVAILABLE if self._codes == {EXIT_UNAVAILABLE} else EXIT_USAGE
 
     def result(self) -> Json:
-        """All that was done, or would be."""
+        """Returns the result object: everything that was done, or would be done."""
         return {
             "executed": self._execute,
             "freed_bytes": self._freed.bytes,
@@ -126,7 +126,7 @@ class _Work:
         }
 
     def tried(self, what: str, step: Callable[[], _T]) -> _T | None:
-        """The answer, or None after an error, which is told."""
+        """Returns the result of `step`, or None after recording the error that it raised."""
         try:
             return step()
         except WalsafeError as error:
@@ -136,7 +136,7 @@ class _Work:
             return None
 
     def maintain_table(self, table: Table) -> None:
-        """All steps of one table; after one that fails the others of this table are left for the next time."""
+        """Runs all steps for one table; if one fails, the remaining steps of this table wait for the next run."""
         story: Json = {"table": table.name, "keep_ms": self._policy.tables_ms[table.name]}
         self._tables.append(story)
         self.tried(table.name, partial(self._steps, table, story))
@@ -182,7 +182,7 @@ class _Work:
             if self._execute:
                 self._keeper.set_grace(table, wanted)
         if not self._execute and "new_grace_ms" in story:
-            return  # what VACUUM would remove with a grace that is not set yet cannot be asked without writing
+            return  # without writing, VACUUM cannot be asked what it would remove under a grace that is not set yet
         removable = self._keeper.removable(table)
         if removable.files and self._execute:
             self._keeper.vacuum(table)
@@ -191,7 +191,7 @@ class _Work:
         self._freed += removable
 
     def expire(self, uri: str, opened: Callable[[], StoredDirectories]) -> None:
-        """Remove what has expired below one folder, oldest first."""
+        """Removes the expired directories below one folder, oldest first."""
         needed = self.needed
         directories = self.tried(uri, opened)
         found = directories and self.tried(uri, directories.find)
@@ -231,7 +231,7 @@ def _total(partitions: Sequence[Partition]) -> Size:
 
 
 def _counted(partitions: Sequence[Partition]) -> Json:
-    """What partitions hold; `rows` is null where a writer did not count them."""
+    """Sums up partitions; `rows` is null if a writer left no row count."""
     size, rows = _total(partitions), [one.rows for one in partitions]
     dates = sorted(one.run_date.isoformat() for one in partitions if one.run_date is not None)
     return {

@@ -1,4 +1,4 @@
-"""The ports through which maintain reads and changes the lake, the lists and the snapshots; nothing of HBase's."""
+"""The ports through which maintain reads and changes the lake, the lists and the snapshots; none touches HBase."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from schemas.table import Table
 
 
 class NeededReader(Protocol):
-    """Asks the lake what must stay."""
+    """Reads from the lake which runs must be kept."""
 
     def needed(self, nights: int) -> Needed:
-        """The newest `nights` DONE runs of each cluster, and every run whose files may be in quarantine.
+        """Returns the newest `nights` DONE runs of each cluster, and every run whose files may be in quarantine.
 
         Raises:
-            UsageError: the lake is not there, or a table of it is damaged.
-            UnavailableError: it did not answer.
+            UsageError: there is no lake, or one of its tables is damaged.
+            UnavailableError: the lake did not answer.
         """
         ...
 
@@ -25,8 +25,8 @@ class NeededReader(Protocol):
 class TableKeeper(Protocol):
     """Maintains one table at a time.
 
-    Every method raises UsageError where a person must act (a damaged log) and UnavailableError where another try may
-    succeed. No row of a partition that is not named is ever lost, whoever writes at the same time.
+    Every method raises UsageError if a person must act (a damaged log) and UnavailableError if another try may succeed.
+    Rows of partitions that are not named are never lost, even with concurrent writers.
     """
 
     def exists(self, table: Table) -> bool:
@@ -34,41 +34,41 @@ class TableKeeper(Protocol):
         ...
 
     def partitions(self, table: Table) -> tuple[Partition, ...]:
-        """All nights of the table, from its log alone."""
+        """Returns all nights of the table, from its log alone."""
         ...
 
     def last_written(self, table: Table, dates: Collection[date]) -> Mapping[date, int]:
-        """The newest `at` of these nights, ms; empty for a table without that column."""
+        """Returns the newest `at` of each of these nights, ms; empty for a table without that column."""
         ...
 
     def drop(self, table: Table, dates: Collection[date]) -> None:
-        """Delete whole nights: a commit of the log; their files stay until VACUUM."""
+        """Deletes whole nights with a commit to the log; their files stay until VACUUM."""
         ...
 
     def compact(self, table: Table, dates: Collection[date]) -> None:
-        """Merge the small files of these nights; the rows stay as they are."""
+        """Merges the small files of these nights; the rows do not change."""
         ...
 
     def grace_ms(self, table: Table) -> int:
-        """How long the table keeps files that its log no longer names."""
+        """Returns how long (ms) the table keeps files that its log no longer names."""
         ...
 
     def set_grace(self, table: Table, grace_ms: int) -> None:
-        """Change that: a commit of the log."""
+        """Sets `grace_ms` with a commit to the log."""
         ...
 
     def removable(self, table: Table) -> Size:
-        """What VACUUM would remove now; writes nothing."""
+        """Returns the size of what VACUUM would remove now; writes nothing."""
         ...
 
     def vacuum(self, table: Table) -> None:
-        """Remove the files that no version within the grace needs."""
+        """Removes the files that no version within the grace needs."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """Something in a folder of lists or snapshots that maintain does not touch, and why."""
+    """An entry of a folder of lists or snapshots that maintain does not touch, and the reason."""
 
     uri: str
     why: str
@@ -76,7 +76,7 @@ class LeftAlone:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is below a folder."""
+    """The entries below a folder."""
 
     stored: tuple[Stored, ...]
     left_alone: tuple[LeftAlone, ...]
@@ -89,13 +89,13 @@ class StoredDirectories(Protocol):
     """
 
     def find(self) -> Found:
-        """Everything below the folder; what is no list, snapshot or left-over is left alone."""
+        """Returns every entry below the folder; those that are not a list, snapshot or leftover are left alone."""
         ...
 
     def measure(self, stored: Stored) -> Size | LeftAlone:
-        """How large it is; left alone when it holds files that are no part of it."""
+        """Returns the size of a directory, or `LeftAlone` if it contains files that are not part of it."""
         ...
 
     def remove(self, stored: Stored) -> None:
-        """Remove the whole directory; a reader sees all of it or nothing."""
+        """Removes the whole directory; a reader sees all of it or nothing."""
         ...

@@ -1,4 +1,4 @@
-"""The answer of maintain for eyes: the same JSON, said in lines."""
+"""The text output of maintain, from the same result as the JSON output."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ _SHOWN = 10
 
 
 def maintain_text(result: Json) -> str:
-    """Table by table, then directories, then what it comes to."""
+    """Formats the tables, then the directories, then the totals."""
     done = bool(result["executed"])
     lines = [] if done else ["Rehearsal: nothing was changed. --execute does what stands here.", ""]
     for table in result["tables"]:

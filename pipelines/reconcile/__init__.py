@@ -1,1 +1,1 @@
-"""The night: decisions, findings, pinned bytes, the delete-safe list, the report; and explain."""
+"""The nightly run: decisions, findings, pinned bytes, the delete-safe list and the report; and the explain job."""

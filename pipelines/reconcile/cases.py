@@ -1,4 +1,4 @@
-"""One cluster of a reconcile run, from its opened snapshot to the view that is decided on."""
+"""Builds the case of each cluster of a run: from the opened snapshot to the view and table that decide its files."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.snapshot.opened import OpenedSnapshot
 
 CLOCK_TOLERANCE_MS = 300_000
-"""A capture may be this far ahead of the clock that decides before its age is doubted."""
+"""A capture whose start is later than this machine's clock by more than this (ms) is refused."""
 NIGHTLY, REPLAY = "NIGHTLY", "REPLAY"
 
 
@@ -35,10 +35,10 @@ class Case:
 
     Attributes:
         key: cluster, run_id and run_date.
-        refused: why nothing may be emitted for it; None so far.
-        view: None when snapshot.json cannot be read.
+        refused: why the run must not emit a list for the cluster; None = not refused so far.
+        view: None if snapshot.json cannot be read.
         table: the decision table of `view`.
-        mode: NIGHTLY, or REPLAY past `not_after`.
+        mode: NIGHTLY, or REPLAY after `not_after`.
         not_after: ms since the epoch.
     """
 
@@ -52,15 +52,15 @@ class Case:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The snapshot of a case that has one."""
+        """The snapshot; only for a case whose snapshot.json was read."""
         return self.opened.known
 
     @property
     def believed(self) -> tuple[ClusterView, DecisionTable]:
-        """View and decision table of a case that is not refused.
+        """The view and decision table of a case that is not refused.
 
         Raises:
-            RefusedError: it is.
+            RefusedError: the case is refused.
         """
         if self.refused is not None or self.view is None or self.table is None:
             raise RefusedError(f"{self.opened.uri}: {self.refused or 'it cannot be read'}")
@@ -68,11 +68,11 @@ class Case:
 
     @property
     def has_files(self) -> bool:
-        """Whether its listing can be decided."""
+        """Whether the files of its listing can be decided."""
         return self.view is not None and self.opened.listing_readable
 
     def refuse(self, reason: str) -> "Case":
-        """The case after the gate refused it: every file becomes HELD, SNAPSHOT_UNTRUSTED."""
+        """Returns the case after the gate refused it: every file becomes HELD, SNAPSHOT_UNTRUSTED."""
         view = None if self.view is None else replace(self.view, untrusted=reason)
         return replace(self, refused=reason, view=view)
 
@@ -84,14 +84,15 @@ def cases(
     now: int,
     listed: Mapping[str, frozenset[ServerName]] | None = None,
 ) -> list[Case]:
-    """Decide for each snapshot whether it can be believed, and build its view and decision table.
+    """Checks whether each snapshot can be trusted, and builds its view and decision table.
 
     Args:
         opened: the run's snapshots.
-        run_id: of the command line; None = the default of each snapshot.
-        settings: of the configuration.
-        now: the wall clock, ms since the epoch: it decides about `not_after` alone.
-        listed: the servers whose live WALs are listed, by cluster; None = the caller captured the snapshots itself.
+        run_id: from the command line; None = the default of each snapshot.
+        settings: from the configuration.
+        now: the wall clock, ms since the epoch; it decides only whether `not_after` has passed and whether the capture
+            starts in the future.
+        listed: by cluster, the servers whose live WALs are listed; None = the caller captured the snapshots itself.
 
     Raises:
         UsageError: two snapshots of one cluster.
@@ -171,7 +172,7 @@ def _view(opened: OpenedSnapshot, settings: Settings, refused: str | None) -> Cl
 
 
 def default_run_id(files_started: int, snapshot_sha256: str) -> str:
-    """`<UTC yyyymmddThhmmssZ of step files>-<8 hex of the snapshot digest>`."""
+    """Returns `<UTC yyyymmddThhmmssZ of step files>-<8 hex of the snapshot digest>`."""
     return f"{datetime.fromtimestamp(files_started // 1000, timezone.utc):%Y%m%dT%H%M%SZ}-{snapshot_sha256[:8]}"
 
 
@@ -185,7 +186,7 @@ def _clock_fault(started: int, now: int) -> str | None:
 
 
 def untrusted_totals(totals: Sequence[BucketTotal]) -> list[BucketTotal]:
-    """The same files once their cluster was refused."""
+    """Returns the totals of a refused cluster: every archived file is HELD, SNAPSHOT_UNTRUSTED."""
     return [
         replace(total, verdict=Verdict.HELD.value, reason=Reason.SNAPSHOT_UNTRUSTED.value) if total.archived else total
         for total in totals

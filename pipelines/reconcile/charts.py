@@ -1,4 +1,4 @@
-"""The report's charts as inline SVG: text stays text, every chart has a title and a description for screen readers."""
+"""Draws the report's charts as inline SVG; text stays text, and each chart has a title and description."""
 
 import io
 import re
@@ -12,30 +12,30 @@ from markupsafe import Markup, escape
 from pipelines.common.human import human_bytes
 from pipelines.common.instants import format_instant
 
-# Okabe and Ito: told apart with every kind of colour vision
+# the colours of Okabe and Ito, which people with any kind of colour vision can distinguish
 PALETTE = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#8C6BB1", "#999999")
 DELETABLE_COLOUR = "#009E73"
 INK, GRID = "#2b3440", "#dfe4ea"
 SERIES = len(PALETTE)
-"""Curves in one chart; smaller ones are summed as the last, so that a chart can be read."""
+"""Maximum number of curves in one chart; the smallest are summed into the last, so the chart stays readable."""
 OTHERS = "others"
 HALF, WHOLE = 5.2, 7.2
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Bytes of several groups over the nights.
+    """Bytes of several groups on several nights.
 
     Attributes:
         nights: ms since the epoch, oldest first.
-        bytes_of: by group, as many values as nights.
+        bytes_of: by group, one value for each night.
     """
 
     nights: tuple[int, ...]
     bytes_of: Mapping[str, tuple[int, ...]]
 
     def biggest(self) -> "Curves":
-        """At most `SERIES` groups, by their last night, the rest as `OTHERS`."""
+        """Returns at most `SERIES` groups, the largest of the last night; the rest are summed as `OTHERS`."""
         order = sorted(self.bytes_of, key=lambda group: (-self.bytes_of[group][-1], -max(self.bytes_of[group]), group))
         if len(order) <= SERIES:
             return Curves(self.nights, {group: self.bytes_of[group] for group in order})
@@ -45,7 +45,7 @@ class Curves:
 
 
 def stacked(curves: Curves, title: str, colours: Mapping[str, str]) -> Markup:
-    """Bytes by group, one bar a night."""
+    """Draws bytes by group, one stacked bar for each night."""
     with _style(title):
         figure, axes = _canvas(HALF, 2.5)
         bottom = [0] * len(curves.nights)
@@ -61,7 +61,7 @@ def stacked(curves: Curves, title: str, colours: Mapping[str, str]) -> Markup:
 
 
 def lines(curves: Curves, title: str) -> Markup:
-    """Bytes by group, one line each."""
+    """Draws bytes by group, one line for each group."""
     colours = dict(zip(curves.bytes_of, PALETTE, strict=False))
     with _style(title):
         figure, axes = _canvas(HALF, 2.5)
@@ -75,7 +75,7 @@ def lines(curves: Curves, title: str) -> Markup:
 
 
 def bars(rows: Sequence[tuple[str, int, str]], title: str) -> Markup:
-    """One horizontal bar each: label, bytes, colour; the size is written beside it."""
+    """Draws one horizontal bar for each (label, bytes, colour), with its size beside it."""
     with _style(title):
         figure, axes = _canvas(WHOLE, 0.15 + 0.3 * len(rows))
         names = [label for label, _, _ in rows]
@@ -93,7 +93,11 @@ def bars(rows: Sequence[tuple[str, int, str]], title: str) -> Markup:
 
 @contextmanager
 def _style(title: str) -> Iterator[None]:
-    """Text as text, names with `$` verbatim; the salt keeps ids of several charts apart, and the same page the same."""
+    """Sets matplotlib options for a chart.
+
+    Text stays text, and `$` in names is literal. The salt keeps the ids of different charts distinct and the output of
+    one page reproducible.
+    """
     import matplotlib as mpl  # noqa: PLC0415 - a second to import
 
     with mpl.rc_context():
@@ -137,7 +141,7 @@ def _byte_axis(axis: Any, most: int) -> None:  # noqa: ANN401 - matplotlib's axi
 
 
 def _legend(curves: Curves, colours: Mapping[str, str]) -> Markup:
-    """In HTML, where it wraps on a small screen."""
+    """Returns the legend as HTML, so that it wraps on a small screen."""
     entry = Markup('<li><i style="background:{}"></i>{} <span class="soft">{}</span></li>')
     entries = (
         entry.format(colours[group], group, human_bytes(values[-1])) for group, values in curves.bytes_of.items()
@@ -156,5 +160,5 @@ def _svg(figure: Any, title: str, description: str) -> Markup:  # noqa: ANN401 -
         f'xmlns:xlink="http://www.w3.org/1999/xlink"><title>{escape(title)}</title><desc>{escape(description)}</desc>'
     )
     body = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index(">") + 1 :], flags=re.DOTALL)
-    body = re.sub(r'<g id="[^"]*"', "<g", body)  # repeated in every chart, and referred to by none
+    body = re.sub(r'<g id="[^"]*"', "<g", body)  # the ids repeat in every chart; nothing refers to them
     return Markup(head + re.sub(r"font:\s*([\d.]+)px [^;\"]*", r"font-size: \1px", body))  # noqa: S704 - our own SVG

@@ -1,4 +1,4 @@
-"""The delete-safe list's manifest, format 1: no manifest, no list."""
+"""The manifest of a delete-safe list, format 1; without a manifest there is no list."""
 
 import json
 import re
@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What stands for the whole list; instants in ms since the epoch."""
+    """The manifest of one list; instants in ms since the epoch."""
 
     cluster: str
     cluster_id: str | None
@@ -41,12 +41,12 @@ class Manifest:
 
 
 def part_name(number: int) -> str:
-    """`part-00000.txt` and so on; more digits only beyond 100,000 parts."""
+    """Returns `part-00000.txt` and so on; names have more digits only from part 100,000 on."""
     return f"part-{number:05d}.txt"
 
 
 def manifest_json(manifest: Manifest) -> str:
-    """The text of manifest.json."""
+    """Returns the text of manifest.json."""
     document = {
         "format": FORMAT,
         "cluster": manifest.cluster,
@@ -63,10 +63,10 @@ def manifest_json(manifest: Manifest) -> str:
 
 
 def parse_manifest(text: str, where: str) -> Manifest:
-    """Read manifest.json.
+    """Parses manifest.json.
 
     Raises:
-        RefusedError: anything but a complete manifest of format 1.
+        RefusedError: it is not a complete manifest of format 1.
     """
     try:
         form = Form(read_json(text, where), where)

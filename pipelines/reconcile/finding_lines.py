@@ -1,4 +1,4 @@
-"""Findings for eyes, as several jobs print them."""
+"""Formats findings as text for the jobs that print them."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ _WIDTH, _INDENT = 120, " " * 13
 
 
 def finding_lines(findings: Sequence[FindingRow]) -> Iterator[str]:
-    """Each with severity, code, message and remedy, an empty line before it."""
+    """Yields the lines of each finding: an empty line, severity and code, message, remedy."""
     for row in findings:
         yield ""
         known = ", acknowledged" if row.acknowledged else ""

@@ -1,4 +1,4 @@
-"""Who holds how much: per queue the pending files, per holder the pinned bytes and what would free them.
+"""Computes which queue and peer holds how much: pending files, pinned bytes, and what would free them.
 
 Everything here is computed from `BucketTotal`s and the decision table, never from files.
 """
@@ -18,7 +18,7 @@ from pipelines.lake.run_summary import QueueRow as QueueOffsetRow
 from pipelines.reconcile.peer_remedy import disabled_peer
 
 FREED_WHEN_FINISHED = (Reason.PENDING, Reason.QUEUE_MISSING)
-"""Reasons that end when the only holder's queue has shipped the file; the others wait for the cluster itself."""
+"""Reasons that end once the only holder's queue has shipped the file; other reasons depend on the cluster itself."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class _Pin:
     def row(
         self, level: str, holder: Holder, group: str | None, state: str | None, now: int, of_peer: int
     ) -> PinnedRow:
-        """Of `pinned_bytes`; `of_peer` is what the whole peer holds, bytes."""
+        """Returns a row of `pinned_bytes`; `of_peer` is the number of bytes that the whole peer holds."""
         oldest = min((s.oldest for s in (self.exclusive, self.joint) if s.oldest is not None), default=None)
         return PinnedRow(
             level=level,
@@ -70,10 +70,10 @@ class _Pin:
 
 
 def queue_offsets(view: ClusterView, table: DecisionTable, totals: Iterable[BucketTotal]) -> tuple[QueueOffsetRow, ...]:
-    """How far every queue row has come in every group, and what is still pending behind it.
+    """Returns the rows of `queue_offsets`: the offset of each queue row in each group, and what is pending behind it.
 
-    Files of groups in which a row has no offset are summed in one row with `wal_group` NULL; it is left out when it
-    would say nothing. A queue in ZooKeeper has one only where it is empty.
+    Files of the groups in which a queue row has no offset are summed in one row with `wal_group` NULL. That row is left
+    out if the queue has offsets and no such files. A queue in ZooKeeper has it only if the queue is empty.
     """
     by_bucket: dict[int, list[BucketTotal]] = {}
     for total in totals:
@@ -107,7 +107,7 @@ def queue_offsets(view: ClusterView, table: DecisionTable, totals: Iterable[Buck
 def _named_rows(
     view: ClusterView, named: NamedAnswers, by_bucket: Mapping[int, Iterable[BucketTotal]]
 ) -> Iterator[QueueOffsetRow]:
-    """The rows of queues in ZooKeeper: what is pending in one are the WALs that stand in it."""
+    """Yields the rows of queues in ZooKeeper, where the pending files of a queue are the WALs listed in it."""
     buckets: dict[tuple[Hashable, ...], list[int]] = {}
     for answer in named.pending:
         for holder in answer.decision.blocking:
@@ -151,13 +151,14 @@ def _queue_row(
 def pinned(
     view: ClusterView, table: DecisionTable, totals: Iterable[BucketTotal], peer_states: Mapping[str, str]
 ) -> tuple[PinnedRow, ...]:
-    """Bytes held by each peer, queue and group: alone, jointly, and what-if freed; most bytes first.
+    """Returns the bytes held by each peer, queue and group (alone, jointly, and freed in a what-if), most bytes first.
 
-    A peer's what-if asks the rule itself, on the cluster without that peer; a queue's or group's counts the files
-    that only its queue holds and that become REPLICATED once it has shipped them.
+    The what-if of a peer applies the rule itself to the cluster without that peer. The what-if of a queue or group
+    counts the files that only its queue holds and that become REPLICATED once the queue has shipped them.
     """
     answers = {answer.bucket: answer for answer in table.answers()}
-    # by name no peer's place is taken by another's lack: what only one peer's queues hold goes with them
+    # with queues in ZooKeeper files are looked up by name, and removing a peer frees what only its queues hold, so no
+    # view without the peer is needed
     without = {peer: view.without_peer(peer) for peer in view.peer_ids if view.queued is None}
     settled = view.queued is None or view.restless is None
     pins: dict[tuple[Hashable, ...], tuple[str, Holder, str | None, _Pin]] = {}
@@ -220,7 +221,7 @@ def _remedy(level: str, holder: Holder, state: str | None, of_peer: int, *, wait
     peer = holder.peer_id
     if not waits_for_queue:
         return f"nothing at peer {peer}: the servers of these files are not proven dead; see the findings"
-    if state is None:  # only in ZooKeeper do queues of removed peers hold anything
+    if state is None:  # queues of removed peers hold files only in ZooKeeper
         return f"peer {peer} does not exist: remove its queues with HBCK2 'replication --fix'"
     if state == "DISABLED":
         return disabled_peer(peer, of_peer)

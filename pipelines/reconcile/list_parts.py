@@ -1,7 +1,7 @@
-"""How the lines of all delete-safe lists of a run are cut into parts, the same way whatever the machine.
+"""Cuts the lines of all delete-safe lists of a run into parts, in the same places on every machine.
 
-Spark's own range partitioning samples by chance, so two runs would cut in different places. Here the cuts are
-quantiles of the lines whose hash is divisible by a fixed number: a function of the lines alone.
+Spark's range partitioning samples at random, so two runs would cut in different places. Here the cuts are quantiles of
+the lines whose hash is divisible by a fixed number, so they depend on the lines alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,19 @@ SAMPLES_PER_PART = 100
 
 @dataclass(frozen=True, slots=True)
 class ListSize:
-    """Lines of one cluster's list."""
+    """The number of lines of one cluster's list."""
 
     cluster: str
     lines: int
 
     @property
     def parts(self) -> int:
-        """Parts that the list is cut into."""
+        """The number of parts that the list is cut into."""
         return max(1, -(-self.lines // LINES_PER_PART))
 
 
 def sampled_lines(lines: DataFrame, sizes: Sequence[ListSize]) -> DataFrame:
-    """Lines of the clusters that need more than one part, thinned by hash: `cluster`, `path`; small and repeatable."""
+    """Returns a small, repeatable sample by hash of the lists that need more than one part: `cluster`, `path`."""
     thinning = F.lit(None).cast("long")
     for size in sizes:
         if size.parts > 1:
@@ -38,7 +38,7 @@ def sampled_lines(lines: DataFrame, sizes: Sequence[ListSize]) -> DataFrame:
 
 
 def cuts(sample: Sequence[str], parts: int) -> tuple[str, ...]:
-    """First paths of the second and later parts, by UTF-8 bytes."""
+    """Returns the first path of the second and each later part, in the order of UTF-8 bytes."""
     ordered = sorted(sample, key=lambda path: path.encode())
     picks = (ordered[len(ordered) * part // parts] for part in range(1, parts)) if ordered else ()
     return tuple(dict.fromkeys(picks))
@@ -46,14 +46,14 @@ def cuts(sample: Sequence[str], parts: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PartPlan:
-    """Which Spark partition writes which lines; small lists share a partition, each has a file of its own."""
+    """Assigns lines to Spark partitions; small lists share a partition, and each list has its own files."""
 
     first: Mapping[str, int]
     cuts: Mapping[str, tuple[str, ...]]
     partitions: int
 
     def partition(self) -> Column:
-        """Number of the partition of a line, from `cluster` and `path`."""
+        """Returns the partition number of a line, computed from `cluster` and `path`."""
         shared: dict[int, list[str]] = {}
         for cluster, first in self.first.items():
             if not self.cuts.get(cluster):
@@ -69,7 +69,7 @@ class PartPlan:
 
 
 def part_plan(sizes: Sequence[ListSize], samples: Mapping[str, Sequence[str]]) -> PartPlan:
-    """Give large lists partitions of their own and pack small ones together, in the order given."""
+    """Gives each large list its own partitions and packs small lists together, in the given order."""
     first: dict[str, int] = {}
     points: dict[str, tuple[str, ...]] = {}
     partitions, room = 0, 0
@@ -87,7 +87,7 @@ def part_plan(sizes: Sequence[ListSize], samples: Mapping[str, Sequence[str]]) -
 
 
 def _search(points: Sequence[str], first: int) -> Column:
-    """A binary search as nested comparisons: a few per line, and Spark compiles them."""
+    """Returns a binary search as nested comparisons: few for each line, and Spark compiles them."""
 
     def between(low: int, high: int) -> Column:
         if low == high:

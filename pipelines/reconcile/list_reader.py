@@ -1,4 +1,4 @@
-"""Reading delete-safe lists: nothing of one is believed before all its digests are right."""
+"""Reads delete-safe lists; uses nothing of a list before all its digests match."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,17 +13,17 @@ _LINES = StructType([StructField("line", StringType())])
 
 
 class ListReader:
-    """Lists below one folder; see `pipelines.cleanup.audit_ports.DeleteLists`."""
+    """The lists below one folder; see `pipelines.cleanup.audit_ports.DeleteLists`."""
 
     def __init__(self, spark: SparkSession, lists_uri: str) -> None:
         self._spark = spark
         self._root = lists_uri.rstrip("/")
 
     def manifest(self, cluster: str, run_id: str) -> Manifest:
-        """The manifest, its parts checked against their digests.
+        """Returns the manifest after checking its parts against their digests.
 
         Raises:
-            RefusedError: there is no whole list, or a part is not the one that was written.
+            RefusedError: there is no complete list, or a part is not the one that was written.
             UnavailableError: the lists cannot be read.
         """
         folder = self._folder(cluster, run_id)
@@ -54,7 +54,7 @@ class ListReader:
         return manifest
 
     def lines(self, manifest: Manifest) -> DataFrame:
-        """The lines of all parts: `line`."""
+        """Returns the lines of all parts: `line`."""
         folder = self._folder(manifest.cluster, manifest.run_id)
         if not manifest.parts:
             return local_frame(self._spark, [], _LINES)

@@ -1,8 +1,8 @@
 """Writes delete-safe lists: `<lists>/<cluster>/<run_id>/part-00000.txt …`, manifest.json last.
 
-One Spark job writes the lines of all clusters of a run into a hidden folder beside the lists; then each cluster's
-folder appears by one rename, and its manifest by another. Nothing here can remove anything: a half-made folder of a
-run that died is moved aside under a hidden name, and a fleet's emptied staging folder stays.
+One Spark job writes the lines of all clusters of a run into a hidden folder beside the lists. Then one rename makes the
+folder of each cluster appear, and another its manifest. This module deletes nothing: it moves a half-made folder of a
+dead run aside under a hidden name, and leaves a fleet's emptied staging folder.
 """
 
 import logging
@@ -31,7 +31,7 @@ _ROOTS = StructType([StructField("cluster", StringType()), StructField("root", S
 
 
 class DeleteLists:
-    """The lists below one folder, on any Hadoop file system."""
+    """The delete-safe lists below one folder, on any Hadoop file system."""
 
     def __init__(self, spark: SparkSession, lists_uri: str) -> None:
         self._spark = spark
@@ -42,15 +42,15 @@ class DeleteLists:
         self._configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
 
     def uri(self, cluster: str, run_id: str) -> str:
-        """The folder of one list."""
+        """Returns the folder of one list."""
         return f"{self._root}/{cluster}/{run_id}"
 
     def existing(self, cluster: str, run_id: str) -> Manifest | None:
-        """The manifest that stands, or None.
+        """Returns the manifest of a published list, or None.
 
         Raises:
             UnavailableError: the lists cannot be read.
-            RefusedError: the manifest is not one.
+            RefusedError: manifest.json is not a valid manifest.
         """
         uri = f"{self.uri(cluster, run_id)}/{MANIFEST}"
         try:
@@ -68,14 +68,14 @@ class DeleteLists:
         return parse_manifest(text, uri)
 
     def stage(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> StagedLists:
-        """Write the lines of these clusters' lists where nobody can take them for lists.
+        """Writes the lines of these clusters' lists to hidden folders, where nothing can mistake them for lists.
 
         Args:
             deletable: `cluster`, `path` of the files to list; read twice.
             requests: one for each cluster.
 
         Raises:
-            UnavailableError: the file system did not take it.
+            UnavailableError: the file system failed to write them.
         """
         listed = [one for one in requests if one.files]
         try:
@@ -86,13 +86,13 @@ class DeleteLists:
             raise _unavailable(self._root, error) from error
 
     def publish(self, staged: StagedLists) -> Mapping[str, Manifest]:
-        """Make lists of the lines, each whole or not at all.
+        """Publishes the staged lines as lists, each list complete or not at all.
 
         Returns:
             The manifest of each cluster.
 
         Raises:
-            UnavailableError: the file system did not take it, or the lines are not as many as the gate saw.
+            UnavailableError: the file system failed, or the number of lines differs from what the gate passed.
         """
         try:
             with ThreadPoolExecutor(_RENAMERS) as pool:
@@ -104,14 +104,14 @@ class DeleteLists:
             raise _unavailable(self._root, error) from error
 
     def _write_lines(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> Mapping[str, str]:
-        """Write all lines in one job; the folder of each cluster's lines."""
+        """Writes all lines in one Spark job, and returns the folder of each cluster's lines."""
         sizes = [ListSize(one.cluster, one.files) for one in requests]
         samples: dict[str, list[str]] = {}
         if any(size.parts > 1 for size in sizes):
             for row in sampled_lines(deletable, sizes).toLocalIterator():
                 samples.setdefault(row["cluster"], []).append(row["path"])
         plan = part_plan(sizes, samples)
-        # a join, for a fleet of thousands would make an expression too deep for Spark
+        # a join, because a CASE expression for thousands of clusters is too deep for Spark
         roots = local_frame(self._spark, [(one.cluster, one.wal_root) for one in requests], _ROOTS)
         lines = (
             deletable.join(F.broadcast(roots), "cluster")
@@ -130,7 +130,10 @@ class DeleteLists:
         return {size.cluster: f"{staging}/cluster={size.cluster}" for size in sizes}
 
     def _line_counts(self, folders: Collection[str], files: int) -> Mapping[str, int]:
-        """Lines of each written file by folder and name: one task gives its files in several folders the same name."""
+        """Returns the line count of each written file by folder and file name.
+
+        The folder is part of the key because one task gives its files in several folders the same name.
+        """
         if not folders:
             return {}
         lines = fitting(self._spark, files).read.option("recursiveFileLookup", "true").text(list(folders))
@@ -163,8 +166,8 @@ class DeleteLists:
             bytes=request.bytes,
             parts=parts,
         )
-        # the manifest travels hidden with its parts: another run that moves this folder aside takes it along, and then
-        # the last rename fails instead of leaving a manifest without parts
+        # the manifest is written hidden into the staged folder: another run that moves the folder aside takes the
+        # manifest along, and the last rename fails instead of leaving a manifest without parts
         hidden = f".manifest-{uuid.uuid4().hex}"
         write_text(self._spark, f"{staged}/{hidden}", manifest_json(manifest))
         self._filesystem(final).mkdirs(self._path(final).getParent())
@@ -173,7 +176,7 @@ class DeleteLists:
         return manifest
 
     def _numbered(self, folder: str, counts: Mapping[str, int]) -> tuple[Part, ...]:
-        """Give Spark's files their names in the list, in the order of their partitions; an empty one is hidden."""
+        """Renames Spark's files to part names in the order of their partitions; an empty file gets a hidden name."""
         names = sorted(
             status.getPath().getName()
             for status in self._filesystem(folder).listStatus(self._path(folder))
@@ -191,7 +194,7 @@ class DeleteLists:
         return tuple(parts)
 
     def _sha256(self, uri: str) -> str:
-        """SHA-256 of a part, streamed through the JVM."""
+        """Returns the SHA-256 of a part, streamed through the JVM."""
         stream = self._filesystem(uri).open(self._path(uri))
         try:
             return str(self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
@@ -206,7 +209,7 @@ class DeleteLists:
             self._rename(final, aside)
 
     def _rename(self, source: str, target: str) -> None:
-        """`FileContext.rename` without OVERWRITE: fails where the target exists."""
+        """Renames with `FileContext.rename` without OVERWRITE, which fails if the target exists."""
         options = self._gateway.new_array(self._jvm.org.apache.hadoop.fs.Options.Rename, 0)
         path = self._path(source)
         files = path.getFileSystem(self._configuration)
@@ -221,10 +224,10 @@ class DeleteLists:
 
 
 def _same_list(standing: Manifest, request: ListRequest, final: str) -> Manifest:
-    """The list that already stands, if it is the one asked for: a run died after it, or another was quicker.
+    """Returns the published list if it is the requested one: an earlier run died after it, or another was faster.
 
     Raises:
-        RefusedError: it lists something else.
+        RefusedError: it is a different list.
     """
     asked = (request.snapshot_sha256, request.files, request.bytes)
     if (standing.snapshot_sha256, standing.files, standing.bytes) != asked:

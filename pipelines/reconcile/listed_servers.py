@@ -1,4 +1,4 @@
-"""The servers whose live WALs a listing has."""
+"""Finds the servers whose live WALs a listing contains."""
 
 from collections import defaultdict
 from contextlib import suppress
@@ -13,9 +13,9 @@ _SPLITTING = "-splitting"
 
 
 def listed_servers(files: DataFrame) -> dict[str, frozenset[ServerName]]:
-    """The servers with a file below `WALs/`, by cluster.
+    """Returns the servers with a file below `WALs/`, by cluster.
 
-    A range of paths, so that Parquet skips row groups that have none: most of a listing is `oldWALs`.
+    The filter is a range of paths, so Parquet skips row groups outside it: most of a listing is `oldWALs`.
 
     Args:
         files: `cluster` and `path` of listings.
@@ -24,6 +24,6 @@ def listed_servers(files: DataFrame) -> dict[str, frozenset[ServerName]]:
     directory = F.split("path", "/")[1].alias("directory")
     found: dict[str, set[ServerName]] = defaultdict(set)
     for row in live.select("cluster", directory).distinct().collect():
-        with suppress(MalformedError):  # not a server's
+        with suppress(MalformedError):  # the directory is not named after a server
             found[row["cluster"]].add(ServerName.parse(row["directory"].removesuffix(_SPLITTING)))
     return {cluster: frozenset(servers) for cluster, servers in found.items()}

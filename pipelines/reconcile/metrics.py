@@ -1,4 +1,4 @@
-"""Prometheus metrics of a run, for node_exporter's textfile collector: replaced whole by rename (docs/metrics.md)."""
+"""Prometheus metrics of a run for node_exporter's textfile collector; replaced by rename (docs/metrics.md)."""
 
 from collections.abc import Sequence
 
@@ -11,15 +11,15 @@ from pipelines.lake.run_summary import DELETABLE, DONE, RunSummary
 
 
 def metrics_text(summaries: Sequence[RunSummary], written_at_ms: int) -> str:
-    """The exposition text of one run.
+    """Returns the exposition text of one run.
 
-    Instants are in seconds since the epoch, as Prometheus wants them, so that a run's age is `time() - metric`;
-    durations are seconds too. A cluster that was refused, or failed, has its outcome and no sizes, so old ones do not
-    linger.
+    Instants are in seconds since the epoch, as Prometheus expects, so a run's age is `time() - metric`; durations are
+    seconds too. A cluster that was refused or failed has its outcome but no sizes, so the sizes of an earlier run
+    disappear.
 
     Args:
         summaries: the clusters of the run.
-        written_at_ms: now.
+        written_at_ms: now, ms since the epoch.
     """
     registry = CollectorRegistry(auto_describe=True)
 
@@ -63,16 +63,16 @@ def metrics_text(summaries: Sequence[RunSummary], written_at_ms: int) -> str:
 
 
 class MetricsFile:
-    """Where the metrics go: any Hadoop URI; a reader sees the old file or the new one, never half of one."""
+    """The metrics file, at any Hadoop URI; a reader sees the old file or the new one, never part of one."""
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         self._spark = spark
         self._uri = uri
 
     def write(self, summaries: Sequence[RunSummary], written_at_ms: int) -> None:
-        """Replace the file.
+        """Replaces the file.
 
         Raises:
-            UnavailableError: the file system did not take it.
+            UnavailableError: the file system failed to write it.
         """
         write_text(self._spark, self._uri, metrics_text(summaries, written_at_ms))

@@ -1,4 +1,4 @@
-"""One night of reconcile: decide, gate, write tables and lists; what stands when it dies is said by `runs`."""
+"""Runs one night of reconcile: decides, checks the gate, writes tables and lists; `runs` records how far it came."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ UNKNOWN_ERROR = "an error that walsafe does not know; see the log"
 
 @dataclass
 class Night:
-    """A run as it goes along, from its STARTED rows to its terminal ones."""
+    """The state of a run, from its STARTED rows to its terminal rows."""
 
     request: ReconcileRequest
     ports: ReconcilePorts
@@ -56,17 +56,17 @@ class Night:
     lists: dict[str, str] = field(default_factory=dict)
 
     def with_files(self) -> list[Case]:
-        """The clusters whose listing can be decided."""
+        """Returns the clusters whose listing can be decided."""
         return [case for case in self.cases if case.has_files]
 
     def listed(self) -> int:
-        """Files of all these listings."""
+        """Returns the number of files in the listings of these clusters."""
         return sum(case.snapshot.listed for case in self.with_files())
 
 
 def work(night: Night) -> None:
-    """All of a run between its STARTED and its terminal rows."""
-    # planning keeps one core busy and leaves the others idle: what does not need each other goes side by side
+    """Runs everything between the STARTED rows and the terminal rows."""
+    # planning a Spark query keeps one core busy and leaves the others idle, so independent work runs side by side
     with ThreadPoolExecutor(2) as beside:
         past = beside.submit(_past, night)
         _append_runs(night, STARTED, None)
@@ -82,7 +82,7 @@ def work(night: Night) -> None:
 
 
 def _past(night: Night) -> Mapping[str, Sequence[PastNight]]:
-    """The nights before, by cluster."""
+    """Returns the earlier nights, by cluster."""
     settings = night.request.settings
     started = {case.key.cluster: case.view.files_started for case in _with_view(night) if case.view}
     return night.ports.lake.before(started, max(settings.stalled_nights, settings.growth_nights))
@@ -110,7 +110,7 @@ def _decide_and_write(
     ]
     night.gate_results = ports.gate.check(metrics, night.request.acceptances, settings.max_deletable_share)
     examples = _examples(night, files, with_answers(found, frames))
-    if _refuse_by_gate(night):  # these have another answer now
+    if _refuse_by_gate(night):  # every file of a refused cluster gets another answer
         frames = _frames(night)
         found = looked_up(files, frames)
     _LOG.info("writing tables")
@@ -128,7 +128,7 @@ def _decide_and_write(
         for name, (table, rows) in small_tables(night.cases, night.small, night.gate_results, examples).items()
     }
     ports.tables.replace(writes, keys, fresh=night.fresh)
-    # last, for a list that stands is one whose run is in the tables
+    # published last, so that the run of a published list is always in the tables
     for cluster, manifest in ports.lists.publish(lists.result()).items():
         night.lists[cluster] = ports.lists.uri(cluster, manifest.run_id)
 
@@ -166,7 +166,7 @@ def _listings(files: DataFrame, rows: int) -> dict[str, Listing]:
 
 
 def _examples(night: Night, files: DataFrame, decisions: DataFrame) -> Mapping[tuple[str, str], Sequence[str]]:
-    """Paths that broke an expectation; asked for only when one did, and at most 100."""
+    """Returns at most 100 paths that broke an expectation, by cluster and expectation; queries only if one failed."""
     failed = {result.expectation for result in night.gate_results if result.refuses}
     if not failed:
         return {}
@@ -181,7 +181,7 @@ def _examples(night: Night, files: DataFrame, decisions: DataFrame) -> Mapping[t
 
 
 def _refuse_by_gate(night: Night) -> bool:
-    """Refuse the clusters with an expectation that failed and was not accepted; whether there are any."""
+    """Refuses the clusters with a failed expectation that was not accepted; returns whether there are any."""
     failed: dict[str, list[str]] = {}
     for result in night.gate_results:
         if result.refuses:
@@ -197,7 +197,7 @@ def _refuse_by_gate(night: Night) -> bool:
 
 
 def _offset_wals(night: Night, files: DataFrame) -> dict[str, dict[str, OffsetWal]]:
-    """By cluster and name, the listed WALs that offsets point into; an archived one before one that is not."""
+    """Returns, by cluster and name, the listed WALs that offsets point into; an archived WAL wins over a live one."""
     names = offset_wal_names(_with_view(night))
     wals: dict[str, dict[str, OffsetWal]] = {}
     for row in tables.offset_wals(night.ports.spark, files, names).collect() if names else ():
@@ -212,7 +212,7 @@ def _with_view(night: Night) -> list[Case]:
 
 
 def _write_sync(night: Night, keys: Sequence[RunKey]) -> None:
-    """The tables of synchronous replication; an earlier attempt may have left rows that are none any more."""
+    """Writes the tables of synchronous replication, also without rows if an earlier attempt may have left some."""
     rows = [
         (case.key, night.small[case.key.cluster].sync, frozenset(case.view.peer_ids))
         for case in night.cases
@@ -237,7 +237,7 @@ def _small(
     odd: dict[str, list[OddDirectory]] = {}
     reasons = {reason.value for reason in ODD_REASONS}
     if any(total.reason in reasons for one in counted.values() for total in one.totals):
-        # from the rows just written, which Delta finds by reason, and not from another pass over the listing
+        # reads the rows just written, which Delta finds by reason, instead of the whole listing again
         written = ports.lake.with_reasons([case.key for case in night.with_files()], night.listed(), reasons)
         for row in tables.examples(written).collect():
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
@@ -264,7 +264,7 @@ def _small(
 
 
 def _stage_lists(night: Night, counted: Mapping[str, Counted]) -> StagedLists:
-    """The lines of the lists of the clusters that passed, from the very rows the audit table now holds."""
+    """Stages the lines of the lists of the clusters that passed, from the rows now in the audit table."""
     ports = night.ports
     requests = []
     for case in night.cases:
@@ -290,7 +290,7 @@ def _stage_lists(night: Night, counted: Mapping[str, Counted]) -> StagedLists:
 
 
 def summaries_of(night: Night) -> list[RunSummary]:
-    """What people are shown of the clusters, as far as the night has come."""
+    """Returns the summaries of the clusters for text, report and metrics, as far as the night has come."""
     return [
         run_summary(
             case,
@@ -303,7 +303,7 @@ def summaries_of(night: Night) -> list[RunSummary]:
 
 
 def _append_failed(night: Night, reason: str) -> None:
-    """Leave FAILED rows, unless it is the lake itself that fails."""
+    """Writes FAILED rows, unless the lake itself fails."""
     try:
         _append_runs(night, FAILED, reason)
     except WalsafeError:
@@ -311,7 +311,7 @@ def _append_failed(night: Night, reason: str) -> None:
 
 
 def _append_runs(night: Night, status: str | None, reason: str | None) -> None:
-    """One row of `runs` for each cluster; status None = DONE or REFUSED, whichever it is."""
+    """Appends one row of `runs` for each cluster; status None = DONE or REFUSED, as the case is."""
     ports, request = night.ports, night.request
     common = {
         "job": "reconcile",

@@ -1,4 +1,4 @@
-"""What earlier nights of a cluster said, as far as findings look back."""
+"""Values of a cluster's earlier nights, for the findings that compare with them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,10 +16,10 @@ class PastOffset:
 
 @dataclass(frozen=True, slots=True)
 class PastFinding:
-    """When a finding was first seen (ms since the epoch), and for how many nights in a row until that night.
+    """When a finding was first seen (ms since the epoch), and the number of consecutive nights up to that night.
 
     Attributes:
-        evidence: its JSON, of QUEUE_TABLE_REWOUND alone.
+        evidence: its JSON; only for QUEUE_TABLE_REWOUND.
     """
 
     first_seen: int
@@ -35,7 +35,7 @@ class PastNight:
         files_started: start of its step `files`, ms since the epoch.
         offsets: by (peer, source server, group).
         held_by_peer: bytes under oldWALs held by each peer, alone or with others.
-        findings: by key; only of the newest earlier night.
+        findings: by key; only for the newest earlier night.
         peer_ids: the peers that existed.
     """
 

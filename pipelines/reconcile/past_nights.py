@@ -1,6 +1,7 @@
-"""What the lake says of earlier nights and earlier attempts: reading only, and only small tables.
+"""Reads earlier nights and earlier attempts from the lake, and this run's rows of `wal_verdicts`.
 
-Cost does not grow with history: every query names the partitions (run dates) it wants.
+Queries filter on the partition column `run_date`, so cost does not grow with history; only `attempts` with a given
+run_id reads all dates of `runs`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,11 +37,11 @@ _RANKED_RUN = StructType([_CLUSTER, _RUN_ID, StructField("rank", IntegerType())]
 _NIGHT = StructType([_CLUSTER, StructField("this_night", LongType())])
 _Value = TypeVar("_Value", VerdictTotal, PinnedRow, FindingRow)
 LOOK_BACK = timedelta(days=31)
-"""A run longer ago is not a cluster's previous night any more."""
+"""A run that is older than this does not count as an earlier night."""
 
 
 class _DoneRun(NamedTuple):
-    """A run of an earlier night; of rank 0 is the newest."""
+    """A DONE run of an earlier night; the newest has rank 0."""
 
     started: int
     rank: int
@@ -48,18 +49,19 @@ class _DoneRun(NamedTuple):
 
 
 class PastNights:
-    """Reads `runs`, `findings`, `queue_offsets` and `pinned_bytes` of one lake."""
+    """`Lake` over the Delta tables of one lake."""
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark, self._many_rows = for_few_rows(spark), spark
         self._lake = lake_uri.rstrip("/")
 
     def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[Attempt]]:
-        """Earlier rows of `runs` of these (cluster, run_id), oldest first.
+        """Returns the earlier rows of `runs` of each (cluster, run_id), oldest first.
 
         Args:
             keys: the runs.
-            given: a person chose the run_id, so it may have been used on any day; the default one holds its date.
+            given: a person chose the run_id, so it may have been used on any date; the default run_id contains its
+                date.
         """
         days = sorted({key.run_date for key in keys})
         if not keys or not (given or self._may_hold(RUNS, days[0], days[-1])):
@@ -80,11 +82,11 @@ class PastNights:
         return found
 
     def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
-        """The last DONE runs of each cluster before an instant, newest first.
+        """Returns the last DONE runs of each cluster before an instant, newest first.
 
         Args:
             started: start of step `files` of this night by cluster, ms since the epoch.
-            nights: how many to look back.
+            nights: how many nights to look back.
         """
         if not started:
             return {}
@@ -109,7 +111,7 @@ class PastNights:
         return past
 
     def sync_states(self, keys: Collection[RunKey]) -> Mapping[str, Mapping[str, PastSyncState]]:
-        """What these runs said of synchronous peers, by cluster and peer; nothing in a lake without that table."""
+        """Returns the recorded states of synchronous peers by cluster and peer; empty if the lake has no such table."""
         if not keys or not DeltaTable.isDeltaTable(self._spark, f"{self._lake}/{SYNC_PEERS.name}"):
             return {}
         wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
@@ -127,7 +129,7 @@ class PastNights:
         return found
 
     def recorded(self, keys: Collection[RunKey]) -> Mapping[str, Recorded]:
-        """What runs that are DONE wrote of themselves, by cluster."""
+        """Returns the small tables' rows of DONE runs, by cluster."""
         if not keys:
             return {}
         totals = self._rows(VERDICT_TOTALS, keys, VerdictTotal)
@@ -143,7 +145,7 @@ class PastNights:
         }
 
     def _rows(self, table: Table, keys: Collection[RunKey], kind: type[_Value]) -> Mapping[str, list[_Value]]:
-        """Rows of these runs as values, whose fields are the table's columns; instants in ms."""
+        """Returns the rows of these runs as values whose fields are the table's columns; instants in ms."""
         names = [one.name for one in fields(kind)]
         instants = [one.name for one in table.schema if isinstance(one.dataType, TimestampType)]
         wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
@@ -167,7 +169,7 @@ class PastNights:
         spark = fitting(self._many_rows, files)
         days = sorted({key.run_date for key in keys})
         rows = self._table(WAL_VERDICTS, spark).filter(F.col("run_date").isin(days) & wanted_rows)
-        if len(keys) == 1:  # literals let Delta skip the files of other runs
+        if len(keys) == 1:  # with literals Delta skips the files of other runs
             (key,) = keys
             return rows.filter((F.col("cluster") == key.cluster) & (F.col("run_id") == key.run_id))
         wanted = local_frame(spark, [(key.cluster, key.run_id) for key in keys], _RUN)

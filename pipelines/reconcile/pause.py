@@ -1,4 +1,4 @@
-"""A clean-up that is paused: by which findings, since when, and how it goes on."""
+"""The pause of a cluster's clean-up: which findings cause it, since when, and how to end it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ class Pause:
     """Why `clean` and `purge` touch no file of a cluster.
 
     Attributes:
-        run_id: the cluster's newest run; None where it has none.
-        findings: of that run, open and not acknowledged.
-        unknown: why that run does not tell; None = it does.
+        run_id: the cluster's newest run; None = it has none.
+        findings: the findings of that run that are open and not acknowledged.
+        unknown: why that run does not tell its findings; None = it does.
     """
 
     cluster: str
@@ -30,7 +30,7 @@ class Pause:
 
     @property
     def headline(self) -> str:
-        """One sentence, or a few, on one line."""
+        """The cause of the pause, on one line."""
         if self.unknown is not None:
             return f"{PAUSED}: {self.unknown}"
         first = self.findings[0]
@@ -39,7 +39,7 @@ class Pause:
         return f"{PAUSED}: {_dated(first)}: {first.message}{others}"
 
     def lines(self) -> list[str]:
-        """For eyes: each finding with its date, its remedy, and how to acknowledge it."""
+        """Returns the text output: each finding with its date, its remedy, and how to acknowledge it."""
         if self.unknown is not None:
             return [self.headline]
         codes = ", ".join(dict.fromkeys(row.code for row in self.findings))
@@ -50,11 +50,11 @@ class Pause:
 
     @property
     def text(self) -> str:
-        """The lines as one text."""
+        """The lines joined to one text."""
         return "\n".join(self.lines())
 
     def document(self) -> dict[str, object]:
-        """For programs."""
+        """Returns the JSON output."""
         return {
             "run_id": self.run_id,
             "unknown": self.unknown,
@@ -75,21 +75,21 @@ class Pause:
 def pause_of(
     cluster: str, run_id: str, rows: Iterable[FindingRow], now: int, acknowledged: Sequence[Acknowledgement] = ()
 ) -> Pause | None:
-    """The pause that the findings of a run call for; None = there is none.
+    """Returns the pause that the findings of a run call for, or None.
 
     Args:
-        cluster: its name.
-        run_id: of the run.
-        rows: its findings.
+        cluster: name of the cluster.
+        run_id: the run.
+        rows: the findings of the run.
         now: ms since the epoch; an acknowledgement whose `until` has passed does not count.
-        acknowledged: of the configuration at hand; those that the run has recorded count too.
+        acknowledged: from the current configuration; those recorded by the run count too.
     """
     found = tuple(row for row in rows if pauses(row.code) and not _is_acknowledged(row, now, acknowledged))
     return Pause(cluster, run_id, found) if found else None
 
 
 def unknown_pause(cluster: str, run_id: str | None, status: str, reason: str | None) -> Pause:
-    """The pause after a run that does not tell what is wrong with its cluster."""
+    """Returns the pause after a run that does not show the cluster's findings."""
     run = f"the newest run of cluster {cluster}, {run_id}," if run_id else f"cluster {cluster}"
     words = f"{run} {status} ({reason})" if reason else f"{run} {status}"
     return Pause(
@@ -98,7 +98,7 @@ def unknown_pause(cluster: str, run_id: str | None, status: str, reason: str | N
 
 
 def pause_of_summary(one: RunSummary) -> Pause | None:
-    """What a run that has just ended means for the clean-up of its cluster."""
+    """Returns the pause that a run which has just ended causes for its cluster, or None."""
     if one.status != DONE:
         return unknown_pause(one.cluster, one.run_id, f"was {one.status}", one.reason)
     return pause_of(one.cluster, one.run_id, one.findings, one.files_started_ms)

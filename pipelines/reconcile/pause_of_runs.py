@@ -1,4 +1,4 @@
-"""Whether the clean-up of a cluster is paused, as the newest run of reconcile has it: asked by explain and clean-up."""
+"""Finds out from the newest run of reconcile whether a cluster's clean-up is paused; for explain and clean-up."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,16 +12,16 @@ from pipelines.reconcile.pause import Pause, pause_of, unknown_pause
 def pause_of_cluster(
     cluster: str, lake: FindingReader, now: int, acknowledged: Sequence[Acknowledgement] = ()
 ) -> Pause | None:
-    """Why the clean-up of a cluster is paused; None = it is not.
+    """Returns why the clean-up of a cluster is paused, or None.
 
-    Whatever run a list is of, the newest one answers. One that was refused or failed does not tell what is wrong with
-    its cluster, and doubt means no.
+    The newest run decides, whichever run a list belongs to. If the newest run was refused or failed, the open findings
+    are unknown, so the clean-up is paused.
 
     Args:
-        cluster: its name.
-        lake: where its runs and findings are.
+        cluster: name of the cluster.
+        lake: reads its runs and findings.
         now: ms since the epoch.
-        acknowledged: of the configuration at hand.
+        acknowledged: from the current configuration.
 
     Raises:
         UsageError, UnavailableError: the lake cannot be read.
@@ -35,13 +35,13 @@ def pause_of_cluster(
 def pauses_after(
     newest: Iterable[RunRecord], lake: FindingReader, now: int, acknowledged: Sequence[Acknowledgement] = ()
 ) -> Mapping[str, Pause]:
-    """The pauses by cluster, where there are any.
+    """Returns the pause of each cluster that has one.
 
     Args:
         newest: the newest run of each cluster.
-        lake: where their findings are.
+        lake: reads their findings.
         now: ms since the epoch.
-        acknowledged: of the configuration at hand.
+        acknowledged: from the current configuration.
     """
     runs = list(newest)
     rows = lake.findings([run.key for run in runs if run.status == DONE])

@@ -1,10 +1,10 @@
-"""What can be done about a peer that holds WALs, in words that say what it costs."""
+"""The remedies for a peer that holds WALs, with what they cost."""
 
 from pipelines.common.human import human_bytes
 
 
 def remove_peer(peer_id: str, size: int) -> str:
-    """The only words in which `remove_peer` is proposed.
+    """Returns the text that proposes `remove_peer`; no other text proposes it.
 
     Args:
         peer_id: the peer.
@@ -17,5 +17,5 @@ def remove_peer(peer_id: str, size: int) -> str:
 
 
 def disabled_peer(peer_id: str, size: int) -> str:
-    """What frees the WALs of a disabled peer; see `remove_peer`."""
+    """Returns how to free the WALs of a disabled peer; see `remove_peer`."""
     return f"enable_peer '{peer_id}' to ship; or, if its cluster is gone, {remove_peer(peer_id, size)}"

@@ -1,4 +1,4 @@
-"""The ports of reconcile: where snapshots come from and where lists go."""
+"""The ports of reconcile: lists, lake, gate and reports."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from pipelines.reconcile.sync_states import PastSyncState
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """What one cluster's delete-safe list says besides its lines; instants in ms since the epoch."""
+    """The manifest fields of one cluster's delete-safe list; instants in ms since the epoch."""
 
     cluster: str
     cluster_id: str | None
@@ -31,12 +31,12 @@ class ListRequest:
 
 @dataclass(frozen=True, slots=True)
 class StagedLists:
-    """Lines of lists that nobody can take for lists yet.
+    """Lines of lists in hidden folders, where nothing can mistake them for lists.
 
     Attributes:
-        requests: what they are lines of; without `files`, there are none.
+        requests: the requests of these lists; a request without `files` has no lines.
         folders: the hidden folder of each cluster's lines.
-        counts: lines of each file, by the last two names of its path.
+        counts: line count of each file, by the last two names of its path.
     """
 
     requests: tuple[ListRequest, ...]
@@ -45,22 +45,22 @@ class StagedLists:
 
 
 class ListSink(Protocol):
-    """Emits delete-safe lists, whole or not at all."""
+    """Writes delete-safe lists, each complete or not at all."""
 
     def uri(self, cluster: str, run_id: str) -> str:
-        """The folder of one list."""
+        """Returns the folder of one list."""
         ...
 
     def existing(self, cluster: str, run_id: str) -> Manifest | None:
-        """The manifest that stands, or None."""
+        """Returns the manifest of a published list, or None."""
         ...
 
     def stage(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> StagedLists:
-        """Write the lines of these clusters' lists from their `cluster`, `path`, hidden."""
+        """Writes the lines of these clusters' lists to hidden folders, from `cluster`, `path`."""
         ...
 
     def publish(self, staged: StagedLists) -> Mapping[str, Manifest]:
-        """Make lists of the lines."""
+        """Publishes staged lines as lists; returns the manifest of each cluster."""
         ...
 
 
@@ -75,7 +75,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The small tables of an earlier run."""
+    """The rows of an earlier run in the small tables."""
 
     totals: tuple[VerdictTotal, ...] = ()
     pinned: tuple[PinnedRow, ...] = ()
@@ -83,30 +83,30 @@ class Recorded:
 
 
 class Lake(Protocol):
-    """Reads what earlier runs wrote."""
+    """Reads what this run and earlier runs wrote."""
 
     def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[Attempt]]:
-        """Earlier rows of `runs` of these (cluster, run_id), oldest first; given: a person chose the run_id."""
+        """Returns the rows of `runs` of each (cluster, run_id), oldest first; `given`: a person chose the run_id."""
         ...
 
     def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
-        """The last DONE runs of each cluster before an instant (ms), newest first."""
+        """Returns the last DONE runs of each cluster before an instant (ms), newest first."""
         ...
 
     def sync_states(self, keys: Collection[RunKey]) -> Mapping[str, Mapping[str, PastSyncState]]:
-        """What these runs said of synchronous peers, by cluster and peer; nothing in a lake without that table."""
+        """Returns the recorded states of synchronous peers by cluster and peer; empty if the lake has no such table."""
         ...
 
     def recorded(self, keys: Collection[RunKey]) -> Mapping[str, Recorded]:
-        """What runs that are DONE wrote of themselves, by cluster."""
+        """Returns the small tables' rows of DONE runs, by cluster."""
         ...
 
     def deletable(self, keys: Collection[RunKey], files: int) -> DataFrame:
-        """`cluster`, `path` of the DELETABLE rows of `wal_verdicts` of these runs, which listed so many files."""
+        """Returns `cluster`, `path` of these runs' DELETABLE rows of `wal_verdicts`; the runs listed `files` files."""
         ...
 
     def with_reasons(self, keys: Collection[RunKey], files: int, reasons: Collection[str]) -> DataFrame:
-        """`cluster`, `path`, `length`, `reason` of the rows with such a reason; see `deletable`."""
+        """Returns `cluster`, `path`, `length`, `reason` of the rows with one of the reasons; see `deletable`."""
         ...
 
 
@@ -114,23 +114,23 @@ class Gate(Protocol):
     """The Great Expectations gate."""
 
     def check_acceptances(self, accepted: Acceptances, max_deletable_share: float) -> None:
-        """Hold `--accept` to what a person may overrule."""
+        """Raises UsageError if an `--accept` is unknown, has no reason, or must not be overruled."""
         ...
 
     def check(
         self, metrics: Sequence[ClusterMetrics], accepted: Acceptances, max_deletable_share: float
     ) -> Sequence[ExpectationResult]:
-        """Every expectation for every cluster."""
+        """Checks every expectation for every cluster."""
         ...
 
 
 class Reporter(Protocol):
-    """What people look at after a run: report pages, metrics files."""
+    """Writes report pages and metrics files after a run."""
 
     def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
-        """Write them; the address of each cluster's page."""
+        """Writes them; returns the address of each cluster's page."""
         ...
 
     def failed(self, summaries: Sequence[RunSummary]) -> None:
-        """Say at least in the metrics that a run failed; raises as `publish` does."""
+        """Writes at least to the metrics that a run failed; raises as `publish` does."""
         ...

@@ -1,7 +1,7 @@
-"""reconcile: which files of oldWALs are safe to delete tonight, and who holds every other one.
+"""The reconcile job: decides which files of oldWALs are safe to delete, and who holds every other file.
 
-Everything is a function of the snapshot directories and the settings; the clock decides about `not_after` alone.
-Nothing here, and nothing it is given, can delete or rename a file of the cluster.
+Everything depends only on the snapshot directories and the settings; the clock decides only about `not_after` and
+captures that start in the future. Neither this module nor any of its ports can delete or rename a file of the cluster.
 """
 
 import logging
@@ -28,21 +28,22 @@ _LOG = logging.getLogger(__name__)
 
 
 def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
-    """Decide, gate, and write tables, lists and reports.
+    """Decides, checks the gate, and writes tables, lists and reports.
 
     Returns:
         Exit code 0, 3 (every cluster refused) or 5 (some refused, or a new error finding).
 
     Raises:
         UsageError: bad arguments, or two snapshots of one cluster.
-        UnavailableError: a source or sink did not answer; FAILED rows are left in `runs` where possible.
+        RefusedError: the only cluster's run_id was already used for another snapshot.
+        UnavailableError: a source or sink did not answer; FAILED rows are left in `runs` if possible.
     """
     if request.run_id is not None and not NAME.fullmatch(request.run_id):
         raise UsageError(f"--run-id {request.run_id!r} must match {NAME.pattern}")
     ports.gate.check_acceptances(request.acceptances, request.settings.max_deletable_share)
     uris = ports.reader.of_fleet(request.fleet) if request.fleet else list(request.snapshots)
     _LOG.info("checking %d snapshot(s)", len(uris))
-    # making the tables of a new lake takes as long as reading a snapshot, and neither needs the other
+    # creating the tables of a new lake takes as long as reading a snapshot, and the two are independent
     with ThreadPoolExecutor(1) as beside:
         ensured = beside.submit(ports.tables.ensure)
         opened = ports.reader.open(uris)
@@ -57,20 +58,21 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     except Exception:
         _tell_failed(all_cases, ports, UNKNOWN_ERROR, EXIT_UNAVAILABLE)
         raise
-    # not in there: tables and lists stand now, and metrics that say so are not taken back because a page has no room
+    # outside the try block: tables and lists are published now, and a page that finds no room must not turn the metrics
+    # into those of a failed run
     pages = ports.reporter.publish(summaries)
     code = exit_code([one.exit_code for one in summaries])
     return Outcome(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
 
 
 def _listed_servers(opened: Sequence[OpenedSnapshot], ports: ReconcilePorts) -> dict[str, frozenset[ServerName]]:
-    """The servers whose live WALs each snapshot lists, where its listing is what was captured."""
+    """Returns the servers whose live WALs each snapshot lists, for snapshots whose listing is intact."""
     whole = [one for one in opened if one.fault is None and one.listing_readable]
     return listed_servers(ports.reader.files(whole)) if whole else {}
 
 
 def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[Case]) -> list[RunSummary]:
-    """Decide and write, once it is known which clusters it is about."""
+    """Decides and writes the clusters that are not already done."""
     attempts = ports.lake.attempts([case.key for case in all_cases], given=request.run_id is not None)
     todo, finished = _without_finished(all_cases, attempts, ports)
     fresh = not any((case.key.cluster, case.key.run_id) in attempts for case in todo)
@@ -81,7 +83,7 @@ def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[Case]
 
 
 def _tell_failed(all_cases: Sequence[Case], ports: ReconcilePorts, reason: str, code: int) -> None:
-    """Have the metrics say that the run came to nothing: those of an earlier night would look like this one's."""
+    """Writes metrics of a failed run; otherwise the metrics of an earlier night would pass for this run's."""
     status = REFUSED if code == EXIT_REFUSED else FAILED
     failed = [
         replace(run_summary(case, Small(), None, ports.lake_uri, code), status=status, reason=reason)
@@ -96,7 +98,7 @@ def _tell_failed(all_cases: Sequence[Case], ports: ReconcilePorts, reason: str, 
 def _without_finished(
     all_cases: Sequence[Case], attempts: Mapping[tuple[str, str], Sequence[Attempt]], ports: ReconcilePorts
 ) -> tuple[list[Case], list[RunSummary]]:
-    """Leave out what is already done; refuse a run_id that was used for another snapshot."""
+    """Leaves out clusters that are already done; refuses a run_id that was used for another snapshot."""
     todo: list[Case] = []
     finished: list[tuple[Case, int | None]] = []
     clashes: list[RunSummary] = []
@@ -112,7 +114,7 @@ def _without_finished(
             )
             if len(all_cases) == 1:
                 raise RefusedError(reason)
-            # the rows of that run_id belong to the other snapshot, so nothing is written of this refusal
+            # the rows of that run_id belong to the other snapshot, so this refusal is not written to the tables
             clashes.append(run_summary(replace(case, refused=reason), Small(), None, ports.lake_uri))
             continue
         done = [one for one in earlier if one.status == DONE]

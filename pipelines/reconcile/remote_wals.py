@@ -1,4 +1,4 @@
-"""What lies below `remoteWALs/`, summed up by directory."""
+"""Sums up the files below `remoteWALs/` by directory."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -7,10 +7,10 @@ from pipelines.decide.rule.remote_wals import REMOTE_WALS, UNFINISHED_SUFFIX
 
 
 def remote_directories(files: DataFrame) -> DataFrame:
-    """The columns of `RemoteDirectory` and `cluster`, a row a directory; modification times in ms since the epoch.
+    """Returns `cluster` and the columns of `RemoteDirectory`, one row for each directory; times in ms since the epoch.
 
     Args:
-        files: listings; Parquet's own statistics let the row groups of `oldWALs/` be passed over.
+        files: listings; Parquet's statistics let Spark skip the row groups of `oldWALs/`.
     """
     below = files.filter(F.col("path").startswith(f"{REMOTE_WALS}/"))
     parts = F.split("path", "/")

@@ -1,4 +1,4 @@
-"""One HTML page per run: no network, no script, everything inside (docs/report.md)."""
+"""Renders one self-contained HTML page for each run, without network or script (docs/report.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ from pipelines.reconcile.charts import DELETABLE_COLOUR, OTHERS, PALETTE, Curves
 from pipelines.reconcile.pause import PAUSED, Pause, pause_of_summary
 
 DETAILED = 20
-"""Clusters shown whole on one page; the rest of a fleet is in its overview."""
+"""Number of clusters that a page shows in full; the other clusters of a fleet are only in its overview."""
 _FINDINGS, _QUEUES, _PEERS, _NAMED = 50, 15, 30, 5
 
 
 def report_html(summaries: Sequence[RunSummary]) -> str:
-    """The page of a run.
+    """Renders the page of a run.
 
     Args:
         summaries: the clusters of the run, at least one.
@@ -45,7 +45,7 @@ def report_html(summaries: Sequence[RunSummary]) -> str:
 
 
 def by_urgency(summaries: Sequence[RunSummary]) -> list[RunSummary]:
-    """Refused clusters first, then by open errors, then by bytes held."""
+    """Sorts refused clusters first, then by open errors, then by bytes held."""
 
     def urgency(one: RunSummary) -> tuple[bool, int, int, str]:
         errors = sum(1 for finding in one.findings if finding.severity == "error" and not finding.acknowledged)
@@ -55,20 +55,20 @@ def by_urgency(summaries: Sequence[RunSummary]) -> list[RunSummary]:
 
 
 class HtmlReports:
-    """Where the pages go: `<uri>/<cluster>/<run_id>.html`, or `<uri>/fleet/<run_id>.html` for several clusters."""
+    """Writes the pages: `<uri>/<cluster>/<run_id>.html`, or `<uri>/fleet/<run_id>.html` for several clusters."""
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         self._spark = spark
         self._uri = uri.rstrip("/")
 
     def publish(self, summaries: Sequence[RunSummary]) -> Mapping[str, str]:
-        """Write the page of a run.
+        """Writes the page of a run.
 
         Returns:
-            By cluster, where it is shown.
+            The URI of each cluster's page, by cluster.
 
         Raises:
-            UnavailableError: the file system did not take it.
+            UnavailableError: the file system failed to write it.
         """
         if not summaries:
             return {}
@@ -82,7 +82,7 @@ class HtmlReports:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What the template shows of one cluster."""
+    """The template's values for one cluster."""
 
     summary: RunSummary
     pause: Pause | None
@@ -143,12 +143,12 @@ def _tonight(one: RunSummary) -> Markup:
 
 
 def _pause(one: RunSummary) -> Pause | None:
-    """The pause to show; a run that was not decided shows its reason instead, and no file to clean."""
+    """Returns the pause to show; a run that is not DONE shows its reason instead, and no file to clean."""
     return pause_of_summary(one) if one.status == DONE else None
 
 
 def _lead(one: RunSummary) -> str:
-    """The sentence that a person came for."""
+    """Returns the headline of a cluster: how much may be deleted, and the peer that holds most."""
     if one.status != DONE:
         return ""
     (_, deletable), (_, held), peers = one.total(DELETABLE), one.total(HELD), one.holders("peer")
@@ -193,7 +193,7 @@ def _curves(points: Sequence[NightTotal]) -> Curves:
 
 
 def _colours(groups: Mapping[str, object]) -> Mapping[str, str]:
-    """Green for what may go, others in turn."""
+    """Assigns green to DELETABLE groups, and the other colours in turn."""
     held = [group for group in groups if not group.startswith(DELETABLE) and group != OTHERS]
     free = [group for group in groups if group.startswith(DELETABLE)]
     greens = (DELETABLE_COLOUR, "#5CC9A7", "#A5E3CF", "#CFF1E6")

@@ -1,4 +1,4 @@
-"""What reconcile is asked for, and the edges that it works through."""
+"""The request and the ports of reconcile."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from pipelines.snapshot.opened import SnapshotReader
 
 @dataclass(frozen=True)
 class ReconcileRequest:
-    """What the caller asks for.
+    """What to reconcile.
 
     Attributes:
-        snapshots: snapshot directories; empty when `fleet` is given.
+        snapshots: snapshot directories; empty if `fleet` is given.
         fleet: a directory whose sub-directories are snapshots.
         run_id: None = the default of each snapshot.
-        settings: of the configuration.
-        acceptances: `--accept EXPECTATION=REASON`.
+        settings: from the configuration.
+        acceptances: from `--accept EXPECTATION=REASON`.
         config_sha256: digest of the effective configuration.
         version: of walsafe.
         run_by: the user.
@@ -39,7 +39,7 @@ class ReconcileRequest:
 
 @dataclass(frozen=True)
 class ReconcilePorts:
-    """The edges of reconcile; the session is only used to create and combine DataFrames."""
+    """The ports of reconcile; the session is used only to create and combine DataFrames."""
 
     spark: SparkSession
     clock: Clock

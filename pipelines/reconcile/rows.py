@@ -1,4 +1,4 @@
-"""From totals to the rows, metrics and texts of one reconcile run; pure functions."""
+"""Turns the totals of a run into table rows, gate metrics and summaries; pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ from schemas.verdict_totals import VERDICT_TOTALS
 
 @dataclass(frozen=True)
 class Listing:
-    """What the listing of one cluster holds, measured apart from the decision."""
+    """Counts of one cluster's listing, measured independently of the decision."""
 
     rows: int = 0
     archived_files: int = 0
@@ -47,11 +47,11 @@ class Listing:
 
 @dataclass(frozen=True)
 class Looked:
-    """What was read for the findings of one cluster besides its totals.
+    """The input of one cluster's findings that is not in its totals.
 
     Attributes:
-        offset_wals: see `Evidence`, as the others.
-        sync_before: what the night before said of synchronous peers.
+        offset_wals: see `Evidence`, also for the next three.
+        sync_before: states of synchronous peers on the night before.
     """
 
     offset_wals: Mapping[str, OffsetWal] = field(default_factory=dict)
@@ -63,13 +63,13 @@ class Looked:
 
 @dataclass(frozen=True)
 class Counted:
-    """The totals of one cluster, and the counts that only the gate looks at."""
+    """The totals of one cluster, and the counts that only the gate uses."""
 
     totals: tuple[BucketTotal, ...] = ()
     gate_counts: Mapping[str, int] | None = None
 
     def listed(self) -> tuple[int, int]:
-        """Files and bytes below oldWALs that are DELETABLE."""
+        """Returns the number of files and bytes below oldWALs that are DELETABLE."""
         rows = [total for total in self.totals if total.archived and total.verdict == Verdict.DELETABLE.value]
         return _files(rows), _bytes(rows)
 
@@ -85,19 +85,19 @@ class Small:
     sync: SyncRows = field(default_factory=SyncRows)
 
     def of(self, verdict: Verdict) -> tuple[int, int]:
-        """Files and bytes with a verdict."""
+        """Returns the number of files and bytes with a verdict."""
         rows = [row for row in self.totals if row.verdict == verdict.value]
         return sum(row.files for row in rows), sum(row.bytes for row in rows)
 
 
 def gate_metrics(case: Case, counted: Counted, listing: Listing, settings: Settings) -> ClusterMetrics:
-    """The numbers of one cluster that the gate holds against each other."""
+    """Returns the numbers of one cluster that the gate compares."""
     archived = [total for total in counted.totals if total.archived]
     listed = [total for total in archived if total.verdict == Verdict.DELETABLE.value]
     kept_by_hbase = [
         total
         for total in listed
-        # the opt-in is a person's word against HBase's
+        # with the opt-in, a person overrules HBase's verdict
         if total.hbase_verdict != "DELETE" and total.reason != Reason.REPLICATION_TABLE_WAL.value
     ]
     undecided = [
@@ -135,7 +135,7 @@ def _bytes(totals: Iterable[BucketTotal]) -> int:
 
 
 def offset_wal_names(cases: Iterable[Case]) -> list[tuple[str, str]]:
-    """(cluster, WAL) of every offset that says which WAL is to be read next."""
+    """Returns (cluster, WAL) of every offset that names the WAL to read next."""
     return sorted(
         {
             (case.key.cluster, offset.wal)
@@ -149,7 +149,7 @@ def offset_wal_names(cases: Iterable[Case]) -> list[tuple[str, str]]:
 
 
 def small_rows(case: Case, totals: Sequence[BucketTotal], settings: Settings, looked: Looked) -> Small:
-    """The small tables of one cluster; a refused one has its totals and offsets, and no findings to raise alarm."""
+    """Returns the small tables' rows of one cluster; a refused cluster has totals and offsets, but no findings."""
     if case.view is None or case.table is None:
         return Small()
     queues = queue_offsets(case.view, case.table, totals)
@@ -184,7 +184,7 @@ def small_tables(
     gate_results: Sequence[ExpectationResult],
     examples: Mapping[tuple[str, str], Sequence[str]],
 ) -> dict[str, tuple[Table, list[Mapping[str, object]]]]:
-    """Rows of the small tables of all clusters, by table name."""
+    """Returns the small tables' rows of all clusters, by table name."""
     keys = {case.key.cluster: case.key for case in cases}
     known = [(keys[cluster], rows) for cluster, rows in small.items()]
     return {
@@ -217,7 +217,7 @@ def small_tables(
 def run_summary(
     case: Case, small: Small, list_uri: str | None, lake_uri: str, recorded_exit_code: int | None = None
 ) -> RunSummary:
-    """What people are shown of one cluster; `recorded_exit_code` is that of a run that was already done."""
+    """Returns the summary of one cluster; `recorded_exit_code` is the exit code of a run that was already done."""
     new_error = counts_for_exit_code(small.findings)
     code = EXIT_REFUSED if case.refused is not None else EXIT_PARTIAL if new_error else EXIT_DONE
     return RunSummary(
@@ -238,14 +238,14 @@ def run_summary(
 
 
 def exit_code(codes: Sequence[int]) -> int:
-    """The run's exit code from its clusters'."""
+    """Returns the run's exit code from those of its clusters."""
     if codes and all(code == EXIT_REFUSED for code in codes):
         return EXIT_REFUSED
     return EXIT_PARTIAL if any(code in (EXIT_REFUSED, EXIT_PARTIAL) for code in codes) else EXIT_DONE
 
 
 def run_row(case: Case, summary: RunSummary, status: str, reason: str | None) -> dict[str, object]:
-    """What a row of `runs` says of one cluster; sizes and reasons are those of a terminal row."""
+    """Returns one cluster's values of a row of `runs`; sizes and reasons are only in terminal rows."""
     terminal = status != STARTED
     files, size = summary.total()
     listed, listed_bytes = summary.total(Verdict.DELETABLE.value)

@@ -1,4 +1,4 @@
-"""What reconcile looks at and writes where a cluster has synchronous replication; it costs other clusters nothing."""
+"""Reads and writes the data of synchronous replication; a cluster without it costs nothing."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,7 +26,7 @@ class SyncRows:
 
 
 def remote_by_cluster(files: DataFrame, clusters: Collection[str]) -> dict[str, list[RemoteDirectory]]:
-    """The directories below `remoteWALs/` of those clusters that have files there."""
+    """Returns the directories below `remoteWALs/`, by cluster; runs a query only if `clusters` is not empty."""
     found: dict[str, list[RemoteDirectory]] = {}
     if clusters:
         listed = remote_directories(files.filter(files["cluster"].isin(sorted(clusters))))
@@ -39,7 +39,7 @@ def remote_by_cluster(files: DataFrame, clusters: Collection[str]) -> dict[str, 
 def states_before(
     snapshots: Sequence[Snapshot], past: Mapping[str, Sequence[PastNight]], lake: Lake
 ) -> Mapping[str, Mapping[str, PastSyncState]]:
-    """By cluster and peer, what the night before said; asked only for clusters with a synchronous peer."""
+    """Returns the states of the night before, by cluster and peer; reads only clusters with a synchronous peer."""
     nights = {
         one.cluster: past[one.cluster][0]
         for one in snapshots
@@ -53,7 +53,7 @@ def states_before(
 def sync_tables(
     rows: Sequence[tuple[RunKey, SyncRows, frozenset[str]]],
 ) -> dict[str, tuple[Table, list[Mapping[str, object]]]]:
-    """The rows of both tables.
+    """Returns the rows of both tables.
 
     Args:
         rows: of each cluster, with the ids of its peers.

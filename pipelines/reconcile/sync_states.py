@@ -13,11 +13,11 @@ class SyncPeerRow:
     """A row of `sync_peers`.
 
     Attributes:
-        state: ENABLED or DISABLED, of its asynchronous part.
+        state: ENABLED or DISABLED; the state of the asynchronous part.
         sync_state: as read; None = unknown (HBase 2's client).
-        previous_sync_state: of the night before; None = there is none, or the peer was not synchronous then.
-        since: start of step `files` of the first of the nights in a row with this state, ms since the epoch.
-        nights: how many these are, this one included.
+        previous_sync_state: of the night before; None = there is no such night, or the peer was not synchronous then.
+        since: start of step `files` on the first of the consecutive nights with this state, ms since the epoch.
+        nights: number of these nights, this one included.
     """
 
     peer_id: str
@@ -31,7 +31,7 @@ class SyncPeerRow:
 
 @dataclass(frozen=True, slots=True)
 class PastSyncState:
-    """What the night before said of one peer; `since` in ms since the epoch."""
+    """The state of one peer recorded on the night before; `since` in ms since the epoch."""
 
     sync_state: str | None
     since: int
@@ -39,10 +39,10 @@ class PastSyncState:
 
 
 def sync_peers(peers: Iterable[Peer], before: Mapping[str, PastSyncState], files_started: int) -> list[SyncPeerRow]:
-    """The synchronous peers, and how long each has been in its state.
+    """Returns the synchronous peers, and how long each has been in its state.
 
     Args:
-        peers: all of the snapshot.
+        peers: all peers of the snapshot.
         before: by peer id, of the night before; empty on a first night.
         files_started: start of step `files`, ms since the epoch.
     """

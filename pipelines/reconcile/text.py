@@ -1,4 +1,4 @@
-"""The answer of reconcile, for programs and for eyes."""
+"""The output of reconcile as text and as JSON."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ _SHOWN = 5
 
 
 def reconcile_result(summaries: Sequence[RunSummary], pages: Mapping[str, str], exit_code: int) -> dict[str, object]:
-    """The JSON object of `--output json` and `--result`."""
+    """Returns the JSON object of `--output json` and `--result`."""
     return {"job": "reconcile", "exit_code": exit_code, "clusters": [_cluster(one, pages) for one in summaries]}
 
 
@@ -77,7 +77,7 @@ def _cluster(one: RunSummary, pages: Mapping[str, str]) -> dict[str, object]:
 
 
 def reconcile_text(summaries: Sequence[RunSummary], pages: Mapping[str, str]) -> str:
-    """For eyes: one block a cluster; a large fleet is cut to the clusters that need a person."""
+    """Formats one block for each cluster; a large fleet is cut to the clusters that need a person."""
     shown = (
         summaries if len(summaries) <= _SHOWN else [one for one in summaries if one.exit_code or pause_of_summary(one)]
     )

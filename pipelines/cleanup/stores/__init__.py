@@ -1,1 +1,1 @@
-"""The file systems that the clean-up changes files on."""
+"""The file stores through which the clean-up moves and deletes files."""

@@ -1,4 +1,4 @@
-"""Small UTF-8 files through Hadoop: created by one of many, replaced in one step, read whole."""
+"""Small UTF-8 files through Hadoop: only one of several creators succeeds, replacement is atomic, reads are whole."""
 
 import uuid
 from contextlib import suppress
@@ -12,13 +12,13 @@ from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause, java_e
 
 
 class HadoopSmallFiles:
-    """Text files by URI; which paths may be written is for the caller to know.
+    """Text files by URI; the caller checks which paths may be written.
 
     Args:
         hadoop: the JVM.
         files: the `FileSystem`.
-        context: a `FileContext` of the same, whose rename replaces in one step.
-        local: it is the local disk.
+        context: a `FileContext` of the same file system, whose rename replaces atomically.
+        local: whether it is the local disk.
     """
 
     def __init__(self, hadoop: HadoopJvm, files: JavaObject, context: JavaObject, *, local: bool) -> None:
@@ -32,7 +32,7 @@ class HadoopSmallFiles:
         try:
             if self._local:
                 self._reserve(uri)
-            # on HDFS the name node lets one of all callers create it
+            # on HDFS the name node lets only one caller create it
             out = self._files.create(self._hadoop.path(uri), self._local)
         except Py4JJavaError as error:
             if parse_failure(java_cause(error)).exists:
@@ -44,7 +44,7 @@ class HadoopSmallFiles:
         return True
 
     def replace(self, uri: str, text: str) -> None:
-        """See `WalStore.replace`: written beside, then renamed over it."""
+        """See `WalStore.replace`: writes a temporary file beside it, then renames that over it."""
         parent, _, name = uri.rpartition("/")
         temporary = self._hadoop.path(f"{parent}/.{name}.{uuid.uuid4().hex}")
         rename = self._hadoop.view.org.apache.hadoop.fs.Options.Rename
@@ -60,7 +60,7 @@ class HadoopSmallFiles:
             raise
 
     def read(self, uri: str) -> str | None:
-        """Text of a file; None = it is not there."""
+        """Returns the text of a file; None = it does not exist."""
         try:
             with java_errors(uri):
                 stream = self._files.open(self._hadoop.path(uri))
@@ -75,7 +75,7 @@ class HadoopSmallFiles:
             raise
 
     def _reserve(self, uri: str) -> None:
-        """Creates it empty on the local disk, as one of all callers can; Hadoop would look first and then create."""
+        """Creates an empty file on the local disk atomically, because Hadoop would check first and then create."""
         view, new_array = self._hadoop.view, self._hadoop.gateway.new_array
         self._files.mkdirs(self._hadoop.path(uri).getParent())
         path = view.java.nio.file.Paths.get(parse_uri(uri).path, new_array(view.java.lang.String, 0))

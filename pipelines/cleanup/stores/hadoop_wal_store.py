@@ -1,4 +1,4 @@
-"""Files moved and deleted through Hadoop's `FileSystem` in Spark's JVM: any scheme, HA nameservices, Kerberos."""
+"""Moves and deletes files through Hadoop's `FileSystem` in Spark's JVM: any scheme, HA nameservices, Kerberos."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -24,18 +24,18 @@ from pipelines.files.observer_reads import refuse_observer_reads
 
 
 class HadoopWalStore:
-    """`WalStore` over one Hadoop file system, opened for this store alone.
+    """`WalStore` over one Hadoop file system, which is opened for this store alone.
 
-    A rename is `FileContext.rename`, on HDFS one step on the name node. Nothing is changed outside of `within`, nor
-    below a symbolic link. A call that raises UnavailableError may have done a part of its work, and an element whose
-    connection broke may have been done: look again with `seen`.
+    A rename is `FileContext.rename`, which is atomic on HDFS. Nothing is changed outside `within`, nor below a symbolic
+    link. A call that raises UnavailableError may have done part of its work, and an element whose connection broke may
+    have been done: check with `seen`.
 
     Args:
         hadoop: the JVM.
         root: full URI on the file system.
         within: full URIs of the directories inside which alone it may change anything.
-        properties: Hadoop properties on top of those that Spark was started with.
-        threads: calls to the file system at the same time.
+        properties: Hadoop properties in addition to those that Spark was started with.
+        threads: number of concurrent calls to the file system.
 
     Raises:
         UsageError: no file system for that URI, `within` is not on it, or reads may be answered by an observer.
@@ -63,7 +63,8 @@ class HadoopWalStore:
         with java_errors(root):
             uri = hadoop.path(root).toUri()
             self._files = fs.FileSystem.newInstance(uri, conf)
-            self._files.setWriteChecksum(False)  # no files beside ours on the local disk; HDFS has its own checksums
+            # no .crc files beside ours on the local disk; HDFS has its own checksums
+            self._files.setWriteChecksum(False)
             self._context = fs.FileContext.getFileContext(uri, conf)
             handles = JavaHandles(hadoop)
             local = uri.getScheme() == "file"
@@ -78,7 +79,7 @@ class HadoopWalStore:
         what = f"looking at {len(uris)} paths on {self._root}"
         answers = self._loop.described(uris, what)
         failures = [answer for answer in answers if isinstance(answer, Failure) and not answer.gone]
-        if failures:  # not to know is no answer: whoever asks would take it for "gone"
+        if failures:  # an unknown state is an error: the caller would take None for "gone"
             raise_common(failures, len(failures), what)
             raise failed(to_blame(failures), what)
         return [
@@ -101,7 +102,7 @@ class HadoopWalStore:
         return outcomes([None if answer and answer.gone else answer for answer in answers], what)
 
     def walk(self, directory: str) -> Iterator[FileBatch]:
-        """See `WalStore.walk`; memory grows with directories and one page."""
+        """See `WalStore.walk`; memory grows with the number of directories, plus one page."""
         return walk_files(self._pages, directory)
 
     def make_directories(self, uris: Sequence[str]) -> None:
@@ -116,14 +117,14 @@ class HadoopWalStore:
                 )
 
     def remove_empty(self, directory: str) -> bool:
-        """See `WalStore.remove_empty`; a file that comes meanwhile stays, with the directories it lies in."""
+        """See `WalStore.remove_empty`; a file created meanwhile stays, with the directories above it."""
         self._guard.allow([directory])
         directories = directories_without_files(self._pages, directory)
         if directories is None:
             return False
         self._guard.allow(directories)
         what = f"removing the empty directories of {directory}"
-        # each after those below it; and had one become a file meanwhile, it would have to stay
+        # children before parents; a directory that has become a file meanwhile must stay
         answers = self._loop.delete_directories(directories, what)
         failures = [answer for answer in answers if answer and not answer.gone]
         if any("NotEmpty" in failure.kind or failure.kind == OTHER_KIND for failure in failures):
@@ -137,7 +138,7 @@ class HadoopWalStore:
         return sorted(entry.name for page in self._pages(directory) for entry in page)
 
     def rename_directory(self, source: str, target: str) -> bool:
-        """See `WalStore.rename_directory`; the parent of the target must stand."""
+        """See `WalStore.rename_directory`; the parent of the target must exist."""
         self._guard.allow([source, target])
         what = f"renaming {source} to {target}"
         (before,) = self._loop.described([source], what)
@@ -155,17 +156,17 @@ class HadoopWalStore:
         raise failed(failure, what)
 
     def create(self, uri: str, text: str) -> bool:
-        """See `WalStore.create`. A creator that dies at it may leave an empty file, which then exists as any other."""
+        """See `WalStore.create`. A creator that dies may leave an empty file, which then counts as existing."""
         self._guard.allow([uri])
         return self._small.create(uri, text)
 
     def replace(self, uri: str, text: str) -> None:
-        """See `WalStore.replace`: written beside, then renamed over it in one step."""
+        """See `WalStore.replace`: writes a temporary file beside it, then renames that over it atomically."""
         self._guard.allow([uri])
         self._small.replace(uri, text)
 
     def read(self, uri: str) -> str | None:
-        """See `WalStore.read`; what a creator that died has written, be it nothing."""
+        """See `WalStore.read`; if the creator died, returns what it had written, even if empty."""
         self._guard.own([uri])
         what = f"reading {uri}"
         (before,) = self._loop.described([uri], what)

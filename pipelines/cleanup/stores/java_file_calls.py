@@ -1,6 +1,6 @@
-"""What the clean-up asks of one file, as method handles: through Hadoop's classes, or java.nio for the local disk.
+"""Method handles for the clean-up's calls on one file, through Hadoop's classes, or java.nio for the local disk.
 
-For `file:` Hadoop starts a process `readlink` for each status, and still takes symbolic links for what they point to.
+For `file:` Hadoop starts a `readlink` process for each status, and still treats a symbolic link as its target.
 """
 
 from collections.abc import Callable
@@ -22,15 +22,15 @@ _NIO_PATH, _NIO, _OPTIONS = "java.nio.file.Path", "java.nio.file.Files", "[Ljava
 
 @dataclass(frozen=True, slots=True)
 class FileCalls:
-    """Method handles over some type P of paths.
+    """Method handles over a Java type P of paths.
 
     Attributes:
-        text: of a URI, what `parse` takes.
+        text: converts a URI to the argument of `parse`.
         parse: `(String) -> P`.
-        describe: `(P) -> String` for `parse_described`; symbolic links are not followed. It throws where nothing is.
-        rename: `(P, P) -> void`; never replaces, never moves into a directory, makes no parent.
-        delete: `(P) -> void`, directories only when empty.
-        open: of a URI of a directory, an iterator.
+        describe: `(P) -> String` for `parse_described`; does not follow symbolic links; throws if nothing is there.
+        rename: `(P, P) -> void`; never replaces, never moves into a directory, creates no parent.
+        delete: `(P) -> void`; deletes a directory only if it is empty.
+        open: returns an iterator over a directory, given by its URI.
         has_next: `(iterator) -> boolean`.
         describe_next: `(iterator) -> String`, as `describe`, with the name at the end.
     """
@@ -46,13 +46,13 @@ class FileCalls:
 
 
 def parse_described(text: str) -> Listed:
-    """What `describe` and `describe_next` say."""
+    """Parses the text that `describe` and `describe_next` return."""
     is_file, is_directory, length, modified, *name = text.split(",", 4)
     return Listed(name[0] if name else "", is_file == "true", is_directory == "true", int(length), int(modified))
 
 
 def hadoop_calls(handles: JavaHandles, files: JavaObject, context: JavaObject) -> FileCalls:
-    """Through a `FileSystem`, and the rename of a `FileContext`, which on HDFS is one step on the name node."""
+    """Returns calls through a `FileSystem`, with the rename of a `FileContext`, which is atomic on HDFS."""
     hadoop = handles.hadoop
     status = handles.virtual(_FILES, "getFileLinkStatus", _STATUS, _PATH).bindTo(files)
     flag = handles.static(_STRING, "valueOf", _STRING, "boolean")
@@ -84,7 +84,7 @@ def hadoop_calls(handles: JavaHandles, files: JavaObject, context: JavaObject) -
 
 
 def local_calls(handles: JavaHandles) -> FileCalls:
-    """Through java.nio. Checksum files that Hadoop may have written beside a file stay where they are."""
+    """Returns calls through java.nio; checksum files that Hadoop may have written beside a file stay."""
     view, new_array = handles.hadoop.view, handles.hadoop.gateway.new_array
     nio = view.java.nio.file
     unfollowed = new_array(nio.LinkOption, 1)
@@ -134,7 +134,7 @@ def _elements(view: JavaObject, directory: JavaObject) -> JavaObject:
 
 
 def _joining(handles: JavaHandles, count: int) -> JavaObject:
-    """`(String, …) -> String`, with commas between them."""
+    """Returns `(String, …) -> String`, which joins its arguments with commas."""
     concat = handles.virtual(_STRING, "concat", _STRING, _STRING)
     pair = handles.methods.filterArguments(concat, 1, handles.array("invoke.MethodHandle", [concat.bindTo(",")]))
     joined = pair

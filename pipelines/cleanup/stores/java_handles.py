@@ -1,6 +1,6 @@
-"""Java expressions put together from method handles, and loops over them that stay inside the JVM.
+"""Builds Java expressions from method handles, and loops over them inside the JVM.
 
-A call through py4j takes about 0.3 ms; one a file is out of the question. Here ten thousand elements take one call.
+A py4j call takes about 0.3 ms, which is too slow for one call per file. Here ten thousand elements take one call.
 """
 
 import base64
@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 from pipelines.cleanup.stores.store_failures import NOT_TRIED, UNAVAILABLE, Failure, parse_failure
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
 
-_FAILED = "!"  # no success begins with it
+_FAILED = "!"  # no successful answer begins with it
 _CHUNK = 10_000
 
 
 class JavaHandles:
-    """Makes method handles of public Java methods; types are given by their names.
+    """Creates method handles of public Java methods; types are given by name.
 
-    What py4j finds by a dotted name costs a call for each dot, so everything that is looked up is kept.
+    py4j resolves a dotted name with one call for each dot, so everything looked up is cached.
 
     Args:
         hadoop: the JVM.
@@ -32,7 +32,7 @@ class JavaHandles:
         self._list = hadoop.view.java.util.ArrayList
         self._split = hadoop.view.java.util.regex.Pattern.compile("\n")
         self._to_list = hadoop.view.java.util.stream.Collectors.toList()
-        # of the thread: classes that came with --jars are behind it
+        # the context class loader of the thread, because it knows the classes that came with --jars
         self._loader = self._lang.Thread.currentThread().getContextClassLoader()
         self._classes = {
             "void": self._lang.Void.TYPE,
@@ -43,27 +43,27 @@ class JavaHandles:
         self._found: dict[tuple[str, ...], JavaObject] = {}
 
     def java_class(self, name: str) -> JavaObject:
-        """A class, or the type of a primitive."""
+        """Returns a class, or the type of a primitive."""
         if name not in self._classes:
             self._classes[name] = self._lang.Class.forName(name, True, self._loader)
         return self._classes[name]
 
     def signature(self, returns: str, *takes: str) -> JavaObject:
-        """A `MethodType`."""
+        """Returns a `MethodType`."""
         return self._once(
             ("signature", returns, *takes),
             lambda: self._method_type.methodType(self.java_class(returns), self.listed(map(self.java_class, takes))),
         )
 
     def virtual(self, owner: str, name: str, returns: str, *takes: str) -> JavaObject:
-        """`(owner, takes…) -> returns`."""
+        """Returns a handle `(owner, takes…) -> returns` of an instance method."""
         return self._once(
             ("virtual", owner, name, returns, *takes),
             lambda: self._lookup.findVirtual(self.java_class(owner), name, self.signature(returns, *takes)),
         )
 
     def static(self, owner: str, name: str, returns: str, *takes: str) -> JavaObject:
-        """`(takes…) -> returns`."""
+        """Returns a handle `(takes…) -> returns` of a static method."""
         return self._once(
             ("static", owner, name, returns, *takes),
             lambda: self._lookup.findStatic(
@@ -72,62 +72,62 @@ class JavaHandles:
         )
 
     def constructor(self, owner: str, *takes: str) -> JavaObject:
-        """`(takes…) -> owner`."""
+        """Returns a handle `(takes…) -> owner` of a constructor."""
         return self._lookup.findConstructor(self.java_class(owner), self.signature("void", *takes))
 
     def given(self, handle: JavaObject, position: int, value: JavaObject) -> JavaObject:
-        """The handle with one of its arguments decided."""
+        """Returns the handle with one of its arguments fixed."""
         return self.methods.insertArguments(handle.asFixedArity(), position, self.array("Object", [value]))
 
     def then(self, first: JavaObject, *following: JavaObject) -> JavaObject:
-        """`following(first(…))`, and so on."""
+        """Returns `following(first(…))`, and so on."""
         for handle in following:
             first = self.methods.filterReturnValue(first, handle)
         return first
 
     def when(self, test: JavaObject, yes: JavaObject, no: JavaObject) -> JavaObject:
-        """`test(…) ? yes(…) : no(…)`; the test may look at fewer arguments."""
+        """Returns `test(…) ? yes(…) : no(…)`; the test may take fewer arguments."""
         return self.methods.guardWithTest(test, yes, no)
 
     def after(self, handle: JavaObject, *first: JavaObject) -> JavaObject:
-        """`handle(first[0](x), first[1](x), …)` of one common argument x."""
+        """Returns `handle(first[0](x), first[1](x), …)` of one common argument x."""
         spread = self.methods.filterArguments(handle, 0, self.array("invoke.MethodHandle", list(first)))
         common = first[0].type().parameterType(0)
         merged = self._method_type.methodType(spread.type().returnType(), common)
         return self.methods.permuteArguments(spread, merged, self.ints([0] * len(first)))
 
     def always(self, text: str, like: JavaObject) -> JavaObject:
-        """A text, whatever the arguments, which are those of the other handle."""
+        """Returns a handle that ignores its arguments and returns a text; its parameters are those of `like`."""
         constant = self.methods.constant(self.java_class("java.lang.String"), text)
         return self.methods.dropArguments(constant, 0, like.type().parameterList())
 
     def array(self, kind: str, values: list[JavaObject]) -> JavaObject:
-        """An array of a type below `java.lang`."""
+        """Returns an array of a type below `java.lang`."""
         made = self.hadoop.gateway.new_array(self._once(("array", kind), lambda: self._below_lang(kind)), len(values))
         for index, value in enumerate(values):
             made[index] = value
         return made
 
     def ints(self, values: list[int]) -> JavaObject:
-        """An `int[]`."""
+        """Returns an `int[]`."""
         made = self.hadoop.gateway.new_array(self.hadoop.view.int, len(values))
         for index, value in enumerate(values):
             made[index] = value
         return made
 
     def listed(self, values: Iterable[JavaObject]) -> JavaObject:
-        """A Java list."""
+        """Returns a Java list."""
         made = self._list()
         for value in values:
             made.add(value)
         return made
 
     def implement(self, interface: str, handle: JavaObject) -> JavaObject:
-        """An object whose only method is the handle."""
+        """Returns an implementation of an interface whose only method is the handle."""
         return self._proxies.asInterfaceInstance(self.java_class(interface), handle)
 
     def texts(self, values: Iterable[str]) -> JavaObject:
-        """`(int) -> String` over texts without line ends, sent over in one call."""
+        """Returns `(int) -> String` over texts without line ends, which are sent in one py4j call."""
         held = self._list(self._split.splitAsStream("\n".join(values)).collect(self._to_list))
         get = self.virtual("java.util.ArrayList", "get", "java.lang.Object", "int").bindTo(held)
         return get.asType(self.signature("java.lang.String", "int"))
@@ -145,11 +145,11 @@ class JavaHandles:
 
 
 class JavaLoop:
-    """`[step(0), step(1), …]` inside the JVM; what one step throws is its own answer.
+    """Computes `[step(0), step(1), …]` inside the JVM; an exception of a step is the answer of that step.
 
     Args:
         handles: of the JVM.
-        threads: how many steps run at the same time.
+        threads: number of steps that run at the same time.
     """
 
     def __init__(self, handles: JavaHandles, threads: int) -> None:
@@ -169,20 +169,20 @@ class JavaLoop:
         charset = view.java.nio.charset.StandardCharsets.UTF_8
         get_bytes = handles.virtual("java.lang.String", "getBytes", "[B", "java.nio.charset.Charset")
         encode = handles.virtual("java.util.Base64$Encoder", "encodeToString", "java.lang.String", "[B")
-        # names and messages may hold anything; so they come over in an alphabet of their own
+        # Base64, because names and messages may contain any character
         encoder = view.java.util.Base64.getEncoder()
         self._encoded = handles.then(handles.given(get_bytes, 1, charset), encode.bindTo(encoder))
 
     def run(self, step: JavaObject, count: int, *, parallel: bool = True) -> list[str | Failure]:
         """Runs a step for each index below a count.
 
-        Once one of them fails since the file system does not answer, those not yet begun are not tried: each could
-        wait for minutes.
+        Once a step fails because the file system does not answer, the steps that have not begun are not tried: each
+        could wait for minutes.
 
         Args:
             step: `(int) -> String`.
-            count: how many.
-            parallel: else one after the other, by rising index.
+            count: number of steps.
+            parallel: run in the pool; otherwise one after the other, by rising index.
         """
         guarded = self._guarded(step)
         answers: list[str | Failure] = []
@@ -192,7 +192,7 @@ class JavaLoop:
             collect = self._handles.virtual(
                 "java.util.stream.Stream", "collect", "java.lang.Object", "java.util.stream.Collector"
             ).bindTo(lines)
-            # a parallel stream runs in the pool that its last operation is called from
+            # a parallel stream runs in the pool from which its terminal operation is called
             work = self._handles.implement(
                 "java.util.concurrent.Callable", self._handles.given(collect, 0, self._joining)
             )
@@ -219,7 +219,7 @@ class JavaLoop:
 
 
 def failed_step(text: str) -> str:
-    """What a step returns to say that it failed, without throwing."""
+    """Returns the text with which a step reports a failure without throwing."""
     return f"{_FAILED}{text}"
 
 

@@ -1,4 +1,4 @@
-"""Why a file system did not do what was asked of one file, and what that means for a call about many."""
+"""Classifies the failures of a file system, for one file and for a call about many files."""
 
 import re
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ UNAVAILABLE = (
     "SafeMode|Standby|Observer|Retriable|Connect|SocketException|Timeout|TimedOut|EOFException|NoRouteToHost"
     "|UnknownHost|SaslException|KerberosAuth|InvalidToken|Filesystem closed"
 )
-"""Found in the text of failures that are nobody's in particular; for Java's regular expressions as well."""
+"""Matches failures that are not specific to one file; also used as a Java regular expression."""
 _BROKEN = (
     f"{UNAVAILABLE}|Failed on local exception|Broken pipe|Interrupted|ClosedChannel|ChunkedEncoding|ContentDecoding"
     "|HdfsError"
 )
-"""Found in the text of failures of a connection, and of what a proxy between says: the file system may have acted."""
+"""Matches failures of a connection, and answers of a proxy in between: the file system may have done the work."""
 OTHER_KIND = "NotAFile"
 OTHER = f"{OTHER_KIND}: it is a directory or a symbolic link, which walsafe neither moves nor deletes"
 NOT_TRIED = "NotTried: the file system stopped answering"
 _GONE = {"FileNotFoundException", "NoSuchFileException", "ParentNotDirectoryException"}
 _DENIED = {"AccessControlException", "AccessDeniedException", "TraverseAccessControlException", "SecurityException"}
-# what a second creator gets while the first still writes, or has died while it wrote
+# errors of a second creator while the first still writes, or after it died while writing
 _EXISTS = {"FileAlreadyExistsException", "AlreadyBeingCreatedException", "RecoveryInProgressException"}
 _JAVA = re.compile(r"(?:[\w$.]+[.$])?(\w+)(?:\((?:[\w$.]+[.$])?(\w+)\))?(?::\s*(.*))?", re.DOTALL)
 _LENGTH = 400
@@ -29,10 +29,10 @@ _LENGTH = 400
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One refusal of a file system.
+    """One failure reported by a file system.
 
     Attributes:
-        kind: simple name of the exception, as Java has it.
+        kind: simple name of the Java exception.
         message: its first line.
     """
 
@@ -41,32 +41,32 @@ class Failure:
 
     @property
     def text(self) -> str:
-        """In one line."""
+        """The kind and message, in one line."""
         return f"{self.kind}: {self.message}"[:_LENGTH] if self.message else self.kind
 
     @property
     def gone(self) -> bool:
-        """There is nothing of that name."""
+        """Whether the path does not exist."""
         return self.kind in _GONE
 
     @property
     def exists(self) -> bool:
-        """There is something of that name already."""
+        """Whether the path exists already."""
         return self.kind in _EXISTS
 
     @property
     def denied(self) -> bool:
-        """The user may not."""
+        """Whether the user lacks permission."""
         return self.kind in _DENIED
 
     @property
     def unavailable(self) -> bool:
-        """The file system does not answer, or refuses everybody: no other file would fare better."""
+        """Whether the file system does not answer, or refuses every user, so that any other file would fail too."""
         return re.search(UNAVAILABLE, self.text) is not None or self._not_tried
 
     @property
     def perhaps_done(self) -> bool:
-        """The file system has not said no: the answer was lost, or was not its own."""
+        """Whether the work may have been done: the answer was lost, or did not come from the file system."""
         if self._not_tried or "SafeMode" in self.text:
             return False
         return re.search(_BROKEN, self.text) is not None
@@ -77,7 +77,7 @@ class Failure:
 
 
 def parse_failure(text: str) -> Failure:
-    """Reads what `Throwable.toString()` says; of a `RemoteException` it is the exception on the server that counts."""
+    """Parses the text of `Throwable.toString()`; for a `RemoteException` the exception of the server counts."""
     match = _JAVA.fullmatch(text.strip())
     if match is None:
         return Failure("IOException", _first_line(text))
@@ -86,16 +86,16 @@ def parse_failure(text: str) -> Failure:
 
 
 def raise_common(failures: Sequence[Failure], asked: int, what: str) -> None:
-    """Raises where a call about many files failed for a reason that is not any file's own.
+    """Raises an exception if a call about many files failed for a reason that is not specific to a file.
 
     Args:
         failures: of the elements that failed.
-        asked: how many elements there were; if one of them succeeded, every failure is its element's own.
+        asked: number of elements; if one of them succeeded, every failure is specific to its element.
         what: what was tried, for the message.
 
     Raises:
-        UnavailableError: nothing succeeded, and the file system does not answer or refuses everybody.
-        UsageError: nothing succeeded, since the user may do none of it.
+        UnavailableError: nothing succeeded, and the file system does not answer or refuses every user.
+        UsageError: nothing succeeded, because the user has no permission for any of it.
     """
     if not failures or len(failures) < asked:
         return
@@ -107,23 +107,23 @@ def raise_common(failures: Sequence[Failure], asked: int, what: str) -> None:
 
 
 def to_blame(failures: Sequence[Failure]) -> Failure:
-    """The first failure that says why: those not tried any more, of calls side by side, may come before it."""
+    """Returns the first failure that has a cause; concurrent calls that were not tried may come before it."""
     return next((failure for failure in failures if failure.kind != NOT_TRIED.partition(":")[0]), failures[0])
 
 
 def outcomes(answers: Sequence[Failure | None], what: str) -> list[str | None]:
-    """The answers of a call about many files: None = done, else why not; raises as `raise_common`."""
+    """Returns the answers of a call about many files: None = done, else the reason; raises as `raise_common`."""
     raise_common([answer for answer in answers if answer], len(answers), what)
     return [answer.text if answer else None for answer in answers]
 
 
 def denied(failure: Failure, what: str) -> UsageError:
-    """The error for a user who may not."""
+    """Returns the error for a user without permission."""
     return UsageError(f"{what}: {failure.text}; check the user and its permissions")
 
 
 def failed(failure: Failure, what: str) -> UsageError | UnavailableError:
-    """The error for a call about one thing."""
+    """Returns the error for a call about one path."""
     if failure.denied:
         return denied(failure, what)
     return UnavailableError(f"{what}: {failure.text}; put it right and try again")

@@ -1,4 +1,4 @@
-"""The last look before a store changes anything: where the path lies, and that no symbolic link leads elsewhere."""
+"""The last check before a store changes a path: it must lie in an allowed directory, with no symbolic link above it."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -8,15 +8,15 @@ from pipelines.cleanup.stores.wal_walk import Listed
 from pipelines.common.errors import RefusedError
 
 Describe = Callable[[Sequence[str], str], Sequence[Listed | Failure]]
-"""What is at each URI, symbolic links not followed; the text says what for, for messages."""
+"""Describes each URI without following symbolic links; the text names the purpose, for messages."""
 
 
 class WalGuard:
-    """Where one store may change anything.
+    """Checks the paths that one store may change.
 
     Args:
         root: full URI on the store's file system.
-        within: full URIs of the directories inside which alone it may.
+        within: full URIs of the directories inside which alone the store may change anything.
         describe: of the store.
 
     Raises:
@@ -30,7 +30,7 @@ class WalGuard:
         self._describe = describe
 
     def allow(self, uris: Sequence[str]) -> None:
-        """Passes only what may be changed; asks the file system about each directory above once.
+        """Accepts only paths that may be changed; asks the file system about each directory above them once.
 
         Raises:
             RefusedError: a path lies elsewhere, or a symbolic link is on the way to it.
@@ -47,17 +47,17 @@ class WalGuard:
                     f"{folder} is a symbolic link, which may lead anywhere: nothing was changed; "
                     "give the path that it stands for"
                 )
-            # of what is not there, or hidden, the elements themselves will tell
+            # a folder that is missing or not readable is ignored: the call on the elements themselves fails then
             if isinstance(answer, Failure) and not answer.gone and not answer.denied:
                 failures.append(answer)
         if failures:
             raise failed(to_blame(failures), what)
 
     def own(self, uris: Iterable[str]) -> None:
-        """Passes only paths on this file system, for reading.
+        """Accepts only paths on this file system, for reading.
 
         Raises:
-            RefusedError: another file system, or no proper path.
+            RefusedError: another file system, or an invalid path.
         """
         for uri in uris:
             if parse_uri(uri)[:2] != self._home[:2]:

@@ -1,4 +1,4 @@
-"""Trees of directories, whatever lists them: for the stores that move and delete."""
+"""Walks trees of directories for the stores that move and delete, independent of the file system."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -17,11 +17,14 @@ class Listed(NamedTuple):
 
 
 Pages = Callable[[str], Iterator[Sequence[Listed]]]
-"""Lists a directory, given by its URI, in pages; none where there is no such directory (any more)."""
+"""Lists a directory, given by its URI, in pages; yields none if there is no such directory (any more)."""
 
 
 def walk_files(pages: Pages, directory: str) -> Iterator[FileBatch]:
-    """All files below a directory, depth first, paths relative to it. Memory grows with directories and one page."""
+    """Yields all files below a directory, depth first, with relative paths.
+
+    Memory grows with the number of directories, plus one page.
+    """
     waiting = [""]
     while waiting:
         below = waiting.pop()
@@ -39,9 +42,9 @@ def walk_files(pages: Pages, directory: str) -> Iterator[FileBatch]:
 
 
 def directories_without_files(pages: Pages, directory: str) -> list[str] | None:
-    """URIs of a tree of directories, each after all that lie below it; None = something else lies in it."""
+    """Returns the URIs of a tree of directories, children before parents; None = it contains something else."""
     found = [directory]
-    for parent in found:  # grows meanwhile
+    for parent in found:  # the list grows in the loop
         for page in pages(parent):
             if not all(entry.is_directory for entry in page):
                 return None

@@ -1,4 +1,4 @@
-"""Single requests to WebHDFS, by the `hdfs` library, and many of them at a time."""
+"""Single WebHDFS requests through the `hdfs` library, and many of them concurrently."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ _BLOCK = 1 << 16
 
 
 class _Client(InsecureClient):  # type: ignore[misc] # hdfs ships no types
-    """The library's client, with operations and parameters that it leaves out."""
+    """The library's client, with operations and parameters that it lacks."""
 
     file_status = _Request("GET").to_method("GETFILESTATUS")
     listing = _Request("GET").to_method("LISTSTATUS")
@@ -29,7 +29,7 @@ class _Client(InsecureClient):  # type: ignore[misc] # hdfs ships no types
     making = _Request("PUT").to_method("MKDIRS")
 
     def resolve(self, hdfs_path: str) -> str:
-        """A name is a name: the library would replace `#LATEST` in it by whatever is newest there."""
+        """Returns the name unchanged; the library would replace `#LATEST` in it by the newest element."""
         return hdfs_path
 
 
@@ -44,13 +44,13 @@ class WebHdfsError(Exception):
 class WebHdfsCalls:
     """Requests about absolute paths; each raises WebHdfsError.
 
-    Changes go to whichever name node takes them. Once one has, reads go to that one alone.
+    Changes go to the name node that accepts them. After the first change, reads go only to that name node.
 
     Args:
         urls: `http://host:port` of every name node.
         user: `user.name`; None = the user of this process.
         timeout_ms: of each request.
-        threads: requests at the same time.
+        threads: number of concurrent requests.
     """
 
     def __init__(self, urls: Sequence[str], user: str | None, timeout_ms: int, threads: int) -> None:
@@ -64,11 +64,11 @@ class WebHdfsCalls:
         self._threads = threads
 
     def status(self, path: str) -> Listed:
-        """What is there."""
+        """Returns what is at a path."""
         return self._ask(self._reader.file_status, path, lambda answer: _listed(answer["FileStatus"]))
 
     def elements(self, path: str) -> list[Listed]:
-        """The elements of a directory, which come whole; a file has one without a name."""
+        """Returns all elements of a directory; a file has one element without a name."""
         return self._ask(
             self._reader.listing,
             path,
@@ -76,40 +76,40 @@ class WebHdfsCalls:
         )
 
     def rename(self, source: str, target: str, *, overwrite: bool = False) -> bool:
-        """Renames as `FileContext.rename` does: never into a directory, and replacing only if told to.
+        """Renames as `FileContext.rename` does: never into a directory, and replacing only on request.
 
         Returns:
-            False: the server does not know `renameoptions` and renamed in its own way, or did not rename.
+            False: the server does not know `renameoptions`, and renamed in its own way or did not rename.
         """
         options = "OVERWRITE" if overwrite else "NONE"
         response = self._send(self._client.renaming, source, destination=target, renameoptions=options)
         return not response.content  # the older rename answers {"boolean": …}
 
     def delete(self, path: str) -> None:
-        """Deletes a file or an empty directory; nothing happens where nothing is."""
+        """Deletes a file or an empty directory; a missing path is no error."""
         self._send(self._client.deleting, path, recursive="false")
 
     def make_directory(self, path: str) -> bool:
-        """Makes a directory with its parents."""
+        """Creates a directory with its parents."""
         made = self._ask(self._client.making, path, lambda answer: bool(answer["boolean"]))
         self._read_from_writer()
         return made
 
     def write_new(self, path: str, text: str) -> None:
-        """Creates a file, parents included, if it is not there yet."""
+        """Creates a file with its parents, if it does not exist yet."""
         with _translated():
             self._client.write(path, data=text.encode("utf-8"), overwrite=False)
         self._read_from_writer()
 
     def read(self, path: str) -> str:
-        """A whole file."""
+        """Returns the text of a whole file."""
         with _translated(), self._reader.read(path, chunk_size=_BLOCK) as blocks:
             return b"".join(blocks).decode("utf-8", "replace")
 
     def each(self, call: Callable[[_T], _R], elements: Iterable[_T]) -> list[_R | Failure]:
-        """Calls for each element, in order; what fails is its own answer.
+        """Calls for each element; the answers are in order, and a failure is the answer of its element.
 
-        Once one of them fails since the file system does not answer, those not yet begun are not tried.
+        Once an element fails because the file system does not answer, the elements that have not begun are not tried.
         """
         broken = Event()
 
@@ -140,7 +140,7 @@ class WebHdfsCalls:
         return _Client(urls, user=self._user, timeout=self._timeout, session=self._session)
 
     def _read_from_writer(self) -> None:
-        """Ask from now on the name node that has just taken a change: the other ones may be behind it."""
+        """Sends reads from now on to the name node that has just accepted a change; the others may be behind it."""
         url = self._client._urls[0]  # noqa: SLF001 - the library has no other word for the one that answered
         if self._reader is self._client or self._reader.url != url:
             self._reader = self._made(url)
@@ -152,15 +152,15 @@ class WebHdfsCalls:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Turns what the library raises into WebHdfsError."""
+    """Translates exceptions of the library to WebHdfsError."""
     try:
         yield
     except HdfsError as error:
         text = next(iter(str(error).splitlines()), "")
-        # of a 401 the library keeps no exception
+        # for a 401 the library keeps no exception name
         kind = error.exception or ("SecurityException" if text.startswith("Authentication failure") else "HdfsError")
         raise WebHdfsError(Failure(kind, text)) from error
-    except (JSONDecodeError, KeyError, TypeError) as error:  # a proxy's page, say
+    except (JSONDecodeError, KeyError, TypeError) as error:  # a proxy's page, for example
         raise WebHdfsError(Failure("ConnectError", "an answer that is not of WebHDFS; check urls")) from error
     except RequestException as error:
         text = next(iter(str(error).splitlines()), "")

@@ -1,4 +1,4 @@
-"""Files moved and deleted through WebHDFS: no Hadoop client, no Kerberos."""
+"""Moves and deletes files through WebHDFS: no Hadoop client, no Kerberos."""
 
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,11 +27,11 @@ _IGNORED = Failure("UnsupportedOperationException", "the server ignores renameop
 class WebHdfsWalStore:
     """`WalStore` over WebHDFS.
 
-    A rename carries `renameoptions`, so that the name node renames as `FileContext` does. HttpFS ignores them: it is
-    found out before the first rename, and refused. Nothing is changed outside of `within`, nor below a symbolic link.
-    A call that raises UnavailableError may have done a part of its work, and an element whose connection broke may
-    have been done: look again with `seen`. Name nodes of Hadoop 3.1.2 and 3.2.0 read `%2C` in a path as `,`
-    (HDFS-14423) and find no WAL at all; use `source: hadoop` there.
+    A rename carries `renameoptions`, so that the name node renames as `FileContext` does. HttpFS ignores them: this is
+    detected before the first rename, and refused. Nothing is changed outside `within`, nor below a symbolic link. A
+    call that raises UnavailableError may have done part of its work, and an element whose connection broke may have
+    been done: check with `seen`. Name nodes of Hadoop 3.1.2 and 3.2.0 read `%2C` in a path as `,` (HDFS-14423) and find
+    no WAL at all; use `source: hadoop` there.
 
     Args:
         urls: `http://host:port` of every name node; an observer must not be among them.
@@ -39,7 +39,7 @@ class WebHdfsWalStore:
         within: full URIs of the directories inside which alone it may change anything.
         user: `user.name`; None = the user of this process.
         timeout_ms: of each request.
-        threads: requests at the same time.
+        threads: number of concurrent requests.
 
     Raises:
         UsageError: `within` is not on the file system of root.
@@ -65,7 +65,7 @@ class WebHdfsWalStore:
         what = f"{self._where}: looking at {len(uris)} paths"
         answers = self._described(uris, what)
         failures = [answer for answer in answers if isinstance(answer, Failure) and not answer.gone]
-        if failures:  # not to know is no answer: whoever asks would take it for "gone"
+        if failures:  # an unknown state is an error: the caller would take None for "gone"
             raise_common(failures, len(failures), what)
             raise failed(to_blame(failures), what)
         return [
@@ -89,7 +89,7 @@ class WebHdfsWalStore:
         return outcomes([None if answer and answer.gone else answer for answer in answers], what)
 
     def walk(self, directory: str) -> Iterator[FileBatch]:
-        """See `WalStore.walk`; each directory comes whole."""
+        """See `WalStore.walk`; each directory is listed in one answer."""
         return walk_files(self._pages, directory)
 
     def make_directories(self, uris: Sequence[str]) -> None:
@@ -104,13 +104,13 @@ class WebHdfsWalStore:
                 raise UnavailableError(f"{self._where}: {uri} could not be made a directory; see what is in the way")
 
     def remove_empty(self, directory: str) -> bool:
-        """See `WalStore.remove_empty`; a file that comes meanwhile stays, with the directories it lies in."""
+        """See `WalStore.remove_empty`; a file created meanwhile stays, with the directories above it."""
         self._guard.allow([directory])
         directories = directories_without_files(self._pages, directory)
         if directories is None:
             return False
         self._guard.allow(directories)
-        # each after those below it
+        # children before parents
         return all(self._remove_directory(uri) for uri in directories)
 
     def names(self, directory: str) -> list[str]:
@@ -118,7 +118,7 @@ class WebHdfsWalStore:
         return sorted(entry.name for page in self._pages(directory) for entry in page)
 
     def rename_directory(self, source: str, target: str) -> bool:
-        """See `WalStore.rename_directory`; the parent of the target must stand."""
+        """See `WalStore.rename_directory`; the parent of the target must exist."""
         self._guard.allow([source, target])
         what = f"{self._where}: renaming {source} to {target}"
         (before,) = self._described([source], what)
@@ -138,7 +138,7 @@ class WebHdfsWalStore:
         return True
 
     def create(self, uri: str, text: str) -> bool:
-        """See `WalStore.create`. A creator that dies at it may leave an empty file, which then exists as any other."""
+        """See `WalStore.create`. A creator that dies may leave an empty file, which then counts as existing."""
         self._guard.allow([uri])
         try:
             self._calls.write_new(_path(uri), text)
@@ -149,7 +149,7 @@ class WebHdfsWalStore:
         return True
 
     def replace(self, uri: str, text: str) -> None:
-        """See `WalStore.replace`: written beside, then renamed over it in one step."""
+        """See `WalStore.replace`: writes a temporary file beside it, then renames that over it atomically."""
         self._guard.allow([uri])
         parent, _, name = _path(uri).rpartition("/")
         temporary = f"{parent}/.{name}.{uuid.uuid4().hex}"
@@ -165,7 +165,7 @@ class WebHdfsWalStore:
             raise
 
     def read(self, uri: str) -> str | None:
-        """See `WalStore.read`; what a creator that died has written, be it nothing."""
+        """See `WalStore.read`; if the creator died, returns what it had written, even if empty."""
         self._guard.own([uri])
         what = f"{self._where}: reading {uri}"
         try:
@@ -194,7 +194,7 @@ class WebHdfsWalStore:
 
     def _remove_directory(self, uri: str) -> bool:
         try:
-            # had it become a file meanwhile, it would have to stay
+            # a directory that has become a file meanwhile must stay
             if not self._calls.status(_path(uri)).is_directory:
                 return False
             self._calls.delete(_path(uri))
@@ -214,10 +214,12 @@ class WebHdfsWalStore:
             raise WebHdfsError(_IGNORED)
 
     def _prove_rename(self, target: str) -> None:
-        """Renames a name that nobody has: a name node that knows the options finds no such file, HttpFS says `false`.
+        """Tests whether the server knows `renameoptions`, by renaming a name that does not exist.
+
+        A name node that knows them answers that there is no such file; HttpFS answers `false`.
 
         Raises:
-            UsageError: the server ignores them, so that a rename could replace a file or end inside a directory.
+            UsageError: the server ignores them, so a rename could replace a file or end inside a directory.
         """
         if self._renames_safely:
             return
@@ -232,7 +234,7 @@ class WebHdfsWalStore:
                 ) from error
             if error.failure.gone:
                 self._renames_safely = True
-            elif not error.failure.denied:  # who may not rename there will hear it of each file
+            elif not error.failure.denied:  # a user who lacks permission gets that error for each file
                 raise failed(error.failure, f"{self._where}: renaming") from error
 
     def _pages(self, directory: str) -> Iterator[Sequence[Listed]]:

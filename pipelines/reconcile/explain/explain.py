@@ -1,6 +1,6 @@
-"""explain: who holds this file, peer or server, since when, how far behind, and what would free how much.
+"""The explain job: who holds a file, peer or server, since when, how far behind it is, and what would free how much.
 
-All of it comes from the tables; nothing is read from the cluster. The newest DONE run of a cluster answers.
+All answers come from the tables; nothing is read from the cluster. The newest DONE run of a cluster answers.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class ExplainRequest:
     """One question; exactly one of paths, peer and server is given.
 
     Attributes:
-        cluster: None = whichever cluster of the lake it is.
+        cluster: None = any cluster of the lake.
         paths: full URIs, paths relative to wal_root, ends of paths, or bare file names.
         peer: a peer id.
         server: `host,port,startcode`, or the beginning of one up to a comma.
@@ -37,13 +37,13 @@ class ExplainRequest:
 
 
 def explain(request: ExplainRequest, lake: AnswerReader, clock: Clock) -> Outcome:
-    """Answer from the tables; the clock decides about the `until` of acknowledged findings alone.
+    """Answers a question from the tables; the clock decides only whether acknowledgements of findings have ended.
 
     Returns:
-        Exit code 0; `result` has one entry per path in `files`, or `peer`, or `server`.
+        Exit code 0; `result` has one entry for each path in `files`, or `peer`, or `server`.
 
     Raises:
-        UsageError: unknown or ambiguous; the message says what there is.
+        UsageError: the path, peer or server is unknown or ambiguous; the message lists what exists.
         UnavailableError: the lake did not answer.
     """
     runs = deciding_runs(request.cluster, lake, clock.now_ms())
@@ -103,14 +103,14 @@ def _means(asked: str, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Holding:
-    """What the small tables say of one cluster's queues."""
+    """The rows of one cluster's queues in the small tables."""
 
     pinned: Sequence[PinnedRow]
     queues: Sequence[QueueRow]
     nights: QueueNights
 
     def row(self, holder: Blocker, group: str | None) -> PinnedRow | None:
-        """The most particular row of `pinned_bytes` on this holder: its group, else its queue, else its peer."""
+        """Returns the most specific row of `pinned_bytes` for this holder: its group, else its queue, else its peer."""
         for level, wal_group in (("group", group), ("queue", None), ("peer", None)):
             for row in self.pinned:
                 queue = level == "peer" or (row.owner, row.source) == (holder.owner, holder.source)
@@ -119,7 +119,7 @@ class _Holding:
         return None
 
     def queue(self, holder: Blocker, group: str | None) -> QueueRow | None:
-        """The queue row that holds, for this group."""
+        """Returns the row of the holder's queue for this group."""
         wanted = (holder.peer_id, holder.owner, holder.source)
         rows = [row for row in self.queues if (row.peer_id, row.owner, row.source) == wanted]
         return next((row for row in rows if row.wal_group == group), None)
@@ -169,7 +169,7 @@ def _holder(holder: Blocker, file: FileVerdict, run: AnsweringRun, holding: _Hol
 
 
 def _since(holder: Blocker, file: FileVerdict, run: AnsweringRun, nights: QueueNights) -> tuple[str, int]:
-    """The first of the nights in a row, this one included, on which the queue group needed the archived file."""
+    """Returns the first and the number of consecutive nights on which the queue group needed the archived file."""
     first, count = run.record.night, 1
     archived = file.modification_time or 0
     if file.wal_timestamp is not None and file.wal_group is not None and holder.source is not None:

@@ -1,4 +1,4 @@
-"""The answers of explain on a peer and on a server."""
+"""The answers of explain for a peer and for a server."""
 
 from pipelines.common.instants import format_instant
 from pipelines.lake.answers import AnswerReader
@@ -9,10 +9,10 @@ NEXT_WALS = 10
 
 
 def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: AnswerReader) -> Json:
-    """What the peer holds, its queues by bytes, the WALs it waits for, and its trend.
+    """Returns what the peer holds, its queues by bytes, the WALs it waits for, and its trend.
 
     Raises:
-        UsageError: no such peer, or in several clusters.
+        UsageError: there is no such peer, or several clusters have it.
     """
     keys = [run.record.key for run in runs.values()]
     all_pinned, all_queues = lake.pinned(keys), lake.queues(keys)
@@ -57,10 +57,10 @@ def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: AnswerReader
 
 
 def explain_server(name: str, runs: dict[str, AnsweringRun], lake: AnswerReader) -> Json:
-    """The server's files by reason, and the queues that hold them.
+    """Returns the server's files by reason, and the queues that hold them.
 
     Raises:
-        UsageError: no such server, or several.
+        UsageError: there is no such server, or several match.
     """
     keys = [run.record.key for run in runs.values()]
     found = lake.servers(keys, name, limit=SHOWN + 1)

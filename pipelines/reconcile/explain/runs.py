@@ -1,4 +1,4 @@
-"""What all answers of explain share: the run that answers, and the words for what is unknown or ambiguous."""
+"""Shared by all answers of explain: the run that answers, and the errors for unknown or ambiguous names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ from pipelines.reconcile.pause import Pause
 from pipelines.reconcile.pause_of_runs import pauses_after
 
 NIGHTS = 14
-"""How far back "since" and trends look."""
+"""Number of nights that "since" and trends look back."""
 SHOWN = 8
-"""How many names an error lists."""
+"""Number of names that an error lists."""
 Json = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweringRun:
-    """The run that answers for a cluster, what came after it, and whether the clean-up is paused now."""
+    """The run that answers for a cluster, a newer run that is not DONE, and the current pause of the clean-up."""
 
     record: RunRecord
     newer: RunRecord | None
     pause: Pause | None = None
 
     def json(self) -> Json:
-        """The head of every answer."""
+        """Returns the fields that begin every answer."""
         note = None
         if self.record.status != DONE:
             note = f"no run of this cluster is DONE; this one was {self.record.status}: {self.record.reason}"
@@ -43,7 +43,7 @@ class AnsweringRun:
 
 
 def deciding_runs(cluster: str | None, lake: AnswerReader, now: int) -> dict[str, AnsweringRun]:
-    """The newest DONE run of each cluster, or its newest run if none is DONE."""
+    """Returns the newest DONE run of each cluster, or its newest run if none is DONE."""
     found: dict[str, list[RunRecord]] = {}
     for record in lake.newest_runs(cluster):
         found.setdefault(record.cluster, []).append(record)
@@ -60,10 +60,10 @@ def deciding_runs(cluster: str | None, lake: AnswerReader, now: int) -> dict[str
 
 
 def one_of(what: str, choices: Sequence[str], unknown: str) -> str:
-    """The only choice.
+    """Returns the only choice.
 
     Raises:
-        UsageError: none, said with `unknown`, or several.
+        UsageError: there is no choice (the message is `unknown`), or several.
     """
     if not choices:
         raise UsageError(unknown)
@@ -73,6 +73,6 @@ def one_of(what: str, choices: Sequence[str], unknown: str) -> str:
 
 
 def some(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are."""
+    """Joins the first few names, and says how many more there are."""
     rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + rest

@@ -1,4 +1,4 @@
-"""The answers of explain for eyes: the same JSON, said in lines."""
+"""The text output of explain, from the same result as the JSON output."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ Json = Mapping[str, Any]
 
 
 def explain_text(result: Json) -> str:
-    """Lines for the on-call engineer: a paused clean-up before all, then the verdict, and the way out last."""
+    """Formats an answer: first a paused clean-up, then the verdict, then how to free the file."""
     if "peer" in result:
         answers, lines = [result["peer"]], list(_peer(result["peer"]))
     elif "server" in result:

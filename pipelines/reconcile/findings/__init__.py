@@ -1,6 +1,7 @@
-"""What an operator should know, with evidence and remedy (docs/findings.md). False alarms are defects.
+"""The findings of a run: what an operator should know, with evidence and remedy (docs/findings.md).
 
-Keys stay the same from night to night: code and subject, nothing that changes with the files of the day.
+A false alarm is a defect. A key consists of code and subject and stays the same from night to night; it contains
+nothing that changes with the files of the day.
 """
 
 from collections.abc import Iterable
@@ -24,7 +25,7 @@ __all__ = ["ODD_REASONS", "Evidence", "OddDirectory", "OffsetWal", "counts_for_e
 
 
 def findings(evidence: Evidence) -> tuple[FindingRow, ...]:
-    """All findings of one cluster, errors first, with what earlier nights and the configuration say of them."""
+    """Returns all findings of one cluster, errors first, with first night and acknowledgement."""
     found = [
         *orphan_queues(evidence),
         *duplicate_queues(evidence),
@@ -49,7 +50,7 @@ def findings(evidence: Evidence) -> tuple[FindingRow, ...]:
 
 
 def counts_for_exit_code(rows: Iterable[FindingRow]) -> bool:
-    """Whether a finding makes the run end with exit code 5: an error, new, and not acknowledged."""
+    """Whether a finding makes the run end with exit code 5: an error that is new and not acknowledged."""
     return any(row.severity == ERROR and row.is_new and not row.acknowledged for row in rows)
 
 

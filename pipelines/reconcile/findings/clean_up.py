@@ -1,7 +1,7 @@
-"""Which findings pause the clean-up: the one table, and why (docs/findings.md has the same).
+"""Defines which findings pause the clean-up, and why; docs/findings.md has the same table.
 
-A finding pauses where cleaning on may lose data: where it says that what both looks of the clean-up decide by, the
-queue rows, may not be what HBase wrote. Where files are held all the same, a pause would only fill the disk.
+A finding pauses the clean-up if continuing may lose data: it says that the queue rows, by which both looks of the
+clean-up decide, may not be what HBase wrote. Where the files are held anyway, a pause would only fill the disk.
 """
 
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What a finding means for the clean-up.
+    """The effect of a finding on the clean-up.
 
     Attributes:
-        pauses: `clean` and `purge` refuse while it is open and not acknowledged.
+        pauses: `clean` and `purge` refuse while the finding is open and not acknowledged.
         why: one sentence, without its full stop.
     """
 
@@ -68,7 +68,7 @@ CLEAN_UP: Mapping[str, Ruling] = {
     "REMOTE_WALS_NOT_REPLAYED": _goes_on(_NEVER_TOUCHED),
     "SYNC_STATE_CHANGED": _goes_on(_READ_AS_IT_IS),
     "SYNC_DOWNGRADED": _goes_on(_READ_AS_IT_IS),
-    # neighbours
+    # HBase backup, serial peers and bulk-loaded HFiles
     "BACKUP_UNKNOWN": _goes_on("every WAL past its TTL is held for it"),
     "BACKUP_BEHIND": _goes_on("the WALs that a backup still needs are held"),
     "SERIAL_STUCK": _goes_on(_HELD_BY_QUEUE),
@@ -105,7 +105,7 @@ CLEAN_UP: Mapping[str, Ruling] = {
     "ADD_PEER_RUNNING": _goes_on("everything is held, and the second look stops while a peer is added"),
     "CLUSTER_MOVED": _goes_on("files of dead servers are held, and the second look stops while the cluster moves"),
 }
-"""By code. A finding that is not in here pauses: nobody has thought about it."""
+"""By code. A code that is missing here pauses the clean-up, because its effect has not been judged."""
 
 
 def pauses(code: str) -> bool:

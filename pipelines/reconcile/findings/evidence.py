@@ -1,4 +1,4 @@
-"""What findings are drawn from, and the form they take."""
+"""The input of all findings, and the function that builds one."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ ERROR, WARNING, INFO = "error", "warning", "info"
 
 @dataclass(frozen=True, slots=True)
 class OffsetWal:
-    """Where the WAL of an offset was found in the listing."""
+    """The listed WAL of an offset: whether it is below oldWALs, and its length in bytes."""
 
     archived: bool
     length: int
@@ -31,7 +31,7 @@ class OffsetWal:
 
 @dataclass(frozen=True, slots=True)
 class OddDirectory:
-    """Files of one directory with one of the reasons `ODD_REASONS`."""
+    """Files of one directory with one of the reasons in `ODD_REASONS`."""
 
     reason: str
     directory: str
@@ -45,16 +45,16 @@ ODD_REASONS = (Reason.POISON_NAME, Reason.INVALID_NAME, Reason.FUTURE_TIMESTAMP)
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the findings of one cluster are drawn from.
+    """Everything that the findings of one cluster are derived from.
 
     Attributes:
         totals: of this cluster.
         queues: rows of `queue_offsets`.
         pinned: rows of `pinned_bytes`.
-        offset_wals: by name, the WALs of offsets that the listing has.
-        odd_names: where files are whose name or age is a finding of its own.
+        offset_wals: by name, the listed WALs of offsets.
+        odd_names: directories with files whose name or age causes a finding.
         past: earlier nights, newest first.
-        extras: what the snapshot's extras say.
+        extras: the snapshot's extras.
         beside: HFile references and last pushed sequence ids.
         remote: directories below `remoteWALs/`.
         sync_peers: rows of `sync_peers`.
@@ -89,13 +89,13 @@ def finding(
     size: int | None = None,
     **evidence: object,
 ) -> FindingRow:
-    """One finding; `evidence` becomes JSON."""
+    """Returns one finding; `evidence` becomes JSON."""
     text = json.dumps(evidence, sort_keys=True, default=str)
     key = f"{code}:{subject}" if subject else code
     return FindingRow(key, code, severity, subject, peer_id, server, message, text, remedy, files, size)
 
 
 def of_reason(evidence: Evidence, reason: Reason) -> tuple[int, int]:
-    """Files and bytes under oldWALs with a reason."""
+    """Returns the number of files and bytes under oldWALs with a reason."""
     totals = [total for total in evidence.totals if total.archived and total.reason == reason.value]
     return sum(total.files for total in totals), sum(total.bytes for total in totals)

@@ -9,7 +9,7 @@ from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, Evidence
 
 
 def bad_names(evidence: Evidence) -> Iterator[FindingRow]:
-    """POISON_FILE, INVALID_NAME and CLOCK_SKEW, by directory."""
+    """Yields POISON_FILE, INVALID_NAME and CLOCK_SKEW, by directory."""
     for reason, severity, what, remedy in (
         (
             Reason.POISON_NAME,
@@ -45,7 +45,7 @@ def bad_names(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def leaked_rep_wals(evidence: Evidence) -> Iterator[FindingRow]:
-    """WALs of hbase:replication, which HBase 3 never frees."""
+    """Yields LEAKED_REP_WAL: WALs of hbase:replication, which HBase 3 never frees while their server lives."""
     files, size = of_reason(evidence, Reason.REPLICATION_TABLE_WAL)
     released = evidence.settings.release.replication_table_wals
     if files and not released:
@@ -62,11 +62,11 @@ def leaked_rep_wals(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def leftover_directories(evidence: Evidence) -> Iterator[FindingRow]:
-    """Directories below `WALs/` that nobody owns."""
+    """Yields LEFTOVER_WAL_DIRECTORY: directories below `WALs/` of servers that are neither online nor crashing."""
     view, membership = evidence.view, evidence.snapshot.membership
     for directory in membership.wal_directories if membership else ():
         server = directory.server
-        # a server that is just crashing has its procedure in one of the readings
+        # a server that has just crashed has its procedure in one of the two readings
         if server in view.online or server in view.crashing or view.restless is not None:
             continue
         if server not in view.wal_directories:  # ignored by release.empty_wal_directories
@@ -86,10 +86,10 @@ def leftover_directories(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
-    """Files that HBase's own chain should have deleted long ago.
+    """Yields CLEANER_NOT_RUNNING: files that HBase's own cleaner chain should have deleted long ago.
 
-    Only names that never wait for a queue are evidence (a backlog that a peer has just shipped is fresh work for the
-    cleaner, however old its files): WALs of hbase:meta, procedure WALs and non-WALs.
+    Only names that never wait for a queue are evidence: WALs of hbase:meta, procedure WALs and non-WALs. Any other
+    backlog may be WALs that a peer has just shipped, which is new work for the cleaner however old the files are.
     """
     certain = {Reason.META_WAL.value, Reason.INVALID_NAME.value, Reason.PROCEDURE_WAL.value}
     totals = [total for total in evidence.totals if total.archived and total.reason in certain and total.overdue_files]
@@ -123,7 +123,7 @@ def cleaner_not_running(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
-    """What holds everything, or everything of dead servers."""
+    """Yields FOREIGN_CLEANER, ADD_PEER_RUNNING and CLUSTER_MOVED, which hold all files or all files of dead servers."""
     view = evidence.view
     if view.foreign_cleaner is not None:
         yield finding(

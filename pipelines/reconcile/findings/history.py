@@ -15,10 +15,10 @@ _Group = tuple[str, str, str]
 
 
 def rewound(evidence: Evidence) -> Iterator[FindingRow]:
-    """Queues behind the furthest position that walsafe has seen them at, until they have caught up or are gone.
+    """Yields QUEUE_TABLE_REWOUND for queues behind their furthest known position, until they catch up or are gone.
 
-    One that went back this very night is told in any case. One that went back before is not told again where its row
-    costs nothing: see `_costs_nothing`.
+    A queue that went back since the last night is always reported. A queue that went back earlier is not reported again
+    if its row costs nothing: see `_costs_nothing`.
     """
     if not evidence.past:
         return
@@ -48,7 +48,7 @@ def rewound(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def _furthest(key: _Group, past: Sequence[PastNight]) -> PastOffset | None:
-    """The furthest position of a queue on these nights; the last one's finding remembers what came before them."""
+    """Returns the furthest position of a queue on these nights, and on earlier ones that last night's finding keeps."""
     known = [night.offsets[key] for night in past if key in night.offsets]
     found = past[0].findings.get(f"{REWOUND}:{'/'.join(key)}")
     remembered = _remembered(found.evidence) if found and found.evidence else None
@@ -70,10 +70,10 @@ def _is_behind(row: QueueOffsetRow, past: PastOffset) -> bool:
 
 
 def _costs_nothing(row: QueueOffsetRow, stood: PastOffset, evidence: Evidence) -> bool:
-    """Whether a row that is behind asks again for what was shipped, and stands for no row that is lost.
+    """Whether a row that is behind only asks again for what was shipped, and does not hide the loss of another row.
 
-    Its peer does not exist; or it is what a region server wrote that was taken for dead, beside the row of the server
-    that has claimed the queue and goes on with it.
+    This is so if its peer does not exist. It is also so if a region server that was taken for dead wrote the row, and
+    the row of the server that claimed the queue and continues with it exists too.
     """
     if not row.peer_exists:
         return True
@@ -87,7 +87,7 @@ def _costs_nothing(row: QueueOffsetRow, stood: PastOffset, evidence: Evidence) -
 
 
 def stalled(evidence: Evidence) -> Iterator[FindingRow]:
-    """Offsets that have not moved for nights, with files waiting."""
+    """Yields QUEUE_STALLED for offsets that have not moved for `stalled_nights` nights while files wait."""
     nights = evidence.settings.stalled_nights
     if len(evidence.past) < nights:
         return
@@ -112,7 +112,7 @@ def stalled(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def growth(evidence: Evidence) -> Iterator[FindingRow]:
-    """Peers whose held bytes rise night after night."""
+    """Yields GROWTH for peers whose held bytes rose every night for `growth_nights`, `growth_min_bytes` in all."""
     nights = evidence.settings.growth_nights
     if len(evidence.past) < nights:
         return
@@ -136,7 +136,7 @@ def growth(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def _smallest(queues: Iterable[QueueOffsetRow]) -> Mapping[_Group, QueueOffsetRow]:
-    """The row of each queue and group that needs most, chosen as `PastNight.offsets` is."""
+    """Returns the row with the smallest need of each queue and group, chosen as in `PastNight.offsets`."""
     smallest: dict[_Group, QueueOffsetRow] = {}
     for row in queues:
         if row.wal_group is not None and row.need_timestamp is not None:

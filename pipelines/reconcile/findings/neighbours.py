@@ -1,4 +1,4 @@
-"""Findings about others that hold WALs or wait for them: HBase backup, serial peers, bulk-loaded HFiles."""
+"""Findings about HBase backup, serial peers and bulk-loaded HFiles, which hold WALs or wait for them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,12 +13,12 @@ from pipelines.snapshot.backup import COMPLETE, BackupSession
 from pipelines.snapshot.barriers import RegionBarriers, serial_gaps
 
 WAITS_MS = DAY_MS
-"""A serial peer waits for an earlier range every time a region moves; for so long it does not."""
+"""A serial peer waits for an earlier range whenever a region moves, but not for longer than this (ms)."""
 _SHOWN = 10
 
 
 def backups(evidence: Evidence) -> Iterator[FindingRow]:
-    """BACKUP_UNKNOWN and BACKUP_BEHIND."""
+    """Yields BACKUP_UNKNOWN and BACKUP_BEHIND."""
     backup = evidence.view.backup
     files, size = of_reason(evidence, Reason.BACKUP)
     if not backup.enabled or not files:
@@ -69,7 +69,7 @@ def _behind(session: BackupSession, age: int, files: int, size: int) -> FindingR
 
 
 def serial_peers(evidence: Evidence) -> Iterator[FindingRow]:
-    """SERIAL_STUCK: a serial peer whose queue has been standing, while a region's earlier range is not finished."""
+    """Yields SERIAL_STUCK: a serial peer has stalled queues, and a region's earlier range is not finished."""
     for peer in evidence.snapshot.peers:
         if not peer.serial or peer.state != "ENABLED" or evidence.extras.barriers is None:
             continue
@@ -111,7 +111,7 @@ def serial_peers(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def _standing(evidence: Evidence, peer: Peer) -> Sequence[QueueRow]:
-    """Its queues that have had a WAL before them for a day: a healthy one is behind by minutes."""
+    """Returns the peer's queue rows with a pending WAL over a day old; a healthy queue is behind by minutes."""
     return [
         row
         for row in evidence.queues
@@ -123,13 +123,13 @@ def _standing(evidence: Evidence, peer: Peer) -> Sequence[QueueRow]:
 
 
 def _replicated(peer: Peer, region: RegionBarriers) -> bool:
-    """Whether the peer takes anything of the region's table, as far as that is known."""
+    """Whether the peer replicates anything of the region's table, as far as its rule tells."""
     named = peer.rule.tables.get(region.table, ()) if peer.rule else ()
     return any(wants(peer.replicate_all, peer.rule, region.table, family) for family in (*named, ""))
 
 
 def orphan_hfile_refs(evidence: Evidence) -> Iterator[FindingRow]:
-    """ORPHAN_HFILE_REFS: references to bulk-loaded HFiles for a peer that does not exist."""
+    """Yields ORPHAN_HFILE_REFS: references to bulk-loaded HFiles for a peer that does not exist."""
     for peer_id, count in sorted(evidence.beside.hfile_refs.items()):
         if peer_id in evidence.view.peer_ids:
             continue

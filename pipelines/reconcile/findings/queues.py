@@ -1,4 +1,4 @@
-"""Findings about replication queues, without looking back."""
+"""Findings about replication queues that need no earlier nights."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from pipelines.reconcile.findings.evidence import (
 )
 
 CREATION_MARGIN_MS = 600_000
-"""A WAL named this shortly before the listing may have been created after it, by a server whose clock is behind."""
+"""A WAL named less than this (ms) before the listing may have been created after it, by a server with a slow clock."""
 
 
 def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
-    """Queues that nobody ships: of a removed peer, or of a server that is fully dead."""
+    """Yields ORPHAN_QUEUE for queues that no server ships: of a removed peer, or of a server that is fully dead."""
     view, pending = evidence.view, _pending(evidence)
-    # a capture from ZooKeeper alone does not tell whose crash is still being processed
+    # a capture from ZooKeeper alone does not show which servers' crashes are still being processed
     known = evidence.snapshot.membership is not None and evidence.snapshot.step("crashing") is not None
     rescue = (
         "HBCK2 'scheduleRecoveries {}' lets a live server claim it; audit-queues --plan says how, and what it costs."
@@ -57,7 +57,7 @@ def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def duplicate_queues(evidence: Evidence) -> Iterator[FindingRow]:
-    """Two queues of one peer for the WALs of one server."""
+    """Yields DUPLICATE_QUEUE for two queues of one peer for the WALs of one server."""
     for source, rows in sorted(evidence.view.rows_of_source.items()):
         for peer in evidence.view.peer_ids:
             owners = [str(row.queue) for row in rows if row.queue.peer_id == peer]
@@ -76,10 +76,11 @@ def duplicate_queues(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def missing_wals(evidence: Evidence) -> Iterator[FindingRow]:
-    """Offsets whose WAL is nowhere, or shorter than the offset.
+    """Yields MISSING_WAL and BEYOND_EOF: offsets whose WAL does not exist, or is shorter than the offset.
 
-    The listing read `WALs/` before `oldWALs/`, so a WAL that existed then cannot hide in the move between them; one
-    that was created later is not expected. HDFS shows an open file short, so only archived ones count as too short.
+    The listing read `WALs/` before `oldWALs/`, so a WAL that existed then cannot be missed while it moves between them;
+    a WAL created later is not expected. HDFS reports an open file as too short, so only archived WALs count for
+    BEYOND_EOF.
     """
     for row in evidence.queues:
         if not row.wal or row.offset is None or row.offset < 0 or not row.peer_exists or row.need_timestamp is None:
@@ -115,7 +116,7 @@ def missing_wals(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def _pending(evidence: Evidence) -> dict[tuple[str, str, str], tuple[int, int]]:
-    """Pending files and bytes by peer, owner and source: over all groups of the queue."""
+    """Returns pending files and bytes by peer, owner and source, summed over all groups of the queue."""
     sums: dict[tuple[str, str, str], tuple[int, int]] = {}
     for row in evidence.queues:
         key = (row.peer_id, row.owner, row.source)

@@ -1,4 +1,4 @@
-"""Findings about synchronous replication: what lies below `remoteWALs/`, and states of peers.
+"""Findings about synchronous replication: directories below `remoteWALs/`, and states of peers.
 
 No remedy here ever proposes to delete anything of a peer that exists.
 """
@@ -14,11 +14,11 @@ from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, Evidence
 from pipelines.reconcile.sync_states import ACTIVE, DOWNGRADE_ACTIVE, NONE, STANDBY
 
 SETTLED_MS = DAY_MS
-"""A copy is removed once the ACTIVE cluster has shipped it, and a WAL is rolled every hour: older ones are stuck."""
+"""The ACTIVE cluster removes a copy once it has shipped it and rolls a WAL every hour; older copies are stuck."""
 
 
 def remote_wals(evidence: Evidence) -> Iterator[FindingRow]:
-    """ORPHAN_REMOTE_WALS, REMOTE_WALS_UNEXPECTED, REMOTE_WALS_PILE_UP, REMOTE_WALS_NOT_REPLAYED."""
+    """Yields ORPHAN_REMOTE_WALS, REMOTE_WALS_UNEXPECTED, REMOTE_WALS_PILE_UP and REMOTE_WALS_NOT_REPLAYED."""
     peers = {peer.peer_id: peer for peer in evidence.snapshot.peers}
     for directory in evidence.remote:
         peer = peers.get(directory.peer_id)
@@ -41,7 +41,7 @@ def remote_wals(evidence: Evidence) -> Iterator[FindingRow]:
 
 
 def sync_states(evidence: Evidence) -> Iterator[FindingRow]:
-    """SYNC_STATE_CHANGED and SYNC_DOWNGRADED."""
+    """Yields SYNC_STATE_CHANGED and SYNC_DOWNGRADED."""
     for row in evidence.sync_peers:
         before, now = row.previous_sync_state, row.sync_state
         if before is not None and now is not None and before != now:
