@@ -205,8 +205,7 @@ class CaptureWiring:
         return OfflineSources(tree, directories, table or self._queues(), table, state)
 
     def _listing(self) -> FileSource:
-        """Returns the source of the listing; for a saved one, `WatchedListing` finds the directories of live servers.
-        """
+        """Returns the source of the listing; for a saved one, `WatchedListing` finds directories of live servers."""
         section = self._section.files
         if isinstance(section, WebHdfsFilesSection):
             return WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)

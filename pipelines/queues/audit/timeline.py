@@ -102,7 +102,7 @@ def _between(key: Key, before: Sighting, now: Sighting, until: Sequence[Sighting
         yield _row(key, Event.CLAIMED, left, owner, chain[1:], before, now, _death(left, until))
     if old and not new:
         for owner, holding in old.items():
-            if owner != key[1] or holding.owner_state not in _NOT_DEAD:  # the peer took a live server's own queue along
+            if owner != key[1] or holding.owner_state not in _NOT_DEAD:  # a live server's own queue ends with its peer
                 yield _row(key, Event.ENDED, owner, None, (), before, now, _death(owner, until))
 
 

@@ -39,7 +39,7 @@ def needed_wals(files: DataFrame, servers: Sequence[str], needs: Mapping[str, in
         wals.select("*", *in_turn(own_server(F.lit(True))))
         .join(F.broadcast(of_servers), "own_server", "left_semi")
         .join(F.broadcast(smallest), "wal_group", "left")
-        # a name whose timestamp does not fit 64 bits is kept: a queue that cannot compare it needs the file
+        # a WAL whose timestamp does not fit 64 bits cannot be compared with the need, so it is kept
         .filter(F.coalesce(F.col("wal_timestamp") >= F.coalesce("need", F.lit(NEEDS_ALL)), F.lit(True)))
         .select("path", "length")
     )
