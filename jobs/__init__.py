@@ -1,1 +1,1 @@
-"""Thin entry points: arguments to configuration to one use case to an exit code."""
+"""Entry points of the jobs: each reads its arguments and configuration, runs one use case and returns an exit code."""

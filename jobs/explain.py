@@ -1,4 +1,4 @@
-"""explain: who holds a file, a peer or a server, since when, what would free it."""
+"""The job explain: shows what holds a file, a peer or a server, since when, and what would free it."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -21,7 +21,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
     parser.add_argument("--cluster", metavar="NAME", help="default: whichever cluster of the lake it is")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files below oldWALs")
@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Validates the arguments, wires the ports and runs the use case."""
     from pipelines.common.errors import UsageError
     from pipelines.lake.reader import Lake
     from pipelines.reconcile.explain.explain import ExplainRequest, explain

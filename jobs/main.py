@@ -8,8 +8,9 @@ from pathlib import Path
 def _prepare_import_path() -> None:
     """Makes `jobs`, `pipelines` and `schemas` importable.
 
-    Python puts this file's own folder first, where `config` or `session` would shadow any library of that name. The
-    archive that spark-submit ships comes next; started without it, the tree around this file serves.
+    Python puts the folder of this file first on the path, where `config` or `session` would shadow any library of that
+    name, so this removes it. The archive that spark-submit ships comes next; without it, the project tree around this
+    file is used.
     """
     here = Path(__file__).resolve().parent
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != here]

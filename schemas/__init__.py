@@ -1,1 +1,1 @@
-"""One StructType module per table, and the registry; nothing but pyspark.sql.types."""
+"""One module with a StructType per table, and the registry; they import nothing but pyspark.sql.types."""

@@ -1,4 +1,4 @@
-"""`claim_plans`: which live server could take which orphan queue."""
+"""Table `claim_plans`: the live server that each orphan queue is assigned to."""
 
 from pyspark.sql.types import LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`cleanups`: a STARTED row before clean, restore or purge does anything, a terminal row after."""
+"""Table `cleanups`: a STARTED row before clean, restore or purge begins, and a terminal row after it."""
 
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructType, TimestampType
 

@@ -1,4 +1,4 @@
-"""`deletions`: what the clean-up did to each file, an intent before and an outcome after."""
+"""Table `deletions`: the actions of the clean-up on each file, an intent before and an outcome after."""
 
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType, TimestampType
 

@@ -1,4 +1,4 @@
-"""`dumped_hfile_refs`: bulk-loaded HFiles that wait for a peer, as `dump-queues` found them in a snapshot."""
+"""Table `dumped_hfile_refs`: bulk-loaded HFiles that a peer still has to receive, from `dump-queues`."""
 
 from pyspark.sql.types import BooleanType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`dumped_peers`: the replication peers that `dump-queues` found in a snapshot."""
+"""Table `dumped_peers`: the replication peers of a snapshot, from `dump-queues`."""
 
 from pyspark.sql.types import BooleanType, StringType, StructType
 

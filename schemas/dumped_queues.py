@@ -1,4 +1,4 @@
-"""`dumped_queues`: the replication queues that `dump-queues` found in a snapshot."""
+"""Table `dumped_queues`: the replication queues of a snapshot, from `dump-queues`."""
 
 from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, StructType
 

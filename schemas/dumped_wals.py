@@ -1,4 +1,4 @@
-"""`dumped_wals`: the WALs of the replication queues that `dump-queues` found in a snapshot."""
+"""Table `dumped_wals`: the WALs of the replication queues of a snapshot, from `dump-queues`."""
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 

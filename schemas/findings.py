@@ -1,4 +1,4 @@
-"""`findings`: what is wrong or odd, with evidence and remedy."""
+"""Table `findings`: problems and oddities, with evidence and remedy."""
 
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructType, TimestampType
 

@@ -1,4 +1,4 @@
-"""`migration_checks`: whether the table has what ZooKeeper had."""
+"""Table `migration_checks`: the results of comparing `hbase:replication` with ZooKeeper after the migration."""
 
 from pyspark.sql.types import StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`migration_rows`: what the migration to `hbase:replication` would write, drop and stumble over."""
+"""Table `migration_rows`: what the migration to `hbase:replication` writes, drops and throws on."""
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`pinned_bytes`: who holds how much, alone and together with others, and what removing them would free."""
+"""Table `pinned_bytes`: bytes that each peer, queue and WAL group pins, and what its removal would free."""
 
 from pyspark.sql.types import LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`quality_results`: what the gate checked, and how it went."""
+"""Table `quality_results`: the expectations of the gate and their results."""
 
 from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`queue_audits`: what every replication queue is, with evidence and remedy."""
+"""Table `queue_audits`: the class of every replication queue, with evidence and remedy."""
 
 from pyspark.sql.types import ArrayType, LongType, StringType, StructType, TimestampType
 

@@ -1,4 +1,4 @@
-"""`queue_claims`: who claimed which queue when, and how long it waited."""
+"""Table `queue_claims`: which server claimed which queue when, and how long the queue waited."""
 
 from pyspark.sql.types import ArrayType, LongType, StringType, StructType, TimestampType
 

@@ -1,4 +1,4 @@
-"""`queue_edits`: what each queue still has to read, and how much of it its peer wants."""
+"""Table `queue_edits`: what each queue still has to read, and how much of it its peer wants."""
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 

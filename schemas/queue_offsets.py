@@ -1,4 +1,4 @@
-"""`queue_offsets`: how far every replication queue has come, per WAL group."""
+"""Table `queue_offsets`: the offset of every replication queue, per WAL group."""
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""All tables of the lake."""
+"""Registry of all tables of the lake."""
 
 from schemas.claim_plans import CLAIM_PLANS
 from schemas.cleanups import CLEANUPS
@@ -49,23 +49,23 @@ DECISION_TABLES: tuple[Table, ...] = (
     FINDINGS,
     QUALITY_RESULTS,
 )
-"""What reconcile writes."""
+"""Tables that reconcile writes."""
 SYNC_TABLES: tuple[Table, ...] = (REMOTE_WALS, SYNC_PEERS)
-"""What it writes besides where a cluster has synchronous replication."""
+"""Tables that reconcile also writes for clusters with synchronous replication."""
 CLEANUP_TABLES: tuple[Table, ...] = (CLEANUPS, DELETIONS)
-"""The audit of clean, restore and purge."""
+"""The audit tables of clean, restore and purge."""
 INSPECTION_TABLES: tuple[Table, ...] = (WAL_FILES, WAL_TABLES, QUEUE_EDITS)
-"""What inspect-wals writes, besides findings."""
+"""Tables that inspect-wals writes, besides findings."""
 SYNCUP_TABLES: tuple[Table, ...] = (SYNCUP_QUEUES, SYNCUP_WALS, SYNCUP_PEERS)
-"""What plan-syncup writes, besides findings."""
+"""Tables that plan-syncup writes, besides findings."""
 AUDIT_TABLES: tuple[Table, ...] = (QUEUE_AUDITS, QUEUE_CLAIMS, CLAIM_PLANS)
-"""What audit-queues writes, besides findings."""
+"""Tables that audit-queues writes, besides findings."""
 DUMP_TABLES: tuple[Table, ...] = (DUMPED_PEERS, DUMPED_QUEUES, DUMPED_WALS, DUMPED_HFILE_REFS)
-"""What dump-queues writes."""
+"""Tables that dump-queues writes."""
 MIGRATION_TABLES: tuple[Table, ...] = (MIGRATION_ROWS, MIGRATION_CHECKS)
-"""What plan-migration and verify-migration write, besides findings."""
+"""Tables that plan-migration and verify-migration write, besides findings."""
 SPLIT_ROW_TABLES: tuple[Table, ...] = (SPLIT_VERIFY, SPLIT_DIFF, SPLIT_STALE, SPLIT_SIMULATIONS)
-"""What the jobs on the rows of a Pegasus table write, besides findings."""
+"""Tables that the jobs on the rows of a Pegasus table write, besides findings."""
 SPLIT_AUDIT_TABLES: tuple[Table, ...] = (
     SPLIT_PREFLIGHT,
     SPLIT_PARTITIONS,
@@ -75,7 +75,7 @@ SPLIT_AUDIT_TABLES: tuple[Table, ...] = (
     SPLIT_ROUTES,
     SPLIT_PLAN,
 )
-"""What the jobs on Pegasus's states, logs and keys write, besides findings."""
+"""Tables that the jobs on Pegasus's states, logs and keys write, besides findings."""
 TABLES: tuple[Table, ...] = (
     *DECISION_TABLES,
     *SYNC_TABLES,

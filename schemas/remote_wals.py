@@ -1,4 +1,4 @@
-"""`remote_wals`: what lies below `remoteWALs/`, where synchronous replication keeps copies of WALs."""
+"""Table `remote_wals`: files below `remoteWALs/`, where synchronous replication keeps copies of WALs."""
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType, TimestampType
 

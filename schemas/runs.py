@@ -1,4 +1,4 @@
-"""`runs`: a STARTED row before work, a terminal row after."""
+"""Table `runs`: a STARTED row before a run begins its work, and a terminal row after it."""
 
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType, StringType, StructType, TimestampType
 

@@ -1,4 +1,4 @@
-"""`simulations`: histories that the job `simulate` has played, and what they lost."""
+"""Table `simulations`: histories that the job `simulate` has played, and their data losses."""
 
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
 

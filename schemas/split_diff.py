@@ -1,4 +1,4 @@
-"""`split_diff`: keys of a Pegasus table that two copies do not agree on."""
+"""Table `split_diff`: keys of a Pegasus table on which two copies differ."""
 
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`split_logs`: private logs and whether they may be deleted."""
+"""Table `split_logs`: private logs, and whether they may be deleted."""
 
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`split_manifest`: files that `split-run` wrote."""
+"""Table `split_manifest`: files that `split-run` wrote."""
 
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`split_mutations`: what stands in private logs, without users' keys and values."""
+"""Table `split_mutations`: mutations in private logs, without users' keys and values."""
 
 from pyspark.sql.types import (
     ArrayType,

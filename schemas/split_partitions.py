@@ -1,4 +1,4 @@
-"""`split_partitions`: partition configurations as `split-audit-config` saw them."""
+"""Table `split_partitions`: partition configurations, from `split-audit-config`."""
 
 from pyspark.sql.types import (
     ArrayType,

@@ -1,4 +1,4 @@
-"""`split_plan`: what a split would yield."""
+"""Table `split_plan`: predicted partition sizes after a split."""
 
 from pyspark.sql.types import DoubleType, IntegerType, LongType, StructType
 

@@ -1,4 +1,4 @@
-"""`split_preflight`: may a table be split?"""
+"""Table `split_preflight`: whether a table may be split."""
 
 from pyspark.sql.types import IntegerType, StringType, StructType
 

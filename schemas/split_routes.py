@@ -1,4 +1,4 @@
-"""`split_routes`: what requests would be told at each stage of a split."""
+"""Table `split_routes`: the answers that requests would get at each stage of a split."""
 
 from pyspark.sql.types import LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`split_simulations`: what the model of a partition split was made to do, and what broke."""
+"""Table `split_simulations`: histories of the model of a partition split, and what broke."""
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 

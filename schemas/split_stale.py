@@ -1,4 +1,4 @@
-"""`split_stale`: what Pegasus's compaction filter would do with the rows of each partition."""
+"""Table `split_stale`: what Pegasus's compaction filter would do with the rows of each partition."""
 
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructType
 

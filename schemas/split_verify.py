@@ -1,4 +1,4 @@
-"""`split_verify`: two copies of a Pegasus table, partition by partition."""
+"""Table `split_verify`: the comparison of two copies of a Pegasus table, partition by partition."""
 
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`sync_peers`: the synchronous replication peers and their states, night by night."""
+"""Table `sync_peers`: the synchronous replication peers and their states, night by night."""
 
 from pyspark.sql.types import IntegerType, StringType, StructType, TimestampType
 

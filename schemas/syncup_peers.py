@@ -1,4 +1,4 @@
-"""`syncup_peers`: what ReplicationSyncUp would ship to each peer."""
+"""Table `syncup_peers`: what ReplicationSyncUp would ship to each peer."""
 
 from pyspark.sql.types import LongType, StringType, StructType
 

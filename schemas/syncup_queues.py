@@ -1,4 +1,4 @@
-"""`syncup_queues`: what ReplicationSyncUp would do with each queue."""
+"""Table `syncup_queues`: what ReplicationSyncUp would do with each queue."""
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 

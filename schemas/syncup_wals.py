@@ -1,4 +1,4 @@
-"""`syncup_wals`: the WALs that ReplicationSyncUp would take up, in its order."""
+"""Table `syncup_wals`: the WALs that ReplicationSyncUp would read, in its order."""
 
 from pyspark.sql.types import LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""What every table module declares."""
+"""The base of all table modules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class Table:
         comment: one sentence for `DESCRIBE TABLE` and docs/tables.md.
         schema: columns with comments; columns are only ever added.
         partitioned_by: partition columns.
-        statistics: columns whose least and greatest values Delta keeps for each file, so that readers skip files; None
-            = Delta's default, all. Each costs time for every row written.
+        statistics: columns whose minimum and maximum Delta stores per file, so that readers skip files; None = Delta's
+            default, all columns. Each costs time for every row written.
     """
 
     name: str
@@ -27,12 +27,12 @@ class Table:
 
 
 def column(name: str, kind: DataType, comment: str, *, nullable: bool = True) -> StructField:
-    """A column that explains itself."""
+    """Returns a column with its comment."""
     return StructField(name, kind, nullable, {"comment": comment})
 
 
 def identity() -> list[StructField]:
-    """The three columns that every table begins with."""
+    """Returns the three columns that every table begins with."""
     return [
         column("cluster", StringType(), "Name of the HBase cluster, from snapshot.json.", nullable=False),
         column("run_id", StringType(), "The run that wrote the row; rows are replaced whole per cluster and run_id."),

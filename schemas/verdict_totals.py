@@ -1,4 +1,4 @@
-"""`verdict_totals`: files and bytes by verdict and reason: the small table that reports over many nights read."""
+"""Table `verdict_totals`: files and bytes by verdict and reason; reports over many nights read this small table."""
 
 from pyspark.sql.types import LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`wal_files`: what `inspect-wals` found in each WAL that it read."""
+"""Table `wal_files`: what `inspect-wals` found in each WAL that it read."""
 
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType, TimestampType
 

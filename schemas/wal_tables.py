@@ -1,4 +1,4 @@
-"""`wal_tables`: whose edits each WAL holds."""
+"""Table `wal_tables`: the HBase tables whose edits each WAL contains."""
 
 from pyspark.sql.types import LongType, StringType, StructType
 

@@ -1,4 +1,4 @@
-"""`wal_verdicts`: one row for each file under oldWALs and night. Other programs rely on its columns."""
+"""Table `wal_verdicts`: one row per file under oldWALs and night. Other programs rely on its columns."""
 
 from pyspark.sql.types import ArrayType, LongType, StringType, StructType, TimestampType
 
@@ -35,6 +35,6 @@ WAL_VERDICTS = Table(
             column("blocking", BLOCKING, "Each (peer, queue row) that needs the file; empty if none."),
         ]
     ),
-    # what walsafe's own jobs look rows up by: all columns would take a fifth of the time of the write
+    # columns that walsafe's own jobs filter by; statistics of all columns would take a fifth of the time of the write
     statistics=("cluster", "path", "reason"),
 )

@@ -1,4 +1,4 @@
-"""`capture`: a snapshot of a live cluster."""
+"""The job capture: takes a snapshot of a live cluster, or of one that is down."""
 
 import socket
 import time
@@ -36,7 +36,7 @@ NEEDS_SPARK = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the options."""
+    """Declares the options of the job."""
     parser.add_argument("--config", metavar="FILE", required=True, help="the configuration, with section `capture`")
     parser.add_argument(
         "--out", metavar="DIR", required=True, help="the snapshot: any Hadoop URI that does not exist yet"
@@ -44,11 +44,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Captures one cluster.
+    """Captures the cluster of the configuration.
 
     Raises:
         UsageError: the configuration is wrong or --out exists.
-        RefusedError: what was read does not make a trustworthy snapshot.
+        RefusedError: what was read is not a trustworthy snapshot.
         UnavailableError: a source or --out did not answer.
     """
     config = load_config(args.config, context)
@@ -59,12 +59,12 @@ def run(args: Namespace, context: JobContext) -> Outcome:
 
 
 def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: str, context: JobContext) -> Outcome:
-    """Captures one cluster, everything given.
+    """Captures one cluster with explicit settings.
 
     Raises:
         WalsafeError: as `run`.
     """
-    # pyspark and pyarrow take a while to import: not before the arguments are known to be right
+    # pyspark and pyarrow are slow to import: import them only after the arguments have been validated
     from jobs.capture.wiring import capture_sources
     from pipelines.capture.capture import Patience, Subject
     from pipelines.capture.capture_zookeeper import capture_either

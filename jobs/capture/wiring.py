@@ -1,4 +1,4 @@
-"""From the configuration's words to the sources of a capture: the one place that names their technologies."""
+"""Creates the sources of a capture from the configuration; only this module names their technologies."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -53,13 +53,13 @@ ThingT = TypeVar("ThingT", HadoopLister, HBaseClient, SavedFiles)
 
 
 class CaptureWiring:
-    """Makes the sources of one capture; connections are closed by the stack.
+    """Creates the sources of one capture; the stack closes their connections.
 
     Args:
         cluster: for messages.
         wal_root: full URI.
         section: `capture` of the configuration.
-        spark: its JVM holds Hadoop's and HBase's clients.
+        spark: its JVM runs the clients of Hadoop and HBase.
         stack: closes what was opened.
     """
 
@@ -74,12 +74,12 @@ class CaptureWiring:
         self._stack = stack
 
     def sources(self) -> Sources | ZooKeeperSources | OfflineSources:
-        """All of them; nothing is read yet."""
+        """Returns all sources; nothing is read yet."""
         state = self._section.state
         return self._offline(state) if isinstance(state, OfflineStateSection) else self.live_sources()
 
     def live_sources(self) -> Sources | ZooKeeperSources:
-        """Those of a cluster that is not known to be down; nothing is read yet."""
+        """Returns the sources of a cluster that is not declared down; nothing is read yet."""
         queues = self._section.queues
         if isinstance(queues, ZooKeeperQueuesSection):
             return self._zookeeper(queues)
@@ -88,9 +88,9 @@ class CaptureWiring:
         return Sources(files, directories, self._queues(), state)
 
     def _files(self, state: StateSource) -> tuple[FileSource, WalDirectorySource]:
-        """The listing, and whoever lists `WALs/` after it.
+        """Returns the source of the listing, and the source that lists `WALs/` after it.
 
-        That is the same live file system; the export where the state is exported; else Hadoop's.
+        The second source is the export if the state is exported, else the same live file system, else Hadoop's.
         """
         section = self._section.files
         exported = state if isinstance(state, ExportedState) else None
@@ -120,7 +120,7 @@ class CaptureWiring:
 
     def _ls_files(self, section: LsFilesSection) -> FileSource:
         if section.time_zone is None or section.started_at is None or section.finished_at is None:
-            # the export script's own text, which tells all three
+            # the text of the export script, which contains all three
             part = self._export.part("files") if section.path is None else self._stamped(section.path)
             said = part.stamp()
             return LsFiles(part.lines, LsText(self._wal_root, said.zone, part.name), said.taken)
@@ -205,7 +205,7 @@ class CaptureWiring:
         return OfflineSources(tree, directories, table or self._queues(), table, state)
 
     def _listing(self) -> FileSource:
-        """The listing alone; of saved ones `WatchedListing` tells the directories of live servers."""
+        """Returns the source of the listing; for a saved one, `WatchedListing` finds directories of live servers."""
         section = self._section.files
         if isinstance(section, WebHdfsFilesSection):
             return WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
@@ -246,11 +246,11 @@ class CaptureWiring:
 def capture_sources(
     cluster: str, wal_root: str, section: CaptureSection, spark: SparkSession
 ) -> Iterator[Sources | ZooKeeperSources | OfflineSources]:
-    """The sources that the configuration names, open until the block ends."""
+    """Yields the sources that the configuration names, open until the block ends."""
     with ExitStack() as stack:
         yield CaptureWiring(cluster, wal_root, section, spark, stack).sources()
 
 
 def revealed(properties: Mapping[str, SecretStr]) -> dict[str, str]:
-    """Values of properties that must not be printed."""
+    """Returns the values of secret properties, which must not be printed."""
     return {name: value.get_secret_value() for name, value in properties.items()}

@@ -1,1 +1,1 @@
-"""The commands clean, restore and purge, and their wiring."""
+"""The jobs clean, restore and purge, and their wiring."""

@@ -1,4 +1,4 @@
-"""clean: move the files of a delete-safe list out of oldWALs."""
+"""The job clean: moves the files of a delete-safe list from oldWALs to the quarantine."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
@@ -26,7 +26,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
     parser.add_argument("--lists", required=True, metavar="DIR", help="where reconcile wrote its lists")
     parser.add_argument("--run-id", required=True, metavar="ID", help="whose list")
@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cleanup.wiring import cleanup
     from pipelines.cleanup.clean import CleanRequest, clean
 

@@ -1,4 +1,4 @@
-"""purge: free the space of quarantined runs."""
+"""The job purge: deletes or archives quarantined runs to free their space."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -25,7 +25,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
     parser.add_argument("--run-id", metavar="ID", help="one quarantined run; default: every one whose grace is over")
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cleanup.wiring import cleanup
     from pipelines.cleanup.purge import PurgeRequest, purge
 

@@ -1,4 +1,4 @@
-"""restore: put quarantined files back."""
+"""The job restore: moves quarantined files back."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -20,7 +20,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster")
     parser.add_argument("--run-id", required=True, metavar="ID", help="the run whose list was cleaned")
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cleanup.wiring import cleanup
     from pipelines.cleanup.restore import RestoreRequest, restore
 

@@ -1,4 +1,4 @@
-"""Wires clean, restore and purge: the only jobs that are given something able to move or delete files."""
+"""Wires clean, restore and purge: only these jobs receive objects that can move or delete WALs."""
 
 import logging
 import socket
@@ -45,20 +45,21 @@ def cleanup(
     config: Config | None = None,
     out_of_quarantine: bool = False,
 ) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
-    """Everything that a clean-up job needs, open until the block ends.
+    """Yields the settings and ports of a clean-up job; connections stay open until the block ends.
 
     Args:
         context: of the job.
         config_file: `--config`.
-        cluster: `--cluster`; the configuration must be that cluster's.
+        cluster: `--cluster`; the configuration must be of this cluster.
         lake: folder of the tables.
-        lists: folder of the delete-safe lists, where the job reads one.
-        config: what `config_file` holds, where the caller has read it.
-        out_of_quarantine: the job only takes files out of the quarantine, which it may wherever that lies.
+        lists: folder of the delete-safe lists, if the job reads one.
+        config: the parsed `config_file`, if the caller has already read it.
+        out_of_quarantine: the job only takes files out of the quarantine, so the location of the quarantine is not
+            checked against hbase.rootdir.
 
     Raises:
-        UsageError: the configuration is not that cluster's, or lacks what a clean-up needs, or reads of the cluster's
-            files or of the lake may be answered by an observer name node.
+        UsageError: the configuration is of another cluster or incomplete, or an observer name node may answer reads of
+            the cluster's files or of the lake.
     """
     config = config or load_config(config_file, context)
     section, wal_root, quarantine = checked(config, config_file, cluster)
@@ -114,15 +115,15 @@ def cleanup(
 
 
 def checked(config: Config, name: str, cluster: str) -> tuple[CaptureSection, str, CleanSection]:
-    """What a clean-up needs of the configuration.
+    """Returns the parts of the configuration that a clean-up needs.
 
     Args:
-        config: the whole.
-        name: of its file, for messages.
-        cluster: as `--cluster` says.
+        config: the whole configuration.
+        name: its file name, for messages.
+        cluster: as given by `--cluster`.
 
     Raises:
-        UsageError: a part is missing, of another cluster, or no look at the cluster as it is now.
+        UsageError: a part is missing, is of another cluster, or does not read the live cluster.
     """
     if config.cluster is None or config.wal_root is None or config.capture is None or config.clean is None:
         keys = ("cluster", "wal_root", "capture", "clean")
@@ -145,7 +146,11 @@ _EXPORTED = {"files": {"fsimage", "ls"}, "queues": {"cells", "export", "hfiles"}
 
 
 def _root(hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, name: str) -> str:
-    """`hbase.rootdir`; a simulated cluster has no HBase, so nothing but its WAL root if it does not say."""
+    """Returns `hbase.rootdir`; a simulated cluster without this property has only its WAL root.
+
+    Raises:
+        UsageError: no configuration gives `hbase.rootdir`.
+    """
     root = hbase_root(hadoop, capture.hbase.site, revealed(capture.hbase.properties))
     if root is None and isinstance(capture.state, SimulatedSection):
         return wal_root

@@ -1,1 +1,1 @@
-"""The command line: entry, configuration, spark-submit, the session."""
+"""The command line: entry point, configuration, spark-submit and the Spark session."""

@@ -1,4 +1,4 @@
-"""The one archive that carries the project to the cluster (`spark-submit --py-files`)."""
+"""Builds the archive that ships the project to the cluster (`spark-submit --py-files`)."""
 
 import hashlib
 import os
@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SHIPPED = ("conf", "jobs", "pipelines", "schemas")
-_OLDEST = (1980, 1, 1, 0, 0, 0)  # the earliest date a zip can hold: the same tree must give the same bytes
+_OLDEST = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can store: the same tree must give the same bytes
 
 
 def build_archive(project: Path, scratch: Path) -> Path:
-    """Packs the shipped folders, unless this very content has been packed before.
+    """Packs the shipped folders, unless an archive of the same content exists.
 
     Args:
-        project: the project's root.
-        scratch: a folder to use instead where the project belongs to somebody else.
+        project: the root of the project.
+        scratch: the folder to use if the project folder is not writable.
 
     Returns:
         `<project>/.cache/archive/walsafe-<digest of the content>.zip`, or a file of that name in `scratch`.
@@ -44,7 +44,7 @@ def _files(project: Path) -> Iterator[Path]:
 
 
 def _write(target: Path, files: dict[str, bytes]) -> Path:
-    """Writes beside the target and renames: another start may be reading it."""
+    """Writes a temporary file and renames it, because another start may be reading the target."""
     handle, temporary = tempfile.mkstemp(prefix=".archive-", dir=target.parent)
     with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():

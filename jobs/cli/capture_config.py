@@ -1,4 +1,4 @@
-"""The `cluster`, `wal_root` and `capture` part of the configuration file (docs/capture.md, docs/configuration.md)."""
+"""The keys `cluster`, `wal_root` and `capture` of the configuration file (docs/capture.md, docs/configuration.md)."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -13,7 +13,7 @@ from pipelines.common.names import NAME
 
 
 def _instant(value: object) -> int:
-    """YAML reads an unquoted instant as a datetime already."""
+    """Parses an instant; YAML already reads an unquoted one as a datetime."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return int(value.timestamp() * 1000)
     try:
@@ -68,7 +68,7 @@ class WebHdfsFilesSection(Section):
 
 
 class FsimageFilesSection(Section):
-    """Text that `hdfs oiv -p Delimited` made of an fsimage."""
+    """The text that `hdfs oiv -p Delimited` wrote from an fsimage."""
 
     source: Literal["fsimage"]
     path: Text = Field(description="of the text, any Hadoop URI")
@@ -82,7 +82,7 @@ class FsimageFilesSection(Section):
 
 
 class LsFilesSection(Section):
-    """Saved text of `hdfs dfs -ls -R <wal_root>/WALs <wal_root>/remoteWALs <wal_root>/oldWALs`, in this order."""
+    """The saved text of `hdfs dfs -ls -R <wal_root>/WALs <wal_root>/remoteWALs <wal_root>/oldWALs`, in this order."""
 
     source: Literal["ls"]
     path: Text | None = Field(default=None, description="of the text; absent = the one of `capture.export`")
@@ -156,7 +156,7 @@ class ZooKeeperQueuesSection(ZooKeeperSection):
 
 
 class PassSection(Section):
-    """One scan of all families: lines like those of a snapshot's queues-1.jsonl, then `N row(s)`."""
+    """One scan of all families: lines like those of queues-1.jsonl in a snapshot, then `N row(s)`."""
 
     path: Text = Field(description="any Hadoop URI")
     started_at: InstantMs
@@ -164,7 +164,7 @@ class PassSection(Section):
 
 
 class CellsQueuesSection(Section):
-    """Two scans by a program of yours."""
+    """Two scans by the operator's own program."""
 
     source: Literal["cells"]
     passes: tuple[PassSection, PassSection] = Field(strict=False)
@@ -182,7 +182,7 @@ class CellsQueuesSection(Section):
 
 
 class ExportQueuesSection(Section):
-    """What the export script saved (`capture.export`)."""
+    """The files that the export script saved (`capture.export`)."""
 
     source: Literal["export"]
 
@@ -199,7 +199,7 @@ class HFilesQueuesSection(Section):
 
 
 class SimulatedSection(Section):
-    """A directory that plays a live cluster: for trying things on a laptop, and for tests."""
+    """A directory that simulates a live cluster: for trials on a laptop, and for tests."""
 
     source: Literal["simulated"]
     path: Text = Field(description="directory on this machine with state.json and queues.jsonl")
@@ -212,19 +212,19 @@ class HBaseStateSection(Section):
 
 
 class ZooKeeperStateSection(Section):
-    """Peers from ZooKeeper, settings from `capture.hbase.site`; only with `queues.source: zookeeper`, and no master."""
+    """Peers from ZooKeeper, settings from `capture.hbase.site`, no master; only with `queues.source: zookeeper`."""
 
     source: Literal["zookeeper"]
 
 
 class ExportStateSection(Section):
-    """What the export script saved (`capture.export`)."""
+    """The files that the export script saved (`capture.export`)."""
 
     source: Literal["export"]
 
 
 class OfflineStateSection(ZooKeeperSection):
-    """ZooKeeper and the master's `hbase-site.xml` (`capture.hbase.site`), while no HBase runs: for `plan-syncup`."""
+    """ZooKeeper and the master's `hbase-site.xml` (`capture.hbase.site`), while HBase is down: for `plan-syncup`."""
 
     source: Literal["offline"]
 
@@ -267,7 +267,7 @@ StateSection = Annotated[
 
 
 class CaptureSection(Section):
-    """Where each part of a snapshot is read; every input is chosen on its own."""
+    """The source of each part of a snapshot; each part has its own source."""
 
     files: FilesSection = Field(description="the listing")
     queues: QueuesSection = Field(description="`hbase:replication`, or ZooKeeper for HBase 1.x and 2.x")

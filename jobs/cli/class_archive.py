@@ -1,24 +1,24 @@
-"""Java's archive of loaded classes: the first demo on a machine leaves it, each later job starts from it.
+"""Uses Java's archive of loaded classes: the first demo on a machine writes it, and each later job starts from it.
 
-A Spark driver loads some twenty thousand classes before it does anything, which takes it two to four seconds of each
-start. Java can keep them, parsed and checked, in a file that the next JVM only maps (dynamic class-data sharing). Java
-itself looks whether the file fits its version and its class path, and goes on without it where it does not.
+A Spark driver loads some twenty thousand classes before it does anything, which takes two to four seconds of each
+start. Java can store them, parsed and verified, in a file that the next JVM only maps (dynamic class-data sharing).
+Java itself checks whether the file matches its version and class path, and continues without it if it does not.
 """
 
 import hashlib
 from pathlib import Path
 
 QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
-"""A file that does not fit is no news to anybody: the start takes as long as it did without."""
+"""Silences messages about an archive that does not match: the start only takes as long as without one."""
 
 
 def archive_of(project: Path, java_home: Path, spark_home: Path) -> Path:
-    """Where the archive of this Java and this Spark lies, whether it is there or not.
+    """Returns the path of the archive for this Java and this Spark, whether the file exists or not.
 
     Args:
-        project: the project's root; the archive is in its `.cache`.
+        project: the root of the project; the archive is in its `.cache`.
         java_home: of the JVM.
-        spark_home: whose jars are the class path.
+        spark_home: the Spark whose jars are the class path.
     """
     release = java_home / "release"
     jars = sorted((jar.name, jar.stat().st_size, jar.stat().st_mtime_ns) for jar in spark_home.glob("jars/*.jar"))
@@ -32,5 +32,5 @@ def archive_of(project: Path, java_home: Path, spark_home: Path) -> Path:
 
 
 def reading(archive: Path) -> str:
-    """Java's options for starting from the archive; empty when there is none."""
+    """Returns the Java options for starting from the archive; empty if the file does not exist."""
     return f'{QUIET} "-XX:SharedArchiveFile={archive}"' if archive.is_file() else ""

@@ -1,6 +1,6 @@
-"""The writing of Java's archive of loaded classes, apart from its reading: only the starter of a demo does it.
+"""Writes Java's archive of loaded classes; separate from reading it, because only the launcher of a demo writes.
 
-Every job's session reads the archive, and none of them may import anything that removes a file.
+The session of every job reads the archive, and no job may import a module that removes files.
 """
 
 import os
@@ -13,9 +13,9 @@ _DEAD_S = 3600
 
 
 def writing(archive: Path) -> tuple[str, Path]:
-    """Java's options for leaving an archive at its exit, and the file that will then be there.
+    """Returns the Java options for writing an archive at exit, and the file that the JVM will then write.
 
-    It gets its name with `keep`: what a killed JVM leaves half-written is never read.
+    `keep` renames the file afterwards, so that a file left half-written by a killed JVM is never read.
     """
     for left_behind in archive.parent.glob("classes-*.part"):
         if time.time() - left_behind.stat().st_mtime > _DEAD_S:
@@ -25,7 +25,7 @@ def writing(archive: Path) -> tuple[str, Path]:
 
 
 def keep(unfinished: Path, archive: Path, *, ended_well: bool) -> None:
-    """Give the written file its name, in the place of those of another Java or Spark; or take it away."""
+    """Rename the written file, replacing archives of other Java or Spark versions; delete it if the JVM failed."""
     if not unfinished.is_file():
         return
     if not ended_well:

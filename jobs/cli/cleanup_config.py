@@ -1,4 +1,4 @@
-"""The `clean` part of the configuration file: where files rest, and how carefully (docs/cleanup.md)."""
+"""The `clean` section of the configuration file: the quarantine, and the pace of the clean-up (docs/cleanup.md)."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ ArchiveUri = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*
 
 
 class CleanSection(Section):
-    """Where cleaned files rest until they are purged, and how the clean-up works."""
+    """The quarantine of cleaned files until they are purged, and how the clean-up works."""
 
     quarantine: WalRoot = Field(
         description="folder on the file system of wal_root, outside of wal_root and hbase.rootdir",

@@ -1,4 +1,4 @@
-"""The one configuration file of all jobs (docs/configuration.md), checked key by key.
+"""The configuration file of all jobs (docs/configuration.md), validated key by key.
 
 A typing error must never weaken a check, so an unknown key is an error that names its file and line.
 """
@@ -37,7 +37,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class ReleaseSection(Section):
-    """Opt-ins that turn HELD into DELETABLE. Each is a person's decision; all are off by default."""
+    """Opt-ins that turn HELD into DELETABLE. Each needs a person's decision; all are off by default."""
 
     replication_table_wals: bool = Field(
         default=False, description="free the WALs of `hbase:replication` itself, which HBase 3 never frees"
@@ -51,7 +51,7 @@ class ReleaseSection(Section):
 
 
 class CleanersSection(Section):
-    """What else on the cluster may need a WAL."""
+    """Other cluster components that may need a WAL."""
 
     plugins: tuple[ClassName, ...] | None = Field(
         default=None,
@@ -65,7 +65,7 @@ class CleanersSection(Section):
 
 
 class QueuesSection(Section):
-    """How the rows of `hbase:replication` are written."""
+    """The layout of the row keys of `hbase:replication`."""
 
     row_layout: Literal["shipped", "seed-003"] = Field(
         default="shipped",
@@ -75,7 +75,7 @@ class QueuesSection(Section):
 
 
 class BackupSection(Section):
-    """HBase backup, where the snapshot does not say."""
+    """HBase backup, where the snapshot does not say whether it is on."""
 
     enabled: Literal[False] | None = Field(
         default=None, description="false states that it is off; absent = unknown, which holds every file"
@@ -85,7 +85,7 @@ class BackupSection(Section):
 class ListSection(Section):
     """The delete-safe list."""
 
-    # before `valid_for`, whose check looks at it
+    # must precede `valid_for`, whose validator reads it
     valid_for_reason: Text | None = Field(
         default=None,
         description="why lists are valid for more than 7 days, in a person's words; recorded in table `runs`",
@@ -110,7 +110,7 @@ class ListSection(Section):
 
 
 class QualitySection(Section):
-    """Limits of the gate before anything is emitted."""
+    """Limits of the checks before a list is written."""
 
     max_deletable_share: float = Field(
         default=0.95,
@@ -126,7 +126,7 @@ class QualitySection(Section):
 
 
 class AcknowledgedSection(Section):
-    """A known finding: it stays in the tables and reports, and does not change the exit code."""
+    """A known finding: it stays in the tables and reports, but does not change the exit code."""
 
     key: Text = Field(description="the finding's key, as in the report")
     reason: Text = Field(description="why it may wait, in a person's words")
@@ -134,7 +134,7 @@ class AcknowledgedSection(Section):
 
 
 class FindingsSection(Section):
-    """When something is worth a person's look."""
+    """Thresholds of findings."""
 
     stalled_nights: Nights = Field(
         default=3, description="nights without progress of a pending offset before QUEUE_STALLED"
@@ -174,7 +174,7 @@ class Config(Section):
     @model_validator(mode="before")
     @classmethod
     def _empty_section(cls, values: object) -> object:
-        """A section whose keys are all commented out is null in YAML and means its defaults."""
+        """Replaces null by defaults: YAML reads a section whose keys are all commented out as null."""
         if not isinstance(values, dict):
             return values
         optional = {"cluster", "wal_root", "capture", "clean"}
@@ -190,7 +190,7 @@ class Config(Section):
         return value
 
     def settings(self) -> Settings:
-        """What the decision needs of it."""
+        """Returns the settings that the decision needs."""
         return Settings(
             release=Release(**self.release.model_dump()),
             row_layout=RowLayout(self.queues.row_layout),
@@ -210,16 +210,16 @@ class Config(Section):
         )
 
     def digest(self) -> str:
-        """SHA-256 of the effective configuration, defaults filled in; secrets count as a constant."""
+        """Returns the SHA-256 of the effective configuration, with defaults; secrets count as a constant."""
         document = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(document.encode()).hexdigest()
 
 
 def load_config(path: str | None, context: JobContext) -> Config:
-    """Reads the file given with `--config`; without one, everything has its default.
+    """Reads the file given with `--config`; without one, every key has its default.
 
     Raises:
-        UsageError: no such file, not YAML, or a value that is wrong; with file, line and key.
+        UsageError: the file does not exist, is not YAML, or has a wrong value; with file, line and key.
     """
     if path is None:
         return Config()
@@ -236,20 +236,20 @@ def parse_config(text: str, name: str) -> Config:
 
     Args:
         text: YAML.
-        name: what to call it in messages.
+        name: the file name for messages.
 
     Raises:
-        UsageError: not YAML, or a value that is wrong; with file, line and key.
+        UsageError: the text is not YAML, or has a wrong value; with file, line and key.
     """
     document = parse_yaml(text, name)
     return validated(Config, document)
 
 
 def validated(model: type[ModelT], document: Document) -> ModelT:
-    """Checks a YAML document against a model.
+    """Validates a YAML document against a model.
 
     Raises:
-        UsageError: one line for each wrong value, with file, line and key.
+        UsageError: one line per wrong value, with file, line and key.
     """
     try:
         return model.model_validate(document.values)
@@ -269,7 +269,7 @@ def _problem(document: Document, location: tuple[str | int, ...], kind: str, mes
 
 
 def _as_written(document: Document, location: tuple[str | int, ...]) -> KeyPath:
-    """The path that the file knows: pydantic adds the chosen member of a union to it."""
+    """Returns the path as written in the file; pydantic adds the chosen member of a union to it."""
     known: KeyPath = ()
     for part in location:
         if (*known, part) in document.lines:

@@ -1,4 +1,4 @@
-"""Units of the configuration file: durations, dates, sizes as people write them."""
+"""Types of the configuration file with units: durations, sizes and dates."""
 
 import re
 from datetime import date, datetime
@@ -17,7 +17,7 @@ _LONGEST_MS = 100 * 365 * _MS["d"]
 
 
 class Section(BaseModel):
-    """A part of the configuration: immutable, and a key it does not know is an error."""
+    """A section of the configuration: immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -43,8 +43,8 @@ def _size(value: object) -> int:
 
 
 def _end_of(value: object) -> int:
-    """The last instant of a day, or an instant."""
-    if isinstance(value, datetime):  # YAML reads `2027-01-31T12:00:00Z` itself, dropping nothing but the zone's name
+    """Returns the last ms of a day, or an instant."""
+    if isinstance(value, datetime):  # YAML itself reads `2027-01-31T12:00:00Z` and loses only the name of the zone
         if value.tzinfo is None:
             raise ValueError("expected a day like 2027-01-31, or an instant with its zone like 2027-01-31T12:00:00Z")
         return int(value.timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""What a job receives from its surroundings: the session, the clock, its files."""
+"""The environment of a job: the session, the clock, its files."""
 
 import time
 from functools import cached_property
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # --help must work before any package is installed
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The clock of the machine."""
 
     def now_ms(self) -> int:
         """Ms since the epoch, UTC."""
@@ -23,10 +23,10 @@ class SystemClock:
 
 
 class JobContext:
-    """Surroundings of one run of one job.
+    """The environment of one run of one job.
 
     Attributes:
-        job: the job's name.
+        job: the name of the job.
         clock: the wall clock.
     """
 
@@ -35,11 +35,11 @@ class JobContext:
         self.clock: Clock = clock or SystemClock()
         self._owns_spark = spark is None
         if spark is not None:
-            self.__dict__["spark"] = spark  # a test's session takes the place of the cached property
+            self.__dict__["spark"] = spark  # the session of a test replaces the cached property
 
     @cached_property
     def spark(self) -> "SparkSession":
-        """The session, built on first use; `close` stops it unless it was handed in."""
+        """The session, built on first use; `close` stops it unless the caller passed it in."""
         from jobs.cli.session import submitted_session
 
         return submitted_session(f"walsafe {self.job}")
@@ -53,13 +53,13 @@ class JobContext:
         """Finds a file named on the command line.
 
         In cluster deploy mode the driver runs elsewhere, and `spark-submit.sh` ships the file (`--files`) into the
-        driver's working directory under its last name.
+        driver's working directory under its base name.
 
         Args:
             given: the path as the user wrote it.
 
         Raises:
-            UsageError: there is no such file.
+            UsageError: the file does not exist.
         """
         for candidate in (Path(given).expanduser(), Path(Path(given).name)):
             if candidate.is_file():
@@ -68,10 +68,10 @@ class JobContext:
 
 
 def project_file(relative: str) -> str:
-    """Text of a file that ships with walsafe, such as `conf/demo.yaml`, from the tree or from the archive.
+    """Returns the text of a file that ships with walsafe, such as `conf/demo.yaml`, from the tree or from the archive.
 
     Args:
-        relative: path below the project's root; it must be among the shipped folders (jobs/cli/archive.py).
+        relative: path below the project root, in one of the shipped folders (jobs/cli/archive.py).
     """
     spec = find_spec("jobs")
     if spec is None or spec.origin is None or spec.loader is None:

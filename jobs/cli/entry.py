@@ -1,8 +1,8 @@
-"""From the command line to an exit code: the frame that every job runs in.
+"""Runs a job from its command line to its exit code.
 
 Exit codes: 0 done, 2 wrong usage or configuration, 3 refused for safety, 4 unavailable,
-5 done with a refused cluster, a refused run of purge or a new error finding. Besides: 1 a bug (with its traceback),
-130 interrupted.
+5 done with a refused cluster, a refused run of purge or a new error finding. Also 1 for a bug (with its traceback) and
+130 for an interruption.
 """
 
 import json
@@ -29,17 +29,17 @@ logger = logging.getLogger(__name__)
 
 PROGRAM = "./spark-submit.sh"
 OUTPUT_FILE_ENV = "WALSAFE_OUTPUT_FILE"
-"""Where the answer goes instead of standard output: spark-submit mixes a Python driver's two streams into one."""
+"""File that receives the result instead of standard output: spark-submit merges the two streams of a Python driver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A checked command line.
+    """A validated command line.
 
     Attributes:
-        name: the job's name.
+        name: the name of the job.
         job: its module.
-        args: its arguments, with `output`, `result` and `log_level` among them.
+        args: its arguments, including `output`, `result` and `log_level`.
     """
 
     name: str
@@ -51,15 +51,15 @@ def main(argv: Sequence[str] | None = None, *, context: JobContext | None = None
     """Runs one job.
 
     Args:
-        argv: the command line without the program; None = of this process.
-        context: surroundings to use instead of the real ones.
+        argv: the command line without the program; None = the command line of this process.
+        context: an environment to use instead of the real one.
 
     Returns:
-        The exit code. Wrong usage and `--help` leave by SystemExit, as argparse does.
+        The exit code. Wrong usage and `--help` raise SystemExit, as in argparse.
     """
     invocation = parse(sys.argv[1:] if argv is None else argv)
     args = invocation.args
-    _print("")  # the answer's file exists from now on: whoever started spark-submit sees that the job was reached
+    _print("")  # creates the result file, which shows the launcher that spark-submit reached the job
     log.set_up(args.log_level)
     context = context or JobContext(invocation.name)
     try:
@@ -75,10 +75,10 @@ def main(argv: Sequence[str] | None = None, *, context: JobContext | None = None
 
 
 def parse(argv: Sequence[str]) -> Invocation:
-    """Checks a command line, importing the chosen job alone.
+    """Validates a command line and imports only the chosen job.
 
     Raises:
-        SystemExit: 0 after `--help` or `--version`, 2 after wrong usage, with the message written.
+        SystemExit: 0 after `--help` or `--version`, 2 after wrong usage; the message is already written.
     """
     name = argv[0] if argv else ""
     if name in {"-h", "--help", "help"}:
@@ -102,7 +102,7 @@ def parse(argv: Sequence[str]) -> Invocation:
 
 
 def overview() -> str:
-    """What `--help` without a job says."""
+    """Returns the text of `--help` without a job."""
     width = max(map(len, JOBS))
     jobs = "\n".join(f"  {name:<{width}}  {entry.help}" for name, entry in JOBS.items())
     return (
@@ -117,7 +117,7 @@ def overview() -> str:
 
 
 def result_object(job: str, outcome: Outcome) -> dict[str, object]:
-    """The one JSON object of `--output json` and `--result`."""
+    """Returns the JSON object of `--output json` and `--result`."""
     return {"job": job, "exit_code": outcome.exit_code, **outcome.result}
 
 
@@ -149,7 +149,7 @@ def _failed(job: str, error: BaseException) -> Outcome:
 
 
 def _deliver(outcome: Outcome, document: Mapping[str, object], args: Namespace, context: JobContext) -> int:
-    """Writes the answer to every place that was asked for; a result file that cannot be written is a failure."""
+    """Writes the result to every requested place; a result file that cannot be written is a failure."""
     code = outcome.exit_code
     text = json.dumps(document, ensure_ascii=False, sort_keys=False)
     if args.result:

@@ -1,4 +1,4 @@
-"""What an exception means to the caller: an exit code and one sentence."""
+"""Maps an exception to an exit code and a one-line message."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ EXIT_BUG = 1
 EXIT_INTERRUPTED = 130
 
 _JVM_LIBRARIES = ("py4j", "pyspark")
-# Java's own words for "the other side did not answer" and "the disk said no"; a bug of ours never looks like this.
+# Exceptions of Java and Hadoop for "the other side did not answer" and "the disk refused"; a bug never looks like this.
 _JAVA_UNAVAILABLE = re.compile(
     r"(?:java\.io\.(?:\w*IO|FileNotFound|EOF|Interrupted\w*)Exception"
     r"|java\.net\.\w+Exception"
@@ -24,13 +24,13 @@ _LONGEST_CAUSE = 400
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An exception, read.
+    """The outcome of an exception.
 
     Attributes:
         exit_code: of the process.
-        kind: stable word for programs: the error's class.
-        message: for a person.
-        is_bug: nobody foresaw it, so the traceback belongs in the log.
+        kind: the class of the error, stable for programs.
+        message: for the user.
+        is_bug: the exception was not expected, so its traceback belongs in the log.
     """
 
     exit_code: int
@@ -39,15 +39,16 @@ class Failure:
     is_bug: bool = False
 
     def line(self, job: str) -> str:
-        """The one line on standard error."""
+        """Returns the line for standard error."""
         return f"walsafe {job}: {self.message}"
 
 
 def read(error: BaseException) -> Failure:
-    """Tells what an exception means.
+    """Maps an exception to a failure.
 
-    WalsafeError carries its own code. An OSError, or a Java exception whose chain of causes holds an I/O, network,
-    Hadoop or login failure, is an unavailable source or sink (4). Anything else is a bug (1).
+    A WalsafeError carries its own exit code. A path that Spark does not find is wrong usage (2). An OSError, or a Java
+    exception caused by an I/O, network, Hadoop or login failure, is an unavailable source or sink (4). Anything else is
+    a bug (1).
     """
     if isinstance(error, WalsafeError):
         return Failure(error.exit_code, type(error).__name__, str(error))

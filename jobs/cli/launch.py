@@ -1,6 +1,6 @@
-"""The client's side of `spark-submit.sh`: checks the command line, runs a true spark-submit, passes on its code.
+"""The client side of `spark-submit.sh`: validates the command line, runs spark-submit and returns its exit code.
 
-Usage errors and `--help` are answered here, without a JVM.
+It answers usage errors and `--help` without a JVM.
 """
 
 import json
@@ -49,10 +49,10 @@ _NOISE = re.compile(
 
 
 def main(argv: Sequence[str]) -> int:
-    """Runs a job through spark-submit.
+    """Runs a job through spark-submit, or here if it needs no Spark.
 
     Returns:
-        The job's exit code.
+        The exit code of the job.
     """
     invocation = parse(argv)
     if not invocation.job.NEEDS_SPARK:
@@ -104,7 +104,7 @@ def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, s
 
 
 def _classes(settings: Settings, entry: Entry, java: Path, spark_home: Path) -> tuple[str, Path | None]:
-    """Java's options for the archive of loaded classes; and the file that the JVM will leave, if it is to leave one."""
+    """Returns the Java options for the archive of loaded classes, and the file that the JVM will write, if any."""
     if not settings.local:
         return "", None
     archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
@@ -117,14 +117,14 @@ def _classes(settings: Settings, entry: Entry, java: Path, spark_home: Path) -> 
 
 
 def child_environment(environ: Mapping[str, str], settings: Settings, spark_home: Path, java: Path) -> dict[str, str]:
-    """The environment of spark-submit; what the user has set stays."""
+    """Returns the environment of spark-submit; variables that the user has set are kept."""
     environment = dict(environ)
     environment["SPARK_HOME"] = str(spark_home)
     environment.setdefault("JAVA_HOME", str(java.resolve().parent.parent))
     environment.setdefault("LOG4J_CONFIGURATION_FILE", str(PROJECT / "conf" / "log4j2.properties"))
     environment.setdefault("PYTHONUTF8", "1")
     if not any(environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")):
-        environment["LC_ALL"] = "C.UTF-8"  # cron: without it Java 17 cannot name a file with an umlaut
+        environment["LC_ALL"] = "C.UTF-8"  # under cron, Java 17 cannot name a file with an umlaut without it
     if not settings.cluster_mode:
         environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if settings.local:
@@ -134,7 +134,7 @@ def child_environment(environ: Mapping[str, str], settings: Settings, spark_home
 
 
 def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: Path, stop: Path | None) -> int:
-    """Runs the driver here. Its answer comes through a file: spark-submit mixes the driver's two streams into one."""
+    """Runs the driver here. Its result comes through a file, because spark-submit merges the driver's two streams."""
     code = _run(command, {**environment, OUTPUT_FILE_ENV: str(answer), STOP_FILE_ENV: str(stop or "")}, stop)
     if answer.exists():
         sys.stdout.write(answer.read_text(encoding="utf-8"))
@@ -149,7 +149,7 @@ def _in_client(command: Sequence[str], environment: Mapping[str, str], answer: P
 def _in_cluster(
     command: Sequence[str], environment: Mapping[str, str], spark_home: Path, result: str, invocation: Invocation
 ) -> int:
-    """Runs the driver on the cluster and reads its result; spark-submit tells success or failure only."""
+    """Runs the driver on the cluster and reads its result file; spark-submit only reports success or failure."""
     submitted = _run(command, environment)
     try:
         document = json.loads(_read(result, spark_home, environment))
@@ -167,7 +167,7 @@ def _in_cluster(
 
 
 def _read(uri: str, spark_home: Path, environment: Mapping[str, str]) -> str:
-    """Text of a file on any file system, by Hadoop's own shell in Spark's class path."""
+    """Returns the text of a file on any file system, read by Hadoop's shell with Spark's class path."""
     path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
     if path is not None:
         try:
@@ -186,14 +186,17 @@ def _shell(spark_home: Path, environment: Mapping[str, str], *arguments: str) ->
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | None = None) -> int:
-    """Runs spark-submit with everything it says on standard error, less the noise; forwards signals to it.
+    """Runs spark-submit, copies its output without noise to standard error, and forwards signals to it.
 
     Args:
-        command: spark-submit's.
+        command: the spark-submit command.
         environment: its whole environment.
-        stop: appears on the first Ctrl-C instead, for a job that then ends after its batch. The terminal would signal
-            the JVM too, and with it everything would be gone in the middle of a batch: so it runs in a session of its
-            own, and a second Ctrl-C is passed on.
+        stop: a file that the first Ctrl-C creates instead of a signal, for a job that ends after its current batch. The
+            child then runs in its own session: otherwise the terminal would also signal the JVM and kill it in the
+            middle of a batch. A second Ctrl-C is passed on.
+
+    Returns:
+        The exit code; 128 + the number of the signal that killed it.
     """
     child = subprocess.Popen(
         command,
@@ -224,7 +227,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
 
 
 def copy_without_noise(source: IO[bytes], target: IO[bytes]) -> None:
-    """Copies line by line what a person may want to read."""
+    """Copies lines, without the known noise of the JVM and Spark."""
     for line in source:
         if not _NOISE.match(line):
             target.write(line)
@@ -232,10 +235,10 @@ def copy_without_noise(source: IO[bytes], target: IO[bytes]) -> None:
 
 
 def _java(environ: Mapping[str, str]) -> Path:
-    """The checked java command, by the one check that the scripts share.
+    """Returns the java command, checked by the same script as everywhere else.
 
     Raises:
-        SystemExit: missing or of another version; the sentence is written.
+        SystemExit: Java is missing or has another version; the message is already written.
     """
     check = 'source "$0"; find_java; printf %s "$JAVA"'
     script = PROJECT / "scripts" / "environment.sh"
@@ -248,7 +251,7 @@ def _java(environ: Mapping[str, str]) -> Path:
 
 
 def _spark_home(environ: Mapping[str, str]) -> Path:
-    """Spark of the user's choice, or the one in `.venv`.
+    """Returns the user's SPARK_HOME, or the Spark in `.venv`.
 
     Raises:
         UsageError: SPARK_HOME is another version.

@@ -1,4 +1,4 @@
-"""Logging of a run: everything on standard error, so that standard output carries the job's answer alone."""
+"""Logging of a run: everything goes to standard error, so that standard output contains only the result."""
 
 import logging
 import sys
@@ -6,7 +6,7 @@ import time
 
 LEVELS = ("debug", "info", "warning", "error")
 
-# Libraries that tell their own story at INFO or WARNING; below these levels it is never the operator's concern.
+# Libraries that log too much at INFO or WARNING; below these levels their messages do not concern the operator.
 _TAMED = {
     "py4j": logging.ERROR,
     "hdfs": logging.WARNING,
@@ -22,7 +22,7 @@ def set_up(level: str) -> None:
     """Sets up the root logger once for this process.
 
     Args:
-        level: one of `LEVELS`, for walsafe's own modules and for libraries that are not tamed here.
+        level: one of `LEVELS`; applies to walsafe's own modules and to libraries that `_TAMED` does not list.
     """
     handler = logging.StreamHandler(sys.stderr)
     formatter = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%SZ")
@@ -34,5 +34,5 @@ def set_up(level: str) -> None:
 
 
 def _is_wanted(record: logging.LogRecord) -> bool:
-    """A filter, because some of these libraries set their loggers' levels themselves when they are imported."""
+    """Filters records by `_TAMED`; a filter, because some libraries set the levels of their loggers when imported."""
     return record.levelno >= _TAMED.get(record.name.partition(".")[0], logging.NOTSET)

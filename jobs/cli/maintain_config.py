@@ -1,4 +1,4 @@
-"""The `maintain` part of the configuration file (docs/maintain.md)."""
+"""The `maintain` section of the configuration file (docs/maintain.md)."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 class KeepSection(Section):
-    """How long what is kept. The newest nights of each cluster and runs with files in quarantine always stay."""
+    """Retention times. The newest nights of each cluster and runs with files in quarantine are always kept."""
 
     wal_verdicts: DurationMs = Field(
         default=90 * DAY_MS, description="nights of `wal_verdicts`, nearly all of the lake's bytes", examples=["90d"]

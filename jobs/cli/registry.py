@@ -1,4 +1,4 @@
-"""Every job by name. A job's module is imported only when it runs or explains itself, so `--help` stays instant."""
+"""Registry of all jobs by name. A job's module is imported only when it runs or shows its help, so `--help` is fast."""
 
 import importlib
 from argparse import ArgumentParser, Namespace
@@ -10,10 +10,10 @@ from pipelines.common.outcome import Outcome
 
 
 class Job(Protocol):
-    """What the module of a job offers.
+    """The interface of a job module.
 
-    Such a module imports Spark, Great Expectations and other slow libraries inside functions: `JOB --help` and
-    the check of the arguments import it too, before any JVM starts.
+    A job module imports Spark, Great Expectations and other slow libraries inside functions: `JOB --help` and the
+    validation of the arguments import it too, before any JVM starts.
 
     Attributes:
         HELP: one line, as in the registry.
@@ -26,25 +26,26 @@ class Job(Protocol):
     NEEDS_SPARK: bool
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the job's own options; `--output`, `--result` and `--log-level` are there already."""
+        """Declares the options of the job; `--output`, `--result` and `--log-level` are added for every job."""
         ...
 
     def run(self, args: Namespace, context: JobContext) -> Outcome:
-        """Does the work; raises a `WalsafeError` for everything a person can act on."""
+        """Runs the job; raises a `WalsafeError` for every error that the operator can fix."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A job that can be named on the command line.
+    """A job that the command line offers.
 
     Attributes:
         module: dotted name of the module.
-        help: one line for the overview; the module's HELP.
-        small: never decides a large listing, so the JVM may skip its optimizing compiler for a faster start.
-        gentle: on Ctrl-C it ends after the batch it is at.
-        archives_classes: the first one leaves Java's archive of loaded classes: it loads nearly all that any job loads,
-            and nobody's night waits for it.
+        help: one line for the overview; the HELP of the module.
+        small: it never decides a large listing, so the JVM may skip its optimizing compiler for a faster start.
+        gentle: on Ctrl-C it ends after its current batch.
+        archives_classes: its first run writes Java's archive of loaded classes: it loads nearly all classes that any
+            job
+            loads, and no nightly run waits for it.
     """
 
     module: str
@@ -54,7 +55,7 @@ class Entry:
     archives_classes: bool = False
 
     def load(self) -> Job:
-        """Imports the job."""
+        """Imports the module of the job."""
         return cast("Job", importlib.import_module(self.module))
 
 

@@ -1,4 +1,4 @@
-"""`--result FILE`: the job's JSON object at any Hadoop URI, whole or not at all."""
+"""`--result FILE`: writes the JSON object of a job to any Hadoop URI, atomically."""
 
 import os
 import tempfile
@@ -10,24 +10,24 @@ from pipelines.common.errors import UnavailableError
 
 
 def local_path(uri: str) -> Path | None:
-    """The local path that a `file:` URI means; None for any other scheme and for a bare path."""
+    """Returns the local path of a `file:` URI; None for any other scheme and for a bare path."""
     parts = urlsplit(uri)
     return Path(parts.path) if parts.scheme == "file" else None
 
 
 def write_result(uri: str, text: str, context: JobContext) -> None:
-    """Writes `text`, by rename.
+    """Writes `text` and renames the file into place.
 
-    A bare path is a local one in client mode, where it needs no Hadoop; a relative or schemeless path that
-    spark-submit.sh chose in cluster mode carries its scheme already.
+    A bare path is a local path in client mode, which needs no Hadoop; the result path that spark-submit.sh chooses in
+    cluster mode always has a scheme.
 
     Args:
-        uri: a path of this machine, or a URI of any file system that Hadoop knows.
+        uri: a path on this machine, or a URI of any file system that Hadoop supports.
         text: the whole content.
         context: gives the session for file systems other than the local one.
 
     Raises:
-        UnavailableError: it cannot be written.
+        UnavailableError: the file cannot be written.
     """
     path = local_path(uri) if "://" in uri or uri.startswith("file:") else Path(uri)
     if path is None:

@@ -1,8 +1,8 @@
-"""The one module that builds a SparkSession.
+"""The only module that builds a SparkSession.
 
-Under spark-submit the user's settings come from `conf/spark-defaults.conf` and the command line; here stands only
-what the result's correctness needs. `local_session` is for tests and benchmarks, which start without spark-submit and
-measure what users have: the same file's settings.
+Under spark-submit, the user's settings come from `conf/spark-defaults.conf` and the command line; this module adds only
+what correct results need. `local_session` is for tests and benchmarks, which start without spark-submit: it reads the
+same file, so that they measure what users have.
 """
 
 import os
@@ -29,9 +29,9 @@ DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 REQUIRED = {
     "spark.sql.catalog.spark_catalog": DELTA_CATALOG,
-    # an instant must not change with the zone of the machine that reads it
+    # an instant must not change with the time zone of the machine that reads it
     "spark.sql.session.timeZone": "UTC",
-    # an overflow or a bad cast must fail or be NULL on purpose, never wrap around
+    # an overflow or a bad cast must fail, or be NULL on purpose, and never wrap around
     "spark.sql.ansi.enabled": "true",
 }
 
@@ -41,24 +41,24 @@ _PARQUET_VERSION = "parquet.writer.version"
 _ON_ONE_HOST = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    # Spark would take 64 MiB of heap for each broadcast of a hashed table, however small
+    # Spark's default takes 64 MiB of heap for each broadcast hash table, however small
     "spark.buffer.pageSize": "4m",
 }
 
 
 def submitted_session(name: str) -> SparkSession:
-    """The session of a job started by spark-submit.
+    """Returns the session of a job started by spark-submit.
 
     Args:
-        name: what Spark's UI and YARN show.
+        name: the application name in Spark's UI and in YARN.
 
     Raises:
         UsageError: started without spark-submit.
-        UnavailableError: the cluster gave no application.
+        UnavailableError: the cluster did not start the application.
     """
     for key, value in REQUIRED.items():
         SparkContext.setSystemProperty(key, value)
-    conf = SparkConf()  # only now, with the JVM reached, does it know what spark-submit was given
+    conf = SparkConf()  # SparkConf knows what spark-submit was given only after the JVM has been reached
     if not conf.contains("spark.master"):
         raise UsageError("no Spark master: start walsafe with ./spark-submit.sh JOB, which sets one")
     extensions = _with_delta(conf.get("spark.sql.extensions", "") or "")
@@ -82,17 +82,17 @@ def local_session(
     quick_start: bool = True,
     extra: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A local session with Delta, without spark-submit, for tests and benchmarks.
+    """Returns a local session with Delta, without spark-submit, for tests and benchmarks.
 
     Args:
         work: a directory for the warehouse and Spark's scratch files.
-        cores: worker threads.
+        cores: number of worker threads.
         memory: heap of the JVM, as `-Xmx` takes it.
-        quick_start: leave out the JVM's optimizing compiler: right for small data, wrong for measurements.
-        extra: further settings, which win.
+        quick_start: turn off the JVM's optimizing compiler: right for small data, wrong for measurements.
+        extra: further settings, which take precedence.
 
     Raises:
-        UsageError: Delta's jars have not been fetched.
+        UsageError: the Delta jars have not been fetched.
     """
     jars = sorted((PROJECT / ".jars").glob("*.jar"))
     if not jars:
@@ -124,14 +124,17 @@ def local_session(
 
 
 def _tell_delta(session: SparkSession) -> None:
-    """Hand Delta the version of Parquet that Hadoop was given: it asks by a name that is no setting of Spark's."""
+    """Sets the Parquet version for Delta, which reads it by a name that is not a Spark setting."""
     version = session.sparkContext.getConf().get(f"spark.hadoop.{_PARQUET_VERSION}")
     if version is not None:
         session.conf.set(_PARQUET_VERSION, version)
 
 
 def _know_by_name(session: SparkSession) -> None:
-    """Spares PySpark every third question to the JVM: for each expression it asks what `functions` is, and has."""
+    """Caches the members of often-used Java classes: PySpark asks the JVM for them again for each expression.
+
+    This saves every third call to the JVM.
+    """
     jvm: Any = session.sparkContext._jvm  # noqa: SLF001
     for name in _ASKED_OFTEN:
         java_class = getattr(jvm, name)
@@ -141,7 +144,7 @@ def _know_by_name(session: SparkSession) -> None:
 
 
 def _classes() -> str:
-    """Java's options for the archive of loaded classes that an earlier job left; empty when none did."""
+    """Returns the Java options for the archive of loaded classes that an earlier job wrote; empty if there is none."""
     command = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else shutil.which("java")
     if command is None:
         return ""
@@ -150,6 +153,6 @@ def _classes() -> str:
 
 
 def _with_delta(extensions: str) -> str:
-    """Delta's extension beside those the user asked for."""
+    """Adds Delta's extension to those that the user set."""
     names = [name for name in extensions.split(",") if name]
     return ",".join(names if DELTA_EXTENSION in names else [*names, DELTA_EXTENSION])

@@ -1,4 +1,4 @@
-"""Where the source `simulated` may stand: made-up answers must never judge the files of a real cluster."""
+"""Restricts the source `simulated`: simulated state must never decide about files of a real cluster."""
 
 from jobs.cli.capture_config import CaptureSection
 
@@ -6,10 +6,10 @@ _PARTS = ("queues", "state")
 
 
 def simulated_fault(capture: CaptureSection, wal_root: str) -> str | None:
-    """Why these sources and this root make up no simulated cluster; None = they do, or nothing is simulated.
+    """Returns why these sources and this root are not a valid simulated cluster; None = valid, or nothing is simulated.
 
     Args:
-        capture: its sources.
+        capture: the capture section with the sources.
         wal_root: full URI.
     """
     simulated = [name for name in _PARTS if getattr(capture, name).source == "simulated"]

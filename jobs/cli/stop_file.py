@@ -1,13 +1,13 @@
-"""How the launcher asks a job to end after the batch it is at."""
+"""The file by which the launcher asks a job to end after its current batch."""
 
 import os
 from pathlib import Path
 
 STOP_FILE_ENV = "WALSAFE_STOP_FILE"
-"""Path of a file that appears when a person pressed Ctrl-C."""
+"""Name of the environment variable with the path of the file; the launcher creates the file on Ctrl-C."""
 
 
 def stop_asked() -> bool:
-    """Whether it is there; never where nobody launched the job so."""
+    """Tell whether the file exists; False if the launcher set no path."""
     told = os.environ.get(STOP_FILE_ENV)
     return bool(told) and Path(str(told)).exists()

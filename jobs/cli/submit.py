@@ -1,6 +1,6 @@
-"""The spark-submit command of a job: whose settings win, what is shipped, where the driver runs.
+"""Builds the spark-submit command of a job: precedence of settings, shipped files, deploy mode.
 
-Pure: it reads the settings files and builds a command; `jobs.cli.launch` runs it.
+It reads the settings files and builds a command; `jobs.cli.launch` runs it.
 """
 
 import re
@@ -15,32 +15,33 @@ from pipelines.common.errors import UsageError
 SUBMIT_ARGS_ENV = "SPARK_SUBMIT_ARGS"
 SPARK_VERSION = "4.2"
 _SHIPPED_LISTS = ("--jars", "--py-files", "--files")
-# whole listings pass through short-lived objects: the collector made for throughput takes a fifth less time
-# the smaller compiler alone would have 48 MB for its code and stop compiling when it is full
-# Spark makes one method of a whole decision, and Java leaves a method of that size uncompiled: 1.7 times the time
+# ParallelGC: whole listings pass through short-lived objects, and the throughput collector takes a fifth less time.
+# ReservedCodeCacheSize: the smaller compiler alone would have 48 MB for its code and stop compiling when it is full.
+# DontCompileHugeMethods: Spark makes one method of a whole decision; left uncompiled for its size, it takes 1.7 times
+# the time.
 _LONG_RUN = (
     "-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=256m "
-    # ten times Java's own: what runs for every file is optimized all the same, what plans a query is not worth it
+    # ten times Java's defaults: code that runs for every file is still optimized, query planning is not worth it
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
 )
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
 
 def long_run(project: Path) -> str:
-    """Java's options for a driver on this machine that works through whole listings."""
+    """Returns the Java options for a driver on this machine that processes whole listings."""
     directives = project / "conf" / "compiler-directives.json"
     return f'{_LONG_RUN} -XX:+UnlockDiagnosticVMOptions "-XX:CompilerDirectivesFile={directives}"'
 
 
 @dataclass(frozen=True, slots=True)
 class UserArguments:
-    """`SPARK_SUBMIT_ARGS`, read.
+    """The parsed `SPARK_SUBMIT_ARGS`.
 
     Attributes:
-        rest: what goes to spark-submit as it stands.
-        shipped: values of `--jars`, `--py-files` and `--files`, to which walsafe's own are added.
-        conf: every `--conf`, and the options that stand for one.
-        properties_file: the user's own instead of `conf/spark-defaults.conf`.
+        rest: arguments that go to spark-submit unchanged.
+        shipped: values of `--jars`, `--py-files` and `--files`, to which walsafe adds its own.
+        conf: every `--conf`, and the options that are short for one.
+        properties_file: the user's file instead of `conf/spark-defaults.conf`.
     """
 
     rest: tuple[str, ...] = ()
@@ -51,11 +52,11 @@ class UserArguments:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the driver and the executors run, by everything that spark-submit will read.
+    """Where the driver and the executors run, according to everything that spark-submit will read.
 
     Attributes:
-        master: as given; `local[*]` where nothing says otherwise.
-        cluster_mode: the driver runs on the cluster.
+        master: as given; `local[*]` by default.
+        cluster_mode: whether the driver runs on the cluster.
         values: all Spark properties known before the start.
     """
 
@@ -73,7 +74,7 @@ def read_user_arguments(text: str) -> UserArguments:
     """Splits `SPARK_SUBMIT_ARGS` as a shell would.
 
     Raises:
-        UsageError: unbalanced quotes.
+        UsageError: unbalanced quotes, or an option without its value.
     """
     try:
         words = shlex.split(text)
@@ -113,7 +114,7 @@ def read_user_arguments(text: str) -> UserArguments:
 
 
 def read_settings(user: UserArguments, defaults: Path) -> Settings:
-    """What the user's arguments and the properties file say together; arguments win.
+    """Merges the user's arguments with the properties file; arguments take precedence.
 
     Raises:
         UsageError: the user's properties file cannot be read.
@@ -128,7 +129,7 @@ def read_settings(user: UserArguments, defaults: Path) -> Settings:
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """Spark's properties format, one `name value` or `name=value` a line."""
+    """Parses Spark's properties format: one `name value` or `name=value` per line."""
     pairs = (re.split(r"[\s=:]+", line.strip(), maxsplit=1) for line in text.splitlines() if line.strip())
     return {pair[0]: pair[1] if len(pair) > 1 else "" for pair in pairs if not pair[0].startswith(("#", "!"))}
 
@@ -146,19 +147,19 @@ def submit_command(
     ship: Sequence[Path] = (),
     classes: str = "",
 ) -> list[str]:
-    """The whole spark-submit command.
+    """Returns the whole spark-submit command.
 
     Args:
         spark_submit: the program.
-        project: the project's root.
+        project: the root of the project.
         archive: from `jobs.cli.archive`.
-        user: the user's own arguments, which win.
-        settings: what they amount to.
+        user: the user's own arguments, which take precedence.
+        settings: the merged settings.
         job: the job and its arguments.
-        scratch: a folder that goes when the job has ended.
-        small: start fast rather than run fast (the JVM's optimizing compiler stays off).
+        scratch: a folder that is removed when the job has ended.
+        small: optimize for a fast start (the JVM's optimizing compiler stays off).
         ship: files of this machine that a driver elsewhere needs.
-        classes: Java's options for an archive of loaded classes, where the driver's options are ours.
+        classes: Java options for an archive of loaded classes; used only if walsafe sets the driver's options.
     """
     own = {
         "--jars": [str(jar) for jar in sorted((project / ".jars").glob("*.jar"))],
@@ -167,9 +168,9 @@ def submit_command(
     }
     command = [str(spark_submit), "--properties-file", str(project / "conf" / "spark-defaults.conf")]
     if user.properties_file is None:
-        command.append("--load-spark-defaults")  # those of a SPARK_HOME or SPARK_CONF_DIR of the user's, below ours
+        command.append("--load-spark-defaults")  # also defaults of the user's SPARK_HOME or SPARK_CONF_DIR
     if settings.local and "spark.sql.warehouse.dir" not in settings.values:
-        # every table is named by its path; the catalog's own folder would be left behind where the user stands
+        # every table is named by its path; the catalog's folder would be left behind in the current directory
         command += ["--conf", f"spark.sql.warehouse.dir={scratch / 'warehouse'}"]
     if settings.local and "spark.driver.defaultJavaOptions" not in settings.values:
         options = f"{QUICK_START if small else long_run(project)} {classes}".rstrip()
@@ -183,7 +184,7 @@ def submit_command(
 
 
 def result_location(settings: Settings, hadoop_conf: Path | None, name: str) -> str:
-    """Where a driver on the cluster can leave its result for this machine to read.
+    """Returns where a driver on the cluster can write its result so that this machine can read it.
 
     Args:
         settings: of this submission.
@@ -206,7 +207,7 @@ def result_location(settings: Settings, hadoop_conf: Path | None, name: str) -> 
 
 
 def _default_file_system(hadoop_conf: Path | None) -> str:
-    """`fs.defaultFS` of core-site.xml, or nothing."""
+    """Returns `fs.defaultFS` of core-site.xml, or an empty string."""
     site = hadoop_conf / "core-site.xml" if hadoop_conf else None
     if site is None or not site.is_file():
         return ""

@@ -1,4 +1,4 @@
-"""YAML that a person can put right: safe, no duplicate keys, and every value knows its line."""
+"""Parses YAML with the safe loader, refuses duplicate keys, and records the line of every value."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from pipelines.common.errors import UsageError
 
 KeyPath = tuple[str | int, ...]
-# what PyYAML's constructors let through for a value that is not of its tag, such as `!!timestamp abc` or `!!int ""`
+# exceptions that PyYAML's constructors raise for a value that does not match its tag, like `!!timestamp abc`
 _OF_CONSTRUCTORS = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError)
 
 
@@ -18,7 +18,7 @@ class Document:
     """A parsed YAML file.
 
     Attributes:
-        name: the file, for messages.
+        name: the file name, for messages.
         values: plain values; an empty file is an empty mapping.
         lines: 1-based line of every key and list entry.
     """
@@ -28,7 +28,7 @@ class Document:
     lines: dict[KeyPath, int]
 
     def place(self, path: KeyPath) -> str:
-        """`file, line n`, of the value or of the nearest one around it that stands in the file."""
+        """Returns `file, line n` of the value, or of the nearest enclosing one that the file contains."""
         while path and path not in self.lines:
             path = path[:-1]
         return f"{self.name}, line {self.lines.get(path, 1)}"
@@ -38,7 +38,7 @@ def parse_yaml(text: str, name: str) -> Document:
     """Parses one YAML mapping.
 
     Raises:
-        UsageError: not YAML, a tag that is not plain data, a duplicate key, or no mapping; with file and line.
+        UsageError: not YAML, a tag that is not plain data, a duplicate key, or not a mapping; with file and line.
     """
     try:
         loader = yaml.SafeLoader(text)
@@ -63,7 +63,7 @@ def parse_yaml(text: str, name: str) -> Document:
 
 
 def _walk(node: Node, path: KeyPath, name: str) -> Iterator[tuple[KeyPath, int]]:
-    """Every key and list entry with its line; refuses a key given twice, of which YAML would keep the last."""
+    """Yields every key and list entry with its line; refuses a duplicate key, of which YAML would keep the last."""
     if isinstance(node, MappingNode):
         seen: dict[str, int] = {}
         for key, value in node.value:

@@ -1,6 +1,6 @@
-"""Airflow's DAG of one night: capture, reconcile, and a clean-up that a person, or the configuration, has approved.
+"""Airflow DAG of one night: capture, reconcile, and a clean-up that a person or the configuration has approved.
 
-Every task is a call of `spark-submit.sh`; nothing of walsafe or Spark is imported. docs/airflow.md explains it.
+Every task calls `spark-submit.sh`; the DAG imports neither walsafe nor Spark. docs/airflow.md explains it.
 """
 
 import logging
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jobs.dags import walsafe_nightly_logic as logic
     from jobs.dags.walsafe_nightly_config import AUTOMATIC, ConfigurationError, parse_nightly
     from jobs.dags.walsafe_nightly_process import Answer, read_result, run_job
-else:  # in Airflow's environment they lie on the path as they lie here
+else:  # in Airflow's environment, the modules beside this file are on the path
     import walsafe_nightly_logic as logic
     from walsafe_nightly_config import AUTOMATIC, ConfigurationError, parse_nightly
     from walsafe_nightly_process import Answer, read_result, run_job
@@ -49,19 +49,24 @@ NIGHTLY = _configuration()
 
 
 def run_id() -> str:
-    """The run_id of walsafe for this run of the DAG: a re-run of a date meets what it made before."""
+    """Returns the walsafe run_id of this DAG run; a re-run of the same date finds its earlier results."""
     context = get_current_context()
     return logic.night_id(context.get("logical_date") or context["dag_run"].run_after)
 
 
 def run(command: Sequence[str], name: str, *, output: str = "json") -> Answer:
-    """Runs a job of walsafe; `name` is that of its result file."""
+    """Runs a walsafe job; `name` is the name of its result file."""
     file = logic.result_file(NIGHTLY, run_id(), name)
     return run_job(NIGHTLY.walsafe, command, file, NIGHTLY.environment, LOG, output=output)
 
 
 def judge(job: str, answer: Answer) -> Answer:
-    """Goes on, asks Airflow for another try (exit code 4 alone), or fails for good with the reason."""
+    """Returns the answer of a job that succeeded, otherwise raises.
+
+    Raises:
+        AirflowException: the job ended with exit code 4; Airflow retries the task.
+        AirflowFailException: the job failed for another reason; no retry.
+    """
     decision = logic.decide(job, answer.exit_code)
     if decision is logic.Decision.GO_ON:
         return answer
@@ -74,7 +79,7 @@ def judge(job: str, answer: Answer) -> Answer:
 
 @task(map_index_template=BY_CLUSTER)
 def capture(cluster: str) -> str:
-    """Takes the night's snapshot of one cluster; one that stands is taken as it is."""
+    """Captures the night's snapshot of one cluster; uses the snapshot if it already exists."""
     answer = run(logic.capture_command(NIGHTLY, cluster, run_id()), f"{cluster}/capture")
     if logic.already_captured(answer.exit_code, answer.result):
         LOG.info("the snapshot of this night stands already: it is used")
@@ -85,14 +90,14 @@ def capture(cluster: str) -> str:
 
 @task(map_index_template="{{ task.op_kwargs['clusters'] | join(', ') }}", trigger_rule=TriggerRule.ALL_DONE)
 def reconcile(clusters: Sequence[str], captured: Iterable[str]) -> None:
-    """Decides the captured ones of `clusters`; its exit code is the gate."""
+    """Decides the captured clusters among `clusters`; fails the task if reconcile refused all of them or failed."""
     there = set(captured)
     ready = [one for one in clusters if one in there]
     if not ready:
         raise AirflowFailException(f"nothing to decide: {', '.join(clusters)} not captured; see task capture")
     answer = run(logic.reconcile_command(NIGHTLY, ready, run_id()), f"reconcile-{clusters[0]}")
     found = logic.verdicts(answer.result)
-    # pushed before it may fail: the refused clusters are marked with their reasons, too
+    # pushed before the task may fail, so that the gate can show the reason for each refused cluster
     get_current_context()["ti"].xcom_push(key="return_value", value=found)
     refused = [f"{name}: {why}" for name, one in found.items() if (why := logic.why_not_passed(one))]
     if answer.exit_code == logic.REFUSED and refused:
@@ -104,7 +109,7 @@ def reconcile(clusters: Sequence[str], captured: Iterable[str]) -> None:
 
 @task(map_index_template=BY_CLUSTER, trigger_rule=TriggerRule.ALL_DONE)
 def gate(cluster: str, decided: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Lets a cluster that passed go on; fails, with the reason, for one that did not."""
+    """Returns the verdict of a cluster that passed; fails with the reason for one that did not."""
     verdict: dict[str, Any] | None = next((one[cluster] for one in decided if cluster in one), None)
     why = logic.why_not_passed(verdict)
     if verdict is None or why:
@@ -114,7 +119,7 @@ def gate(cluster: str, decided: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 @task(map_index_template=BY_CLUSTER, multiple_outputs=True)
 def rehearse(cluster: str, verdict: Mapping[str, Any]) -> dict[str, str]:
-    """Rehearses the clean-up; what it says is what the approver reads."""
+    """Rehearses the clean-up; the approver reads its output."""
     settings = NIGHTLY.cluster(cluster)
     before = read_result(logic.result_file(NIGHTLY, run_id(), f"{cluster}/clean"))
     if logic.is_finished(before, settings):
@@ -123,7 +128,7 @@ def rehearse(cluster: str, verdict: Mapping[str, Any]) -> dict[str, str]:
         raise AirflowSkipException(f"{cluster} has no list: its snapshot is too old for one")
     answer = judge("clean", run(logic.clean_command(NIGHTLY, cluster, run_id()), f"{cluster}/rehearsal", output="text"))
     paused = logic.why_paused(answer.result)
-    if paused:  # nobody is asked: clean refuses whoever approves
+    if paused:  # nobody is asked for approval: clean would refuse anyway
         raise AirflowFailException(f"nothing of {cluster} is cleaned or purged tonight. {paused}")
     if not (answer.result or {}).get("done_files"):
         raise AirflowSkipException(f"nothing to clean in {cluster}")
@@ -132,15 +137,15 @@ def rehearse(cluster: str, verdict: Mapping[str, Any]) -> dict[str, str]:
 
 @task(map_index_template=BY_CLUSTER)
 def approved_by_configuration(cluster: str, rehearsed: Mapping[str, str]) -> dict[str, Any]:
-    """Stands for the person where the configuration says `approval: automatic`."""
+    """Approves without asking, for `approval: automatic` in the configuration."""
     LOG.info("approval: automatic; %s goes on with:\n%s", cluster, rehearsed["body"])
     return {"chosen_options": [logic.APPROVE], "responded_by_user": None}
 
 
 @task(map_index_template=BY_CLUSTER)
 def clean(cluster: str, approval: Mapping[str, Any]) -> str:
-    """Moves the files of the list to the quarantine; goes on with what an earlier attempt began."""
-    # looked at here: Airflow 3.3's ApprovalOperator does not skip what follows it in a mapped group
+    """Moves the files of the list to the quarantine; resumes an earlier attempt."""
+    # checked here because the ApprovalOperator of Airflow 3.3 does not skip its downstream tasks in a mapped group
     if not logic.is_approved(approval):
         raise AirflowSkipException(f"{cluster} was not approved: nothing is moved")
     LOG.info("approved by %s", approval.get("responded_by_user") or "the configuration")
@@ -154,13 +159,13 @@ def clean(cluster: str, approval: Mapping[str, Any]) -> str:
 
 @task(map_index_template=BY_CLUSTER, trigger_rule=TriggerRule.NONE_FAILED)
 def purge(cluster: str) -> None:
-    """Frees the runs in quarantine whose grace is over, also where nothing was cleaned tonight."""
+    """Purges the quarantined runs whose grace is over, even if nothing was cleaned tonight."""
     judge("purge", run(logic.purge_command(NIGHTLY, cluster), f"{cluster}/purge"))
 
 
 @task(trigger_rule=TriggerRule.ALL_DONE_MIN_ONE_SUCCESS)
 def maintain() -> None:
-    """Keeps walsafe's own tables, lists and snapshots in bounds."""
+    """Maintains walsafe's own tables, lists and snapshots: retention, compaction, expiry."""
     judge("maintain", run(logic.maintain_command(NIGHTLY), "maintain"))
 
 
@@ -173,14 +178,14 @@ def _approval(cluster: str, rehearsed: Any) -> Any:  # noqa: ANN401 - Airflow's 
         subject=rehearsed["subject"],
         body=rehearsed["body"],
         options=[logic.APPROVE, logic.REJECT],
-        defaults=logic.REJECT,  # nobody answered: nothing is moved, and nothing has failed
+        defaults=logic.REJECT,  # without an answer, nothing is moved and no task fails
         response_timeout=NIGHTLY.approval_timeout,
     ).output
 
 
 @task_group
 def night(cluster: str, decided: Any) -> None:  # noqa: ANN401 - Airflow's argument of a mapped group
-    """What one cluster goes through after the decision; no cluster waits for another's approval."""
+    """The tasks of one cluster after the decision; no cluster waits for another's approval."""
     rehearsed = rehearse(cluster=cluster, verdict=gate(cluster=cluster, decided=decided))
     clean(cluster=cluster, approval=_approval(cluster, rehearsed)) >> purge(cluster=cluster)
 
@@ -197,12 +202,12 @@ def night(cluster: str, decided: Any) -> None:  # noqa: ANN401 - Airflow's argum
     tags=["walsafe", "hbase"],
 )
 def walsafe_nightly() -> None:
-    """One run of the DAG."""
+    """The whole DAG."""
     captured = capture.expand(cluster=[one.name for one in NIGHTLY.clusters])
     decided = reconcile.partial(captured=captured).expand(clusters=NIGHTLY.runs_of_reconcile())
     each = night.partial(decided=decided).expand(cluster=[one.name for one in NIGHTLY.clusters])
     kept = maintain()
-    # the leaf that fails the run when any cluster was left out, whatever became of the others
+    # this leaf fails the DAG run if any cluster failed, whatever the result of the others
     each >> kept >> EmptyOperator(task_id="every_cluster_done", trigger_rule=TriggerRule.NONE_FAILED) << each
 
 

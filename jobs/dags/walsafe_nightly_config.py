@@ -1,6 +1,6 @@
-"""The configuration of the nightly DAG, checked whole when the DAG is read.
+"""Configuration of the nightly DAG, validated completely when Airflow parses the DAG.
 
-The standard library alone: this file lies beside the DAG in Airflow's own environment, where walsafe is not installed.
+It uses only the standard library: the file is beside the DAG in Airflow's environment, where walsafe is not installed.
 """
 
 import re
@@ -16,7 +16,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 class ConfigurationError(ValueError):
-    """The nightly configuration is wrong; the message names file and key, and the way out."""
+    """The nightly configuration is wrong; the message names file, key and remedy."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Cluster:
     Attributes:
         name: as in its own configuration file.
         config: that file, for capture, clean and purge.
-        max_files: how many files one clean moves at most; None = all.
-        max_bytes: the same in bytes.
+        max_files: most files that one clean moves; None = all.
+        max_bytes: most bytes that one clean moves; None = all.
     """
 
     name: str
@@ -59,24 +59,24 @@ class Nightly:
     environment: Mapping[str, str]
 
     def cluster(self, name: str) -> Cluster:
-        """One of the clusters."""
+        """Returns the cluster with this name."""
         return next(one for one in self.clusters if one.name == name)
 
     def runs_of_reconcile(self) -> list[list[str]]:
-        """The clusters that one reconcile decides together: all with `fleet_config`, else each on its own."""
+        """Returns the groups of clusters that one reconcile decides: all with `fleet_config`, else one cluster each."""
         names = [one.name for one in self.clusters]
         return [names] if self.fleet_config else [[name] for name in names]
 
 
 def parse_nightly(document: object, source: str) -> Nightly:
-    """Checks the whole configuration.
+    """Validates the whole configuration.
 
     Args:
-        document: what the YAML file holds.
+        document: the parsed YAML file.
         source: its path, for messages.
 
     Raises:
-        ConfigurationError: an unknown or missing key, or a value that cannot be.
+        ConfigurationError: an unknown or missing key, or an invalid value.
     """
     top = _Section(document, source, "")
     limits = top.section("limits")
@@ -140,7 +140,7 @@ def _cluster(name: object, value: object, source: str, most: tuple[int | None, i
 
 
 class _Section:
-    """One mapping of the file; remembers which keys were asked for."""
+    """One mapping of the file; it records the keys that were read, so that `done` can refuse the others."""
 
     def __init__(self, value: object, source: str, prefix: str) -> None:
         if not isinstance(value, Mapping):

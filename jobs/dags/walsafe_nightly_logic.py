@@ -1,6 +1,6 @@
-"""What the nightly DAG runs, and what an answer means: names, commands, exit codes.
+"""Commands of the nightly DAG, and the meaning of their exit codes and results.
 
-The standard library alone: this file lies beside the DAG in Airflow's own environment, where walsafe is not installed.
+It uses only the standard library: the file is beside the DAG in Airflow's environment, where walsafe is not installed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ APPROVE, REJECT = "Approve", "Reject"
 
 
 class Decision(Enum):
-    """What follows an exit code."""
+    """What the DAG does after an exit code."""
 
     GO_ON = "go on"
     RETRY = "retry"
@@ -29,27 +29,27 @@ class Decision(Enum):
 
 
 def night_id(at: datetime) -> str:
-    """The run_id of a logical date: the same date gives the same lists, snapshots and quarantine."""
+    """Returns the run_id of a logical date: the same date gives the same lists, snapshots and quarantine."""
     return at.astimezone(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
 
 
 def snapshot_of(nightly: "Nightly", cluster: str, run_id: str) -> str:
-    """Where a night's snapshot of a cluster is."""
+    """Returns the URI of a night's snapshot of a cluster."""
     return f"{nightly.snapshots}/{cluster}/{run_id}"
 
 
 def result_file(nightly: "Nightly", run_id: str, name: str) -> str:
-    """Where the result object of one job of a night is, on a local disk."""
+    """Returns the local path of the result object of one job of a night."""
     return f"{nightly.results}/{run_id}/{name}.json"
 
 
 def capture_command(nightly: "Nightly", cluster: str, run_id: str) -> list[str]:
-    """`capture` of one cluster."""
+    """Returns the `capture` command of one cluster."""
     return ["capture", "--config", nightly.cluster(cluster).config, "--out", snapshot_of(nightly, cluster, run_id)]
 
 
 def reconcile_command(nightly: "Nightly", clusters: Sequence[str], run_id: str) -> list[str]:
-    """`reconcile` of the captured clusters among those that are decided together."""
+    """Returns the `reconcile` command of clusters that are decided together."""
     config = nightly.fleet_config or nightly.cluster(clusters[0]).config
     command = ["reconcile", "--snapshot", *(snapshot_of(nightly, one, run_id) for one in clusters)]
     command += ["--lake", nightly.lake, "--lists", nightly.lists, "--config", config, "--run-id", run_id]
@@ -59,7 +59,7 @@ def reconcile_command(nightly: "Nightly", clusters: Sequence[str], run_id: str) 
 
 
 def clean_command(nightly: "Nightly", cluster: str, run_id: str, how: str | None = None) -> list[str]:
-    """`clean` of a cluster's list: a rehearsal, or with `how` = `--execute` or `--resume` the act."""
+    """Returns the `clean` command of a cluster's list: a rehearsal, unless `how` is `--execute` or `--resume`."""
     settings = nightly.cluster(cluster)
     command = ["clean", "--cluster", cluster, "--lists", nightly.lists, "--run-id", run_id, "--lake", nightly.lake]
     command += ["--config", settings.config]
@@ -69,50 +69,50 @@ def clean_command(nightly: "Nightly", cluster: str, run_id: str, how: str | None
 
 
 def purge_command(nightly: "Nightly", cluster: str) -> list[str]:
-    """`purge` of every run of a cluster whose grace is over; the grace itself is never cut short here."""
+    """Returns the `purge` command for every run of a cluster whose grace is over; it never shortens the grace."""
     config = nightly.cluster(cluster).config
     return ["purge", "--cluster", cluster, "--lake", nightly.lake, "--config", config, "--execute"]
 
 
 def maintain_command(nightly: "Nightly") -> list[str]:
-    """`maintain` of the common lake."""
+    """Returns the `maintain` command of the common lake."""
     return ["maintain", "--lake", nightly.lake, "--config", nightly.maintain_config, "--execute"]
 
 
-# ---- what an answer means
+# ---- exit codes and results
 
 
 def decide(job: str, exit_code: int) -> Decision:
-    """What follows: only 4 is worth another try, and only reconcile's 5 is a night that goes on."""
+    """Returns what to do after an exit code: only 4 is retried, and 5 only continues after reconcile."""
     if exit_code == DONE or (job == "reconcile" and exit_code == DONE_WITH_REFUSALS):
         return Decision.GO_ON
     return Decision.RETRY if exit_code == UNAVAILABLE else Decision.STOP
 
 
 def error_of(result: Mapping[str, Any] | None) -> str:
-    """The sentence of a failed job, '' if it left none."""
+    """Returns the error message of a failed job; '' if it left none."""
     error = (result or {}).get("error") or {}
     return str(error.get("message") or "")
 
 
 def already_captured(exit_code: int, result: Mapping[str, Any] | None) -> bool:
-    """Whether capture only says that this night's snapshot stands, which appears whole or not at all."""
+    """Tell whether capture failed only because this night's snapshot exists; a snapshot is written atomically."""
     return exit_code == USAGE and "--out" in error_of(result) and SNAPSHOT_EXISTS in error_of(result)
 
 
 def cleaned_before(exit_code: int, result: Mapping[str, Any] | None) -> bool:
-    """Whether clean refuses only because an attempt was made before, with which `--resume` goes on."""
+    """Tell whether clean refused only because of an earlier attempt, which `--resume` continues."""
     return exit_code == REFUSED and CLEANED_BEFORE in error_of(result)
 
 
 def why_paused(result: Mapping[str, Any] | None) -> str:
-    """What the rehearsal says of a finding that pauses the clean-up; '' if nothing does."""
+    """Returns why a finding pauses the clean-up, according to the rehearsal; '' if none does."""
     paused = (result or {}).get("paused") or {}
     return str(paused.get("text") or "")
 
 
 def verdicts(result: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
-    """What reconcile says of each cluster: status, reason, whether it has a list, how many files are on it."""
+    """Returns the outcome of reconcile per cluster: status, reason, URI of its list, number of deletable files."""
     return {
         str(one["cluster"]): {
             "status": one.get("status"),
@@ -125,7 +125,7 @@ def verdicts(result: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
 
 
 def why_not_passed(verdict: Mapping[str, Any] | None) -> str | None:
-    """Why a cluster takes no further part in the night; None = it passed."""
+    """Returns why a cluster is left out of the rest of the night; None = it passed."""
     if verdict is None:
         return "it was not captured, or not decided: see tasks capture and reconcile"
     if verdict.get("status") != "DONE":
@@ -134,7 +134,7 @@ def why_not_passed(verdict: Mapping[str, Any] | None) -> str | None:
 
 
 def is_finished(result: Mapping[str, Any] | None, cluster: "Cluster") -> bool:
-    """Whether an earlier clean of this date did all that it may: everything, or as much as the limits allow."""
+    """Tell whether an earlier clean of this date is complete: it moved every file, or reached one of the limits."""
     if result is None or result.get("exit_code") != DONE or not result.get("executed"):
         return False
     if result.get("status") == "DONE":
@@ -147,5 +147,5 @@ def is_finished(result: Mapping[str, Any] | None, cluster: "Cluster") -> bool:
 
 
 def is_approved(approval: Mapping[str, Any]) -> bool:
-    """Whether the answer is that one word and nothing else."""
+    """Tell whether the answer is exactly `Approve`."""
     return list(approval.get("chosen_options") or ()) == [APPROVE]

@@ -1,6 +1,6 @@
-"""Runs one job of walsafe as a process of its own, and reads its answer.
+"""Runs one walsafe job as a child process and reads its result.
 
-The standard library alone: this file lies beside the DAG in Airflow's own environment, where walsafe is not installed.
+It uses only the standard library: the file is beside the DAG in Airflow's environment, where walsafe is not installed.
 """
 
 import json
@@ -19,13 +19,13 @@ _LAST_LINES = 5
 
 @dataclass(frozen=True)
 class Answer:
-    """How a job ended.
+    """The result of a job that ended.
 
     Attributes:
         exit_code: of the process; 128 + n after signal n.
         result: the object of `--result`; None if the job wrote none.
-        text: what it wrote to standard output.
-        last_words: the end of what it wrote to standard error.
+        text: its standard output.
+        last_words: the last lines of its standard error.
     """
 
     exit_code: int
@@ -45,16 +45,16 @@ def run_job(
 ) -> Answer:
     """Runs `spark-submit.sh` and waits for it.
 
-    It stays in the process group of the task, so that Airflow's signals reach it: a clean that is interrupted ends its
-    batch first.
+    The child stays in the process group of the task, so that Airflow's signals reach it: an interrupted clean first
+    finishes its batch.
 
     Args:
         walsafe: the folder of `spark-submit.sh`.
         command: the job and its options.
-        result_file: a local file; an older one of that name is removed first, so what is read is this run's.
-        environment: on top of this process's own.
-        log: gets every line of standard error as it comes, and standard output at the end.
-        output: `json`, or `text` where a person reads it.
+        result_file: a local file; an older one is removed first, so that only this run's result is read.
+        environment: variables in addition to those of this process.
+        log: receives every line of standard error as it arrives, and standard output at the end.
+        output: `json`, or `text` for a person.
 
     Raises:
         OSError: `spark-submit.sh` cannot be started, or the folder of `result_file` cannot be written.
@@ -84,7 +84,7 @@ def run_job(
 
 
 def read_result(result_file: str) -> Mapping[str, Any] | None:
-    """The result object of a job that ended; None if there is none, or none that can be read."""
+    """Returns the result object of a job that ended; None if there is none or it cannot be read."""
     try:
         found = json.loads(Path(result_file).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The demo: three nights of a generated cluster, captured and reconciled by the very parts that a real night uses."""
+"""The demo: captures and reconciles three nights of a generated cluster with the production code."""
 
 import json
 import logging
@@ -44,14 +44,14 @@ _LOG = logging.getLogger(__name__)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's own options."""
+    """Declares the options of the job."""
     parser.add_argument(
         "--out", metavar="DIR", help="where everything goes; default: walsafe-out/demo-<time> in this directory"
     )
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Captures and reconciles three nights, and tells what came of it; exit code 0 whatever the findings."""
+    """Captures and reconciles three nights and reports the results; exit code 0 whatever the findings."""
     started = time.monotonic()
     now = context.clock.now_ms()
     places = _Places(_new_directory(args.out, now))
@@ -84,7 +84,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
 
 @dataclass(frozen=True)
 class _At:
-    """The clock of one of the demo's nights."""
+    """The clock of one night of the demo."""
 
     instant: int
 
@@ -93,7 +93,7 @@ class _At:
 
 
 class _Keeping:
-    """A reporter that keeps what it is told."""
+    """A reporter that keeps the summaries it receives."""
 
     def __init__(self) -> None:
         self.summaries: list[RunSummary] = []
@@ -103,12 +103,12 @@ class _Keeping:
         return {}
 
     def failed(self, summaries: Sequence[RunSummary]) -> None:
-        """The error itself ends the demo."""
+        """Does nothing: the error itself ends the demo."""
 
 
 @dataclass(frozen=True)
 class _Places:
-    """Where the demo writes: everything below one directory."""
+    """The paths of the demo, all below one directory."""
 
     root: Path
 
@@ -134,7 +134,7 @@ class _Places:
 
     @property
     def cluster(self) -> Path:
-        """Plays the live cluster of the last night."""
+        """The directory that simulates the live cluster of the last night."""
         return self.root / "cluster"
 
     @property
@@ -142,7 +142,7 @@ class _Places:
         return f"file://{self.cluster / ROOT}"
 
     def write_config(self, cluster: str) -> None:
-        """The demo's configuration, and where its cluster is, so that capture and clean work on it."""
+        """Writes the demo's configuration, with its simulated cluster, so that capture and clean work on it."""
         live = {"source": "simulated", "path": str(self.cluster)}
         sections = {
             "cluster": cluster,
@@ -162,7 +162,7 @@ class _Places:
 
     @property
     def old_snapshot(self) -> Path:
-        """The last night once more, with queues in ZooKeeper."""
+        """The snapshot of the last night with its queues in ZooKeeper."""
         return self.root / "snapshots" / "before-upgrade"
 
     def shown(self, last: RunSummary, page: Path) -> list[Place]:
@@ -190,12 +190,12 @@ def _new_directory(given: str | None, now: int) -> Path:
 
 
 def _uri(path: Path) -> str:
-    """A local path as Hadoop spells it: not percent-encoded, and local whatever `fs.defaultFS` is."""
+    """Returns a local path as Hadoop spells it: not percent-encoded, and local whatever `fs.defaultFS` is."""
     return f"file:{path}"
 
 
 def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSummary:
-    """One night of the main job, by the clock of that night."""
+    """Runs reconcile for one night, with the clock of that night."""
     from jobs.cli.config import load_config
     from jobs.reconcile.wiring import Places, run_reconcile
 
@@ -209,7 +209,7 @@ def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSumma
 
 
 def _page(last: RunSummary, places: _Places, context: JobContext) -> Path:
-    """The HTML page of the last night, with the curves of all."""
+    """Writes the HTML page of the last night, with the curves of all nights."""
     from jobs.reconcile.reporting import Reports
 
     reports = Reports(context.spark, context.clock, _uri(places.lake), _uri(places.reports), None)
@@ -218,7 +218,7 @@ def _page(last: RunSummary, places: _Places, context: JobContext) -> Path:
 
 
 def _held_example(last: RunSummary, places: _Places, context: JobContext) -> str:
-    """Some file that a queue still has to ship, for the commands to try."""
+    """Returns the path of a file that a queue still has to ship, for the example commands."""
     verdicts = context.spark.read.format("delta").load(_uri(places.lake / "wal_verdicts"))
     pending = verdicts.where(verdicts.run_id == last.run_id).where(verdicts.reason == Reason.PENDING.value)
     row = pending.orderBy("path").select("path").first()
@@ -279,7 +279,7 @@ def _commands(places: _Places, last: RunSummary, held: str) -> list[Command]:
 
 
 def _project() -> str:
-    """The project's directory as a prefix of commands: `./` when the shell stands in it."""
+    """Returns the project directory as a prefix of commands: `./` if it is the current directory."""
     root = Path(sys.argv[0]).resolve().parent.parent
     return "./" if root == Path.cwd() or not (root / "spark-submit.sh").is_file() else f"{root}/"
 

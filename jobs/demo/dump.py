@@ -1,4 +1,4 @@
-"""A taste of dump-queues for the demo: one queue of the last night, without Spark."""
+"""Shows one queue of the demo's last night as dump-queues does, without Spark."""
 
 from pipelines.decide.rule.cluster_view import QueueRow, merge_passes
 from pipelines.hbase.replication_queues import parse_queue_cells
@@ -13,11 +13,11 @@ _POSITION = " Replication position for "
 
 
 def queue_lines(made: GeneratedCapture, peer_id: str) -> list[str]:
-    """What `dump-queues --distributed --hdfs` says of one queue of a peer, a claimed one if there is any.
+    """Returns the output of `dump-queues --distributed --hdfs` for one queue of a peer, preferably a claimed one.
 
     Args:
-        made: a night; queues in the table.
-        peer_id: it must have a queue.
+        made: the capture of a night, with queues in the table.
+        peer_id: a peer that has a queue.
     """
     rows = merge_passes([parse_queue_cells(made.pass_2)])
     row = max((one for one in rows if one.queue.peer_id == peer_id), key=_claimed_first)

@@ -1,4 +1,4 @@
-"""Writes a generated capture as a snapshot directory, by the sink that a real capture uses."""
+"""Writes a generated capture as a snapshot directory, with the writer of real captures."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from pipelines.simulate.model import GeneratedCapture
 
 
 def write_snapshot(made: GeneratedCapture, out: Path) -> None:
-    """Write it into a directory that does not exist yet.
+    """Write the capture to a directory that does not exist yet.
 
     Raises:
         UsageError: it exists.

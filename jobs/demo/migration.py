@@ -1,4 +1,4 @@
-"""What the demo shows of plan-migration and verify-migration: its cluster, were it an HBase 2 before the upgrade."""
+"""Shows plan-migration and verify-migration on the demo's cluster, as if it were an HBase 2 before the upgrade."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ MIGRATION_TITLE = "Were it an HBase 2 before the upgrade to HBase 3: its queues 
 
 
 def migration_lines(made: ZooKeeperCapture) -> list[str]:
-    """The plan in two lines, and what a verification says of a table that lacks one of the planned rows."""
+    """Returns the plan as one line, and the errors of verifying a table that lacks one of the planned rows."""
     tree, peers = parse_tree(made.znodes), MigrationPeers.of(made.snapshot.peers)
     lengths = {file.path.rpartition("/")[2]: file.length for file in made.files}
     rows = migration_rows(tree, peers, lengths)
@@ -56,7 +56,7 @@ def _differences(before: Before, after: After) -> Iterator[str]:
 
 
 def write_zookeeper_snapshot(made: ZooKeeperCapture, out: Path) -> None:
-    """Writes the generated capture by the sink that a real capture uses."""
+    """Writes the generated capture with the writer of real captures."""
     from pipelines.snapshot.target import LocalTarget
     from pipelines.snapshot.writer import SnapshotWriter
 

@@ -1,4 +1,4 @@
-"""The demo's look at replication queues: the job `audit-queues` on its last two nights."""
+"""Runs `audit-queues` on the last two nights of the demo."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,10 +12,10 @@ def audit_lines(context: JobContext, snapshots: Sequence[Path], plan: Path, conf
     """Audit the queues and write the claim plan.
 
     Args:
-        context: its clock stands at the last night or later.
+        context: with a clock at the last night or later.
         snapshots: oldest first.
-        plan: where the claim plan goes.
-        config: of the demo.
+        plan: the folder for the claim plan.
+        config: the configuration file of the demo.
     """
     from jobs.cli.config import load_config
     from jobs.queues.wiring import run_audit_queues
@@ -26,7 +26,7 @@ def audit_lines(context: JobContext, snapshots: Sequence[Path], plan: Path, conf
 
 
 def in_short(text: str) -> list[str]:
-    """The table of classes and the claim plan, of the job's whole answer."""
+    """Returns the table of classes and the claim plan from the whole output of the job."""
     head, classes, *others = text.rstrip("\n").split("\n\n")
     (plan,) = [block for block in others if block.startswith("  claim plan")]
     lines = [head, *classes.splitlines(), *plan.splitlines()]

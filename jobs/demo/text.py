@@ -1,4 +1,4 @@
-"""What the demo tells a newcomer, from the summaries of its nights. Pure: values in, text out."""
+"""The text of the demo, from the summaries of its nights. Pure: values in, text out."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ MEANING = {
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something to paste: what it is for, and its words."""
+    """A command to paste, with its purpose."""
 
     purpose: str
     words: Sequence[str]
@@ -44,7 +44,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Something that the demo has written, and where."""
+    """Something that the demo has written, and its location."""
 
     what: str
     where: str
@@ -57,14 +57,14 @@ def demo_text(
     commands: Sequence[Command],
     tastes: Sequence[tuple[str, Sequence[str]]] = (),
 ) -> str:
-    """The demo's answer for eyes.
+    """Returns the text output of the demo.
 
     Args:
-        nights: what each night found, oldest first.
-        seconds: how long it took.
+        nights: the summaries of the nights, oldest first.
+        seconds: how long the demo took.
         places: what was written where.
         commands: what to try next.
-        tastes: of what other jobs say of the last night: title and lines.
+        tastes: excerpts of other jobs on the last night: title and lines.
     """
     last = nights[-1]
     took = f"walsafe demo: {len(nights)} nights of a generated cluster, captured and decided in {seconds:.0f} s."
@@ -82,7 +82,7 @@ def demo_text(
 
 
 def human_age(milliseconds: int | None) -> str:
-    """`8.0 d` or `5.3 h`."""
+    """Formats a duration as `8.0 d` or `5.3 h`."""
     if milliseconds is None:
         return ""
     if milliseconds < DAY_MS:
@@ -108,7 +108,7 @@ def _reason_rows(totals: Sequence[VerdictTotal]) -> Iterable[Sequence[str]]:
 
 
 def _holder_lines(night: RunSummary) -> list[str]:
-    """Each peer with its largest queues; what to do stands below the table, where it frees anything."""
+    """Returns each peer with its largest queues, followed by the remedies that would free bytes."""
     queues: dict[str, list[PinnedRow]] = {}
     for row in night.holders("queue"):
         queues.setdefault(row.peer_id, []).append(row)
@@ -141,7 +141,7 @@ def _host(server: str | None) -> str:
 
 
 def _finding_lines(findings: Sequence[FindingRow]) -> list[str]:
-    """One of each kind with its remedy; the others of that kind are counted."""
+    """Returns one finding of each code with its remedy, and counts the others."""
     kinds: dict[str, list[FindingRow]] = {}
     for finding in findings:
         kinds.setdefault(finding.code, []).append(finding)
@@ -162,7 +162,7 @@ def _block(title: str, lines: Sequence[str]) -> str:
 
 
 def _table(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Aligned columns; a heading that ends with `>` marks a column of numbers."""
+    """Formats aligned columns; a heading that ends with `>` marks a column of numbers."""
     cells = [list(row) for row in rows]
     right = [text.endswith(">") for text in cells[0]]
     cells[0] = [text.removesuffix(">") for text in cells[0]]

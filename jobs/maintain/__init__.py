@@ -1,4 +1,4 @@
-"""maintain: retention, compaction and vacuum of the tables, expiry of lists and snapshots."""
+"""The job maintain: retention, compaction and vacuum of the tables, expiry of lists and snapshots."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -22,14 +22,14 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
     parser.add_argument("--config", required=True, metavar="FILE", help="configuration (docs/configuration.md)")
     parser.add_argument("--execute", action="store_true", help="do it; without, say what would be done")
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.maintain.wiring import run_maintain
 

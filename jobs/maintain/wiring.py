@@ -23,12 +23,12 @@ def run_maintain(context: JobContext, config: Config, lake: str, *, execute: boo
     """Maintain a lake, and the lists and snapshots that the configuration names.
 
     Raises:
-        UsageError: the configuration contradicts itself, or there is no lake.
+        UsageError: the configuration contradicts itself, or the lake does not exist.
     """
     policy = retention_policy(config)
     spark = context.spark
     hadoop = HadoopJvm.of(spark)
-    # Delta takes file:///lake and file:/lake for two places
+    # Delta takes file:///lake and file:/lake as two locations
     lake = re.sub(r"^file:/+", "file:/", lake.rstrip("/"))
     folders = (
         (config.maintain.lists, LIST),
@@ -45,10 +45,10 @@ def run_maintain(context: JobContext, config: Config, lake: str, *, execute: boo
 
 
 def retention_policy(config: Config) -> RetentionPolicy:
-    """What the configuration means for each table.
+    """Returns the retention of each table, of lists and of snapshots.
 
     Raises:
-        UsageError: a table that there is not, or something would go while a list of it is still valid.
+        UsageError: an unknown table, or a retention shorter than the validity of lists.
     """
     section, valid_for = config.maintain, config.list.valid_for
     keep = section.keep
@@ -70,6 +70,6 @@ def retention_policy(config: Config) -> RetentionPolicy:
         snapshots_ms=keep.snapshots,
         compact_from=section.compact_from,
         grace_ms=section.vacuum_grace,
-        # tonight is compared with so many nights; one more for a newest run that was run again and failed
+        # findings compare tonight with this many nights; one more in case the newest run was repeated and failed
         nights=max(config.findings.stalled_nights, config.findings.growth_nights) + 1,
     )

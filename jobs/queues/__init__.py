@@ -1,1 +1,1 @@
-"""The commands on replication queues, and their wiring."""
+"""The jobs on replication queues, and their wiring."""

@@ -1,4 +1,4 @@
-"""audit-queues: what every replication queue is, who claimed it when, and how its orphans can be claimed."""
+"""The job audit-queues: classifies every replication queue, dates its claims and plans the claim of orphans."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -29,7 +29,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument(
         "--snapshot",
         required=True,
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.queues.wiring import run_audit_queues
     from pipelines.queues.audit.audit_queues import AuditRequest

@@ -1,4 +1,4 @@
-"""dump-queues: what HBase's DumpReplicationQueues prints, from a snapshot."""
+"""The job dump-queues: prints HBase's DumpReplicationQueues from a snapshot."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -30,7 +30,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--snapshot", required=True, metavar="DIR", help="snapshot directory (see capture)")
     parser.add_argument("--distributed", action="store_true", help="queue by queue, in place of the records")
     parser.add_argument("--hdfs", action="store_true", help="with the sizes of WALs; only with --distributed")
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Validates the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.queues.wiring import run_dump_queues
     from pipelines.queues.dump.dump_queues import DumpRequest

@@ -1,4 +1,4 @@
-"""inspect-wals: what stands in the WALs that replication still has to read."""
+"""The job inspect-wals: reads the WALs that replication still has to read."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -30,7 +30,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--snapshot", required=True, metavar="DIR", help="snapshot directory (see capture)")
     parser.add_argument(
         "--path",
@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Validates the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.queues.wiring import run_inspect_wals
     from pipelines.queues.wals.inspect_wals import InspectRequest

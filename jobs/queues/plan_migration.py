@@ -1,4 +1,4 @@
-"""plan-migration: what the migration of the queues to hbase:replication would do."""
+"""The job plan-migration: predicts the migration of the queues to hbase:replication."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -24,14 +24,14 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--snapshot", required=True, metavar="DIR", help="captured from ZooKeeper (see capture)")
     parser.add_argument("--lake", metavar="DIR", help="write the Delta tables there too; made if missing")
     parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged and release.orphan_queues")
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.queues.wiring import run_plan_migration
 

@@ -1,4 +1,4 @@
-"""plan-syncup: what ReplicationSyncUp would ship, with the source cluster down."""
+"""The job plan-syncup: predicts what ReplicationSyncUp would ship while the source cluster is down."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -36,14 +36,14 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--snapshot", required=True, metavar="DIR", help="snapshot of the cluster while it is down")
     parser.add_argument("--lake", metavar="DIR", help="write the Delta tables there too; made if missing")
     parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged and queues.row_layout")
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.queues.wiring import run_plan_syncup
     from pipelines.queues.syncup.plan_syncup import PlanRequest

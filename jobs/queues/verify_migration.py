@@ -1,4 +1,4 @@
-"""verify-migration: whether hbase:replication has what ZooKeeper had."""
+"""The job verify-migration: checks that hbase:replication has what ZooKeeper had."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -25,7 +25,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--zookeeper", required=True, metavar="DIR", help="captured from ZooKeeper before")
     parser.add_argument("--table", required=True, metavar="DIR", help="captured from hbase:replication afterwards")
     parser.add_argument("--lake", metavar="DIR", help="write the Delta tables there too; made if missing")
@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.queues.wiring import run_verify_migration
 

@@ -1,4 +1,4 @@
-"""Wires the jobs on queues: snapshots as their input, the lake as memory."""
+"""Wires the jobs on queues: they read snapshots and remember findings in the lake."""
 
 from jobs.cli.context import JobContext
 from pipelines.common.outcome import Outcome
@@ -23,13 +23,13 @@ from pipelines.snapshot.reader import SnapshotDirectories
 
 
 def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | None, plan: str | None) -> Outcome:
-    """Audit with the technologies of production.
+    """Run audit-queues with the production ports.
 
     Args:
-        context: the surroundings.
+        context: the environment of the job.
         request: what to audit.
-        lake: folder of the Delta tables; None = nothing is written there.
-        plan: folder of the claim plan; None = none is written.
+        lake: folder of the Delta tables; None = no tables are written.
+        plan: folder of the claim plan; None = no plan is written.
     """
     spark = context.spark
     ports = AuditPorts(
@@ -44,10 +44,10 @@ def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | Non
 
 
 def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None) -> Outcome:
-    """Dump with the technologies of production.
+    """Run dump-queues with the production ports.
 
     Args:
-        context: the surroundings.
+        context: the environment of the job.
         request: what to print.
         lake: folder of the Delta tables; None = nothing is written.
     """
@@ -57,11 +57,11 @@ def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None)
 
 
 def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> Outcome:
-    """Inspect with the technologies of production.
+    """Run inspect-wals with the production ports.
 
     Args:
-        context: the surroundings.
-        request: what to look into.
+        context: the environment of the job.
+        request: what to inspect.
         lake: folder of the Delta tables; None = nothing is written.
     """
     spark = context.spark
@@ -75,12 +75,12 @@ def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | N
 
 
 def run_plan_migration(context: JobContext, snapshot: str, settings: Settings, lake: str | None) -> Outcome:
-    """Plan with the technologies of production.
+    """Run plan-migration with the production ports.
 
     Args:
-        context: the surroundings.
-        snapshot: of ZooKeeper.
-        settings: of the configuration.
+        context: the environment of the job.
+        snapshot: directory of a snapshot of ZooKeeper.
+        settings: from the configuration.
         lake: folder of the Delta tables; None = nothing is written.
     """
     return plan_migration(snapshot, settings, _migration_ports(context, settings, lake, MIGRATION_PLAN))
@@ -89,7 +89,7 @@ def run_plan_migration(context: JobContext, snapshot: str, settings: Settings, l
 def run_verify_migration(
     context: JobContext, zookeeper: str, table: str, settings: Settings, lake: str | None
 ) -> Outcome:
-    """Verify with the technologies of production; `run_plan_migration` has the rest."""
+    """Run verify-migration with the production ports; arguments as in `run_plan_migration` and `verify_migration`."""
     return verify_migration(zookeeper, table, settings, _migration_ports(context, settings, lake, VERIFY_SUFFIX))
 
 
@@ -103,10 +103,10 @@ def _migration_ports(context: JobContext, settings: Settings, lake: str | None, 
 
 
 def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None) -> Outcome:
-    """Plan with the technologies of production.
+    """Run plan-syncup with the production ports.
 
     Args:
-        context: the surroundings.
+        context: the environment of the job.
         request: what to plan.
         lake: folder of the Delta tables; None = nothing is written.
     """

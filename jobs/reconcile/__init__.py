@@ -1,4 +1,4 @@
-"""reconcile: decide which files of oldWALs are delete-safe."""
+"""The job reconcile: decides which files of oldWALs are delete-safe."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
@@ -24,7 +24,7 @@ example:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "--snapshot", action="extend", nargs="+", metavar="DIR", help="snapshot directory; one for each cluster"
@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.reconcile.wiring import Places, run_reconcile
     from pipelines.common.errors import UsageError

@@ -1,4 +1,4 @@
-"""What people look at after a run, wired: the HTML page with its curves, and the metrics file."""
+"""Wires the reports of a run: the HTML page with its curves, and the metrics file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,18 +12,18 @@ from pipelines.reconcile.metrics import MetricsFile
 from pipelines.reconcile.report import DETAILED, HtmlReports, by_urgency
 
 NIGHTS = 30
-"""How many earlier nights the curves show."""
+"""Number of earlier nights in the curves."""
 
 
 class Reports:
-    """The `Reporter` of production.
+    """The production `Reporter`.
 
     Args:
         spark: the session.
-        clock: says when the metrics were written.
-        lake_uri: where earlier nights are read.
+        clock: gives the time at which the metrics are written.
+        lake_uri: the lake with the earlier nights.
         reports_uri: folder of the pages; None = `<lake>/reports`.
-        metrics_uri: the metrics file; None = none is written.
+        metrics_uri: the metrics file; None = no metrics are written.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Reports:
         self._metrics = MetricsFile(spark, metrics_uri) if metrics_uri else None
 
     def failed(self, summaries: Sequence[RunSummary]) -> None:
-        """Write the metrics of a run that failed: its outcome, and no sizes.
+        """Write the metrics of a failed run: its outcome, without sizes.
 
         Raises:
             UnavailableError: the file cannot be written.
@@ -47,10 +47,10 @@ class Reports:
         """Write the metrics, then the page of the run.
 
         Returns:
-            By cluster, the address of its page.
+            The URI of the page, by cluster.
 
         Raises:
-            UnavailableError: a place cannot be written, or the lake cannot be read.
+            UnavailableError: a file cannot be written, or the lake cannot be read.
         """
         if self._metrics is not None:
             self._metrics.write(summaries, self._clock.now_ms())

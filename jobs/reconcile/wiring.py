@@ -1,4 +1,4 @@
-"""The one module that wires all technologies into the use cases."""
+"""Wires reconcile with its production ports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from pipelines.snapshot.reader import SnapshotDirectories
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a run writes; Hadoop URIs.
+    """The places that a run writes to; Hadoop URIs.
 
     Attributes:
         lake: folder of the Delta tables.
         lists: folder of the delete-safe lists.
         reports: folder of the HTML pages; None = `<lake>/reports`.
-        metrics: Prometheus text file; None = none is written.
+        metrics: Prometheus text file; None = no metrics are written.
     """
 
     lake: str
@@ -39,7 +39,7 @@ class Places:
 
 
 class GreatExpectationsGate:
-    """The gate as a port."""
+    """Implements the gate port with Great Expectations."""
 
     def check_acceptances(self, accepted: Acceptances, max_deletable_share: float) -> None:
         """See `pipelines.decide.gate.gate`."""
@@ -63,7 +63,7 @@ def run_reconcile(
     acceptances: Acceptances | None = None,
     reporter: Reporter | None = None,
 ) -> Outcome:
-    """Reconcile snapshots with the technologies of production."""
+    """Run reconcile on snapshots with the production ports."""
     gate.preload()
     spark = context.spark
     request = ReconcileRequest(

@@ -1,4 +1,4 @@
-"""simulate: histories of a model cluster in which the capture could lose data, played by seed."""
+"""The job simulate: plays random histories of a model cluster by seed and looks for lost data."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -10,7 +10,7 @@ from pipelines.common.outcome import Outcome
 HELP = "try to make the rule lose data: random histories of a model cluster, by seed"
 NEEDS_SPARK = True
 DESIGNS = {"table": "design", "zookeeper": "zk-design"}
-"""What is played when no mutant is named, by `queue_storage`."""
+"""The design that is played when no mutant is named, by `queue_storage`."""
 DESCRIPTION = """\
 Plays random histories of a model of HBase replication: servers crash, queues are claimed, peers come and go, masters
 fail over, while walsafe's capture reads in between. Capture order and rule are the real ones. A history in which a WAL
@@ -30,7 +30,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--seeds", type=int, metavar="N", help="histories to play, whole thousands are played anyway")
     parser.add_argument("--first-seed", type=int, default=0, metavar="N", help="default: 0")
     parser.add_argument("--lake", metavar="DIR", help="where the Delta table `simulations` is; needed with --seeds")
@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Plays the seeds, or shows one."""
+    """Plays the seeds, or shows one history."""
     from jobs.simulate.wiring import (
         Request,
         capture_text,
@@ -74,7 +74,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
 
 
 def _mutant(args: Namespace) -> str:
-    """What to play; names of mutants with queues in ZooKeeper begin with `zk-`."""
+    """Returns the name of the mutant or design to play; mutants with queues in ZooKeeper begin with `zk-`."""
     if args.mutant is None:
         return DESIGNS[args.queue_storage or "table"]
     mutant: str = args.mutant

@@ -1,4 +1,4 @@
-"""Wires simulate: ranges of seeds on Spark's executors, a row of the lake for each."""
+"""Wires simulate: plays ranges of seeds on Spark executors and writes one lake row per range."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,16 +23,16 @@ from pipelines.simulate.adversary.walk import DESIGN_ITSELF, walk
 from schemas.simulations import SIMULATIONS, VIOLATION
 
 RANGE = 1_000
-"""Seeds of one range."""
+"""Number of seeds in one range."""
 RANGES_OF_A_TASK = 8
-"""Of one wave: what a run that is stopped loses at most, for each of Spark's cores."""
+"""Ranges per core in one wave; a run that is stopped loses at most one wave."""
 _SHOWN = 3
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to play: whole ranges from `first_seed` on until there are `seeds` histories."""
+    """What to play: whole ranges from `first_seed` on that cover `seeds` histories."""
 
     first_seed: int
     seeds: int
@@ -47,10 +47,10 @@ class Request:
 
 
 def play_seeds(context: JobContext, request: Request) -> tuple[dict[str, object], str]:
-    """Play what the lake does not have yet, and tell of all that was asked for.
+    """Play the ranges that the lake does not have yet, and report on all requested ranges.
 
     Raises:
-        UsageError: there is no such mutant, or the lake is not one.
+        UsageError: the mutant does not exist, or the lake folder is not a lake.
         UnavailableError: the lake cannot be read or written.
     """
     player(request.mutant)
@@ -69,10 +69,10 @@ def play_seeds(context: JobContext, request: Request) -> tuple[dict[str, object]
 
 
 def replay(seed: int, mutant: str) -> tuple[dict[str, object], str]:
-    """One history as text.
+    """Returns one history as a result and as text.
 
     Raises:
-        UsageError: there is no such mutant.
+        UsageError: the mutant does not exist.
     """
     playing = player(mutant)
     history = playing.history(seed)
@@ -88,16 +88,16 @@ def replay(seed: int, mutant: str) -> tuple[dict[str, object], str]:
 
 
 def write_history(seed: int, mutant: str, out: Path, clock: Clock) -> dict[str, object]:
-    """What the capture of one history found, as a snapshot directory that `reconcile` reads.
+    """Write what the capture of one history found, as a snapshot directory that `reconcile` reads.
 
     Args:
         seed: of the history.
-        mutant: must be the design with queues in the table; of the others no snapshot is made.
+        mutant: must be the design with queues in the table; other designs have no snapshot.
         out: a directory that does not exist yet.
-        clock: the capture ends now.
+        clock: the capture ends at its current time.
 
     Raises:
-        UsageError: it is not, or the directory exists.
+        UsageError: `mutant` is another design, or the directory exists.
     """
     if mutant != DESIGN_ITSELF.name:
         raise UsageError(
@@ -109,7 +109,7 @@ def write_history(seed: int, mutant: str, out: Path, clock: Clock) -> dict[str, 
 
 
 def capture_text(written: Mapping[str, object]) -> str:
-    """How to go on with a written history."""
+    """Returns the text with the next command for a written history."""
     snapshot = written["snapshot"]
     return (
         f"Its capture, {written['files']} files of cluster {written['cluster']}, is in {snapshot}\n"
@@ -118,7 +118,7 @@ def capture_text(written: Mapping[str, object]) -> str:
 
 
 def _waves(context: JobContext, firsts: Sequence[int], mutant: str) -> Iterator[Sequence[Played]]:
-    """Play the ranges wave by wave, so that a run that is stopped loses one wave at most."""
+    """Plays the ranges wave by wave, so that a run that is stopped loses at most one wave."""
     spark = context.spark.sparkContext
     size = spark.defaultParallelism * RANGES_OF_A_TASK
     for begin in range(0, len(firsts), size):

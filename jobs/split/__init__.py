@@ -1,1 +1,1 @@
-"""The commands on Pegasus partition splits, and their wiring."""
+"""The jobs on Pegasus partition splits, and their wiring."""

@@ -1,4 +1,4 @@
-"""split-audit-config: partition configurations of a series of moments against the rules of a split."""
+"""The job split-audit-config: checks a series of Pegasus partition configurations against the rules of a split."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -25,7 +25,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--states", required=True, metavar="PATH", help="directory of state files, or one of them")
     parser.add_argument(
         "--stuck-after", type=float, default=6, metavar="HOURS", help="a child at ballot -1 for so long is stuck (6)"
@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import read_states, split_ports
     from pipelines.pegasus.domain.audit_config import Timing
     from pipelines.pegasus.use_cases.audit_config import run_audit_config

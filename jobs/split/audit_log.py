@@ -1,4 +1,4 @@
-"""split-audit-log: private logs of Pegasus against the rules of a split, and which of them may be deleted."""
+"""The job split-audit-log: checks private logs of Pegasus against the rules of a split, and which may be deleted."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -27,7 +27,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--logs", required=True, metavar="DIR", help="directory with replica directories below it")
     parser.add_argument("--facts", required=True, metavar="FILE", help="registrations, durable decrees, duplication")
     parser.add_argument("--journal", metavar="FILE", help="request journal (docs/split-route.md), for L6")
@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import (
         log_inputs,
         split_ports,

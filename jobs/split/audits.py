@@ -1,4 +1,4 @@
-"""The five audits on simulated splits, good and broken: does each see what it should, and is it quiet else?"""
+"""Tests the five audits on simulated splits: each must report the faults that it can see, and no others."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,14 +23,14 @@ from pipelines.pegasus.use_cases.split_stale import StaleRequest
 from pipelines.pegasus.use_cases.split_verify import Copy, VerifyRequest
 
 _AT_MS = 1_790_100_000_000
-"""After all simulated splits."""
+"""An instant after all simulated splits, ms since the epoch."""
 
 
 def audit_cases(context: JobContext, directory: str) -> Outcome:
-    """Write tables of good and broken splits, and let the five audits read them.
+    """Write tables of good and broken splits, and run the five audits on them.
 
     Returns:
-        Exit code 3 when an audit misses what it must see, or raises something of a good split.
+        Exit code 3 when an audit misses a fault that it must see, or reports a fault of a good split.
 
     Raises:
         UsageError: the directory is not empty.
@@ -58,7 +58,7 @@ def audit_cases(context: JobContext, directory: str) -> Outcome:
 
 
 def audited(context: JobContext, root: Path, emitted: Emitted) -> Mapping[str, Mapping[str, Any]]:
-    """The result objects of the five audits of a table, by their name."""
+    """Returns the result objects of the five audits of a table, by audit name."""
 
     def run(job: str) -> SplitRun:
         return SplitRun(job, "simulated", _AT_MS, str(root))

@@ -1,4 +1,4 @@
-"""split-demo: the split of a simulated table, one row lost on purpose, and who finds it."""
+"""The job split-demo: simulates a split, removes one row, and checks that split-verify finds it."""
 
 from argparse import ArgumentParser, Namespace
 from datetime import datetime, timezone
@@ -19,16 +19,17 @@ GROUPS = 4
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's own options."""
+    """Declares the options of the job."""
     parser.add_argument("--out", metavar="DIR", help="where everything goes; default: walsafe-out/split-demo-<time>")
     parser.add_argument("--seed", type=int, default=7, metavar="N", help="of the histories; default: 7")
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Simulate, lose, verify; exit code 0 when exactly the lost row was found.
+    """Simulates a split, removes a row and runs split-verify; exit code 0 if exactly the removed row was found.
 
     Raises:
-        RefusedError: something else was found: a defect.
+        UsageError: the output directory exists.
+        RefusedError: split-verify found something else, which is a defect.
     """
     from jobs.split.emission import whole_histories, write_rows, write_table
     from jobs.split.wiring import run_split_verify

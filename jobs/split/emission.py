@@ -1,4 +1,4 @@
-"""What the split of a simulated table leaves behind, written where the other split jobs can read it."""
+"""Writes the data of a simulated table split to files that the other split jobs read."""
 
 import json
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ _SCHEMA = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("va
 _UNFINISHED = frozenset({"pause", "cancel", "restart_split"})
 _MOST_TRIES = 1000
 _MANY = 8
-"""From so many partitions on, not every step of the histories gives a state."""
+"""From this number of partitions on, only some steps of the histories produce a state file."""
 
 
 def emit_table(directory: str, histories: Sequence[History], confirmed: int | None = None) -> Outcome:
-    """Write what a group for each partition leaves, and say what is where and how to audit it.
+    """Write the files of one group per partition, and return what was written and how to audit it.
 
     Raises:
         UsageError: the directory is not empty.
@@ -54,7 +54,7 @@ def emit_table(directory: str, histories: Sequence[History], confirmed: int | No
 
 
 def write_table(directory: str, histories: Sequence[History], confirmed: int | None = None) -> Emitted:
-    """Write all files of a table's split.
+    """Write all files of a simulated table split.
 
     Raises:
         UsageError: the directory is not empty.
@@ -65,7 +65,7 @@ def write_table(directory: str, histories: Sequence[History], confirmed: int | N
 
 
 def audit_commands(directory: str, emitted: Emitted) -> list[str]:
-    """The command lines of the five audits, with what they must be told of this table."""
+    """Returns the command lines of the five audits, with the options for this table."""
     old, new = emitted.counts
     env = "true" if emitted.validates else "unset"
     versions = "".join(f" --version {index}={version}" for index, version in sorted(emitted.versions.items()))
@@ -83,11 +83,11 @@ def audit_commands(directory: str, emitted: Emitted) -> list[str]:
 
 
 def histories_of(groups: int, first_seed: int, design: str, rows: Sequence[str]) -> list[History]:
-    """A history for each partition: one of each row and, of a mutant, one that breaks something; the rest by seeds.
+    """Returns one history per partition: one per given row, for a mutant one that breaks, the rest by seed.
 
     Raises:
-        UsageError: no such row or design, more rows than partitions, rows that no one table can show, or seeds that
-            come to no end.
+        UsageError: an unknown row or design, more rows than partitions, rows that one table cannot combine, or too few
+            seeds whose split ends.
     """
     protocol = design_of(design)
     home = [HOMES[design]] if design in HOMES and not rows else []
@@ -114,7 +114,7 @@ def histories_of(groups: int, first_seed: int, design: str, rows: Sequence[str])
 
 
 def whole_histories(groups: int, first_seed: int, design: str) -> list[History]:
-    """The first seeds whose split ends, or breaks, without a pause."""
+    """Returns histories of the first seeds whose split ends, or breaks, without a pause."""
     protocol = design_of(design)
     may = tuple(name for name in FAULTS if name not in _UNFINISHED)
     found: list[History] = []
@@ -131,7 +131,7 @@ def write_emitted(emitted: Emitted, directory: str) -> None:
     """Write all files.
 
     Raises:
-        UsageError: there is something already.
+        UsageError: the directory is not empty.
     """
     root = Path(directory)
     if root.exists() and any(root.iterdir()):
@@ -151,7 +151,7 @@ def write_emitted(emitted: Emitted, directory: str) -> None:
 
 
 def write_rows(rows: Sequence[EmittedRow], directory: Path) -> None:
-    """Rows as Parquet (docs/split-rows.md)."""
+    """Writes rows as Parquet (docs/split-rows.md)."""
     directory.mkdir(parents=True)
     columns = [[row[place] for row in rows] for place in range(3)]
     pq.write_table(pa.table(columns, _SCHEMA), directory / "part-00000.parquet")

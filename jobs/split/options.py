@@ -1,4 +1,4 @@
-"""Options and wiring that the split jobs share."""
+"""Options and configuration that the split jobs share."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -7,14 +7,14 @@ from pipelines.common.acknowledgement import Acknowledgement
 
 
 def add_run_options(parser: ArgumentParser) -> None:
-    """--lake, --run-id, --config."""
+    """Declares --lake, --run-id and --config."""
     parser.add_argument("--lake", metavar="DIR", help="write the Delta tables there too; made if missing")
     parser.add_argument("--run-id", metavar="ID", help="default: time and digest of the input, and the job's name")
     parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged")
 
 
 def acknowledged(args: Namespace, context: JobContext) -> tuple[Acknowledgement, ...]:
-    """Known findings of the configuration."""
+    """Returns the acknowledged findings of the configuration."""
     from jobs.cli.config import load_config
 
     return load_config(args.config, context).settings().acknowledged

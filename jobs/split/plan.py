@@ -1,4 +1,4 @@
-"""split-plan: what a split of a Pegasus table would yield."""
+"""The job split-plan: predicts the partition sizes after a split of a Pegasus table."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -23,7 +23,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--rows", required=True, metavar="DIR", help="Parquet: key, and value or value_bytes")
     parser.add_argument("--partitions", type=int, required=True, metavar="COUNT", help="partitions now")
     parser.add_argument(
@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import read_rows, split_ports
     from pipelines.pegasus.domain.partitions import is_power_of_two
     from pipelines.pegasus.sources.row_files import parquet_errors

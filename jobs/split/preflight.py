@@ -1,4 +1,4 @@
-"""split-preflight: what is in the way of splitting a Pegasus table."""
+"""The job split-preflight: reports what prevents the split of a Pegasus table."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -24,7 +24,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--state", required=True, metavar="PATH", help="state file, or a directory of them")
     parser.add_argument("--table", metavar="NAME", help="this table alone")
     parser.add_argument("--to", type=int, metavar="COUNT", help="partitions wanted; default: twice as many")
@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the newest state, wires the ports and runs the use case."""
     from jobs.split.wiring import read_states, split_ports
     from pipelines.pegasus.use_cases.frame import SplitRun
     from pipelines.pegasus.use_cases.preflight import run_preflight

@@ -1,4 +1,4 @@
-"""split-route: requests against the rules of a split, and what they would be told while one runs."""
+"""The job split-route: checks requests against the rules of a split, and predicts the answers at each stage."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -26,7 +26,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--journal", metavar="FILE", help="requests and answers, a JSON object a line")
     parser.add_argument(
         "--hash", action="extend", nargs="+", default=[], metavar="N", help="hashes of keys, 0x… or decimal"
@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import (
         log_reader,
         split_ports,

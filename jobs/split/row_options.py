@@ -1,4 +1,4 @@
-"""Options of the split jobs that work on rows."""
+"""Options of the split jobs that read rows."""
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -8,23 +8,23 @@ from pipelines.common.errors import UsageError
 
 
 def add_identity(parser: ArgumentParser) -> None:
-    """Which cluster and table the answer is about."""
+    """Declares the options for the names of cluster and table."""
     parser.add_argument("--cluster", default="pegasus", metavar="NAME", help="for the tables; default: pegasus")
     parser.add_argument("--table", required=True, metavar="NAME", help="name of the Pegasus table")
 
 
 def add_instant(parser: ArgumentParser) -> None:
-    """When the rows were exported, for what has expired."""
+    """Declares `--at`, the instant that decides which rows have expired."""
     parser.add_argument(
         "--at", metavar="INSTANT", help="judge what has expired at this instant (2026-11-21T02:00:00Z); default: now"
     )
 
 
 def instant_ms(text: str | None, now_ms: int) -> int:
-    """`--at` in ms since the epoch.
+    """Returns `--at` in ms since the epoch; the current time without it.
 
     Raises:
-        UsageError: no instant, or one without a time zone.
+        UsageError: the text is not an instant, or has no time zone.
     """
     if text is None:
         return now_ms
@@ -38,10 +38,10 @@ def instant_ms(text: str | None, now_ms: int) -> int:
 
 
 def versions(texts: Sequence[str]) -> dict[int, int]:
-    """`--version INDEX=VERSION`.
+    """Parses the values of `--version INDEX=VERSION`.
 
     Raises:
-        UsageError: not two numbers.
+        UsageError: a value is not two numbers.
     """
     found = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""split-run: an offline split of a Pegasus table."""
+"""The job split-run: splits a Pegasus table offline."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -30,7 +30,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--replicas", metavar="DIR", help="below it <app>.<partition>.pegasus, each partition once")
     source.add_argument("--backup", metavar="DIR", help="cold backup: <root>/<backup id>")
@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.run_wiring import Request, split_offline
     from jobs.split.wiring import split_ports
     from pipelines.common.names import NAME
@@ -79,5 +79,5 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     known = acknowledged(args, context)
     inputs = [args.app_id, args.app, args.old, args.new, args.format]
     identity = SplitRun(context.job, args.cluster, now, inputs, args.run_id, known)
-    _ = identity.key  # a wrong name of the cluster is said before hours of work
+    _ = identity.key  # checks the cluster name now, before hours of work
     return tell_split(identity, split_offline(context, request), split_ports(context, args.lake))

@@ -1,4 +1,4 @@
-"""Wires split-run: RocksDB and SSTs through rocksdict, one old partition a task."""
+"""Wires split-run: RocksDB and SST files through rocksdict, one Spark task per old partition."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ from pipelines.pegasus.use_cases.run_split import Split
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to split: replicas, backup or rows."""
+    """The input of one offline split: exactly one of replicas, backup and rows is set."""
 
     replicas: str | None
     backup: str | None
@@ -53,10 +53,10 @@ class Request:
 
 
 def split_offline(context: JobContext, request: Request) -> Split:
-    """Split every partition that is not there yet, and publish.
+    """Split every partition that no earlier run has finished, and publish the result.
 
     Raises:
-        UsageError, RefusedError, UnavailableError: of the first partition that cannot be split.
+        UsageError, RefusedError, UnavailableError: the error of the first partition that cannot be split.
     """
     sources = request.sources
     prints = [(source, fingerprint(source, request)) for source in sources]
@@ -76,24 +76,25 @@ def split_offline(context: JobContext, request: Request) -> Split:
 
 
 def fingerprint(source: Source, request: Request) -> str:
-    """A digest of what a part is made of: names, sizes and times of its files, and the rules."""
+    """Returns a digest of the inputs of a part: names, sizes and times of its files, and the rules."""
     files = []
     for folder in filter(None, (source.database, source.logs)):
         for path in sorted(Path(folder).rglob("*")):
             if path.name != "LOCK" and path.is_file():
                 status = path.stat()
                 files.append((str(path), status.st_size, status.st_mtime_ns))
-    # the moment at which rows expire differs from attempt to attempt; whether they are dropped does not
+    # the instant of expiry differs between attempts, but only whether expired rows are dropped matters
     rules = replace(request.rules, expired_at_s=None if request.rules.expired_at_s is None else 0)
     told = [VERSION, files, repr(rules), repr(request.counts), request.app_id]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
 def logged_mutations(folder: str) -> Iterator[Mutation]:
-    """All mutations of a replica's logs in their order.
+    """Yields all mutations of a replica's logs, in order.
 
     Raises:
-        RefusedError: a log is broken before its end, or encrypted.
+        RefusedError: a log is corrupt before its end, or encrypted.
+        UnavailableError: the folder cannot be read.
     """
     try:
         logs = sorted((_name(path), path) for path in Path(folder).iterdir() if path.name.startswith("log."))
@@ -113,7 +114,7 @@ def _name(path: Path) -> LogName:
 
 
 def _worker(request: Request, output: SplitOutput) -> Callable[[tuple[Source, str]], Done | WalsafeError]:
-    """What an executor does with one old partition; an error that a person can act on comes back as a value."""
+    """Returns the executor's function for one old partition; it returns WalsafeErrors instead of raising them."""
 
     def work(task: tuple[Source, str]) -> Done | WalsafeError:
         source, told = task

@@ -1,4 +1,4 @@
-"""split-simulate: a model of Pegasus's partition split, searched for histories that break it."""
+"""The job split-simulate: searches a model of Pegasus's partition split for histories that break it."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -39,7 +39,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument(
         "--rows", nargs="+", default=[], metavar="ROW", help="rows of the failure table, F1 to F37, or all"
     )
@@ -57,7 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.audits import audit_cases
     from jobs.split.emission import emit_table, histories_of
     from jobs.split.wiring import run_split_simulate

@@ -1,4 +1,4 @@
-"""split-stale: what the compaction filter of Pegasus would drop after a split, and why."""
+"""The job split-stale: predicts what the compaction filter of Pegasus drops after a split, and why."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -29,7 +29,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     parser.add_argument("--rows", required=True, metavar="DIR", help="rows of the table")
     parser.add_argument("--partitions", required=True, type=int, metavar="N", help="its partitions")
     parser.add_argument(
@@ -56,7 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import run_split_stale
     from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.domain.stale import FilterSettings

@@ -1,4 +1,4 @@
-"""split-verify: proves that a partition split lost nothing, or says what it lost."""
+"""The job split-verify: proves that a partition split lost nothing, or reports what it lost."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -36,7 +36,7 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the job's options."""
+    """Declares the options of the job."""
     for side in ("before", "after"):
         parser.add_argument(f"--{side}", required=True, metavar="DIR", help=f"rows {side} the split, or of a cluster")
         parser.add_argument(f"--{side}-partitions", required=True, type=int, metavar="N", help="its partitions")
@@ -58,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> Outcome:
-    """Wires and runs the use case."""
+    """Reads the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import run_split_verify
     from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.use_cases.frame import SplitRun

@@ -1,4 +1,4 @@
-"""Wires the split jobs: state files, private logs and rows as their input, the lake as memory."""
+"""Wires the split jobs: they read state files, private logs and rows, and remember findings in the lake."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -26,52 +26,52 @@ from pipelines.pegasus.use_cases.split_verify import VerifyRequest, split_verify
 
 
 def split_ports(context: JobContext, lake: str | None) -> SplitPorts:
-    """The lake; None = nothing is written."""
+    """Returns the ports of a lake folder; without a lake, nothing is written."""
     if lake is None:
         return SplitPorts()
     return SplitPorts(DeltaTables(context.spark, lake), LakeInspections(context.spark, lake, f"-{context.job}"))
 
 
 def read_states(context: JobContext, uri: str) -> Sequence[ClusterState]:
-    """State files of any Hadoop file system."""
+    """Returns the states in the state files at a URI of any Hadoop file system."""
     return StateFiles(storage_for(context.spark, uri)).states(uri)
 
 
 def read_rows(context: JobContext, uri: str) -> DataFrame:
-    """Rows of a table, as Parquet; wrap what reads them in `parquet_errors` too.
+    """Returns the rows of a table, from Parquet; code that reads them must also use `parquet_errors`.
 
     Raises:
-        UsageError: there is none, or it cannot be read.
+        UsageError: there are no rows, or they cannot be read.
     """
     with parquet_errors(uri, "docs/split-plan.md"):
         return context.spark.read.options(recursiveFileLookup="true", **CHECKED).parquet(uri)
 
 
 def log_reader(context: JobContext, uri: str) -> PrivateLogs:
-    """Private logs and journals on any Hadoop file system."""
+    """Returns a reader of private logs and journals on any Hadoop file system."""
     opener = partial(opened, hadoop_conf=hadoop_configuration(HadoopJvm.of(context.spark)))
     return PrivateLogs(context.spark, storage_for(context.spark, uri), opener)
 
 
 def log_inputs(context: JobContext, logs: str, facts: str, journal: str | None) -> LogInputs:
-    """Everything that split-audit-log reads."""
+    """Reads the inputs of split-audit-log: logs, facts and journal."""
     known = parse_facts(storage_for(context.spark, facts).read(facts), facts)
     decoded = log_reader(context, logs).decode(logs)
     return LogInputs(decoded, known, log_reader(context, journal).journal(journal) if journal else None)
 
 
 def run_split_verify(context: JobContext, request: VerifyRequest, run: SplitRun, lake: str | None) -> Outcome:
-    """Compare with the technologies of production; lake: folder of the Delta tables, None = nothing is written."""
+    """Run split-verify with the production ports; `lake` is the folder of the Delta tables, None = no lake."""
     return split_verify(request, ParquetRows(context.spark), run, _row_ports(context, run, lake))
 
 
 def run_split_stale(context: JobContext, request: StaleRequest, run: SplitRun, lake: str | None) -> Outcome:
-    """Rehearse the filter with the technologies of production; lake as above."""
+    """Run split-stale with the production ports; `lake` as in `run_split_verify`."""
     return split_stale(request, ParquetRows(context.spark), run, _row_ports(context, run, lake))
 
 
 class SparkPlayer:
-    """`Player`: a task of Spark for each subject."""
+    """Implements `Player` with one Spark task per subject."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -87,7 +87,7 @@ class SparkPlayer:
 def run_split_simulate(
     context: JobContext, subjects: Sequence[str], design: str, run: SplitRun, lake: str | None
 ) -> Outcome:
-    """Play with the technologies of production; lake as above."""
+    """Run split-simulate with the production ports; `lake` as in `run_split_verify`."""
     return split_simulate(subjects, design, SparkPlayer(context.spark), run, _row_ports(context, run, lake))
 
 

@@ -1,1 +1,1 @@
-"""The jobs on replication queues: audit, dump, inside the WALs, migration, sync-up."""
+"""Jobs on replication queues: audit, dump, WAL inspection, migration and ReplicationSyncUp."""

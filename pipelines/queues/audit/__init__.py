@@ -1,1 +1,1 @@
-"""What state every replication queue is in, who claimed it when, and how its orphans can be claimed."""
+"""Classifies every replication queue, reconstructs when it was claimed and plans how its orphans can be claimed."""

@@ -1,6 +1,6 @@
-"""audit-queues: what every replication queue is, who claimed it when, and how its orphans can be claimed.
+"""The audit-queues use case: classifies every replication queue, dates its claims and plans the claim of orphans.
 
-It reads snapshots and writes tables and a plan; nothing here, and nothing it is given, can change the cluster.
+It reads snapshots and writes tables and a plan. It has no access to the cluster, so it cannot change it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,11 +39,11 @@ from schemas.registry import AUDIT_TABLES
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """What to audit.
+    """The input of one audit.
 
     Attributes:
-        snapshots: directories of one cluster; the newest is audited, the others tell how its queues came there.
-        settings: of the configuration.
+        snapshots: snapshot directories of one cluster; the newest is audited, the older ones feed the timeline.
+        settings: from the configuration.
     """
 
     snapshots: tuple[str, ...]
@@ -52,15 +52,15 @@ class AuditRequest:
 
 @dataclass(frozen=True, slots=True)
 class AuditPorts:
-    """What the use case works with.
+    """The ports of the use case.
 
     Attributes:
-        snapshots: opens them.
-        clock: says whether a capture's clock can be right.
-        tables: None = nothing is written to a lake; then `past` and `audits` are None too.
-        past: findings of earlier audits.
-        audits: what these saw.
-        plan: where the claim plan goes; None = nowhere.
+        snapshots: opens the snapshots.
+        clock: checks that the clock of a capture is plausible.
+        tables: writes the tables; None = nothing is written to a lake, and `past` and `audits` are None too.
+        past: reads the findings of earlier audits.
+        audits: reads the rows of earlier audits.
+        plan: writes the claim plan; None = no plan is written.
     """
 
     snapshots: SnapshotReader
@@ -78,9 +78,9 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> Outcome:
         Exit code 5 when a finding of severity error is new and not acknowledged, else 0.
 
     Raises:
-        UsageError: no such directory, or snapshots that do not belong together.
-        RefusedError: a snapshot that cannot be believed.
-        UnavailableError: lake or plan cannot be written.
+        UsageError: a directory does not exist or is given twice, or the snapshots do not belong together.
+        RefusedError: a snapshot cannot be trusted.
+        UnavailableError: the lake or the plan cannot be written.
     """
     twice = [uri for uri in request.snapshots if request.snapshots.count(uri) > 1]
     if twice:
@@ -110,10 +110,10 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> Outcome:
 
 
 def _believed(opened: OpenedSnapshot, request: AuditRequest, ports: AuditPorts) -> Case:
-    """The snapshot as reconcile would take it.
+    """Checks a snapshot as reconcile does.
 
     Raises:
-        RefusedError: where reconcile would refuse it.
+        RefusedError: reconcile would refuse the snapshot.
     """
     (case,) = cases([opened], None, request.settings, ports.clock.now_ms())
     _ = case.believed
@@ -121,10 +121,10 @@ def _believed(opened: OpenedSnapshot, request: AuditRequest, ports: AuditPorts) 
 
 
 def _in_time_order(found: Sequence[Case]) -> list[Case]:
-    """Oldest first.
+    """Returns the snapshots oldest first.
 
     Raises:
-        UsageError: two clusters, or one instant twice.
+        UsageError: two snapshots are of different clusters, or one capture began before the previous one finished.
     """
     ordered = sorted(found, key=lambda case: case.snapshot.files_step.started_at)
     for one, other in pairwise(ordered):
@@ -158,7 +158,7 @@ def _observed(case: Case, listed: ListedEvidence) -> ObservedCluster:
 
 
 def _seen(case: Case) -> Sighting:
-    """Where the queues of an earlier snapshot stood; nobody asks for its files."""
+    """Returns the queues and owners of an earlier snapshot, without reading its listing."""
     cluster = _observed(case, ListedEvidence())
     return _sighting(cluster, audit_rows(cluster))
 

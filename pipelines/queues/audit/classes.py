@@ -1,62 +1,62 @@
-"""The words of an audit: what a queue can be, and what its owner is."""
+"""Classes of queues and states of their owners."""
 
 from enum import Enum
 
 
 class QueueClass(str, Enum):
-    """What a queue is; the first that applies is the queue's class, the others stand beside it."""
+    """The class of a queue. If several apply, the first in this order is the class and `also` lists the others."""
 
     UNDELETED_PEER = "UNDELETED_PEER"
-    """Its peer does not exist: nobody will ever ship it."""
+    """Its peer does not exist, so no server will ship it."""
     LOST_WALS = "LOST_WALS"
-    """A WAL that it is to read is nowhere, and neither is any after it."""
+    """A WAL that it must read is missing, and the listing has no later one."""
     MISSING_WAL = "MISSING_WAL"
-    """A WAL that it is to read is nowhere, later ones are: replication cannot go on."""
+    """A WAL that it must read is missing, but later ones exist: replication cannot continue."""
     SUSPECT = "SUSPECT"
-    """It was claimed from a server that is online: a false death, and both may ship."""
+    """It was claimed from a server that is online: a false death, and both servers may ship."""
     DUPLICATE = "DUPLICATE"
     """Another queue of the peer reads the WALs of the same server."""
     STALE_LOCK = "STALE_LOCK"
-    """No queue, but a lock that a server left when it died in the middle of a claim (HBASE-16144)."""
+    """Not a queue: a lock that a server left when it died in the middle of a claim (HBASE-16144)."""
     CLAIM_LOCK = "CLAIM_LOCK"
-    """No queue, but a lock: a live server is copying the queues beside it (HBase 1.x)."""
+    """Not a queue: the lock of a live server that is copying the queues of this server (HBase 1.x)."""
     ORPHAN = "ORPHAN"
-    """Its owner is fully dead, and nothing is under way that would have it claimed."""
+    """Its owner is fully dead, and nothing in progress will have it claimed."""
     IN_FAILOVER = "IN_FAILOVER"
-    """Its owner died, and its crash is still being processed."""
+    """Its owner died, and HBase is still processing the crash."""
     UNPROVEN = "UNPROVEN"
     """The snapshot does not say which servers are online."""
     EMPTY_REPLICATOR = "EMPTY_REPLICATOR"
-    """No queue: a dead server's znode without any."""
+    """Not a queue: the znode of a dead server that has no queues."""
     FINISHED = "FINISHED"
     """A claimed queue with nothing left to ship; its owner removes it."""
     RECOVERED = "RECOVERED"
-    """Claimed from a dead server, by one that is online."""
+    """An online server claimed it from a dead server."""
     NORMAL = "NORMAL"
-    """Of a server that is online, for its own WALs."""
+    """Its owner is online and wrote its WALs."""
 
 
 NO_QUEUE = (QueueClass.STALE_LOCK, QueueClass.CLAIM_LOCK, QueueClass.EMPTY_REPLICATOR)
-"""Classes of znodes that are no queues."""
+"""Classes of znodes that are not queues."""
 AS_IT_SHOULD_BE = (QueueClass.NORMAL, QueueClass.RECOVERED, QueueClass.FINISHED, QueueClass.CLAIM_LOCK)
-"""Classes with which nothing is wrong."""
+"""Classes that need no attention."""
 
 
 class OwnerState(str, Enum):
-    """What a snapshot says of a server."""
+    """The state of a server in a snapshot."""
 
     ONLINE = "ONLINE"
     CRASHING = "CRASHING"
-    """Its crash procedure is unfinished."""
+    """Its crash procedure has not finished."""
     DIRECTORY = "DIRECTORY"
-    """Neither online nor known to crash, but `WALs/<server>` or its `-splitting` stands."""
+    """Not online and not known to be crashing, but `WALs/<server>` or `WALs/<server>-splitting` exists."""
     RECENT = "RECENT"
-    """Dead, and its WALs were archived so lately that its queues may just be on their way."""
+    """Dead, but its WALs were archived so recently that its queues may still be about to be claimed."""
     DEAD = "DEAD"
     """Fully dead: none of the above."""
     UNKNOWN = "UNKNOWN"
-    """Nobody read which servers are online."""
+    """The capture did not read which servers are online."""
 
 
 DYING = (OwnerState.CRASHING, OwnerState.DIRECTORY, OwnerState.RECENT)
-"""Not online any more, and not fully dead yet."""
+"""States of a server that is no longer online and not yet fully dead."""

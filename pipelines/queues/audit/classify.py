@@ -1,4 +1,4 @@
-"""The class of every queue of a snapshot, with evidence (`AssignReplicationQueuesProcedure`, seeds 001 and 003)."""
+"""Classifies every queue of a snapshot, with evidence, by the rules of `AssignReplicationQueuesProcedure`."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -23,16 +23,19 @@ _OWNER_WORDS = {
 
 
 def audit_rows(cluster: ObservedCluster) -> tuple[AuditRow, ...]:
-    """One row for each queue, and for each lock and empty znode of a server in ZooKeeper; by class, then by name."""
+    """Returns one row per queue, and per server lock and empty server znode in ZooKeeper, sorted by class and name."""
     rows = [*_queue_rows(cluster), *_lock_rows(cluster), *_empty_rows(cluster)]
     order = {one.value: place for place, one in enumerate(_ORDER)}
     return tuple(sorted(rows, key=lambda row: (order[row.queue_class], row.queue)))
 
 
 def lock_in_use(cluster: ObservedCluster, server: ServerName) -> bool | None:
-    """Whether a live server is copying the queues of this one; False = a lock that was left; None = there is no lock.
+    """Tell whether a live server is copying the queues of this server.
 
-    A lock that does not say whose it is counts as in use while its server's WALs are not settled.
+    A lock that does not name its server counts as in use while the locked server is not fully dead.
+
+    Returns:
+        False if the lock was left behind, None if there is no lock.
     """
     if server not in cluster.locks:
         return None
@@ -52,7 +55,7 @@ def _queue_rows(cluster: ObservedCluster) -> Iterator[AuditRow]:
 
 
 def _classes(cluster: ObservedCluster, queue: ObservedQueue, twins: int) -> tuple[QueueClass, ...]:
-    """All that a queue is, in the order of `QueueClass`."""
+    """Returns all classes of a queue, in the order of `QueueClass`."""
     if queue.key.peer_id not in cluster.peers:
         return (QueueClass.UNDELETED_PEER,)
     state = cluster.servers.state(queue.key.owner)
@@ -82,7 +85,7 @@ def _is_finished(queue: ObservedQueue) -> bool:
 
 
 def _alive_before(cluster: ObservedCluster, queue: ObservedQueue) -> list[ServerName]:
-    """Servers that it was claimed from and that are online; a queue may come back to a server that had it before."""
+    """Returns the online servers that it was claimed from, except its owner: a queue may return to an earlier owner."""
     hops = (server for server in queue.hops if server != queue.key.owner)
     return [server for server in hops if cluster.servers.state(server) is OwnerState.ONLINE]
 

@@ -1,4 +1,4 @@
-"""Findings of an audit of queues; those of orphans and duplicates have the keys that reconcile gives them."""
+"""Findings of an audit of queues. Orphans and duplicates have the same keys as in reconcile."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from pipelines.queues.audit.timeline import Event
 from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
 
 OVERDUE_MS = 3_600_000
-"""A crash that is processed for so long is not processed any more."""
+"""After this many ms, HBase is no longer processing a crash."""
 _SEVERITIES = (ERROR, WARNING, INFO)
 
 
@@ -43,7 +43,7 @@ def _of_rows(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:
 
 
 def _duplicates(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:
-    """One finding for all queues of a peer that read the same WALs."""
+    """Yields one finding for all queues of a peer that read the WALs of the same server."""
     groups: dict[tuple[str | None, str | None], list[AuditRow]] = {}
     for row in rows:
         if QueueClass.DUPLICATE.value in row.classes:
@@ -64,7 +64,7 @@ def _duplicates(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:
 
 
 def _overdue(rows: Sequence[AuditRow], claims: Sequence[ClaimRow]) -> Iterator[FindingRow]:
-    """Queues in failover for longer than any failover takes."""
+    """Yields the queues whose failover has taken longer than `OVERDUE_MS`."""
     waiting = {
         (claim.peer_id, claim.source, claim.from_owner): claim.waited_min_ms
         for claim in claims

@@ -1,4 +1,4 @@
-"""What a listing says of servers, for an audit of queues."""
+"""Reads from a listing which WALs servers still have, for an audit of queues."""
 
 from collections.abc import Collection
 
@@ -15,7 +15,7 @@ _SERVERS = StructType([StructField("own_server", StringType())])
 
 
 def live_directories(files: DataFrame) -> DataFrame:
-    """Directories below `WALs/` that hold files: `directory` (its name), `files`."""
+    """Returns the directories below `WALs/` that contain files: `directory` (its name), `files`."""
     return (
         files.filter(F.col("path").startswith(LIVE) & (F.substring_index("path", "/", 2) != F.col("path")))
         .groupBy(F.split_part(F.col("path"), F.lit("/"), F.lit(2)).alias("directory"))
@@ -24,16 +24,16 @@ def live_directories(files: DataFrame) -> DataFrame:
 
 
 def archived_of(files: DataFrame, servers: Collection[str]) -> DataFrame:
-    """WALs below oldWALs of some servers, those of `hbase:meta` and of `hbase:replication` left out.
+    """Counts the WALs below oldWALs of the given servers, without those of `hbase:meta` and `hbase:replication`.
 
     Args:
         files: of one listing.
-        servers: `host,port,startcode`, host lower-cased.
+        servers: `host,port,startcode`, host in lower case.
 
     Returns:
         `own_server`, `files`, `bytes`, `last` (newest modification time, ms since the epoch).
     """
-    # as in the name, but in lower case (`is_replication_table_group`): a host has no other character to encode
+    # encoded as in the file name, in lower case (`is_replication_table_group`): a host has no other character to encode
     own_groups = ascii_lower(F.regexp_replace(F.regexp_replace("own_server", ",", "%2c"), ":", "%3a"))
     group = ascii_lower(F.col("wal_group"))
     of_table = (group == F.concat(own_groups, F.lit(".rep"))) | group.startswith(

@@ -1,4 +1,4 @@
-"""What the listing of a snapshot says of its queues: what is pending, pinned and missing, and of their servers."""
+"""Reads the listing of a snapshot for its queues (pending, pinned and missing WALs) and for their servers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,12 +24,12 @@ _SPLITTING = "-splitting"
 
 
 def listed_evidence(snapshots: SnapshotReader, case: Case, settings: Settings) -> ListedEvidence:
-    """Ask the listing; a handful of passes, of which the driver sees sums alone.
+    """Reads the listing in a handful of passes; the driver receives only sums.
 
     Args:
-        snapshots: reads it.
-        case: a snapshot that is believed.
-        settings: of the configuration.
+        snapshots: reads the listing.
+        case: a snapshot that passed the checks of reconcile.
+        settings: from the configuration.
     """
     view, table = case.believed
     files = snapshots.files([case.opened])
@@ -58,7 +58,7 @@ def _totals(files: DataFrame, view: ClusterView, table: DecisionTable, settings:
 
 
 def _there(files: DataFrame, cluster: str, names: Sequence[str]) -> set[str]:
-    """Those of the WALs that the listing has anywhere."""
+    """Returns those of the WALs that the listing has in any directory."""
     if not names:
         return set()
     found = tables.offset_wals(files.sparkSession, files, [(cluster, name) for name in names])
@@ -94,7 +94,7 @@ def _by_queue(queues_of: Mapping[str, set[Key]]) -> dict[Key, frozenset[str]]:
 
 
 def _directories(files: DataFrame) -> tuple[dict[ServerName, int], frozenset[ServerName]]:
-    """Files by server below `WALs/`, and the servers that are being split."""
+    """Returns the number of files per server below `WALs/`, and the servers whose WALs are being split."""
     found: dict[ServerName, int] = {}
     splitting = set()
     for row in live_directories(files).collect():
@@ -109,7 +109,7 @@ def _directories(files: DataFrame) -> tuple[dict[ServerName, int], frozenset[Ser
 
 
 def _archived(files: DataFrame, view: ClusterView) -> dict[ServerName, tuple[int, int, int]]:
-    """Files, bytes and newest modification time below oldWALs of owners that are not online."""
+    """Returns files, bytes and newest modification time (ms) below oldWALs, per queue owner that is not online."""
     owners = {row.queue.owner for row in view.rows} - view.online
     if not owners:
         return {}

@@ -1,4 +1,4 @@
-"""One snapshot in the words of an audit, whichever storage its queues are in."""
+"""Converts one snapshot to the input of an audit, whichever storage its queues are in."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,19 +16,20 @@ from pipelines.reconcile.findings.queues import CREATION_MARGIN_MS
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
 
 Key = tuple[str, str, str]
-"""Peer, owner and source of a queue, as tables spell them."""
+"""Peer id, owner and source of a queue, as the tables spell them."""
 
 
 @dataclass(frozen=True)
 class ListedEvidence:
-    """What the listing says; empty where nobody looked, as for all snapshots but the last of a timeline.
+    """Evidence from the listing; empty where the listing is not read, as for every snapshot but the last of a timeline.
 
     Attributes:
         offsets: rows of `queue_offsets`.
         pinned: rows of `pinned_bytes`.
-        missing: names of WALs to be read that the listing does not have, by queue.
-        directories: files below `WALs/` by server; a splitting server is in `splitting` too.
-        archived_last: newest modification time below oldWALs by server, ms.
+        missing: by queue, names of WALs that it must read and the listing does not have.
+        directories: number of files below `WALs/` by server, including servers in `splitting`.
+        splitting: servers with files in a `-splitting` directory.
+        archived_last: newest modification time below oldWALs by server, ms since the epoch.
         archived: files and bytes below oldWALs by server.
     """
 
@@ -48,14 +49,14 @@ def observed(
     trees: Sequence[ReplicationTree],
     listed: ListedEvidence,
 ) -> ObservedCluster:
-    """Put together what an audit is drawn from.
+    """Combines a snapshot and its listing into the input of an audit.
 
     Args:
-        snapshot: believed.
-        view: of it.
-        last_pass: the queue rows of its second pass; those of the first alone have moved, or ended.
+        snapshot: one that passed the checks of reconcile.
+        view: the cluster view of the snapshot.
+        last_pass: the queues of the second pass; a queue of the first pass alone has moved or ended.
         trees: both readings of ZooKeeper; empty for queues in `hbase:replication`.
-        listed: what the listing says.
+        listed: the evidence from the listing.
     """
     queues = _znode_queues(trees[-1], listed) if trees else _row_queues(view, last_pass, listed)
     tree = trees[-1] if trees else None
@@ -74,9 +75,9 @@ def observed(
 
 
 def expected_wals(view: ClusterView, offsets: Iterable[QueueOffsetRow]) -> dict[str, set[Key]]:
-    """WALs of offsets that must be somewhere, with the queues that are to read them.
+    """Returns the WALs named by offsets that must exist, with the queues that must read them.
 
-    One that may have been created after the listing is not expected, nor one that is finished, nor a removed peer's.
+    A WAL that may have been created after the listing is not expected, nor one that is finished or of a removed peer.
     """
     found: dict[str, set[Key]] = {}
     latest = view.files_started - CREATION_MARGIN_MS
@@ -88,12 +89,12 @@ def expected_wals(view: ClusterView, offsets: Iterable[QueueOffsetRow]) -> dict[
 
 
 def missing_candidates(view: ClusterView, buckets: Mapping[str, int], files: Mapping[int, int]) -> list[str]:
-    """WALs in queues in ZooKeeper of which some may be missing: those of answers with fewer files than names.
+    """Returns WALs of queues in ZooKeeper that may be missing: those of buckets with fewer files than names.
 
     Args:
-        view: its `queued` has the names.
-        buckets: number of the answer by WAL name.
-        files: files found, by number.
+        view: its `files_started` excludes WALs that may have been created after the listing.
+        buckets: bucket number by WAL name.
+        files: number of listed files by bucket number.
     """
     names: dict[int, int] = {}
     for bucket in buckets.values():
@@ -104,7 +105,7 @@ def missing_candidates(view: ClusterView, buckets: Mapping[str, int], files: Map
 
 
 def key_of(queue: QueueId) -> Key:
-    """The queue as tables spell it."""
+    """Returns the queue as the tables spell it."""
     return (queue.peer_id, str(queue.owner), str(queue.wals_of))
 
 
@@ -116,7 +117,7 @@ def _row_queues(view: ClusterView, last_pass: frozenset[QueueId], listed: Listed
             key=row.queue,
             hops=() if row.queue.source is None else (row.queue.source,),
             backlog=backlogs.get(key_of(row.queue), Backlog()),
-            # a placeholder without any file behind it has nothing to ship either
+            # a placeholder that no file follows has nothing to ship either
             finished=all(not offset.wal or offset.offset < 0 for offset in row.offsets.values()),
             missing=missing.wals(row.queue),
             later=missing.later(row.queue),
@@ -146,7 +147,7 @@ def _znode_queues(tree: ReplicationTree, listed: ListedEvidence) -> list[Observe
 
 
 def _backlogs(listed: ListedEvidence) -> dict[Key, Backlog]:
-    """Sums over the groups of each queue."""
+    """Returns the sums over the WAL groups of each queue."""
     alone = {
         (row.peer_id, row.owner, row.source): (row.exclusive_files, row.exclusive_bytes)
         for row in listed.pinned
@@ -170,7 +171,7 @@ def _backlogs(listed: ListedEvidence) -> dict[Key, Backlog]:
 
 
 class _Missing:
-    """What a queue lacks, and whether it has files behind that."""
+    """The missing WALs of a queue, and whether later files exist."""
 
     def __init__(self, listed: ListedEvidence) -> None:
         self._listed = listed
@@ -182,7 +183,7 @@ class _Missing:
         return tuple(sorted(self._listed.missing.get(key_of(queue), ())))
 
     def later(self, queue: QueueId) -> bool:
-        """Whether each group that lacks a WAL has files to read all the same."""
+        """Tell whether every group with a missing WAL still has files to read."""
         lacking = self._listed.missing.get(key_of(queue), frozenset())
         groups = [row for row in self._bare.get(key_of(queue), ()) if row.wal in lacking]
         return bool(lacking) and all(row.pending_files + row.live_pending_files for row in groups)
@@ -202,7 +203,7 @@ def _servers(snapshot: Snapshot, view: ClusterView, listed: ListedEvidence) -> S
 
 
 def _locker(path: str | None) -> ServerName | None:
-    """The server whose znode a lock names (`ReplicationQueuesZKImpl.lockOtherRS`)."""
+    """Returns the server whose znode a lock names (`ReplicationQueuesZKImpl.lockOtherRS`)."""
     try:
         return None if path is None else ServerName.parse(path.rpartition("/")[2])
     except MalformedError:

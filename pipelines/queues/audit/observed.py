@@ -1,4 +1,4 @@
-"""What an audit is drawn from: the queues and servers of one snapshot, in the same words for both storages."""
+"""The input of an audit: the queues and servers of one snapshot, in one form for both queue storages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,23 +8,26 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.queues.audit.classes import OwnerState
 
 FAILOVER_GRACE_MS = 600_000
-"""A server whose WALs were archived this shortly before may still have its queues claimed: HBase 2 waits up to a minute
-before each claim (`replication.sleep.before.failover`), and every server claims one queue at a time."""
+"""How long after its WALs were archived (ms) the queues of a dead server may still be about to be claimed.
+
+HBase 2 waits up to a minute before each claim (`replication.sleep.before.failover`), and every server claims one queue
+at a time.
+"""
 
 
 @dataclass(frozen=True)
 class Servers:
-    """Who is alive.
+    """The servers of one snapshot.
 
     Attributes:
         at: start of step `files`, ms since the epoch.
-        online: in either reading; None = nobody read it.
-        crashing: with an unfinished crash procedure in either reading; None = procedures were not read, as in captures
-            from ZooKeeper.
-        directories: files by server with a directory below `WALs/`; 0 = it is empty.
+        online: servers that are online in either reading; None = not read.
+        crashing: servers with an unfinished crash procedure in either reading; None = procedures were not read, as in
+            captures from ZooKeeper.
+        directories: number of files per server with a directory below `WALs/`; 0 = the directory is empty.
         splitting: servers with a `-splitting` directory among the listed files.
-        archived_last: newest modification time of the archived WALs of a server, ms; asked only where `crashing` is
-            None. HBase sets it when it archives a file, which ends the split: the claim comes next.
+        archived_last: newest modification time of the archived WALs of a server, ms since the epoch; used only where
+            `crashing` is None. HBase sets it when it archives a file, which ends the split; the claim comes next.
     """
 
     at: int
@@ -35,10 +38,12 @@ class Servers:
     archived_last: Mapping[ServerName, int] = field(default_factory=dict)
 
     def state(self, server: ServerName) -> OwnerState:
-        """What this server is.
+        """Returns the state of a server.
 
-        The capture reads directories, online servers and crash procedures before it reads queues, so a server that is
-        DEAD here had its queues claimed before the queues were read: a queue that is still its own stays so.
+        The capture reads directories, online servers and crash procedures before it reads queues. So the queues of a
+        server that is DEAD here were claimed before the queues were read; a queue that the server still owns will not
+        be
+        claimed.
         """
         if self.crashing is not None and server in self.crashing:
             return OwnerState.CRASHING
@@ -56,7 +61,11 @@ class Servers:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Files that a queue still has to read; bytes, and ms for the timestamp of the oldest one's name."""
+    """Files that a queue still has to read; sizes in bytes.
+
+    `files` are below oldWALs, `live_files` below `WALs/`; `alone_files` are those of `files` that no other queue pins.
+    `oldest` is the timestamp in the name of the oldest file, ms since the epoch.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -74,11 +83,12 @@ class ObservedQueue:
     Attributes:
         name: its row key in `hbase:replication`, or `<owner>/<queue id>` as below `rs` in ZooKeeper.
         key: peer, owner and the server that wrote the WALs.
-        hops: dead servers over which it came, the first owner first: all of them in ZooKeeper, the source in the table.
-        backlog: what it still has to read.
-        finished: no offset of it is anywhere but behind a whole WAL.
-        missing: names of WALs that it is to read and that are nowhere, sorted.
-        later: there are files behind every missing one.
+        hops: dead servers that owned it before, the first owner first: all of them in ZooKeeper, only the source in the
+            table.
+        backlog: the files that it still has to read.
+        finished: in the table, every offset is negative or names no WAL; in ZooKeeper, the queue names no WAL.
+        missing: names of WALs that it must read and that no directory has, sorted.
+        later: every group with a missing WAL still has files to read.
     """
 
     name: str
@@ -92,16 +102,16 @@ class ObservedQueue:
 
 @dataclass(frozen=True)
 class ObservedCluster:
-    """One snapshot.
+    """The queues and servers of one snapshot.
 
     Attributes:
         in_zookeeper: `queue_storage: zookeeper`.
         hbase_version: None = unknown.
         peers: state by peer id.
         queues: of the last pass, sorted by name.
-        locks: in ZooKeeper, servers whose queues somebody moves, and who it is if the znode says so.
-        empty_replicators: in ZooKeeper, servers with a znode and no queue below it.
-        archived: files and bytes below oldWALs by the server that wrote them, WALs that are never replicated aside.
+        locks: in ZooKeeper, servers whose queues are locked, and the server that has the lock if the znode names it.
+        empty_replicators: in ZooKeeper, servers with a znode and neither queue nor lock below it.
+        archived: files and bytes below oldWALs by the server that wrote them, without WALs that are never replicated.
     """
 
     cluster: str
@@ -115,9 +125,9 @@ class ObservedCluster:
     archived: Mapping[ServerName, tuple[int, int]] = field(default_factory=dict)
 
     def claims_by_procedure(self) -> bool | None:
-        """Whether the master has queues claimed when a server has crashed (HBASE-26029, from 2.5 on); None = unknown.
+        """Tell whether the master has queues claimed after a crash (HBASE-26029, from 2.5 on); None = unknown.
 
-        Before, every region server looks for queues of dead ones by itself, the last time at its own start.
+        Before 2.5, every region server looks for queues of dead servers itself, the last time at its own start.
         """
         if not self.in_zookeeper:
             return True

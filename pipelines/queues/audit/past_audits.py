@@ -1,4 +1,4 @@
-"""What earlier runs of audit-queues saw."""
+"""Reads the rows of earlier audits from the lake."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -16,11 +16,11 @@ _LISTS = ("also", "hops", "missing_wals")
 
 
 class LakeAudits:
-    """`PastAudits` over one lake.
+    """Implements `PastAudits` on one lake.
 
     Args:
         spark: the session.
-        lake_uri: its folder.
+        lake_uri: the folder of the lake.
     """
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
@@ -28,7 +28,7 @@ class LakeAudits:
         self._location = f"{lake_uri.rstrip('/')}/{QUEUE_AUDITS.name}"
 
     def audits_before(self, cluster: str, before: int) -> Sequence[Sequence[AuditRow]]:
-        """See `PastAudits.audits_before`; of several audits of one instant the last run id counts."""
+        """See `PastAudits.audits_before`; of several audits of one instant, the one with the greatest run id counts."""
         last = datetime.fromtimestamp(before // 1000, timezone.utc).date()
         with lake_errors(self._location):
             rows = (

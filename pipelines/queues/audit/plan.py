@@ -1,6 +1,6 @@
-"""Which live server could take which orphan: a plan that balances what they have to ship.
+"""Assigns orphan queues to live servers so that the bytes to ship are balanced.
 
-HBase's own procedure shuffles the servers, so any live target is right; this one is the same for the same snapshot.
+HBase's own procedure shuffles the servers, so any live target is valid; this plan is the same for the same snapshot.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,13 +14,13 @@ from pipelines.queues.audit.rows import AuditRow, PlanRow
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A peer that begins again with all WALs of a dead server when that one is recovered.
+    """A peer that starts again at the oldest WAL of a dead server when that server is recovered.
 
     `AssignReplicationQueuesProcedure` writes a placeholder for every peer that has no queue of the crashed server under
     its own name: it cannot know that the peer has finished, or that its queue was claimed long ago.
 
     Attributes:
-        claimed: the peer's queue of these WALs stands elsewhere.
+        claimed: another server owns the peer's queue of these WALs.
     """
 
     server: str
@@ -31,17 +31,17 @@ class Restart:
 
 
 def claim_plan(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> tuple[PlanRow, ...]:
-    """Orphans of existing peers by dead server, the server with the oldest pending WAL first; then by name.
+    """Plans the claim of the orphans: by dead server, the one with the oldest pending WAL first, then by queue name.
 
-    Every queue goes to the server with the least bytes to ship, the largest queue first; what servers have to ship
-    already counts. So no server ends with more than another by more than one queue, unless it had more before.
+    The largest queue is assigned first, each to the server with the fewest bytes to ship; what servers already have to
+    ship counts. So the loads of two servers differ by at most one queue, unless they differed more before.
 
     Args:
         cluster: the snapshot.
-        rows: of its audit.
+        rows: the rows of its audit.
 
     Returns:
-        No row where there is no live server to claim anything.
+        No rows if no live server can claim a queue.
     """
     orphans = [row for row in rows if QueueClass.ORPHAN.value in row.classes]
     loads = _loads(cluster, rows)
@@ -72,7 +72,7 @@ def claim_plan(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> tuple[Plan
 
 
 def restarts(cluster: ObservedCluster, plan: Iterable[PlanRow]) -> tuple[Restart, ...]:
-    """What a recovery ships a second time; only queues in `hbase:replication` have placeholders."""
+    """Returns what a recovery ships a second time; only queues in `hbase:replication` have placeholders."""
     if cluster.in_zookeeper:
         return ()
     normal = {(queue.key.peer_id, queue.key.owner) for queue in cluster.queues if queue.key.source is None}
@@ -90,7 +90,7 @@ def restarts(cluster: ObservedCluster, plan: Iterable[PlanRow]) -> tuple[Restart
 
 
 def _loads(cluster: ObservedCluster, rows: Iterable[AuditRow]) -> dict[ServerName, int]:
-    """Bytes that each live server has to ship already."""
+    """Returns the bytes that each live server already has to ship."""
     online = cluster.servers.online or frozenset()
     loads = {server: 0 for server in sorted(online) if cluster.servers.state(server) is OwnerState.ONLINE}
     owners: Mapping[str, ServerName] = {str(server): server for server in loads}
@@ -108,5 +108,5 @@ def _servers(orphans: Iterable[AuditRow]) -> list[str]:
 
 
 def _age(row: AuditRow) -> tuple[bool, int]:
-    """Sorts the oldest first; a queue with nothing to ship last."""
+    """Sort key: the oldest pending WAL first, a queue with nothing to ship last."""
     return (row.oldest_pending_timestamp is None, row.oldest_pending_timestamp or 0)

@@ -1,4 +1,4 @@
-"""The files of a claim plan."""
+"""Writes the files of a claim plan."""
 
 from pyspark.sql import SparkSession
 
@@ -6,11 +6,11 @@ from pipelines.files.hadoop_text import write_text
 
 
 class PlanFiles:
-    """`PlanSink` in one folder of any file system that Hadoop knows.
+    """Implements `PlanSink` in a folder of any file system that Hadoop supports.
 
     Args:
         spark: the session.
-        folder: its URI; made if missing.
+        folder: its URI; created if missing.
     """
 
     def __init__(self, spark: SparkSession, folder: str) -> None:

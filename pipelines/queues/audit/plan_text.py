@@ -1,4 +1,4 @@
-"""The claim plan as files: one to read and follow, one that HBCK2 takes with `-i`."""
+"""The claim plan as files: the instructions for the operator, and a server list for HBCK2's option `-i`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,9 +15,9 @@ PLAN, SERVERS = "claim-plan.txt", "servers.txt"
 
 
 def servers_file(cluster: ObservedCluster, plan: Sequence[PlanRow]) -> str:
-    """Dead servers, one a line and nothing else: `HBCK2.getFromFiles` takes every line for a server name.
+    """Returns the dead servers, one per line and nothing else: `HBCK2.getFromFiles` takes every line as a server name.
 
-    Empty where the master's procedure would not claim a queue.
+    Empty for HBase versions whose master does not claim queues by procedure.
     """
     if cluster.claims_by_procedure() is False:
         return ""
@@ -31,13 +31,13 @@ def plan_file(
     plan: Sequence[PlanRow],
     again: Sequence[Restart],
 ) -> str:
-    """The plan for a person.
+    """Returns the plan as instructions for the operator.
 
     Args:
-        key: of the audit.
-        cluster: its snapshot.
-        rows: of the audit.
-        plan: the orphans.
+        key: the run key of the audit.
+        cluster: the audited snapshot.
+        rows: the rows of the audit.
+        plan: the planned claims of the orphans.
         again: what recoveries ship a second time.
     """
     return "\n".join([*_head(key, cluster, plan), *_before(rows), *_steps(cluster, plan, again), *_after(plan)]) + "\n"
@@ -60,7 +60,10 @@ def _head(key: RunKey, cluster: ObservedCluster, plan: Sequence[PlanRow]) -> Ite
 
 
 def _before(rows: Sequence[AuditRow]) -> Iterator[str]:
-    """What must be out of the way: HBase 2's `ClaimReplicationQueuesProcedure` tries one of a removed peer for ever."""
+    """Yields what must be removed first: HBase 2's `ClaimReplicationQueuesProcedure` retries queues of removed peers.
+
+    It retries such a queue forever.
+    """
     removed = [row for row in rows if QueueClass.UNDELETED_PEER.value in row.classes]
     locks = [row for row in rows if row.queue_class == QueueClass.STALE_LOCK.value]
     if removed or locks:

@@ -1,4 +1,4 @@
-"""The ports of audit-queues, besides those that it shares."""
+"""The ports of audit-queues that it does not share with other jobs."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,20 +7,26 @@ from pipelines.queues.audit.rows import AuditRow
 
 
 class PastAudits(Protocol):
-    """Reads what earlier audits saw."""
+    """Reads the rows of earlier audits."""
 
     def audits_before(self, cluster: str, before: int) -> Sequence[Sequence[AuditRow]]:
-        """The rows of each audit of the last 30 days whose snapshot is older than an instant (ms), oldest first."""
+        """Returns the rows of each audit of the 30 days before an instant (ms since the epoch), the oldest audit first.
+
+        Only audits whose snapshot is older than the instant are returned.
+        """
         ...
 
 
 class PlanSink(Protocol):
-    """Where a claim plan goes: a folder of small files, none of them in the cluster's own directories."""
+    """Writes a claim plan to a folder of small files, outside the cluster's own directories."""
 
     def write(self, name: str, text: str) -> str:
-        """Write one file whole, in place of an earlier one; its address.
+        """Writes a whole file, replacing an earlier one.
+
+        Returns:
+            The URI of the file.
 
         Raises:
-            UnavailableError: it cannot be written.
+            UnavailableError: the file cannot be written.
         """
         ...

@@ -1,8 +1,8 @@
-"""What to do about a queue: the exact command, from the sources of HBase and of its operator tools.
+"""Remedies for queues: the exact commands, taken from the sources of HBase and hbase-operator-tools.
 
 `scheduleRecoveries` of HBCK2 takes servers, not queues: the master submits a `HBCKServerCrashProcedure`, which has
 every queue of that server claimed by servers that it picks at random. A master that still lists the server as dead
-answers -1 (`ServerManager.expireServer`): `clear_deadservers` first. `replication --fix` removes the queues and
+returns -1 (`ServerManager.expireServer`): run `clear_deadservers` first. `replication --fix` removes the queues and
 hfile-refs of all removed peers (`ReplicationChecker`), in both storages since HBASE-29671.
 """
 
@@ -13,12 +13,12 @@ from pipelines.queues.audit.classes import OwnerState, QueueClass
 from pipelines.queues.audit.observed import ObservedCluster, ObservedQueue
 
 HBCK2 = "hbase hbck -j hbase-hbck2.jar"
-"""How HBCK2 is called; the jar is the one of hbase-operator-tools."""
+"""The HBCK2 command; the jar is from hbase-operator-tools."""
 FIX_PEERS = f"{HBCK2} replication --fix"
 
 
 def recover(server: ServerName | str) -> str:
-    """The command that has the queues of a dead server claimed."""
+    """Returns the command that has the queues of a dead server claimed."""
     return f"{HBCK2} scheduleRecoveries {server}"
 
 
@@ -29,13 +29,13 @@ def remedy(
     *,
     server: ServerName | None = None,
 ) -> str | None:
-    """What to do; None = nothing.
+    """Returns the remedy; None = no action is needed.
 
     Args:
         cluster: the snapshot.
-        queue: None for a znode that is no queue.
-        classes: all that it is, the first decides.
-        server: of the znode, where there is no queue.
+        queue: None for a znode that is not a queue.
+        classes: all classes of the queue or znode; the first one decides.
+        server: the server of the znode, if there is no queue.
     """
     if queue is None:
         return _of_znode(classes[0], server)
@@ -43,7 +43,7 @@ def remedy(
 
 
 def claim_words(cluster: ObservedCluster, server: ServerName | str) -> str:
-    """How the queues of a fully dead server come to a live one, by the version of HBase."""
+    """Returns how a live server gets the queues of a fully dead server, for the HBase version of the cluster."""
     by_procedure = cluster.claims_by_procedure()
     start = "Start or restart one region server: at its start it claims the queues of all dead ones."
     master = (

@@ -1,14 +1,14 @@
-"""What an audit says: the rows of its tables as values, by the names of their columns (a test holds the two equal)."""
+"""Rows of the tables of an audit. Field names equal column names; a test compares them."""
 
 from dataclasses import dataclass
 
 AUDIT_SUFFIX = "-queues"
-"""Run ids of audits end so: their rows in shared tables are no part of a night of reconcile."""
+"""Suffix of the run ids of audits, which separates their rows in shared tables from those of reconcile."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """A row of `queue_audits`; bytes and ms."""
+    """A row of `queue_audits`; bytes, and ms since the epoch."""
 
     queue: str
     queue_class: str
@@ -34,13 +34,13 @@ class AuditRow:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """All that it is."""
+        """All classes of the queue, the first one first."""
         return (self.queue_class, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimRow:
-    """A row of `queue_claims`: one step in the life of a queue; instants and durations in ms."""
+    """A row of `queue_claims`, one event of a queue; instants in ms since the epoch, durations in ms."""
 
     peer_id: str
     source: str
@@ -58,7 +58,7 @@ class ClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """A row of `claim_plans`: one orphan, and the server that a balanced distribution gives it to; bytes and ms."""
+    """A row of `claim_plans`: one orphan and the server that the plan assigns it to; bytes, and ms since the epoch."""
 
     step: int
     server: str

@@ -1,4 +1,4 @@
-"""The answer of audit-queues, for programs and for eyes."""
+"""The result of audit-queues, as text and as JSON."""
 
 import textwrap
 from collections import Counter
@@ -19,18 +19,18 @@ _WIDTH, _INDENT = 120, " " * 4
 
 @dataclass(frozen=True)
 class Audit:
-    """All that one audit says.
+    """The result of one audit.
 
     Attributes:
-        key: of its rows.
-        cluster: what it was drawn from.
-        rows: every queue.
+        key: the run key of its rows.
+        cluster: the audited snapshot.
+        rows: every queue, and every lock and empty server znode.
         claims: the timeline.
-        plan: for the orphans.
+        plan: the planned claims of the orphans.
         again: what recoveries ship a second time.
         findings: errors first.
-        files: addresses of the plan's files by name; empty when none was asked for.
-        snapshots: how many the timeline is drawn from, those that the lake remembers included.
+        files: URIs of the plan files by name; empty when no plan was requested.
+        snapshots: number of snapshots in the timeline, including those read from the lake.
     """
 
     key: RunKey
@@ -45,7 +45,7 @@ class Audit:
 
 
 def audit_result(audit: Audit) -> dict[str, object]:
-    """The JSON object of `--output json` and `--result`; names are those of the tables' columns."""
+    """Returns the JSON object of `--output json` and `--result`; keys are the column names of the tables."""
     return {
         "cluster": audit.key.cluster,
         "run_id": audit.key.run_id,
@@ -63,7 +63,7 @@ def audit_result(audit: Audit) -> dict[str, object]:
 
 
 def audit_text(audit: Audit) -> str:
-    """Lines for the on-call engineer."""
+    """Returns the text for the on-call engineer."""
     lines = [*_head(audit), *_row_lines(audit.rows), *_claim_lines(audit), *_plan_lines(audit), *_known_lines(audit)]
     return "\n".join(lines) + "\n"
 
@@ -149,7 +149,7 @@ def _plan_lines(audit: Audit) -> Iterator[str]:
 
 
 def _known_lines(audit: Audit) -> Iterator[str]:
-    """The findings by name: what there is to say of them stands above, with their queues."""
+    """Yields the keys of the findings; their details are printed above, with the queues."""
     if audit.findings:
         yield ""
         yield "  findings"

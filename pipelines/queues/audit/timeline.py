@@ -1,6 +1,6 @@
-"""Who claimed which queue when, and how long it waited: from successive snapshots of one cluster.
+"""Reconstructs who claimed which queue when, and how long it waited, from successive snapshots of one cluster.
 
-A snapshot shows where a queue stands, not when it came there: every instant is between two snapshots.
+A snapshot shows who owns a queue, not since when: every instant is an interval between two snapshots.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,23 +14,23 @@ from pipelines.queues.audit.rows import AuditRow, ClaimRow
 _NO_CLAIM = (*NO_QUEUE, QueueClass.UNDELETED_PEER)
 _NOT_DEAD = (OwnerState.ONLINE.value, OwnerState.UNKNOWN.value)
 Key = tuple[str, str]
-"""Peer, and the server that wrote the WALs."""
+"""Peer id, and the server that wrote the WALs."""
 
 
 class Event(str, Enum):
-    """A step in the life of a queue."""
+    """An event of a queue."""
 
     CLAIMED = "CLAIMED"
-    """A server has it that did not have it in the snapshot before; in the first one, a server other than its source."""
+    """A server owns it that did not in the previous snapshot; in the first snapshot, an owner other than its source."""
     WAITING = "WAITING"
-    """In the last snapshot it still belongs to a server that is not online."""
+    """In the last snapshot, its owner is not online."""
     ENDED = "ENDED"
     """It is gone: shipped and removed, or its peer was removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Where a queue stands: its owner, what that is, and the dead servers over which it came, as far as known."""
+    """One owner of a queue, the owner's state, and the dead servers that owned it before, as far as known."""
 
     owner: str
     owner_state: str
@@ -43,7 +43,7 @@ class Sighting:
 
     Attributes:
         at: start of step `files`, ms since the epoch.
-        all_hops: `hops` names every server on the way (queues in ZooKeeper); else the first one alone.
+        all_hops: whether `hops` names every earlier owner (queues in ZooKeeper) or only the first one.
     """
 
     at: int
@@ -52,7 +52,7 @@ class Sighting:
 
 
 def sighting(rows: Sequence[AuditRow], at: int, *, all_hops: bool) -> Sighting:
-    """What an audit has seen; znodes that are no queues, and queues of removed peers, which nobody claims, left out."""
+    """Converts the rows of an audit, without znodes that are not queues and without queues of removed peers."""
     found: dict[Key, list[Holding]] = {}
     for row in rows:
         if row.queue_class not in _NO_CLAIM and row.peer_id is not None and row.source is not None:
@@ -62,10 +62,13 @@ def sighting(rows: Sequence[AuditRow], at: int, *, all_hops: bool) -> Sighting:
 
 
 def timeline(sightings: Sequence[Sighting]) -> tuple[ClaimRow, ...]:
-    """The lives of all queues that were claimed, wait for it, or ended after a death; by peer, source and time.
+    """Returns the events of all queues that were claimed, wait for a claim, or ended after a death.
 
     Args:
         sightings: of one cluster, oldest first.
+
+    Returns:
+        Rows sorted by peer, source and time.
     """
     keys = sorted({key for one in sightings for key in one.holdings})
     return tuple(row for key in keys for row in _life(key, sightings))
@@ -90,25 +93,25 @@ def _between(key: Key, before: Sighting, now: Sighting, until: Sequence[Sighting
     old = {one.owner: one for one in before.holdings.get(key, ())}
     new = {one.owner: one for one in now.holdings.get(key, ())}
     for owner, holding in new.items():
-        if owner in old or not holding.hops:  # it had it before, or writes these WALs itself
+        if owner in old or not holding.hops:  # it already owned it, or writes these WALs itself
             continue
-        # nobody had it in the snapshot before, as offsets are written lazily: then its source had it first
+        # no owner in the previous snapshot, because offsets are written lazily: then its source owned it first
         left_behind = [one for one in old if one not in new] if old else holding.hops[:1]
         chain = _chain(holding, old if now.all_hops else left_behind, all_hops=now.all_hops)
         left = chain[0] if chain else None
         yield _row(key, Event.CLAIMED, left, owner, chain[1:], before, now, _death(left, until))
     if old and not new:
         for owner, holding in old.items():
-            if owner != key[1] or holding.owner_state not in _NOT_DEAD:  # a live server's own queue goes with its peer
+            if owner != key[1] or holding.owner_state not in _NOT_DEAD:  # a live server's own queue ends with its peer
                 yield _row(key, Event.ENDED, owner, None, (), before, now, _death(owner, until))
 
 
 def _chain(holding: Holding, before: Collection[str], *, all_hops: bool) -> tuple[str, ...]:
-    """From the last owner that was seen to the last one before the claimer.
+    """Returns the owners from the last one that a snapshot saw to the last one before the claimer.
 
     Args:
         holding: of the claimer.
-        before: owners that may have had it; a claim in ZooKeeper may leave a copy with them for a while.
+        before: possible earlier owners; a claim in ZooKeeper may leave a copy with them for a while.
         all_hops: as in `Sighting`.
     """
     if all_hops:
@@ -118,7 +121,7 @@ def _chain(holding: Holding, before: Collection[str], *, all_hops: bool) -> tupl
 
 
 def _death(owner: str | None, sightings: Iterable[Sighting]) -> tuple[int | None, int | None]:
-    """After and before which instants a server was found not to be online, as far as its own queues tell."""
+    """Returns when a server was last seen online and first seen dead (ms), as far as its own queues show."""
     alive = dead = None
     for one in sightings:
         states = {held.owner_state for owners in one.holdings.values() for held in owners if held.owner == owner}

@@ -1,1 +1,1 @@
-"""What `DumpReplicationQueues` shows of queues, from a snapshot: the values, and how they come of either storage."""
+"""Produces the output of `DumpReplicationQueues` from a snapshot, for either queue storage."""

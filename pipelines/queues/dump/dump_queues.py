@@ -1,4 +1,4 @@
-"""dump-queues: what HBase's `DumpReplicationQueues` prints, from a snapshot, the cluster up or down."""
+"""The dump-queues use case: prints HBase's `DumpReplicationQueues` from a snapshot, even if the cluster is down."""
 
 import logging
 from collections.abc import Sequence
@@ -50,13 +50,13 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DumpRequest:
-    """What to print.
+    """The input of one dump.
 
     Attributes:
-        snapshot: its directory.
-        settings: of the configuration: how queue rows are laid out.
-        distributed: queue by queue, in place of the records themselves.
-        hdfs: with the sizes of WALs; only with `distributed`.
+        snapshot: the snapshot directory.
+        settings: from the configuration; they give the layout of queue rows.
+        distributed: print queue by queue instead of the raw records.
+        hdfs: print the sizes of WALs; only with `distributed`.
     """
 
     snapshot: str
@@ -67,7 +67,7 @@ class DumpRequest:
 
 @dataclass(frozen=True, slots=True)
 class DumpPorts:
-    """What the use case works with; tables are None when nothing is to be written."""
+    """The ports of the use case; `tables` is None when nothing is written to a lake."""
 
     snapshots: SnapshotReader
     reading: QueueReading
@@ -77,11 +77,11 @@ class DumpPorts:
 def dump_queues(request: DumpRequest, ports: DumpPorts) -> Outcome:
     """Print the queues of a snapshot.
 
-    Result and tables hold everything, whatever the options of the text.
+    The result and the tables always contain everything, whatever the options of the text.
 
     Raises:
-        RefusedError: the snapshot is not what was captured, HBase itself throws on its queues, or they were moving
-            from ZooKeeper into the table.
+        RefusedError: the snapshot differs from what was captured, HBase itself throws on its queues, or the queues were
+            moving from ZooKeeper to the table.
         UnavailableError: the lake cannot be written.
     """
     opened = _believed(ports.snapshots.open([request.snapshot])[0])
@@ -105,7 +105,11 @@ def dump_queues(request: DumpRequest, ports: DumpPorts) -> Outcome:
 
 
 def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
-    """The snapshot, if it is the one that was captured and all of its queues can be read."""
+    """Returns the snapshot if it is unchanged since its capture and all of its queues can be read.
+
+    Raises:
+        RefusedError: the snapshot is faulty, has a malformed queue, or is in the middle of a migration.
+    """
     if opened.fault is not None or opened.snapshot is None:
         raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
     if opened.malformed is not None:
@@ -160,7 +164,7 @@ def _of_zookeeper(ports: DumpPorts, opened: OpenedSnapshot) -> QueueDump:
 
 
 def _with_directory(names: Sequence[str]) -> frozenset[ServerName]:
-    """Servers with a directory of their own below `WALs`, which nobody has renamed to `-splitting`."""
+    """Returns the servers with a directory below `WALs` that is not renamed to `-splitting`."""
     return frozenset(server for server in map(_server, names) if server is not None)
 
 
@@ -172,7 +176,7 @@ def _server(name: str) -> ServerName | None:
 
 
 def dump_result(key: RunKey, snapshot: Snapshot, dump: QueueDump) -> dict[str, object]:
-    """The JSON object of `--output json` and `--result`; names are those of the tables' columns, bytes."""
+    """Returns the JSON object of `--output json` and `--result`; keys are the column names of the tables; bytes."""
     return {
         "cluster": key.cluster,
         "run_id": key.run_id,

@@ -9,12 +9,12 @@ from pipelines.snapshot.opened import OpenedSnapshot
 
 
 class QueueReading(Protocol):
-    """The last reading of the queues in a snapshot that was opened without a fault, as it was captured."""
+    """Reads the last reading of the queues from a snapshot that opened without a fault, unparsed."""
 
     def cells(self, opened: OpenedSnapshot) -> Sequence[Cell]:
-        """All cells of `hbase:replication`, in scan order."""
+        """Returns all cells of `hbase:replication`, in scan order."""
         ...
 
     def znodes(self, opened: OpenedSnapshot) -> Sequence[Znode]:
-        """All znodes, in the order read."""
+        """Returns all znodes, in the order they were read."""
         ...

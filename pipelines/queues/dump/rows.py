@@ -1,7 +1,7 @@
-"""Peers, queues and their WALs as values.
+"""Peers, queues and their WALs of a dump, as rows.
 
-The field names are the columns of the tables (schemas/; a test holds the two equal). A queue's `wals` are rows of their
-own.
+Field names equal the column names of the tables in `schemas/`; a test compares them. The `wals` of a queue are rows of
+a separate table.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from pipelines.hbase.peers import Peer
 from pipelines.lake.run_summary import RunKey
 
 DUMP_SUFFIX = "-queues"
-"""Run ids of dumps end so."""
+"""Suffix of the run ids of dumps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,10 @@ class DumpedPeer:
     """A row of `dumped_peers`.
 
     Attributes:
-        table_cfs: tables and families as HBase prints its map; None = none are named, or the snapshot does not know.
-        namespaces: likewise.
-        rule_known: whether the snapshot knows them.
+        table_cfs: tables and families as HBase prints its map; None = the peer names none, or the snapshot does not
+            know.
+        namespaces: as HBase prints its set; None as for `table_cfs`.
+        rule_known: whether the snapshot knows tables and namespaces of the peer.
     """
 
     peer_id: str
@@ -36,7 +37,7 @@ class DumpedPeer:
 
     @classmethod
     def of(cls, peer: Peer) -> "DumpedPeer":
-        """What a dump says of a peer."""
+        """Returns the row of a peer."""
         rule = peer.rule
         return cls(
             peer.peer_id,
@@ -51,7 +52,7 @@ class DumpedPeer:
 
 
 def _tables(tables: Tables) -> str:
-    """`{t1=null, t2=[cf1, cf3]}`: Java's map of HBase, where null stands for all families."""
+    """Formats tables as `{t1=null, t2=[cf1, cf3]}`, like the Java map of HBase; null means all families."""
     return java_map({table: f"[{', '.join(names)}]" if names else "null" for table, names in tables.items()})
 
 
@@ -60,10 +61,10 @@ class DumpedWal:
     """A WAL of a queue.
 
     Attributes:
-        wal_group: URL-encoded; the name itself where it has none.
+        wal_group: URL-encoded; the file name itself if it has no group.
         wal: file name, verbatim.
-        path: below the WAL root, as listed; None = not in the listing (or not looked for, where it is finished).
-        offset: as recorded for this WAL, in bytes; None = nothing is recorded.
+        path: below the WAL root, as listed; None = not in the listing, or finished and therefore not looked up.
+        offset: recorded for this WAL, in bytes; None = no offset is recorded.
         pending: the queue still has to read it; False = finished, which only a negative offset says.
         length: bytes as listed; None without a path.
     """
@@ -77,12 +78,12 @@ class DumpedWal:
 
     @property
     def position(self) -> int:
-        """Where reading begins, in bytes."""
+        """Offset where reading begins, in bytes."""
         return max(self.offset or 0, 0)
 
     @property
     def is_missing(self) -> bool:
-        """Still to be read, and not in the listing."""
+        """Whether the WAL must still be read and is not in the listing."""
         return self.pending and self.path is None
 
 
@@ -92,12 +93,12 @@ class DumpedQueue:
 
     Attributes:
         queue_id: the row key, or the name of the znode below its server.
-        owner: the server that has it now.
+        owner: the server that owns it now.
         source: the server that wrote the WALs.
-        dead_servers: whose it was, the first owner first; the table keeps the first alone.
+        dead_servers: earlier owners, the first one first; the table keeps only the first.
         peer_state: None for a removed peer.
-        owner_online: None = the snapshot does not know who is.
-        wals: those it names or still has to read.
+        owner_online: None = the snapshot does not know which servers are online.
+        wals: those that it names or still has to read.
     """
 
     queue_id: str
@@ -113,27 +114,27 @@ class DumpedQueue:
 
     @property
     def pending(self) -> tuple[DumpedWal, ...]:
-        """The WALs that it still has to read."""
+        """WALs that it still has to read."""
         return tuple(wal for wal in self.wals if wal.pending)
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes of those that are there."""
+        """Total bytes of the pending WALs that the listing has."""
         return sum(wal.length or 0 for wal in self.pending)
 
     @property
     def missing(self) -> int:
-        """How many of them are not there."""
+        """Number of pending WALs that the listing does not have."""
         return sum(wal.is_missing for wal in self.pending)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedOffset:
-    """One cell of a queue row, as the table has it.
+    """One cell of a queue row, as recorded in the table.
 
     Attributes:
         queue_id: the row key.
-        recovered: it has a source.
+        recovered: whether the queue has a source.
         wal: empty in a placeholder.
     """
 
@@ -147,15 +148,15 @@ class RecordedOffset:
 
 @dataclass(frozen=True, slots=True)
 class QueueDump:
-    """All that a dump says.
+    """The content of a dump.
 
     Attributes:
         storage: `table` or `zookeeper`.
         peers: by id.
         queues: by server, then by queue id.
-        hfile_refs: names of bulk-loaded HFiles that wait for a peer, by peer.
-        dead_replicators: servers with queues (ZooKeeper: with a znode for them) that are not online.
-        recorded: every cell of the table's queues, in scan order; none in ZooKeeper.
+        hfile_refs: by peer, names of bulk-loaded HFiles that the peer still has to receive.
+        dead_replicators: servers with queues (in ZooKeeper: with a znode) that are not online.
+        recorded: every cell of the queues in the table, in scan order; empty for ZooKeeper.
     """
 
     storage: str
@@ -172,7 +173,7 @@ class QueueDump:
 
     @property
     def queue_sizes(self) -> dict[str, int]:
-        """WALs in the queues of each peer that has a queue, by id."""
+        """Number of pending WALs by peer id, for each peer that has a queue."""
         sizes: dict[str, int] = {}
         for queue in self.queues:
             sizes[queue.peer_id] = sizes.get(queue.peer_id, 0) + len(queue.pending)
@@ -180,22 +181,22 @@ class QueueDump:
 
 
 def java_map(values: Mapping[str, str]) -> str:
-    """`{a=b, c=d}`: a map as Java prints it, by key."""
+    """Formats a map as Java prints it, sorted by key: `{a=b, c=d}`."""
     return f"{{{', '.join(f'{name}={values[name]}' for name in sorted(values))}}}"
 
 
 def peer_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
-    """Rows of `dumped_peers`."""
+    """Returns the rows of `dumped_peers`."""
     return [{**_identity(key), **_fields(peer), "config": java_map(peer.config)} for peer in dump.peers]
 
 
 def queue_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
-    """Rows of `dumped_queues`."""
+    """Returns the rows of `dumped_queues`."""
     return [{**_identity(key), **queue_document(queue)} for queue in dump.queues]
 
 
 def queue_document(queue: DumpedQueue) -> dict[str, object]:
-    """A queue without its WALs, and their sums; bytes."""
+    """Returns a queue without its WALs, plus their counts and bytes."""
     own = {name: value for name, value in _fields(queue).items() if name != "wals"}
     return {
         **own,
@@ -207,7 +208,7 @@ def queue_document(queue: DumpedQueue) -> dict[str, object]:
 
 
 def wal_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
-    """Rows of `dumped_wals`."""
+    """Returns the rows of `dumped_wals`."""
     return [
         {**_identity(key), **{name: getattr(queue, name) for name in _OF_QUEUE}, **_fields(wal)}
         for queue in dump.queues
@@ -216,7 +217,7 @@ def wal_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
 
 
 def hfile_ref_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
-    """Rows of `dumped_hfile_refs`."""
+    """Returns the rows of `dumped_hfile_refs`."""
     known = {peer.peer_id for peer in dump.peers}
     return [
         {**_identity(key), "peer_id": peer_id, "peer_exists": peer_id in known, "hfile": name}
@@ -229,12 +230,12 @@ _OF_QUEUE = ("queue_id", "peer_id", "owner", "source")
 
 
 def of_server(queue: DumpedQueue) -> tuple[str, str]:
-    """How queues are ordered."""
+    """Sort key of queues: owner, then queue id."""
     return queue.owner, queue.queue_id
 
 
 def peers_of(peers: Iterable[Peer]) -> tuple[DumpedPeer, ...]:
-    """Peers by id."""
+    """Returns the peers sorted by id."""
     return tuple(DumpedPeer.of(peer) for peer in sorted(peers, key=lambda one: one.peer_id))
 
 

@@ -1,4 +1,4 @@
-"""Queues of `hbase:replication` for a dump: one reading of the table, and the files that wait for them."""
+"""Builds the dump of queues in `hbase:replication` from one reading of the table and the listed WALs."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -24,18 +24,18 @@ def table_dump(
     peers: Sequence[Peer],
     online: Collection[ServerName] | None,
 ) -> QueueDump:
-    """Puts one reading of the table and the listing together.
+    """Combines one reading of the table with the listing.
 
     Args:
         cells: of family `queue`, in scan order.
-        rows: the same by row.
+        rows: the same cells, grouped by row.
         hfile_refs: cells of family `hfileref`, in scan order.
         files: WALs that some queue still has to read.
-        peers: all there are.
+        peers: all peers.
         online: live servers; None = unknown.
 
     Raises:
-        MalformedError: a name of a row or a file that is not UTF-8.
+        MalformedError: the name of an hfileref row or file is not UTF-8.
     """
     states = {peer.peer_id: peer.state for peer in peers}
     groups = by_group(files)
@@ -78,7 +78,7 @@ def _queue(row: QueueRow, groups: Groups, states: dict[str, str], online: Collec
 
 
 def _wals(row: QueueRow, groups: Groups) -> Iterator[DumpedWal]:
-    """Each file once, below its own group, against that group's offset."""
+    """Yields each file once, under its own group and with that group's offset."""
     for group in sorted({*groups_of(row, groups), *row.offsets}):
         offset = row.offsets.get(group)
         files = [file for file in groups.get(group, ()) if (file.name.timestamp or 0) >= row.need(group)]
@@ -102,7 +102,7 @@ def _age(wal: str) -> int:
 
 
 def _refs(cells: Iterable[Cell]) -> dict[str, tuple[str, ...]]:
-    """By row alone: HBase's own listing of peer 1 begins a scan at `1` and so gives those of peer 10 as well."""
+    """Returns the HFiles of each row. HBase's own listing of peer 1 scans from `1` and so includes peer 10."""
     refs: dict[str, list[str]] = {}
     for cell in cells:
         refs.setdefault(_text(cell, cell.row), []).append(_text(cell, cell.qualifier))

@@ -1,4 +1,4 @@
-"""The text of HBase's `DumpReplicationQueues`, word by word; where that tool is wrong, docs/dump-queues.md says how.
+"""The text of HBase's `DumpReplicationQueues`, word for word; docs/dump-queues.md lists where that tool is wrong.
 
 Sources: DumpReplicationQueues of HBase 3.0.0 and 2.6.4, `ZKDump.getReplicationZnodesDump` of 2.6.4.
 """
@@ -18,12 +18,12 @@ _NOT_IN_SNAPSHOT = "(not in the snapshot)"
 
 
 def peers_text(peers: Sequence[DumpedPeer]) -> str:
-    """How every dump begins."""
+    """Returns the part that begins every dump."""
     return "\n".join(("Dumping replication peers and configurations:", *(_peer(peer) for peer in peers))) + "\n"
 
 
 def table_text(dump: QueueDump) -> str:
-    """Without an option: `hbase:replication` as it is."""
+    """Returns the text without options: the content of `hbase:replication`."""
     lines = ["Dumping replication info via replication table.", "peers: "]
     for peer in dump.peers:
         lines += [
@@ -32,7 +32,7 @@ def table_text(dump: QueueDump) -> str:
         ]
     lines.append("rs: ")
     for cell in dump.recorded:
-        # the owner of a normal queue stands in the group's name; that of a recovered one would be lost
+        # the group name contains the owner of a normal queue; a recovered queue needs its id, or its owner is lost
         queue = cell.queue_id if cell.recovered else cell.peer_id
         lines.append(f"rs/{cell.wal_group}/{queue}/{cell.wal}: {cell.offset}")
     lines.append("hfile-refs: ")
@@ -41,14 +41,14 @@ def table_text(dump: QueueDump) -> str:
 
 
 def znodes_text(dump: QueueDump, znodes: Sequence[Znode]) -> str:
-    """Without an option: the znodes of queues as they are.
+    """Returns the text without options: the znodes of the queues.
 
     Args:
         dump: of the same reading.
         znodes: the reading.
 
     Raises:
-        MalformedError: no `rs` among them.
+        MalformedError: no znode `rs` among them.
     """
     base = base_of(znodes)
     lines = ["Dumping replication znodes via ZooKeeper:", f"{base}: "]
@@ -66,11 +66,11 @@ def znodes_text(dump: QueueDump, znodes: Sequence[Znode]) -> str:
 
 
 def distributed_text(dump: QueueDump, wal_root: str, *, sizes: bool) -> str:
-    """`--distributed`: queue by queue, and the sums.
+    """Returns the text of `--distributed`: queue by queue, then the totals.
 
     Args:
-        dump: what is said.
-        wal_root: full URI, no slash at the end.
+        dump: the content of the dump.
+        wal_root: full URI, without a trailing slash.
         sizes: `--hdfs`.
     """
     queues = "".join(f"{line}\n" for queue in dump.queues for line in _queue(dump, queue, wal_root, sizes=sizes))
@@ -78,7 +78,7 @@ def distributed_text(dump: QueueDump, wal_root: str, *, sizes: bool) -> str:
 
 
 def human_size(size: int) -> str:
-    """1536 to `1.5 K`: `StringUtils.humanSize` of HBase, and Java's way to round."""
+    """Formats bytes like `StringUtils.humanSize` of HBase (1536 to `1.5 K`), with Java's rounding."""
     for unit, letter in _UNITS:
         if size >= unit:
             # Java rounds the shortest decimal form of the double half up
@@ -106,7 +106,7 @@ def _or_null(text: str | None) -> str:
 
 
 def _position(data: bytes) -> str:
-    """Nothing where there is none; nor where it cannot be read, which HBase 2.6.4 partly dies of."""
+    """Empty if there is no position, or if it cannot be read, which makes HBase 2.6.4 fail in some cases."""
     try:
         return str(parse_position(without_metadata(data))) if data else ""
     except MalformedError:
@@ -114,7 +114,7 @@ def _position(data: bytes) -> str:
 
 
 def _last_child_first(paths: Mapping[str, bytes]) -> Callable[[str], tuple[int, ...]]:
-    """The order of a walk with a stack: a parent before its children, and of these the last one first."""
+    """Returns the sort key of a walk with a stack: a parent before its children, the last child first."""
     names = sorted({name for path in paths for name in path.split("/")}, reverse=True)
     place = {name: at for at, name in enumerate(names)}
     return lambda path: tuple(place[name] for name in path.split("/"))

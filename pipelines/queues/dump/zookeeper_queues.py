@@ -1,4 +1,4 @@
-"""Queues in ZooKeeper for a dump: one reading of the tree, and where its WALs are."""
+"""Builds the dump of queues in ZooKeeper from one reading of the znodes and the listed WALs."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -10,18 +10,18 @@ from pipelines.queues.dump.rows import DumpedQueue, DumpedWal, QueueDump, of_ser
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
 
 Listed = Mapping[str, tuple[str, int]]
-"""Path and length (bytes) of a file by its name."""
+"""Path and length (bytes) of a file, by file name."""
 
 
 def zookeeper_dump(
     tree: ReplicationTree, listed: Listed, peers: Sequence[Peer], online: Collection[ServerName] | None
 ) -> QueueDump:
-    """Puts one reading and the listing together.
+    """Combines one reading of the znodes with the listing.
 
     Args:
         tree: the reading.
-        listed: the files of its WALs.
-        peers: all there are.
+        listed: the listed files of its WALs.
+        peers: all peers.
         online: live servers; None = unknown.
     """
     states = {peer.peer_id: peer.state for peer in peers}

@@ -1,1 +1,1 @@
-"""The migration of replication queues from ZooKeeper to `hbase:replication` (HBASE-27109): plan and verification."""
+"""Plans and verifies the migration of replication queues from ZooKeeper to `hbase:replication` (HBASE-27109)."""

@@ -1,4 +1,4 @@
-"""What the migration makes of one queue (`ReplicationPeerManager.convert`; golden migrate-convert.tsv)."""
+"""Converts one queue as the migration does (`ReplicationPeerManager.convert`; golden migrate-convert.tsv)."""
 
 from collections.abc import Mapping
 
@@ -8,18 +8,20 @@ from pipelines.hbase.wal_names import parse_wal_name
 
 
 def first_offsets(wals: Mapping[str, int]) -> dict[str, tuple[GroupOffset, ...]]:
-    """The offset that is written for each WAL group: its WAL with the smallest timestamp, and that one's position.
+    """Returns the offset that is written for each WAL group: the WAL with the smallest timestamp, and its position.
 
     Args:
-        wals: position by name.
+        wals: position by WAL name.
 
     Returns:
-        By group, sorted. More than one offset where WALs share the smallest timestamp: HBase takes the one that its
-        hash map has first.
+        By group, sorted. A group has several offsets if WALs share the smallest timestamp: HBase writes the one that
+        its
+        hash map returns first.
 
     Raises:
-        MalformedError: where HBase throws: a name that is none, or, in a group of several, a timestamp of more than 64
-            bits. The procedure tries again for ever then.
+        MalformedError: where HBase throws: on an invalid WAL name or, in a group of several WALs, on a timestamp of
+            more
+            than 64 bits. The procedure then retries forever.
     """
     groups: dict[str, list[GroupOffset]] = {}
     for wal, position in wals.items():
@@ -31,7 +33,7 @@ def first_offsets(wals: Mapping[str, int]) -> dict[str, tuple[GroupOffset, ...]]
 
 
 def _first(offsets: list[GroupOffset]) -> tuple[GroupOffset, ...]:
-    if len(offsets) == 1:  # its timestamp is compared with nothing
+    if len(offsets) == 1:  # HBase does not parse the timestamp of a single WAL
         return tuple(offsets)
     numbers = {offset: _timestamp(offset.wal) for offset in offsets}
     smallest = min(numbers.values())

@@ -1,4 +1,4 @@
-"""Findings about the migration of the queues to `hbase:replication`: before it, and after it."""
+"""Findings before and after the migration of the queues to `hbase:replication`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -24,13 +24,13 @@ _FAULTS = {
 def plan_findings(
     rows: Sequence[MigrationRow], peers: MigrationPeers, tree: ReplicationTree, moved: str | None
 ) -> tuple[FindingRow, ...]:
-    """What to know before the migration, errors first: with an error it must not begin.
+    """Returns the findings before a migration, errors first; with an error, the migration must not begin.
 
     Args:
         rows: the plan.
         peers: as HBase 3 will see them.
         tree: the last reading of ZooKeeper.
-        moved: why the readings disagree; None = they agree.
+        moved: why the two readings disagree; None = they agree.
     """
     return _sorted(
         [
@@ -47,7 +47,7 @@ def plan_findings(
 
 
 def verify_findings(checks: Iterable[MigrationCheck]) -> tuple[FindingRow, ...]:
-    """One finding for each rule that does not hold, errors first; what is merely good to know is none."""
+    """Returns one finding per broken rule and severity, errors first; differences of severity info are left out."""
     broken: dict[tuple[str, str], list[MigrationCheck]] = {}
     for check in checks:
         if check.severity in (ERROR, WARNING):
@@ -128,7 +128,7 @@ def _enabled(peers: MigrationPeers) -> Iterator[FindingRow]:
 
 
 def _drops(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
-    """By removed peer; the legacy one and empty queues are no loss."""
+    """Yields one finding per removed peer; queues of the legacy peer and empty queues are no loss."""
     dropped: dict[str, list[MigrationRow]] = {}
     for row in rows:
         if row.reason == Why.UNKNOWN_PEER.value:
@@ -168,7 +168,7 @@ def _missing_wals(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
 
 
 def _half_claimed(tree: ReplicationTree, peers: MigrationPeers) -> Iterator[FindingRow]:
-    """What a claim of HBase 1 leaves that died between copy and deletion: a lock, or the same WALs in two queues."""
+    """Yields what an unfinished claim of HBase 1 leaves: a lock, or the same WALs in two queues."""
     for server, owner in sorted(tree.locks.items()):
         yield finding(
             "MIGRATION_HALF_CLAIMED",

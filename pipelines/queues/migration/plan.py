@@ -1,6 +1,6 @@
-"""What MigrateReplicationQueueFromZkToTableProcedure would write, drop and stumble over, from one reading of ZooKeeper.
+"""Predicts what MigrateReplicationQueueFromZkToTableProcedure writes, drops and throws on, from one ZooKeeper reading.
 
-`ZKReplicationQueueStorageForMigration`, `ReplicationPeerManager.migrateQueuesFromZk` and
+Follows `ZKReplicationQueueStorageForMigration`, `ReplicationPeerManager.migrateQueuesFromZk` and
 `TableReplicationQueueStorage.batchUpdate…` of HBase 3.
 """
 
@@ -24,9 +24,11 @@ class MigrationPeers:
     """The peers as HBase 3 will see them.
 
     Attributes:
-        migrated: those whose queues are written.
-        legacy: of asynchronous region replicas: removed at the end.
-        enabled: of the first; disabled from the beginning of the migration until every region server runs HBase 3.
+        migrated: peers whose queues are written.
+        legacy: peers of asynchronous region replicas, which HBase 3 removes at the end.
+        enabled: those of `migrated` that are enabled; HBase disables them from the beginning of the migration until
+            every
+            region server runs HBase 3.
     """
 
     migrated: frozenset[str]
@@ -35,7 +37,7 @@ class MigrationPeers:
 
     @classmethod
     def of(cls, peers: Sequence[Peer]) -> "MigrationPeers":
-        """From a snapshot."""
+        """Returns the peers of a snapshot."""
         legacy = {peer.peer_id for peer in peers if peer.peer_id == LEGACY_PEER or peer.endpoint == LEGACY_ENDPOINT}
         kept = [peer for peer in peers if peer.peer_id not in legacy]
         return cls(
@@ -45,7 +47,7 @@ class MigrationPeers:
         )
 
     def dropped(self, peer_id: str) -> Why | None:
-        """Why nothing of a peer is written; None = it is."""
+        """Returns why nothing of a peer is written; None = its data are written."""
         if peer_id in self.migrated:
             return None
         return Why.LEGACY_PEER if peer_id in self.legacy else Why.UNKNOWN_PEER
@@ -54,12 +56,12 @@ class MigrationPeers:
 def migration_rows(
     tree: ReplicationTree, peers: MigrationPeers, lengths: Mapping[str, int]
 ) -> tuple[MigrationRow, ...]:
-    """Everything in ZooKeeper, and what becomes of it.
+    """Returns one row for everything in ZooKeeper, with the action that the migration takes.
 
     Args:
         tree: the last reading, which has sequence ids and HFile references.
         peers: of the same snapshot.
-        lengths: bytes of the listed WALs by name, of those in queues at least.
+        lengths: bytes of the listed WALs by name; at least those of WALs in queues.
     """
     queues = [row for queue in tree.queues for row in _of_queue(queue, peers, lengths)]
     sids = (
@@ -82,7 +84,10 @@ def _plain(family: Family, peers: MigrationPeers, peer: str, znode: str, qualifi
 
 
 def _of_queue(queue: ZkQueue, peers: MigrationPeers, lengths: Mapping[str, int]) -> Iterator[MigrationRow]:
-    """Positions are read whoever's queue it is; names are looked at only where they are written."""
+    """Yields the rows of a queue.
+
+    HBase parses the positions of every queue, but the WAL names only of queues that it writes.
+    """
     whole = MigrationRow(
         family=Family.QUEUE.value,
         action=Action.DROP.value,
@@ -110,7 +115,7 @@ def _of_queue(queue: ZkQueue, peers: MigrationPeers, lengths: Mapping[str, int])
                 whole, action=Action.BLOCK.value, reason=fault.value, qualifier=group_of(wal), value=wal, wals=1,
                 bytes=lengths.get(wal, 0), wal_listed=wal in lengths,
             )  # fmt: skip
-    # where the first WAL of a group may be the one that blocks, nobody knows what is written once that is mended
+    # if a WAL of a group blocks, the offset of this group is unknown until the fault is fixed
     for group, wals in sorted(item for item in groups.items() if item[0] not in blocked):
         size = sum(lengths.get(wal, 0) for wal in wals)
         of_group = replace(whole, qualifier=group, wals=len(wals), bytes=size)
@@ -125,10 +130,10 @@ def _of_queue(queue: ZkQueue, peers: MigrationPeers, lengths: Mapping[str, int])
 
 
 def _fault(wal: str, position: int | None, *, written: bool) -> Why | None:
-    """Why HBase throws on one WAL of a queue.
+    """Returns why HBase throws on one WAL of a queue; None = it does not.
 
-    A timestamp of more than 64 bits stops the migration only beside a WAL of the same group, but alone it becomes a row
-    that HBase 3's cleaner throws on.
+    A timestamp of more than 64 bits stops the migration only next to another WAL of the same group. Alone, it becomes a
+    row that HBase 3's cleaner throws on.
     """
     if position is None:
         return Why.UNREADABLE_POSITION
@@ -144,7 +149,7 @@ def _fault(wal: str, position: int | None, *, written: bool) -> Why | None:
 
 
 def _collapsed(rows: Sequence[MigrationRow]) -> list[MigrationRow]:
-    """Marks cells that several queues of one server are written to, with values that differ: one of them is lost."""
+    """Marks cells that several queues of one server write with different values: only one value survives."""
     values: dict[tuple[str, str | None], set[str | None]] = {}
     znodes: dict[tuple[str, str | None], Counter[str]] = {}
     for row in rows:
@@ -161,7 +166,7 @@ def _collapsed(rows: Sequence[MigrationRow]) -> list[MigrationRow]:
 
 
 def offset_of(value: str | None) -> GroupOffset | None:
-    """The offset in a value `<wal>:<position>`."""
+    """Returns the offset in a value `<wal>:<position>`."""
     wal, colon, position = (value or "").rpartition(":")
     with suppress(ValueError):
         return GroupOffset(wal, int(position)) if colon else None

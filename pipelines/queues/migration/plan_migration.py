@@ -1,4 +1,4 @@
-"""plan-migration: what the migration of the queues from ZooKeeper would do, before anybody starts it."""
+"""The plan-migration use case: predicts the migration of the queues from ZooKeeper before it is started."""
 
 from dataclasses import asdict, dataclass
 
@@ -27,7 +27,7 @@ from schemas.migration_rows import MIGRATION_ROWS
 
 @dataclass(frozen=True, slots=True)
 class MigrationPorts:
-    """What both use cases work with; tables and past are None when nothing is to be written."""
+    """The ports of plan-migration and verify-migration; `tables` and `past` are None when no lake is written."""
 
     snapshots: TableReading
     tables: TableSink | None
@@ -40,7 +40,7 @@ class PlannedMigration:
 
     Attributes:
         rows: everything in ZooKeeper.
-        listed: WALs of queues that the listing has.
+        listed: names of WALs in queues that the listing has.
     """
 
     opened: OpenedSnapshot
@@ -51,7 +51,7 @@ class PlannedMigration:
 
     @property
     def go(self) -> bool:
-        """Whether the migration may begin: an acknowledged error is one all the same."""
+        """Whether the migration may begin; an acknowledged error still forbids it."""
         return not any(row.severity == ERROR for row in self.findings)
 
 
@@ -59,11 +59,11 @@ def plan_migration(snapshot: str, settings: Settings, ports: MigrationPorts) -> 
     """Plan the migration.
 
     Returns:
-        Exit code 3 for a no-go: an error among the findings.
+        Exit code 3 (no-go) if the findings contain an error.
 
     Raises:
-        UsageError: not a snapshot of ZooKeeper.
-        RefusedError: the snapshot is not what was captured, or cannot be believed.
+        UsageError: the snapshot is not of ZooKeeper.
+        RefusedError: the snapshot differs from what was captured, or cannot be trusted.
         UnavailableError: a source or the lake did not answer.
     """
     plan = planned(ports.snapshots, ports.snapshots.open([snapshot])[0], settings)
@@ -88,11 +88,11 @@ def plan_migration(snapshot: str, settings: Settings, ports: MigrationPorts) -> 
 
 
 def planned(snapshots: TableReading, opened: OpenedSnapshot, settings: Settings) -> PlannedMigration:
-    """The plan of one snapshot.
+    """Returns the plan of one snapshot.
 
     Raises:
-        UsageError: not a snapshot of ZooKeeper.
-        RefusedError: it is not what was captured, or cannot be believed.
+        UsageError: the snapshot is not of ZooKeeper.
+        RefusedError: the snapshot differs from what was captured, or cannot be trusted.
     """
     whole = readable(opened)
     if whole.known.queue_storage != QUEUE_STORAGE_ZOOKEEPER:
@@ -114,7 +114,7 @@ def planned(snapshots: TableReading, opened: OpenedSnapshot, settings: Settings)
 
 
 def readable(opened: OpenedSnapshot) -> OpenedSnapshot:
-    """A snapshot that is what was captured, and whose queues HBase could read.
+    """Returns the snapshot if it is unchanged since its capture and HBase can read its queues.
 
     Raises:
         RefusedError: otherwise.

@@ -8,8 +8,8 @@ from pipelines.snapshot.opened import OpenedSnapshot, SnapshotReader
 
 
 class TableReading(SnapshotReader, Protocol):
-    """Snapshots, and all of the queue table that they have."""
+    """Opens snapshots and reads all column families of their queue table."""
 
     def cells(self, opened: OpenedSnapshot) -> Sequence[Cell]:
-        """All cells of the last scan of `hbase:replication`, in scan order; the snapshot was opened without a fault."""
+        """Returns all cells of the last scan of `hbase:replication`, in scan order, of a snapshot without a fault."""
         ...

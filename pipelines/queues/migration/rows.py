@@ -1,16 +1,16 @@
-"""Plan and verification as values: the rows of their tables.
+"""Rows of the tables of plan-migration and verify-migration.
 
-The field names are the columns of the tables (schemas/; a test holds the two equal).
+Field names equal the column names of the tables in `schemas/`; a test compares them.
 """
 
 from dataclasses import dataclass
 from enum import Enum
 
 PLAN_SUFFIX, VERIFY_SUFFIX = "-plan-migration", "-verify-migration"
-"""Run ids end so: rows in shared tables are no part of a night of reconcile."""
+"""Suffixes of run ids, which separate their rows in shared tables from those of reconcile."""
 LEGACY_PEER = "region_replica_replication"
 LEGACY_ENDPOINT = "org.apache.hadoop.hbase.replication.regionserver.RegionReplicaReplicationEndpoint"
-"""The peer of asynchronous region replicas before HBase 3, which neither loads nor migrates it (HBASE-26233)."""
+"""The peer of asynchronous region replicas before HBase 3. HBase 3 neither loads nor migrates it (HBASE-26233)."""
 
 
 class Family(str, Enum):
@@ -22,16 +22,16 @@ class Family(str, Enum):
 
 
 class Action(str, Enum):
-    """What becomes of something in ZooKeeper."""
+    """What the migration does with an item in ZooKeeper."""
 
     WRITE = "WRITE"
     DROP = "DROP"
     BLOCK = "BLOCK"
-    """HBase throws on it, and tries again for ever."""
+    """HBase throws on it and retries forever."""
 
 
 class Why(str, Enum):
-    """Why it is dropped, blocks, or may not be what is written."""
+    """Why an item is dropped or blocks, or why another value may be written."""
 
     UNKNOWN_PEER = "UNKNOWN_PEER"
     LEGACY_PEER = "LEGACY_PEER"
@@ -45,16 +45,16 @@ class Why(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class MigrationRow:
-    """A row of `migration_rows`: one cell that would be written, or one thing that is not.
+    """A row of `migration_rows`: one cell that would be written, or one item that is not.
 
     Attributes:
-        znode: below the znode of replication.
-        row: key in `hbase:replication`, also of what is dropped.
+        znode: path below the replication znode.
+        row: row key in `hbase:replication`, also for dropped items.
         qualifier: WAL group, encoded region, or HFile.
         value: `<wal>:<position>`, the sequence id, or empty.
-        wals: of this group in the znode.
+        wals: number of WALs of this group in the znode.
         bytes: their sum as listed.
-        wal_listed: the listing has the WAL of `value`; None = there is none.
+        wal_listed: whether the listing has the WAL of `value`; None = `value` names no WAL.
     """
 
     family: str
@@ -73,7 +73,7 @@ class MigrationRow:
 
 
 class Rule(str, Enum):
-    """What must hold after the migration (docs/migration.md)."""
+    """Rules that must be true after the migration (docs/migration.md)."""
 
     MIGRATION_ENDED = "MIGRATION_ENDED"
     ZNODES_GONE = "ZNODES_GONE"
@@ -89,33 +89,33 @@ class Rule(str, Enum):
 
 
 class Answer(str, Enum):
-    """What a check of a rule found."""
+    """The result of checking a rule."""
 
     SAME = "SAME"
     CLAIMED = "CLAIMED"
-    """The same, in the row of another server, which has claimed the queue since."""
+    """The same offset, in the row of another server, which has claimed the queue since."""
     AHEAD = "AHEAD"
     BEHIND = "BEHIND"
     MISSING = "MISSING"
     EXTRA = "EXTRA"
     PLACEHOLDER = "PLACEHOLDER"
-    """A row of a crash procedure that asks for everything."""
+    """A row written by a crash procedure, which makes the peer read every WAL."""
     NEW = "NEW"
-    """Of a server or a peer that there was not yet when ZooKeeper was captured."""
+    """Of a server or peer that did not exist when ZooKeeper was captured."""
     UNKNOWN = "UNKNOWN"
     DIFFERENT = "DIFFERENT"
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationCheck:
-    """A row of `migration_checks`: one rule, asked of one cell, peer or flag.
+    """A row of `migration_checks`: one rule, checked for one cell, peer or flag.
 
     Attributes:
-        severity: error, warning, info; None = the rule holds.
-        subject: row key, peer, or WAL.
+        severity: error, warning, info; None = the rule is true.
+        subject: row key, peer, or flag.
         qualifier: WAL group, encoded region, or HFile.
-        expected: as ZooKeeper had it.
-        found: as the table has it.
+        expected: as in ZooKeeper.
+        found: as in the table.
     """
 
     rule: str

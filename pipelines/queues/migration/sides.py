@@ -1,4 +1,4 @@
-"""The two sides of a verification: what ZooKeeper had, and what the table has."""
+"""The two sides of a verification: the content of ZooKeeper before, and of the table after the migration."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ _LONG = 8
 
 @dataclass(frozen=True)
 class Before:
-    """ZooKeeper, before the migration.
+    """The content of ZooKeeper before the migration.
 
     Attributes:
-        states: ENABLED or DISABLED by peer, the legacy one included.
-        rows: everything in ZooKeeper, and what should become of it.
-        read_at: start of the last reading, ms since the epoch: servers that started later had no queue there.
-        listed: WALs of queues that the listing of that snapshot has.
+        states: ENABLED or DISABLED by peer, including the legacy peer.
+        rows: everything in ZooKeeper, with the action that the migration takes.
+        read_at: start of the last reading, ms since the epoch; servers that started later had no queue in ZooKeeper.
+        listed: names of WALs in queues that the listing of that snapshot has.
     """
 
     states: Mapping[str, str]
@@ -31,21 +31,21 @@ class Before:
     listed: frozenset[str]
 
     def written(self, family: Family) -> Iterator[MigrationRow]:
-        """What should have been written to a column family."""
+        """Yields what should have been written to a column family."""
         return (row for row in self.rows if row.action == Action.WRITE.value and row.family == family.value)
 
 
 @dataclass(frozen=True)
 class After:
-    """The table, after it.
+    """The content of the table after the migration.
 
     Attributes:
         states: ENABLED or DISABLED by peer.
         rows: offsets by row and WAL group, of the last scan.
         sequence_ids: by peer and encoded region.
         hfile_refs: by peer.
-        listed: WALs of these offsets that the listing has.
-        flags: both readings.
+        listed: names of WALs of these offsets that the listing has.
+        flags: of both readings.
     """
 
     states: Mapping[str, str]
@@ -57,17 +57,17 @@ class After:
 
 
 def moving(before: Before, after: After, peer: str) -> bool:
-    """Whether a peer was enabled in either capture, so that its queues may have moved between them."""
+    """Tell whether a peer was enabled in either capture, so that its queues may have moved between them."""
     return "ENABLED" in (before.states.get(peer), after.states.get(peer))
 
 
 def states_of(peers: Iterable[Peer]) -> dict[str, str]:
-    """State by peer."""
+    """Returns the state by peer id."""
     return {peer.peer_id: peer.state for peer in peers}
 
 
 def rows_of(cells: Iterable[QueueCell]) -> dict[QueueId, dict[str, GroupOffset]]:
-    """Offsets by row and group; a cell that was scanned twice counts as it was last."""
+    """Returns the offsets by row and group; of a cell that was scanned twice, the last value counts."""
     rows: dict[QueueId, dict[str, GroupOffset]] = {}
     for cell in cells:
         rows.setdefault(cell.queue, {})[cell.group] = cell.offset
@@ -75,10 +75,10 @@ def rows_of(cells: Iterable[QueueCell]) -> dict[QueueId, dict[str, GroupOffset]]
 
 
 def sequence_ids_of(cells: Iterable[Cell]) -> dict[tuple[str, str], int]:
-    """Last pushed sequence ids (`TableReplicationQueueStorage`): eight bytes a region in the peer's row.
+    """Returns the last pushed sequence ids (`TableReplicationQueueStorage`): 8 bytes per region in the peer's row.
 
     Raises:
-        MalformedError: another number of bytes, or names that are not UTF-8.
+        MalformedError: a value does not have 8 bytes, or a name is not UTF-8.
     """
     found = {}
     for cell in cells:
@@ -90,10 +90,10 @@ def sequence_ids_of(cells: Iterable[Cell]) -> dict[tuple[str, str], int]:
 
 
 def hfile_refs_of(cells: Iterable[Cell]) -> dict[str, frozenset[str]]:
-    """Names of bulk-loaded HFiles by peer.
+    """Returns the names of bulk-loaded HFiles by peer.
 
     Raises:
-        MalformedError: names that are not UTF-8.
+        MalformedError: a name is not UTF-8.
     """
     found: dict[str, set[str]] = {}
     for cell in cells:

@@ -1,4 +1,4 @@
-"""The answers of plan-migration and verify-migration, for programs and for eyes."""
+"""The results of plan-migration and verify-migration, as text and as JSON."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ def plan_result(
     enabled: Sequence[str],
     findings: Sequence[FindingRow],
 ) -> dict[str, object]:
-    """The JSON object of plan-migration; names are those of the tables' columns."""
+    """Returns the JSON object of plan-migration; keys are the column names of the tables."""
     return {
         "cluster": key.cluster,
         "run_id": key.run_id,
@@ -39,7 +39,7 @@ def plan_text(
     enabled: Sequence[str],
     findings: Sequence[FindingRow],
 ) -> str:
-    """Lines for who upgrades."""
+    """Returns the text for the operator before the upgrade."""
     word = "GO" if go else "NO-GO"
     lines = [f"cluster {key.cluster}: the migration to hbase:replication is a {word}{_sums(findings)}"]
     lines += ["", f"  {'':<10} {'written':>9} {'dropped':>9} {'blocking':>9}"]
@@ -60,7 +60,7 @@ def verify_result(
     checks: Sequence[MigrationCheck],
     findings: Sequence[FindingRow],
 ) -> dict[str, object]:
-    """The JSON object of verify-migration: every difference, and how often each rule holds."""
+    """Returns the JSON object of verify-migration: every difference, and how often each rule is true."""
     return {
         "cluster": key.cluster,
         "run_id": key.run_id,
@@ -77,7 +77,7 @@ def verify_text(
     checks: Sequence[MigrationCheck],
     findings: Sequence[FindingRow],
 ) -> str:
-    """Lines for who upgraded."""
+    """Returns the text for the operator after the upgrade."""
     state = "verified" if verified else "NOT VERIFIED"
     lines = [f"cluster {key.cluster}: the migration to hbase:replication is {state}{_sums(findings)}", ""]
     lines.append(f"  {'rule':<18} {'checked':>9} {'holds':>9}")

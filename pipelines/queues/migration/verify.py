@@ -1,7 +1,7 @@
-"""Whether the table has what ZooKeeper had: every rule of `Rule`, asked of every row (docs/migration.md).
+"""Checks whether the table has what ZooKeeper had: every rule of `Rule` for every row (docs/migration.md).
 
-What a peer that is enabled has done since is told apart from what must not be: its queues may have moved on, one of a
-peer that was disabled in both captures may not.
+It distinguishes progress from faults: queues of a peer that was enabled in either capture may have moved on; those of
+a peer that was disabled in both captures must not have moved.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING
 
 
 def verify(before: Before, after: After) -> tuple[MigrationCheck, ...]:
-    """Every check, in the order of the rules."""
+    """Returns all checks, in the order of the rules."""
     checks = (
         *_ended(after),
         *queue_checks(before, after),
@@ -39,7 +39,7 @@ def _ended(after: After) -> Iterator[MigrationCheck]:
 
 
 def _sequence_ids(before: Before, after: After) -> Iterator[MigrationCheck]:
-    """Written as they were; a serial peer that ships raises them."""
+    """Sequence ids must be unchanged; a serial peer that ships raises them."""
     expected = {(row.peer_id, row.qualifier or ""): int(row.value or 0) for row in before.written(Family.SEQUENCE_ID)}
     for peer, region in sorted({*expected, *(key for key in after.sequence_ids if key[0] in before.peers.migrated)}):
         old, new = expected.get((peer, region)), after.sequence_ids.get((peer, region))
@@ -60,7 +60,7 @@ def _sequence_ids(before: Before, after: After) -> Iterator[MigrationCheck]:
 
 
 def _hfile_refs(before: Before, after: After) -> Iterator[MigrationCheck]:
-    """All of them; new ones are bulk loads since, whatever the peer's state."""
+    """All references must still exist; new ones are bulk loads since then, whatever the peer's state."""
     expected: dict[str, set[str]] = {}
     for row in before.written(Family.HFILE_REF):
         expected.setdefault(row.peer_id, set()).add(row.qualifier or "")
@@ -80,7 +80,7 @@ def _hfile_refs(before: Before, after: After) -> Iterator[MigrationCheck]:
 
 
 def _unknown_peers(before: Before, after: After) -> Iterator[MigrationCheck]:
-    """Rows of peers that do not exist pin WALs, or keep a new peer of that name from being added."""
+    """There must be no rows of unknown peers: they pin WALs, or prevent a new peer with this id from being added."""
     known = {*before.peers.migrated, *after.states} - before.peers.legacy
     rows = [(queue.peer_id, str(queue), ", ".join(map(str, groups.values()))) for queue, groups in after.rows.items()]
     rows += [(peer, peer, "sequence ids") for peer in {key[0] for key in after.sequence_ids}]
@@ -91,7 +91,7 @@ def _unknown_peers(before: Before, after: After) -> Iterator[MigrationCheck]:
 
 
 def _wals(before: Before, after: After) -> Iterator[MigrationCheck]:
-    """The WAL of every offset is below `WALs/` or `oldWALs/`; one that is finished may be gone."""
+    """The WAL of every offset must be below `WALs/` or `oldWALs/`, unless the offset is finished."""
     missing_before = {row.value.rpartition(":")[0] for row in before.written(Family.QUEUE) if row.value} - before.listed
     for queue, offsets in after.rows.items():
         for group, offset in offsets.items():
@@ -125,7 +125,7 @@ def _peers(before: Before, after: After) -> Iterator[MigrationCheck]:
 
 
 def _plain_ids(before: Before, after: After) -> Iterator[MigrationCheck]:
-    """A `-` in a peer's id ends it: HBase would read another peer's row."""
+    """A peer id must not contain `-`: HBase ends the id there and would read another peer's row."""
     for peer in sorted({*before.states, *after.states}):
         odd = "-" in peer
         answer, severity = (Answer.DIFFERENT, ERROR) if odd else (Answer.SAME, None)

@@ -1,4 +1,4 @@
-"""verify-migration: whether `hbase:replication` has what ZooKeeper had."""
+"""The verify-migration use case: checks that `hbase:replication` has what ZooKeeper had."""
 
 from dataclasses import asdict
 
@@ -28,20 +28,20 @@ def verify_migration(zookeeper: str, table: str, settings: Settings, ports: Migr
     """Compare two snapshots of one cluster.
 
     Args:
-        zookeeper: captured from ZooKeeper, before the migration.
-        table: captured from `hbase:replication`, after it.
-        settings: of the configuration.
-        ports: the edges.
+        zookeeper: snapshot captured from ZooKeeper, before the migration.
+        table: snapshot captured from `hbase:replication`, after it.
+        settings: from the configuration.
+        ports: the ports of the use case.
 
     Returns:
-        Exit code 3 where a rule is broken: not verified.
+        Exit code 3 if a check has severity error: not verified.
 
     Raises:
-        UsageError: not two such snapshots of one cluster, in this order.
-        RefusedError: a snapshot is not what was captured, or cannot be believed.
+        UsageError: the snapshots are not two of one cluster in this order.
+        RefusedError: a snapshot differs from what was captured, or cannot be trusted.
         UnavailableError: a source or the lake did not answer.
     """
-    # one by one: of a directory that is given twice the rows of both would be counted as one's
+    # open them one by one: opened together, one directory given twice would count the rows of both
     (first,), (second,) = ports.snapshots.open([zookeeper]), ports.snapshots.open([table])
     plan = planned(ports.snapshots, first, settings)
     after_opened = _table_side(second, plan.opened)
@@ -70,7 +70,10 @@ def verify_migration(zookeeper: str, table: str, settings: Settings, ports: Migr
 
 
 def _table_side(opened: OpenedSnapshot, zookeeper: OpenedSnapshot) -> OpenedSnapshot:
-    """The snapshot of the table, of the same cluster and later; a pending migration is what is to be told."""
+    """Returns the snapshot of the table, if it is of the same cluster and later.
+
+    A pending migration is not refused here: the checks report it.
+    """
     whole = readable(opened)
     before, after = zookeeper.known, whole.known
     if after.queue_storage != QUEUE_STORAGE_TABLE:

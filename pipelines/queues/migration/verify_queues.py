@@ -1,4 +1,4 @@
-"""The queues of a verification: each group of each row, wherever a claim has taken it since."""
+"""Checks the queues of a verification, group by group, also in rows of servers that claimed them since."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ Offsets = Mapping[str, GroupOffset]
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """One row that should have been written: by group, the offsets that it may have."""
+    """One row that should have been written, with the possible offsets of each group."""
 
     queue: QueueId
     groups: dict[str, list[GroupOffset]]
 
 
 def queue_checks(before: Before, after: After) -> Iterator[MigrationCheck]:
-    """ROW_WRITTEN, OFFSET_EQUAL and NO_EXTRA_ROW.
+    """Checks ROW_WRITTEN, OFFSET_EQUAL and NO_EXTRA_ROW.
 
-    A row is looked for by its key, then by peer and source: a server that has claimed the queue since has it under a
-    key of its own.
+    A row is looked up by its key, then by peer and source: a server that has claimed the queue since has it under
+    another key.
     """
     expected = _expected(before)
     keys = {one.queue for one in expected}
@@ -40,7 +40,7 @@ def queue_checks(before: Before, after: After) -> Iterator[MigrationCheck]:
         matched.add(queue)
         yield from _groups(one, queue, after.rows[queue], moving(before, after, one.queue.peer_id))
     for queue, offsets in after.rows.items():
-        # rows of peers that do not exist have a rule of their own
+        # rows of unknown peers are checked by NO_UNKNOWN_PEER
         if queue not in matched and queue.peer_id in {*before.peers.migrated, *after.states}:
             yield _extra(queue, offsets, before)
 
@@ -57,7 +57,7 @@ def _expected(before: Before) -> list[_Expected]:
 
 
 def _claimed(wanted: QueueId, after: After, taken: set[QueueId]) -> QueueId | None:
-    """A row of the same peer for the same WALs that nothing else explains."""
+    """Returns another row of the same peer for the same WALs that is neither expected nor already matched."""
     same = (queue for queue in after.rows if (queue.peer_id, queue.wals_of) == (wanted.peer_id, wanted.wals_of))
     return next((queue for queue in sorted(same, key=str) if queue not in taken), None)
 
@@ -87,7 +87,7 @@ def _groups(one: _Expected, queue: QueueId, found: Offsets, moves: bool) -> Iter
 
 
 def _compared(expected: list[GroupOffset], found: GroupOffset, moves: bool) -> tuple[Answer, str | None]:
-    """Ahead is a loss unless the peer was enabled for a while; behind is shipped again."""
+    """An offset ahead means lost edits, unless the peer was enabled meanwhile; an offset behind is shipped again."""
     if found in expected:
         return Answer.SAME, None
     if _place(found) > max(map(_place, expected)):
@@ -96,7 +96,7 @@ def _compared(expected: list[GroupOffset], found: GroupOffset, moves: bool) -> t
 
 
 def _place(offset: GroupOffset) -> tuple[int, bool, int]:
-    """How far an offset has come: by the WAL's timestamp; a negative position is its end."""
+    """Sort key of an offset: the timestamp of its WAL, then the position; a negative position is the end of the WAL."""
     try:
         return wal_timestamp(offset.wal), offset.offset < 0, offset.offset
     except MalformedError:
@@ -104,7 +104,7 @@ def _place(offset: GroupOffset) -> tuple[int, bool, int]:
 
 
 def _extra(queue: QueueId, offsets: Offsets, before: Before) -> MigrationCheck:
-    """A row that no queue of ZooKeeper explains."""
+    """Returns the check of a row that no queue of ZooKeeper explains."""
     answer: Answer
     severity: str
     if queue.peer_id not in before.peers.migrated or queue.wals_of.startcode >= before.read_at:
@@ -118,7 +118,10 @@ def _extra(queue: QueueId, offsets: Offsets, before: Before) -> MigrationCheck:
 
 
 def _is_placeholder(queue: QueueId, group: str, offset: GroupOffset) -> bool:
-    """What a crash procedure writes for a peer without a queue of the server: it asks for every WAL."""
+    """Tell whether this is the row that a crash procedure writes for a peer without a queue of the server.
+
+    Such a placeholder makes the peer read every WAL.
+    """
     return not offset.wal and group == str(queue.wals_of)
 
 

@@ -1,1 +1,1 @@
-"""plan-syncup: what ReplicationSyncUp would ship from a cluster that is down."""
+"""Plans what ReplicationSyncUp would ship from a cluster that is down (plan-syncup)."""

@@ -1,4 +1,4 @@
-"""Findings of `plan-syncup`: what would keep ReplicationSyncUp from ending, or lose edits when HBase starts again."""
+"""Findings of `plan-syncup`: what prevents ReplicationSyncUp from ending, or loses edits when HBase starts again."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _SEVERITIES = (ERROR, WARNING, INFO)
 
 
 def syncup_findings(plan: SyncUpPlan, snapshot: Snapshot, facts: SyncUpFacts) -> tuple[FindingRow, ...]:
-    """All findings of one plan, errors first."""
+    """Returns all findings of one plan, errors first."""
     found = [
         *_two_file_systems(snapshot, facts),
         *_leftovers(facts),
@@ -31,7 +31,7 @@ def syncup_findings(plan: SyncUpPlan, snapshot: Snapshot, facts: SyncUpFacts) ->
 
 
 def _two_file_systems(snapshot: Snapshot, facts: SyncUpFacts) -> Iterator[FindingRow]:
-    """The tool opens files of the root directory through the file system of the WALs."""
+    """The tool opens files of the root directory with the file system of the WALs."""
     root, wals = urlsplit(facts.root), urlsplit(snapshot.wal_root)
     if (root.scheme, root.netloc) != (wals.scheme, wals.netloc):
         yield finding(
@@ -47,7 +47,7 @@ def _two_file_systems(snapshot: Snapshot, facts: SyncUpFacts) -> Iterator[Findin
 
 
 def _leftovers(facts: SyncUpFacts) -> Iterator[FindingRow]:
-    """Flag files are made before anything is shipped: a run that died leaves them too."""
+    """The tool creates its flag files before it ships anything, so a run that died leaves them too."""
     if not facts.flags:
         return
     servers = [flag.name for flag in facts.flags if flag.name != INFO_FLAG]
@@ -93,7 +93,7 @@ def _peer_state(peer_id: str) -> str:
 
 
 def _empty_queues(plan: SyncUpPlan) -> Iterator[FindingRow]:
-    """A source that has no WAL starts no worker, and so never finishes."""
+    """A source without a WAL starts no worker, and so never finishes."""
     for one in plan.queues:
         if one.action is not Action.WAITS or one.peer is None or one.peer.state != "ENABLED":
             continue
@@ -132,7 +132,7 @@ def _missing_wals(plan: SyncUpPlan) -> Iterator[FindingRow]:
 
 
 def _stale(plan: SyncUpPlan, facts: SyncUpFacts) -> Iterator[FindingRow]:
-    """Duplicates do no harm to tables that are not counters; what the plan cannot see does."""
+    """Duplicates only harm tables of counters; edits that the plan cannot see may be lost."""
     table = facts.table
     if table is None or table.unknown is not None:
         why = "the queues were exported before" if table is None else (table.unknown or "")
@@ -177,7 +177,7 @@ def _removed_peers(plan: SyncUpPlan) -> Iterator[FindingRow]:
 
 
 def _flags_that_stay(plan: SyncUpPlan, snapshot: Snapshot) -> Iterator[FindingRow]:
-    """Only a crash procedure of a server removes its flag file, and only a server with a directory gets one."""
+    """A flag file is only removed by its server's crash procedure, which only a server with a directory gets."""
     directories = snapshot.membership.wal_directories if snapshot.membership else ()
     known = {directory.server for directory in directories}
     staying = [server for server in plan.servers if server not in known]

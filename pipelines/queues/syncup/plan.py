@@ -1,7 +1,7 @@
-"""The plan: every queue that ReplicationSyncUp claims, what it reads for it, and what it leaves unread.
+"""Plans every queue that ReplicationSyncUp claims: what the tool reads for it, and what it leaves unread.
 
-Follows `ReplicationSyncUp.run` of HBase 3: its servers are the directories below `WALs/` and the owners of rows; a peer
-without a row of a server that has a directory gets a placeholder, which needs every WAL.
+Follows `ReplicationSyncUp.run` of HBase 3: its servers are the directories below `WALs/` and the owners of rows. A peer
+without a row for a server that has a directory gets a placeholder, which needs every WAL.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,12 +25,12 @@ class QueuePlan:
 
     Attributes:
         row: as the tool reads it.
-        peer: None when it was removed.
-        is_placeholder: the tool makes the row itself.
-        wals: what it takes up, in its order.
-        missing: (group, WAL) of offsets whose WAL is nowhere.
-        is_stale: what was not flushed changes the row; None = nobody knows.
-        resent_bytes: of what is read, bytes that the peer has already; None = nobody knows.
+        peer: None if it was removed.
+        is_placeholder: whether the tool creates the row itself.
+        wals: the WALs that it reads, in the order of the tool.
+        missing: (group, WAL) of offsets whose WAL no directory has.
+        is_stale: whether unflushed cells change the row; None = unknown.
+        resent_bytes: bytes to read that the peer already has; None = unknown.
     """
 
     row: QueueRow
@@ -43,7 +43,7 @@ class QueuePlan:
 
     @property
     def action(self) -> Action:
-        """What becomes of it."""
+        """What the tool does with the queue."""
         if self.peer is None:
             return Action.REMOVED_PEER
         if self.peer.sync_replication_state == STANDBY:
@@ -55,7 +55,8 @@ class QueuePlan:
         """Why the tool would never end, or None.
 
         A source of a disabled peer ships nothing until the peer is enabled. A source without a WAL to read starts no
-        worker, and only a worker that has ended ends its source (`RecoveredReplicationSource`).
+        worker,
+        and a source only ends when a worker ends (`RecoveredReplicationSource`).
         """
         if self.peer is not None and self.peer.state != "ENABLED":
             return f"peer {self.peer.peer_id} is {self.peer.state}"
@@ -65,12 +66,12 @@ class QueuePlan:
 
     @property
     def bytes(self) -> int:
-        """Bytes that are read for the peer: those of hbase:replication's own WALs are not counted."""
+        """Bytes that are read for the peer, without the WALs of hbase:replication itself."""
         return sum(wal.bytes for wal in self.edits)
 
     @property
     def edits(self) -> tuple[PlannedWal, ...]:
-        """The WALs with edits of users."""
+        """The WALs with user edits."""
         return tuple(wal for wal in self.wals if wal.content is Content.EDITS)
 
 
@@ -78,16 +79,16 @@ class Gap(str, Enum):
     """Why a needed WAL is not read."""
 
     SPLITTING = "SPLITTING"
-    """It lies in `WALs/<server>-splitting`, where the tool does not look."""
+    """It is in `WALs/<server>-splitting`, where the tool does not look."""
     UNSEEN_ROW = "UNSEEN_ROW"
-    """Its queue's row was not flushed, so the tool does not know the queue."""
+    """The row of its queue was not flushed, so the tool does not know the queue."""
     OUT_OF_REACH = "OUT_OF_REACH"
-    """It lies where the tool does not look for WALs of its server."""
+    """It is in a directory where the tool does not look for WALs of its server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A WAL that a peer needs and the tool does not read, from there on."""
+    """A WAL that a peer needs and the tool does not read; `bytes` counts from the offset that is needed."""
 
     gap: Gap
     peer_id: str
@@ -97,13 +98,13 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class SyncUpPlan:
-    """All of it.
+    """The plan for all queues.
 
     Attributes:
-        servers: for each the tool makes a flag file, which tells the next master to drop the server's queues.
+        servers: the tool creates a flag file for each, which makes the next master drop the server's queues.
         queues: sorted by row key.
-        unread: what would never be shipped.
-        poison: files at whose names the tool throws.
+        unread: WALs that would never be shipped.
+        poison: paths of files on whose names the tool throws.
     """
 
     servers: tuple[ServerName, ...]
@@ -113,10 +114,11 @@ class SyncUpPlan:
 
     @property
     def serial(self) -> tuple[QueuePlan, ...]:
-        """Queues of serial peers with something to read, which is where the tool dies.
+        """Queues of serial peers with something to read; the tool dies on them.
 
-        `SerialReplicationChecker` asks hbase:meta through the server's connection, and that of the tool's `DummyServer`
-        is null: the reader ends with a NullPointerException, whereupon `DummyServer.abort` ends the process.
+        `SerialReplicationChecker` reads hbase:meta with the server's connection, and that of the tool's `DummyServer`
+        is
+        null: the reader ends with a NullPointerException, and `DummyServer.abort` then ends the process.
         """
         claimed = (Action.SHIP, Action.WAITS)
         return tuple(one for one in self.queues if one.peer and one.peer.serial and one.edits and one.action in claimed)
@@ -124,13 +126,13 @@ class SyncUpPlan:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What the plan is made of.
+    """The input of the plan.
 
     Attributes:
-        peers: that exist.
+        peers: existing peers.
         rows: of `hbase:replication` as the tool reads them.
-        true_rows: as they were when the cluster went down; None = nobody knows.
-        directories: servers with a directory below `WALs/`, half-split ones too.
+        true_rows: as they were when the cluster went down; None = unknown.
+        directories: servers with a directory below `WALs/`, including `-splitting` directories.
         files: the listing.
     """
 
@@ -142,7 +144,7 @@ class Cluster:
 
 
 def plan_syncup(cluster: Cluster) -> SyncUpPlan:
-    """What ReplicationSyncUp would do."""
+    """Plan what ReplicationSyncUp would do."""
     peers = {peer.peer_id: peer for peer in cluster.peers}
     made = placeholders(cluster.peers, cluster.rows, cluster.directories)
     rows = [*((row, False) for row in cluster.rows), *((row, True) for row in made)]
@@ -174,7 +176,7 @@ def plan_syncup(cluster: Cluster) -> SyncUpPlan:
 def placeholders(
     peers: Iterable[Peer], rows: Iterable[QueueRow], directories: Iterable[ServerName]
 ) -> Iterator[QueueRow]:
-    """`addMissingReplicationQueues`: only a row of the server's own counts, not one that it claimed."""
+    """Yields the placeholders of `addMissingReplicationQueues`; a row that a server claimed is not its own row."""
     normal = {(row.queue.peer_id, row.queue.owner) for row in rows if row.queue.source is None}
     ids = sorted(peer.peer_id for peer in peers)
     for server in sorted(directories):
@@ -186,7 +188,7 @@ def placeholders(
 def _staleness(
     row: QueueRow, is_placeholder: bool, wals: Sequence[PlannedWal], cluster: Cluster
 ) -> tuple[bool | None, int | None]:
-    """Whether the row has moved on since it was flushed, and the bytes that are sent again for it."""
+    """Returns whether the row changed after its flush, and the bytes that are sent again for it."""
     if cluster.true_rows is None:
         return None, None
     of_queue = [one for one in cluster.true_rows if _same_wals(one.queue, row.queue)]
@@ -201,7 +203,7 @@ def _staleness(
 
 
 def _unread(cluster: Cluster, queues: Iterable[QueuePlan]) -> Iterator[Unread]:
-    """What a peer needs and no queue of it reads."""
+    """Yields the WALs that a peer needs and no queue of it reads."""
     read: dict[tuple[str, str], int] = {}
     for queue in queues:
         for wal in queue.edits:
@@ -223,7 +225,7 @@ def _unread(cluster: Cluster, queues: Iterable[QueuePlan]) -> Iterator[Unread]:
 
 
 def _true_needs(cluster: Cluster, peer_id: str) -> Iterator[tuple[ServerName, Mapping[str, GroupOffset]]]:
-    """Source and offsets of every queue that the peer really has, and of every server that has none yet."""
+    """Yields source and offsets of each of the peer's true queues, and of each server without its own queue."""
     rows = cluster.rows if cluster.true_rows is None else cluster.true_rows
     own = [row for row in rows if row.queue.peer_id == peer_id]
     yield from ((row.queue.wals_of, row.offsets) for row in own)
@@ -236,7 +238,7 @@ def _same_wals(one: QueueId, other: QueueId) -> bool:
 
 
 def _merged(rows: Sequence[QueueRow]) -> dict[str, GroupOffset]:
-    """The smaller need of each group; a group that one of them lacks is needed whole."""
+    """Returns the smaller offset of each group; a group that one row lacks is needed whole, so it is left out."""
     groups = set.intersection(*(set(row.offsets) for row in rows))
     return {
         group: min((row.offsets[group] for row in rows), key=lambda offset: (offset.need, offset)) for group in groups

@@ -1,4 +1,4 @@
-"""plan-syncup: what ReplicationSyncUp would ship, from a snapshot of a cluster that is down."""
+"""The plan-syncup use case: predicts what ReplicationSyncUp would ship from a snapshot of a cluster that is down."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,11 +53,11 @@ _WAYS_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What to plan.
+    """The input of one plan.
 
     Attributes:
-        snapshot: its directory.
-        settings: of the configuration.
+        snapshot: the snapshot directory.
+        settings: from the configuration.
     """
 
     snapshot: str
@@ -66,7 +66,7 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlanPorts:
-    """What the use case works with; tables and past are None when nothing is to be written."""
+    """The ports of the use case; `tables` and `past` are None when nothing is written to a lake."""
 
     snapshots: OfflineSnapshots
     tables: TableSink | None
@@ -74,14 +74,14 @@ class PlanPorts:
 
 
 def plan(request: PlanRequest, ports: PlanPorts) -> Outcome:
-    """Say what ReplicationSyncUp would do.
+    """Predict what ReplicationSyncUp would do.
 
     Returns:
         Exit code 5 when a finding of severity error is new and not acknowledged, else 0.
 
     Raises:
-        RefusedError: the snapshot is not of a cluster that is down, or edits would be lost if the tool were run.
-        UnavailableError: the lake could not be written.
+        RefusedError: the snapshot is not of a cluster that is down, or the tool would die or lose edits.
+        UnavailableError: the lake cannot be written.
     """
     opened = _believed(ports.snapshots.open([request.snapshot])[0])
     snapshot = opened.known
@@ -109,7 +109,11 @@ def plan(request: PlanRequest, ports: PlanPorts) -> Outcome:
 
 
 def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
-    """The snapshot, if it is of a cluster that is down and its queues can be read."""
+    """Returns the snapshot if it is of a cluster that is down and its queues can be read.
+
+    Raises:
+        RefusedError: otherwise.
+    """
     if opened.fault is not None or opened.snapshot is None:
         raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
     snapshot = opened.snapshot
@@ -155,7 +159,7 @@ def _cluster(
     cells: Sequence[Cell],
     settings: Settings,
 ) -> Cluster:
-    """Everything the plan is made of; of the listing only what some queue may need."""
+    """Collects the input of the plan; of the listing only the files that some queue may need."""
     snapshot = opened.known
     rows = merge_passes(opened.passes)
     true_rows = _true_rows(facts, cells, settings)
@@ -172,7 +176,7 @@ def _cluster(
 
 
 def _true_rows(facts: SyncUpFacts, cells: Sequence[Cell], settings: Settings) -> Sequence[QueueRow] | None:
-    """The rows as they were when the cluster went down; None = nobody knows."""
+    """Returns the rows as they were when the cluster went down; None = unknown."""
     if facts.table is None or facts.table.unknown is not None:
         return None
     try:
@@ -182,10 +186,10 @@ def _true_rows(facts: SyncUpFacts, cells: Sequence[Cell], settings: Settings) ->
 
 
 def _refuse(planned: SyncUpPlan) -> None:
-    """What makes the tool die, or lose edits.
+    """Refuses a plan with which the tool would die or lose edits.
 
     Raises:
-        RefusedError: naming the files and the way out.
+        RefusedError: names the files and the remedy.
     """
     if planned.poison:
         raise RefusedError(

@@ -1,4 +1,4 @@
-"""The ports of a capture with HBase down, and of plan-syncup."""
+"""The port of plan-syncup."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,8 +9,8 @@ from pipelines.snapshot.opened import OpenedSnapshot, SnapshotReader
 
 
 class OfflineSnapshots(SnapshotReader, QueueReading, Protocol):
-    """Snapshots with what is read for plan-syncup alone."""
+    """Opens snapshots and reads the parts that only plan-syncup needs."""
 
     def extra_lines(self, opened: OpenedSnapshot, name: str) -> Sequence[Form]:
-        """The lines of one extra."""
+        """Returns the lines of one extra."""
         ...

@@ -1,6 +1,6 @@
-"""What `plan-syncup` says: the rows of its tables as values.
+"""Rows of the tables of `plan-syncup`.
 
-The field names are the columns of the tables (schemas/; a test holds the two equal).
+Field names equal the column names of the tables in `schemas/`; a test compares them.
 """
 
 from collections.abc import Mapping
@@ -10,16 +10,16 @@ from enum import Enum
 from pipelines.lake.run_summary import RunKey
 
 PLAN_SUFFIX = "-syncup"
-"""Run ids of plans end so: their rows in shared tables are no part of a night of reconcile."""
+"""Suffix of the run ids of plans, which separates their rows in shared tables from those of reconcile."""
 
 
 class Action(str, Enum):
     """What ReplicationSyncUp does with one queue."""
 
     SHIP = "SHIP"
-    """It reads its WALs and ships what its peer wants."""
+    """It reads the WALs and ships what the peer wants."""
     WAITS = "WAITS"
-    """It waits for ever: the peer is disabled, or there is no WAL to read."""
+    """It waits forever: the peer is disabled, or there is no WAL to read."""
     REMOVED_PEER = "REMOVED_PEER"
     """Nothing: the peer does not exist."""
     STANDBY = "STANDBY"
@@ -27,14 +27,14 @@ class Action(str, Enum):
 
 
 class Content(str, Enum):
-    """What a WAL of a queue is to ReplicationSyncUp."""
+    """How ReplicationSyncUp treats a WAL of a queue."""
 
     EDITS = "EDITS"
-    """Read from `start` to its end."""
+    """It reads the WAL from `start` to its end."""
     QUEUE_TABLE = "QUEUE_TABLE"
-    """A WAL of hbase:replication itself: read, and nothing of it is sent."""
+    """A WAL of hbase:replication itself: it reads the WAL and sends nothing of it."""
     MISSING = "MISSING"
-    """The offset's WAL, which is nowhere."""
+    """The WAL of an offset; no directory has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,5 +92,5 @@ class SyncUpPeerRow:
 
 
 def plan_row(key: RunKey, row: SyncUpQueueRow | SyncUpWalRow | SyncUpPeerRow) -> Mapping[str, object]:
-    """The row with its identity columns, by column name: what a table sink takes."""
+    """Returns the row with its identity columns, by column name, as a table sink expects it."""
     return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, **asdict(row)}

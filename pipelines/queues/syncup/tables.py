@@ -1,4 +1,4 @@
-"""A plan as rows of tables."""
+"""Converts a plan to table rows."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ _HFILE_REFS, _LAST_SEQUENCE_IDS = b"hfileref", b"sid"
 
 
 def queue_row(plan: QueuePlan) -> SyncUpQueueRow:
-    """The row of one queue."""
+    """Returns the row of one queue."""
     queue, edits = plan.row.queue, plan.edits
     return SyncUpQueueRow(
         queue=str(queue),
@@ -35,7 +35,7 @@ def queue_row(plan: QueuePlan) -> SyncUpQueueRow:
 
 
 def wal_rows(plan: QueuePlan) -> Iterator[SyncUpWalRow]:
-    """The rows of its WALs, in the tool's order; those that are nowhere stand first."""
+    """Yields the rows of its WALs, missing ones first, then in the order of the tool."""
     queue = plan.row.queue
     names = (str(queue), queue.peer_id, str(queue.wals_of))
     for group, wal in plan.missing:
@@ -48,12 +48,12 @@ def wal_rows(plan: QueuePlan) -> Iterator[SyncUpWalRow]:
 
 
 def peer_rows(plan: SyncUpPlan, peers: Sequence[Peer], cells: Iterable[Cell]) -> list[SyncUpPeerRow]:
-    """The rows of all peers that exist or have rows.
+    """Returns one row per peer that exists or has rows.
 
     Args:
         plan: of the cluster.
-        peers: that exist.
-        cells: of `hbase:replication`, all families; rows of families other than `queue` are peers.
+        peers: existing peers.
+        cells: of `hbase:replication`, all families; row keys of families other than `queue` are peer ids.
     """
     counts = Counter(
         (cell.row.decode("utf-8", errors="replace"), cell.family)

@@ -1,4 +1,4 @@
-"""The answer of plan-syncup, for programs and for eyes."""
+"""The result of plan-syncup, as text and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -32,7 +32,7 @@ def plan_result(
     peers: Sequence[SyncUpPeerRow],
     findings: Sequence[FindingRow],
 ) -> dict[str, object]:
-    """The JSON object of `--output json` and `--result`; names are those of the tables' columns."""
+    """Returns the JSON object of `--output json` and `--result`; keys are the column names of the tables."""
     table = facts.table
     return {
         "cluster": key.cluster,
@@ -55,7 +55,7 @@ def plan_result(
 
 
 def command(facts: SyncUpFacts) -> str:
-    """What to run; with `-f` where an earlier run has left its flag file."""
+    """Returns the command to run; with `-f` if an earlier run left its `info` flag file."""
     return f"{_TOOL} -f" if any(flag.name == "info" for flag in facts.flags) else _TOOL
 
 
@@ -67,7 +67,7 @@ def plan_text(
     peers: Sequence[SyncUpPeerRow],
     findings: Sequence[FindingRow],
 ) -> str:
-    """Lines for the on-call engineer."""
+    """Returns the text for the on-call engineer."""
     lines = [
         *_head(key, facts, plan, queues),
         *_peer_lines(peers),

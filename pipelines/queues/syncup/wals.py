@@ -1,4 +1,4 @@
-"""The WALs that ReplicationSyncUp reads for one queue, in its order and from where it begins.
+"""Selects the WALs that ReplicationSyncUp reads for one queue, in its order and with their start offsets.
 
 Follows `ReplicationSourceManager.getWALFilesToReplicate` with `syncUp`, and `ReplicationSource.getStartOffset`.
 """
@@ -16,12 +16,12 @@ LIVE, ARCHIVE = "WALs", "oldWALs"
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """One file of the listing below `WALs` or `oldWALs`.
+    """One listed file below `WALs` or `oldWALs`.
 
     Attributes:
         path: below the WAL root.
         length: bytes.
-        name: its name taken apart; None = not a WAL's.
+        name: its parsed name; None = not a WAL name.
     """
 
     path: str
@@ -30,23 +30,23 @@ class ListedFile:
 
     @classmethod
     def of(cls, path: str, length: int) -> "ListedFile":
-        """From a row of the listing."""
+        """Returns the file of a listing row."""
         return cls(path, length, parse_wal_name(path.rpartition("/")[2]))
 
     @property
     def directory(self) -> str:
-        """Where it lies, below the WAL root."""
+        """Its directory, below the WAL root."""
         return self.path.rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedWal:
-    """One WAL that a queue takes up.
+    """One WAL that a queue reads.
 
     Attributes:
         file: the WAL.
         group: its WAL group.
-        content: what it is to the tool.
+        content: how the tool treats it.
         start: offset of the first byte that is read.
     """
 
@@ -57,12 +57,12 @@ class PlannedWal:
 
     @property
     def bytes(self) -> int:
-        """Bytes that are read."""
+        """Number of bytes that are read."""
         return max(self.file.length - self.start, 0)
 
 
 class FilesOfServers:
-    """The listing by what decides whether the tool looks at a file: its directory, and the server in its name."""
+    """The listing, indexed by what the tool looks files up by: the directory, and the server in the name."""
 
     def __init__(self, files: Iterable[ListedFile]) -> None:
         self._by_directory: dict[str, list[ListedFile]] = {}
@@ -73,9 +73,9 @@ class FilesOfServers:
                 self._by_server.setdefault(file.name.server, []).append(file)
 
     def seen(self, source: ServerName) -> list[ListedFile]:
-        """What the tool lists for a server: `WALs/<server>`, and `oldWALs` and `oldWALs/<server>` by prefix.
+        """Returns what the tool lists for a server: `WALs/<server>`, and `oldWALs` and `oldWALs/<server>` by prefix.
 
-        Not `WALs/<server>-splitting`: the hole that docs/syncup.md tells of.
+        It does not list `WALs/<server>-splitting` (docs/syncup.md).
         """
         prefix = encode_prefix(str(source))
         archived = [
@@ -87,19 +87,22 @@ class FilesOfServers:
         return [*archived, *self._by_directory.get(f"{LIVE}/{source}", ())]
 
     def written_by(self, source: ServerName) -> Sequence[ListedFile]:
-        """All WALs that the server wrote, wherever they lie."""
+        """Returns all WALs that the server wrote, in any directory."""
         return self._by_server.get(source, ())
 
 
 def planned_wals(
     source: ServerName, offsets: Mapping[str, GroupOffset], files: Iterable[ListedFile]
 ) -> tuple[PlannedWal, ...]:
-    """What one queue takes up, in the tool's order: by timestamp, then by name, each group from its offset on.
+    """Returns the WALs that one queue reads, in the order of the tool: by timestamp, then by name.
 
     Args:
-        source: whose WALs the queue reads.
-        offsets: by WAL group; a group without one is read whole.
-        files: what the tool lists for the server; a name that is no WAL's must not be among them.
+        source: the server whose WALs the queue reads.
+        offsets: by WAL group; a group without an offset is read whole.
+        files: what the tool lists for the server, without files whose names are not WAL names.
+
+    Returns:
+        The WALs; the first one of each group starts at the group's offset.
     """
     taken = [one for one in files if one.name and _should_replicate(one.name, offsets.get(one.name.group))]
     taken.sort(key=lambda one: (_timestamp(one), one.path.rpartition("/")[2]))
@@ -119,7 +122,7 @@ def planned_wals(
 
 
 def missing_wals(offsets: Mapping[str, GroupOffset], files: Iterable[ListedFile]) -> Iterator[tuple[str, str]]:
-    """(group, WAL) of the offsets inside of a WAL that is not among these files."""
+    """Yields (group, WAL) of unfinished offsets whose WAL is not among these files."""
     names = {file.path.rpartition("/")[2] for file in files}
     for group, offset in sorted(offsets.items()):
         if offset.wal and offset.offset >= 0 and offset.wal not in names:
@@ -129,7 +132,7 @@ def missing_wals(offsets: Mapping[str, GroupOffset], files: Iterable[ListedFile]
 def needed(
     source: ServerName, offsets: Mapping[str, GroupOffset], files: Iterable[ListedFile]
 ) -> Iterator[tuple[ListedFile, int]]:
-    """The WALs of a server that the queue really needs, wherever they lie, each with the offset it is needed from."""
+    """Yields the WALs of a server that the queue really needs, in any directory, with the first needed offset."""
     for file in files:
         name = file.name
         if name is None or _content(name, source) is not Content.EDITS:
@@ -140,7 +143,7 @@ def needed(
 
 
 def _should_replicate(name: WalName, offset: GroupOffset | None) -> bool:
-    """`ReplicationSourceManager.shouldReplicate`; a timestamp that HBase throws on is needed."""
+    """Follows `ReplicationSourceManager.shouldReplicate`; a WAL with a timestamp that HBase throws on is needed."""
     if name.is_meta:
         return False
     return offset is None or not offset.wal or name.timestamp is None or offset.should_replicate(name.timestamp)

@@ -1,1 +1,1 @@
-"""What stands in WAL files, as far as an operator asks: how much, of which tables, what a queue still has to ship."""
+"""Inspects WAL files: their sizes, their tables, and what a queue still has to ship of them."""

@@ -1,4 +1,4 @@
-"""WALs read on Spark's executors, one file a task."""
+"""Reads WALs on Spark executors, one file per task."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ _MOST_TASKS = 10_000
 
 
 class SparkWalContents:
-    """`WalContentsReader` over an RDD: what comes back is small, and what is read never leaves its executor."""
+    """Implements `WalContentsReader` with an RDD; only the small tallies return to the driver."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -24,7 +24,7 @@ class SparkWalContents:
         """See `WalContentsReader.read`."""
         if not files:
             return []
-        # the largest first, so that none of them is left for the end
+        # largest files first, so that no large one runs last
         order = sorted(range(len(files)), key=lambda index: -files[index].length)
         tasks = [
             WalTask(uris(wal_root, files[index]), cuts.get(files[index].name.name, frozenset())) for index in order
@@ -48,7 +48,7 @@ class SparkWalContents:
 
 
 def uris(wal_root: str, file: InspectedFile) -> tuple[str, ...]:
-    """Where a WAL may be by now (`AbstractFSWALProvider.findArchivedLog`)."""
+    """Returns the URIs where a WAL may be by now (`AbstractFSWALProvider.findArchivedLog`)."""
     places = [file.path]
     if file.path.startswith("WALs/"):
         places.append(f"oldWALs/{file.name.name}")

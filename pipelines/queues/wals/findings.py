@@ -1,4 +1,4 @@
-"""Findings that only show inside of the WALs: why a queue cannot go on, and what it pins for nobody."""
+"""Findings that only the content of WALs shows: why a queue is stuck, and which pinned edits no peer wants."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from pipelines.queues.wals.rows import UNREADABLE, InspectedFile, QueueEditsRow
 from pipelines.reconcile.findings.evidence import ERROR, WARNING, finding
 
 UNWANTED_FROM = 1 << 30
-"""Bytes that a queue must pin for nobody before that is worth a person's look."""
+"""A queue must pin at least this many unwanted bytes before it becomes a finding."""
 
 
 def wal_findings(queues: Sequence[QueueEditsRow], files: Iterable[InspectedFile]) -> tuple[FindingRow, ...]:
@@ -27,13 +27,13 @@ def wal_findings(queues: Sequence[QueueEditsRow], files: Iterable[InspectedFile]
 def dated(
     rows: Iterable[FindingRow], now: int, before: Mapping[str, tuple[int, int]], acknowledged: Sequence[Acknowledgement]
 ) -> tuple[FindingRow, ...]:
-    """The findings with what the inspection before this one and the configuration say of them.
+    """Adds history (earlier inspections) and acknowledgements (the configuration) to the findings.
 
     Args:
-        rows: of this inspection.
+        rows: findings of this inspection.
         now: start of step `files`, ms since the epoch.
-        before: first_seen (ms) and nights, by key, of the inspection before.
-        acknowledged: of the configuration.
+        before: first_seen (ms since the epoch) and nights by key, from earlier inspections.
+        acknowledged: from the configuration.
     """
     known = {one.key: one for one in sorted(acknowledged, key=lambda one: one.until) if now <= one.until}
     return tuple(
@@ -61,7 +61,7 @@ def _of_queue(
     size: int | None = None,
     **evidence: object,
 ) -> FindingRow:
-    """A finding about one group of one queue."""
+    """Returns a finding about one group of one queue."""
     return finding(
         code,
         severity,
@@ -77,7 +77,10 @@ def _of_queue(
 
 
 def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
-    """WALs without a whole header at the head of a queue; the one that a live server has just created is none."""
+    """Yields WALs without a whole header at the head of a queue, except the newest of a group below `WALs/`.
+
+    That one may be a file that a live server has just created.
+    """
     newest = _newest(files.values())
     for row in queues:
         if row.head is None or row.head_ending != Ending.NO_HEADER.value:
@@ -101,7 +104,7 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
 
 
 def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
-    """Heads that are no WAL from some place on."""
+    """Yields WALs at the head of a queue that are corrupt from some offset on."""
     for row in queues:
         if row.head is None or row.head_ending != Ending.CORRUPT.value:
             continue
@@ -123,7 +126,7 @@ def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]
 
 
 def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
-    """Offsets from which no reader can go on."""
+    """Yields offsets from which no reader can continue."""
     for row in queues:
         if row.offset_status == OffsetStatus.BEYOND_EOF.value:
             yield _of_queue(
@@ -149,7 +152,7 @@ def _offsets(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
 
 
 def _unwanted(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
-    """Queues with much before them of which their peer wants nothing."""
+    """Yields queues with many pending bytes of which their peer wants no entry."""
     for row in queues:
         if row.wanted_entries or row.unread_files or row.pending_bytes < UNWANTED_FROM:
             continue
@@ -167,7 +170,7 @@ def _unwanted(queues: Sequence[QueueEditsRow]) -> Iterator[FindingRow]:
 
 
 def _unreadable(files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
-    """Files that the file system did not give."""
+    """Yields one finding for all files that the file system could not read."""
     broken = [file for file in files.values() if file.fault == UNREADABLE]
     if broken:
         yield finding(

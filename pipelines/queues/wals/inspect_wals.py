@@ -1,4 +1,4 @@
-"""inspect-wals: what stands in the WALs that queues still have to read, and how much of it their peers want."""
+"""The inspect-wals use case: reads the WALs that queues still need and tells how much of them their peers want."""
 
 import hashlib
 import json
@@ -48,15 +48,16 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class InspectRequest:
-    """What to look into.
+    """The input of one inspection.
 
     Attributes:
-        snapshot: its directory.
-        settings: of the configuration.
-        paths: these files, wanted by a queue or not; none = all that a queue still needs, restricted by the rest.
-        server: whose WALs: `host,port,startcode`, or the beginning of one up to a comma.
+        snapshot: the snapshot directory.
+        settings: from the configuration.
+        paths: read exactly these files, even if no queue needs them; empty = all WALs that a queue still needs,
+            restricted by the other options.
+        server: the server that wrote the WALs: `host,port,startcode`, or a prefix of it that ends before a comma.
         group: one WAL group, URL-encoded.
-        queue: one queue, as row keys of `hbase:replication` are spelled; in ZooKeeper also `<owner>/<queue id>`.
+        queue: one queue, spelled like a row key of `hbase:replication`; in ZooKeeper also `<owner>/<queue id>`.
     """
 
     snapshot: str
@@ -67,7 +68,7 @@ class InspectRequest:
     queue: str | None = None
 
     def run_id(self, files_started: int, snapshot_sha256: str) -> str:
-        """That of reconcile, with a mark, and with a digest of what restricts the run."""
+        """Returns the run id of reconcile plus a suffix, and a digest of the restrictions if there are any."""
         limits = (sorted(self.paths), self.server, self.group, self.queue)
         digest = hashlib.sha256(json.dumps(limits).encode()).hexdigest()[:8]
         restricted = f"-{digest}" if any(limits) else ""
@@ -76,7 +77,7 @@ class InspectRequest:
 
 @dataclass(frozen=True, slots=True)
 class InspectPorts:
-    """What the use case works with; tables and past are None when nothing is to be written."""
+    """The ports of the use case; `tables` and `past` are None when nothing is written to a lake."""
 
     snapshots: SnapshotReader
     contents: WalContentsReader
@@ -85,15 +86,15 @@ class InspectPorts:
 
 
 def inspect_wals(request: InspectRequest, ports: InspectPorts) -> Outcome:
-    """Read the WALs and tell what is in them.
+    """Read the WALs and report their content.
 
     Returns:
         Exit code 5 when a finding of severity error is new and not acknowledged, else 0.
 
     Raises:
-        UsageError: nothing goes by that path, server, group or queue.
-        RefusedError: the snapshot is not what was captured, or its queues cannot be read.
-        UnavailableError: no file could be read, or the lake not written.
+        UsageError: no WAL or queue matches the path, server, group or queue.
+        RefusedError: the snapshot differs from what was captured, or its queues cannot be read.
+        UnavailableError: no file could be read, or the lake cannot be written.
     """
     opened = _believed(ports.snapshots.open([request.snapshot])[0])
     snapshot = opened.known
@@ -123,7 +124,11 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> Outcome:
 
 
 def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
-    """The snapshot, if its listing and its queues are those that were captured."""
+    """Returns the snapshot if its listing and its queues are unchanged since the capture.
+
+    Raises:
+        RefusedError: the snapshot is faulty, has a malformed queue, or is in the middle of a migration.
+    """
     if opened.fault is not None or opened.snapshot is None:
         raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
     in_table = opened.snapshot.queue_storage == QUEUE_STORAGE_TABLE
@@ -136,7 +141,7 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
 
 
 def _rows(request: InspectRequest, rows: Sequence[QueueRow]) -> list[QueueRow]:
-    """The queues in question."""
+    """Returns the queues that match `--queue` and `--server`."""
     found = list(rows)
     if request.queue is not None:
         found = [row for row in found if str(row.queue) == request.queue]
@@ -154,7 +159,7 @@ def _rows(request: InspectRequest, rows: Sequence[QueueRow]) -> list[QueueRow]:
 def _listed(
     request: InspectRequest, snapshots: SnapshotReader, opened: OpenedSnapshot, rows: Sequence[QueueRow]
 ) -> list[InspectedFile]:
-    """The files to read, from the listing."""
+    """Returns the files to read, from the listing."""
     listing = snapshots.files([opened])
     root = f"{opened.known.wal_root}/"
     paths = [path.removeprefix(root) for path in request.paths]
@@ -171,7 +176,7 @@ def _listed(
         name = parse_wal_name(row["path"].rpartition("/")[2])
         if name is None and paths:
             raise UsageError(f"{row['path']} is no WAL by its name")
-        if name is None:  # a znode may be called anything
+        if name is None:  # a znode can have any name
             _LOG.warning("%s is named by a queue, and is no WAL by its name: not read", row["path"])
             continue
         if paths or name.server is None or not is_never_replicated(name, name.server):

@@ -1,4 +1,4 @@
-"""One WAL read and counted up by whichever executor has the task."""
+"""Reads and tallies one WAL; this is the task that an executor runs."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ class WalTask:
     """One file to read.
 
     Attributes:
-        uris: where it may be, the first that is there counts.
-        cuts: offsets to tell apart.
+        uris: possible URIs of the file; the first that exists is read.
+        cuts: offsets at which the tally is split.
     """
 
     uris: tuple[str, ...]
@@ -22,7 +22,7 @@ class WalTask:
 
 @dataclass(frozen=True, slots=True)
 class WalAnswer:
-    """What became of it: contents, or a fault with words."""
+    """The answer of a task: the contents, or a fault and its description."""
 
     contents: WalContents | None
     fault: str | None = None
@@ -30,7 +30,7 @@ class WalAnswer:
 
 
 def inspect(task: WalTask, hadoop_conf: str) -> WalAnswer:
-    """Read one file; never raises for the file's or the file system's sake.
+    """Read one file; errors of the file or the file system are returned, not raised.
 
     Args:
         task: the file.

@@ -1,4 +1,4 @@
-"""Which of some WALs a listing has."""
+"""Looks up WALs by name in a listing."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ _NAMES = StructType([StructField("wal", StringType())])
 
 
 def wal_lengths(files: DataFrame, wals: Iterable[str]) -> dict[str, int]:
-    """Bytes by name of the WALs that are there, below `WALs/` or `oldWALs/`; the longest of two of one name.
+    """Returns the bytes by name of the WALs below `WALs/` or `oldWALs/`; of two files with one name, the longer.
 
     Args:
         files: `path`, `length` of one listing.
@@ -24,9 +24,9 @@ def wal_lengths(files: DataFrame, wals: Iterable[str]) -> dict[str, int]:
 
 
 def queued_wals(files: DataFrame, wals: Iterable[str]) -> DataFrame:
-    """The files below `WALs/` and `oldWALs/` that are called so, in whatever directory: `path`, `length`.
+    """Returns the files with these names in any directory below `WALs/` and `oldWALs/`: `path`, `length`.
 
-    Queues in ZooKeeper may name as many WALs as there are files, so the names are joined by a shuffle.
+    Queues in ZooKeeper may name as many WALs as there are files, so the names are joined with a shuffle.
 
     Args:
         files: `path`, `length` of one listing.

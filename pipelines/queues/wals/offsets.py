@@ -1,4 +1,4 @@
-"""Where a stored offset stands in its WAL."""
+"""Checks a stored offset against the content of its WAL."""
 
 from enum import Enum
 
@@ -7,16 +7,16 @@ from pipelines.queues.wals.tally import WalContents
 
 
 class OffsetStatus(str, Enum):
-    """What replication would find at an offset."""
+    """What replication finds at an offset."""
 
     OK = "OK"
-    """An entry begins there, or it is the beginning (0 means that to HBase too)."""
+    """An entry begins at the offset, or the offset is 0, which HBase also takes as the beginning."""
     AT_END = "AT_END"
     """Behind the last entry: nothing of this WAL is pending."""
     FINISHED = "FINISHED"
     """A negative offset: the WAL was shipped to its end."""
     MID_ENTRY = "MID_ENTRY"
-    """Inside of an entry, or of the header: no reader can go on from there, and the queue is stuck."""
+    """Inside an entry or the header: no reader can continue from there, and the queue is stuck."""
     BEYOND_EOF = "BEYOND_EOF"
     """Behind the last byte: the file was truncated or replaced, and the queue is stuck."""
     NO_HEADER = "NO_HEADER"
@@ -24,9 +24,9 @@ class OffsetStatus(str, Enum):
     UNREADABLE = "UNREADABLE"
     """The WAL cannot be read as far as the offset: broken before it, encrypted, or in an unknown codec."""
     GONE = "GONE"
-    """The WAL is in no place where HBase would look for it."""
+    """The WAL is not in any directory where HBase would look for it."""
     NOT_READ = "NOT_READ"
-    """The WAL was not among the files that this run was to read."""
+    """The WAL was not among the files that this run reads."""
     NONE = "NONE"
     """The queue has no offset for the group yet: it will begin with the oldest WAL."""
 
@@ -35,7 +35,7 @@ STUCK = (OffsetStatus.MID_ENTRY, OffsetStatus.BEYOND_EOF, OffsetStatus.NO_HEADER
 
 
 def offset_status(offset: int, contents: WalContents) -> OffsetStatus:
-    """Tell where an offset stands in a file that was read with it as a cut.
+    """Returns the status of an offset in a WAL that was tallied with this offset as a cut.
 
     Args:
         offset: as stored.
@@ -58,5 +58,5 @@ def offset_status(offset: int, contents: WalContents) -> OffsetStatus:
         return OffsetStatus.UNREADABLE
     compressed = contents.header is not None and contents.header.compressed
     if offset == contents.length and not compressed:
-        return OffsetStatus.AT_END  # a reader that seeks finds the end of the file there, not half of an entry
+        return OffsetStatus.AT_END  # a reader that seeks there finds the end of the file, not part of an entry
     return OffsetStatus.MID_ENTRY

@@ -1,4 +1,4 @@
-"""What each queue still has to read, and how much of it its peer wants."""
+"""Computes what each queue still has to read, and how much of it its peer wants."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -17,7 +17,7 @@ Groups = Mapping[str, Sequence[InspectedFile]]
 
 
 def by_group(files: Iterable[InspectedFile]) -> Groups:
-    """Files in the order in which a queue reads them (`AbstractFSWALProvider.TIMESTAMP_COMPARATOR`)."""
+    """Groups files, in the order in which a queue reads them (`AbstractFSWALProvider.TIMESTAMP_COMPARATOR`)."""
     groups: dict[str, list[InspectedFile]] = {}
     for file in sorted(files, key=lambda one: (one.name.timestamp or 0, one.name.name)):
         groups.setdefault(file.name.group, []).append(file)
@@ -25,7 +25,7 @@ def by_group(files: Iterable[InspectedFile]) -> Groups:
 
 
 def cuts_of(rows: Iterable[QueueRow]) -> dict[str, frozenset[int]]:
-    """Offsets that queues have stored, by name of the WAL."""
+    """Returns the positive offsets that queues have stored, by WAL name."""
     cuts: dict[str, frozenset[int]] = {}
     for row in rows:
         stored = [(offset.wal, offset.offset) for offset in row.offsets.values()]
@@ -36,9 +36,9 @@ def cuts_of(rows: Iterable[QueueRow]) -> dict[str, frozenset[int]]:
 
 
 def needs(rows: Sequence[QueueRow]) -> dict[str, int]:
-    """The smallest WAL timestamp that any queue still has to read, by group; ms, NEEDS_ALL = all of them.
+    """Returns the smallest WAL timestamp (ms) that a queue still needs, by group; NEEDS_ALL = all of them.
 
-    A group that no row names is needed whole by every queue of its server, and is not among them.
+    A group that no row names is not in the result: every queue of its server needs all of it.
     """
     groups: dict[ServerName, set[str]] = {}
     for row in rows:
@@ -51,13 +51,13 @@ def needs(rows: Sequence[QueueRow]) -> dict[str, int]:
 
 
 def queue_edits(rows: Iterable[QueueRow], peers: Iterable[Peer], groups: Groups) -> list[QueueEditsRow]:
-    """One row for each queue and group that the files are of.
+    """Returns one row per queue and group that has files.
 
-    A queue without an offset for a group of its server has all of that group before it, unless it names its WALs.
+    A queue without an offset for a group of its server still has to read the whole group, unless it names its WALs.
 
     Args:
         rows: of both passes.
-        peers: all there are.
+        peers: all peers.
         groups: the files that were to be read.
     """
     known = {peer.peer_id: peer for peer in peers}
@@ -69,9 +69,9 @@ def queue_edits(rows: Iterable[QueueRow], peers: Iterable[Peer], groups: Groups)
 
 
 def groups_of(row: QueueRow, groups: Groups) -> Iterator[str]:
-    """Which of the groups a queue reads, sorted: those of its server, and any that it has an offset for.
+    """Yields the groups that a queue reads, sorted: those of its server, and those that it has an offset for.
 
-    A queue that names its WALs reads these, and no other.
+    A queue that names its WALs reads only the groups of these.
     """
     for group in sorted(groups):
         if row.wals is not None:
@@ -85,7 +85,7 @@ def groups_of(row: QueueRow, groups: Groups) -> Iterator[str]:
 
 
 def is_never_replicated(name: WalName, server: ServerName) -> bool:
-    """Whether no queue ever gets this WAL: those of hbase:meta and of hbase:replication itself."""
+    """Tell whether no queue ever gets this WAL: it is of hbase:meta or of hbase:replication."""
     return name.is_meta or is_replication_table_group(name.group, server)
 
 
@@ -128,10 +128,10 @@ def _queue_edits(row: QueueRow, group: str, peer: Peer | None, files: Sequence[I
 
 
 def is_wanted(peer: Peer | None, share: Share) -> bool:
-    """Whether the peer is sent these entries, or at least one cell of each.
+    """Tell whether the peer is sent these entries, or at least one cell of each.
 
-    A peer that does not exist wants none. One that the edits came through may be sent less: which cluster it is, no
-    snapshot says.
+    A peer that does not exist wants none. A peer that the edits came through may be sent fewer: a snapshot does not say
+    which cluster the peer is.
     """
     if peer is None:
         return False
@@ -147,7 +147,7 @@ def _is_pending(row: QueueRow, group: str, file: InspectedFile) -> bool:
 
 
 def _position(row: QueueRow, offset: GroupOffset | None, file: InspectedFile) -> int:
-    """Where the queue stands in a file that is pending."""
+    """Returns the offset where the queue continues in a pending file."""
     if row.wals is not None:
         return row.wals[file.name.name]
     return offset.offset if offset and offset.wal == file.name.name else 0

@@ -8,26 +8,26 @@ from pipelines.queues.wals.rows import InspectedFile
 
 
 class WalContentsReader(Protocol):
-    """Reads the insides of WALs, many at a time."""
+    """Reads the content of many WALs."""
 
     def read(
         self, wal_root: str, files: Sequence[InspectedFile], cuts: Mapping[str, frozenset[int]]
     ) -> Sequence[InspectedFile]:
-        """The same files with their contents, or with what kept them from being read.
+        """Returns the same files with their contents, or with the fault that prevented reading.
 
-        A WAL below `WALs/` that has been archived meanwhile is read where it is now.
+        A WAL below `WALs/` that has been archived since the listing is read from oldWALs.
 
         Args:
-            wal_root: full URI, no slash at the end.
+            wal_root: full URI, without a trailing slash.
             files: as listed.
-            cuts: offsets to tell apart what lies before and behind, by name of the WAL.
+            cuts: by WAL name, offsets at which the tally is split.
         """
         ...
 
 
 class PastInspections(Protocol):
-    """Reads what earlier inspections found."""
+    """Reads the findings of earlier inspections."""
 
     def findings_before(self, key: RunKey) -> Mapping[str, tuple[int, int]]:
-        """first_seen (ms since the epoch) and the number of inspections, by finding, of the last 30 days."""
+        """Returns first_seen (ms since the epoch) and the number of inspections by finding key, of the last 30 days."""
         ...

@@ -1,6 +1,6 @@
-"""What inspect-wals says of files and queues: the rows of its tables as values.
+"""Rows of the tables of inspect-wals.
 
-The field names are the columns of the tables (schemas/; a test holds the two equal).
+Field names equal the column names of the tables in `schemas/`; a test compares them.
 """
 
 from dataclasses import dataclass, fields
@@ -11,7 +11,7 @@ from pipelines.queues.wals.tally import WalContents
 
 GONE, UNREADABLE = "GONE", "UNREADABLE"
 INSPECTION_SUFFIX = "-wals"
-"""Run ids of inspections end so: their rows in shared tables are no part of a night of reconcile."""
+"""Suffix of the run ids of inspections, which separates their rows in shared tables from those of reconcile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,11 @@ class InspectedFile:
 
     Attributes:
         path: below the WAL root, as listed.
-        name: its name taken apart.
-        length: bytes as listed; an open file shows short there.
-        contents: None when it could not be read at all.
+        name: its parsed name.
+        length: bytes as listed; too small for a file that is still open.
+        contents: None if it could not be read at all.
         fault: GONE, UNREADABLE, or None.
-        problem: the fault in words.
+        problem: a description of the fault.
     """
 
     path: str
@@ -41,18 +41,18 @@ class InspectedFile:
 
     @property
     def problem_text(self) -> str:
-        """What is wrong with it, in words."""
+        """The description of its problem."""
         return (self.contents.problem if self.contents else self.problem) or "nothing is known to be wrong"
 
     @property
     def read_length(self) -> int:
-        """Bytes as read; as listed where it was not read to its end."""
+        """Bytes read; the listed length if the file was not read to its end."""
         length = self.contents.length if self.contents else None
         return self.length if length is None else length
 
     @property
     def unread_bytes(self) -> int:
-        """Bytes of which nobody knows what is in them: not a torn last entry, which nobody will ever read."""
+        """Bytes of unknown content; a torn last entry does not count, because no reader will ever read it."""
         if self.contents is None:
             return self.length
         return 0 if self.contents.is_read else max(self.read_length - self.contents.good_end, 0)
@@ -60,7 +60,7 @@ class InspectedFile:
 
 @dataclass(frozen=True, slots=True)
 class WalFileRow:
-    """A row of `wal_files`; bytes and ms."""
+    """A row of `wal_files`; bytes, and ms since the epoch."""
 
     path: str
     server: str | None
@@ -131,13 +131,13 @@ Row = WalFileRow | WalTableRow | QueueEditsRow
 
 
 def contents_row(key: RunKey, row: Row) -> dict[str, object]:
-    """The row with its identity columns, by column name."""
+    """Returns the row with its identity columns, by column name."""
     own = {field.name: getattr(row, field.name) for field in fields(row)}
     return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, **own}
 
 
 def file_row(file: InspectedFile) -> WalFileRow:
-    """What there is to say of one file."""
+    """Returns the row of one file."""
     contents = file.contents
     header = contents.header if contents else None
     first, last = (contents.first, contents.last) if contents else (None, None)
@@ -165,7 +165,7 @@ def file_row(file: InspectedFile) -> WalFileRow:
 
 
 def table_rows(file: InspectedFile) -> list[WalTableRow]:
-    """The tables of one file, by name."""
+    """Returns one row per table of a file, sorted by table."""
     sums: dict[str, list[int]] = {}
     for share in file.contents.shares if file.contents else ():
         of_table = sums.setdefault(share.table, [0, 0, 0, 0, 0])

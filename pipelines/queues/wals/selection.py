@@ -1,4 +1,4 @@
-"""Which files of a listing an inspection reads: those that some queue still needs, or those that are named."""
+"""Selects the listed files that an inspection reads: those that some queue still needs, or those given by path."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,13 +18,13 @@ _PATHS = StructType([StructField("path", StringType())])
 
 
 def needed_wals(files: DataFrame, servers: Sequence[str], needs: Mapping[str, int], group: str | None) -> DataFrame:
-    """WALs below `oldWALs` and `WALs` that a queue may still have to read: `path`, `length`.
+    """Returns the WALs below `oldWALs` and `WALs` that a queue may still have to read: `path`, `length`.
 
     Args:
         files: `path`, `length` of one listing.
-        servers: whose WALs queues read.
-        needs: by group, the smallest timestamp that is still needed; a group that is not there is needed whole.
-        group: no other group, unless None.
+        servers: servers whose WALs the queues read.
+        needs: smallest timestamp (ms) still needed, by group; an absent group is needed whole.
+        group: only this group; None = all groups.
     """
     spark = files.sparkSession
     wals = (
@@ -39,18 +39,21 @@ def needed_wals(files: DataFrame, servers: Sequence[str], needs: Mapping[str, in
         wals.select("*", *in_turn(own_server(F.lit(True))))
         .join(F.broadcast(of_servers), "own_server", "left_semi")
         .join(F.broadcast(smallest), "wal_group", "left")
-        # a name without a timestamp of 64 bits is needed by nobody who can read it, and by everybody else
+        # a WAL whose timestamp does not fit 64 bits cannot be compared with the need, so it is kept
         .filter(F.coalesce(F.col("wal_timestamp") >= F.coalesce("need", F.lit(NEEDS_ALL)), F.lit(True)))
         .select("path", "length")
     )
 
 
 def live_or_odd_files(files: DataFrame, prefixes: Sequence[str]) -> DataFrame:
-    """All files below `WALs`, and those of `oldWALs` that are named after a server and yet no WALs: `path`, `length`.
+    """Returns all files below `WALs`, and files of `oldWALs` that are named after a server but are not WALs.
 
     Args:
         files: `path`, `length` of one listing.
         prefixes: servers, URL-encoded.
+
+    Returns:
+        `path`, `length`.
     """
     odd = F.regexp_extract(name(), _ENCODED_SERVER, 1).isin(*prefixes) & (
         F.regexp_extract(name(), WAL_NAME_REGEX, 1) == F.lit("")
@@ -60,12 +63,12 @@ def live_or_odd_files(files: DataFrame, prefixes: Sequence[str]) -> DataFrame:
 
 
 def named_wals(files: DataFrame, paths: Sequence[str]) -> DataFrame:
-    """The files of these paths: `path`, `length`."""
+    """Returns the files with these paths: `path`, `length`."""
     wanted = local_frame(files.sparkSession, [(path,) for path in paths], _PATHS)
     return files.join(F.broadcast(wanted), "path", "left_semi").select("path", "length")
 
 
 def wal_directories(files: DataFrame) -> DataFrame:
-    """The names of the directories below `WALs` that have a file: `directory`."""
+    """Returns the names of the directories below `WALs` that contain a file: `directory`."""
     below = files.filter(F.col("path").startswith("WALs/"))
     return below.select(F.split("path", "/")[1].alias("directory")).distinct()

@@ -1,4 +1,4 @@
-"""One file counted up: by table, and by what decides whether a peer wants an entry. Memory: one row a table and cut."""
+"""Tallies one WAL by table and by what decides whether a peer wants an entry. Memory: one row per table and cut."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from pipelines.hbase.wal_format.wal_key import SCOPE_GLOBAL, WalKey
 
 BULK_LOAD = b"HBASE::BULK_LOAD"
 REPLICATION_MARKER = b"HBASE::REPLICATION_MARKER"
-_STORES, _FAMILY_NAME = 3, 1  # of BulkLoadDescriptor and StoreDescriptor
+_STORES, _FAMILY_NAME = 3, 1  # field numbers in BulkLoadDescriptor and StoreDescriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Share:
     """Entries that every peer treats alike.
 
     Attributes:
-        cut: they begin at this offset or behind it, and before the next cut.
-        table: `namespace:table`, the default namespace left out.
-        families: families of their cells that have replication scope 1, sorted.
-        marker: they are replication markers, which every peer is sent.
-        entries: how many.
-        cells: in them.
-        bytes: of the file that they take.
+        cut: the entries begin at or after this offset, and before the next cut.
+        table: `namespace:table`, without the default namespace.
+        families: families of their cells with replication scope 1, sorted.
+        marker: whether they are replication markers, which every peer is sent.
+        entries: number of entries.
+        cells: number of their cells.
+        bytes: bytes that they take in the file.
         foreign: how many of them came from another cluster; a peer that they came through is not sent them.
     """
 
@@ -42,17 +42,17 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class WalContents:
-    """One file, read to its end or to where it cannot be read.
+    """The tally of one file, read to its end or to the point where it cannot be read.
 
     Attributes:
         ending: how it ends.
-        problem: in words; None when nothing is wrong.
-        header: None where there is none.
+        problem: a description; None if nothing is wrong.
+        header: None if there is none.
         header_end: offset of the first entry.
         good_end: offset behind the last whole entry.
-        length: bytes read in all; None when reading stopped before the end.
-        shares: what the entries are, a row for each cut, table and treatment.
-        boundaries: those of the cuts at which an entry begins, or the last one ends.
+        length: total bytes read; None if reading stopped before the end.
+        shares: the entries, one row per cut, table and treatment.
+        boundaries: the cuts at which an entry begins, or the last one ends.
         first, last: keys of the first and last entry of the file.
     """
 
@@ -69,22 +69,22 @@ class WalContents:
 
     @property
     def entries(self) -> int:
-        """Whole entries."""
+        """Number of whole entries."""
         return sum(share.entries for share in self.shares)
 
     @property
     def cells(self) -> int:
-        """Cells of whole entries."""
+        """Number of cells in whole entries."""
         return sum(share.cells for share in self.shares)
 
     @property
     def is_read(self) -> bool:
-        """Whether the entries are known: all that replication would find."""
+        """Whether all entries that replication would find are known."""
         return self.ending in {Ending.CLOSED, Ending.OPEN, Ending.TORN}
 
 
 class _Families:
-    """Watches the cells of one entry."""
+    """Collects the column families of one entry."""
 
     def __init__(self) -> None:
         self.names: set[bytes] = set()
@@ -100,7 +100,7 @@ class _Families:
             self.names.add(family)
 
     def take(self, key: WalKey) -> tuple[tuple[str, ...], bool]:
-        """Families that may be replicated and whether it is a marker; ready for the next entry then."""
+        """Returns the families with replication scope 1 and whether the entry is a marker; resets the state."""
         marker = False
         if self.meta:
             marker = [qualifier for qualifier, _ in self.meta] == [REPLICATION_MARKER] and not self.names
@@ -117,11 +117,11 @@ class _Families:
 
 
 def tally(read: Callable[[int], bytes], cuts: Iterable[int] = ()) -> WalContents:
-    """Read a file and count it up.
+    """Read a file and tally it.
 
     Args:
-        read: gives the file's bytes in order: at most as many as asked for, none at the end.
-        cuts: offsets to tell apart what lies before and behind; 0, the beginning, is always one.
+        read: returns the next bytes of the file, at most as many as requested; empty at the end.
+        cuts: offsets at which the tally is split; 0 is always one.
     """
     marks = sorted({0, *(cut for cut in cuts if cut > 0)})
     watch = _Families()
@@ -161,7 +161,7 @@ def tally(read: Callable[[int], bytes], cuts: Iterable[int] = ()) -> WalContents
 
 
 def _loaded_families(value: bytes | None, key: WalKey) -> set[bytes]:
-    """Families of a bulk load (`BulkLoadCellFilter`); all with a scope where its descriptor cannot be read."""
+    """Returns the families of a bulk load (`BulkLoadCellFilter`); all with a scope if its descriptor cannot be read."""
     if value is None:
         return set(key.scopes)
     families = set()

@@ -1,4 +1,4 @@
-"""The answer of inspect-wals, for programs and for eyes."""
+"""The result of inspect-wals, as text and as JSON."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ def inspection_result(
     queues: Sequence[QueueEditsRow],
     findings: Sequence[FindingRow],
 ) -> dict[str, object]:
-    """The JSON object of `--output json` and `--result`; names are those of the tables' columns."""
+    """Returns the JSON object of `--output json` and `--result`; keys are the column names of the tables."""
     return {
         "cluster": key.cluster,
         "run_id": key.run_id,
@@ -52,7 +52,7 @@ def inspection_result(
 def inspection_text(
     key: RunKey, files: Sequence[InspectedFile], queues: Sequence[QueueEditsRow], findings: Sequence[FindingRow]
 ) -> str:
-    """Lines for the on-call engineer."""
+    """Returns the text for the on-call engineer."""
     lines = [
         *_head(key, files),
         *_table_lines(files),
@@ -64,7 +64,7 @@ def inspection_text(
 
 
 def tables_of(files: Sequence[InspectedFile]) -> list[dict[str, object]]:
-    """Sums over all files, most bytes first."""
+    """Returns the sums per table over all files, most bytes first."""
     sums: dict[str, Counter[str]] = {}
     for file in files:
         for row in table_rows(file):
@@ -114,7 +114,7 @@ def _file_lines(files: Sequence[InspectedFile]) -> Iterator[str]:
 
 
 def _odd_lines(files: Sequence[InspectedFile]) -> Iterator[str]:
-    """The files with a problem alone, where there are many."""
+    """Yields only the files with a problem; used where there are too many files to print each."""
     odd = [file for file in files if file_row(file).problem]
     if odd:
         yield ""

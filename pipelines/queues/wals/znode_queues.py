@@ -1,4 +1,4 @@
-"""Queues in ZooKeeper as rows with what they still have to read: each WAL by its name."""
+"""Converts queues in ZooKeeper to rows that name each WAL they still have to read."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from pipelines.hbase.zookeeper.tree import ReplicationTree
 
 
 def row_name(trees: Sequence[ReplicationTree], name: str) -> str:
-    """How `znode_rows` spells a queue that is named by its znode, `<owner>/<queue id>`; other names as they are."""
+    """Returns how `znode_rows` spells a queue that is given as `<owner>/<queue id>`; other names unchanged."""
     for tree in trees:
         for queue in tree.queues:
             if f"{queue.owner}/{queue.queue.text}" == name:
@@ -18,9 +18,9 @@ def row_name(trees: Sequence[ReplicationTree], name: str) -> str:
 
 
 def znode_rows(trees: Sequence[ReplicationTree]) -> tuple[QueueRow, ...]:
-    """Every queue of either reading, sorted: what either has, with the smaller position.
+    """Returns every queue of either reading, sorted: the WALs of both readings, with the smaller position.
 
-    A position that cannot be read is the beginning, as for HBase (`ZKReplicationQueueStorage.getWALPosition`).
+    A position that cannot be read counts as the beginning, as in HBase (`ZKReplicationQueueStorage.getWALPosition`).
     """
     wals: dict[QueueId, dict[str, int]] = {}
     for tree in trees:
