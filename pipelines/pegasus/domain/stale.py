@@ -13,7 +13,7 @@ from pipelines.pegasus.domain.rows import NOTHING, Kind, Place, Placement, Talli
 
 
 class Fate(Enum):
-    """What the next compaction does with rows; the first that applies."""
+    """The effect of the next compaction on rows; the first that applies."""
 
     KEPT_EMPTY_WRITE = "KEPT_EMPTY_WRITE"  # the filter skips keys shorter than two bytes
     KEPT_MALFORMED = "KEPT_MALFORMED"  # not a rule of the filter: Pegasus asserts on such a key

@@ -14,7 +14,7 @@ UNSENT, PREPARED, ACKED = range(3)
 IDLE, SPLITTING, PAUSING, PAUSED, CANCELING = "", "SPLITTING", "PAUSING", "PAUSED", "CANCELING"
 PARENT_HALF, CHILD_HALF = "parent", "child"
 OLD_COUNT, NO_BALLOT, REGISTERED = range(3)
-"""What a client has cached: the old count; the new count and a child with ballot -1; the registered child."""
+"""The cache of a client: the old count; the new count and a child with ballot -1; the registered child."""
 
 
 class Meta(NamedTuple):
@@ -82,7 +82,7 @@ class Replica(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """What only the primary's memory has of the split.
+    """The part of the split that only the primary has in memory.
 
     Attributes:
         caught: children that have reported that they are caught up, a mask of nodes.
