@@ -1,1 +1,1 @@
-"""Apache Pegasus partition split: what it should have done, and whether it did."""
+"""Apache Pegasus partition split: plans, audits, verifies and simulates it, and splits tables offline."""

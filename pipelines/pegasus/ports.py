@@ -13,19 +13,19 @@ class StateReader(Protocol):
     """Reads state files."""
 
     def states(self, uri: str) -> Sequence[ClusterState]:
-        """The states of a file, or of every `*.json` of a directory, in the order of their times.
+        """Returns the states of a file, or of every `*.json` of a directory, in time order.
 
         Raises:
-            UsageError: there is none, one is no state file, they are of several clusters, or two are of one moment.
+            UsageError: there is none, a file is invalid, or two states are of different clusters or of the same time.
         """
         ...
 
 
 class PastFindings(Protocol):
-    """Reads what earlier runs of a job found."""
+    """Reads the findings of earlier runs of a job."""
 
     def findings_before(self, key: RunKey) -> Mapping[str, tuple[int, int]]:
-        """first_seen (ms since the epoch) and the number of runs, by finding, of the last 30 days."""
+        """Returns first_seen (ms since the epoch) and the number of runs, by finding, of the last 30 days."""
         ...
 
 
@@ -33,7 +33,7 @@ class LogReader(Protocol):
     """Finds and decodes private logs."""
 
     def decode(self, uri: str) -> DataFrame:
-        """Every log below a directory as `transforms.log_rows.DECODED`, kept for several readings.
+        """Returns every log below a directory as `transforms.log_rows.DECODED`, persisted for repeated use.
 
         Raises:
             UsageError: there is no log below it.
@@ -41,9 +41,9 @@ class LogReader(Protocol):
         ...
 
     def journal(self, uri: str) -> DataFrame:
-        """The lines of a request journal as `transforms.journal_rows.ASKED`.
+        """Returns the lines of a request journal as `transforms.journal_rows.ASKED`.
 
         Raises:
-            UsageError: there is none.
+            UsageError: it is a directory, empty, or not UTF-8.
         """
         ...

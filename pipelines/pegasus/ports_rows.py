@@ -1,4 +1,4 @@
-"""The ports of the split jobs that work on rows, and of split-simulate."""
+"""The Protocols of the split jobs that read rows, and of split-simulate."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -14,17 +14,17 @@ class RowReader(Protocol):
     """Reads directories of rows (docs/split-rows.md)."""
 
     def tally(self, uri: str, question: Question) -> Tallies:
-        """The sums of all rows of a directory; it has been read whole then."""
+        """Returns the sums of all rows of a directory. The whole directory is read when it returns."""
         ...
 
     def details(self, uri: str, question: Question, groups: Collection[int], kinds: Collection[Kind]) -> DataFrame:
-        """Its rows of some groups or of some kinds, one by one (`row_frames.DETAIL_SCHEMA`)."""
+        """Returns the single rows of some groups or of some kinds (`row_frames.DETAIL_SCHEMA`)."""
         ...
 
 
 class Player(Protocol):
-    """Plays the model, many subjects side by side."""
+    """Plays the model, many subjects in parallel."""
 
     def play(self, subjects: Sequence[str], design: str) -> Sequence[Simulated]:
-        """What became of each (`simulate.batch.play`), in their order."""
+        """Returns the result of each subject (`simulate.batch.play`), in their order."""
         ...

@@ -1,1 +1,1 @@
-"""Pegasus's own formats and rules: pure functions over frozen values, the standard library only."""
+"""Pegasus's file formats and rules, as pure functions over frozen values. They need only the standard library."""

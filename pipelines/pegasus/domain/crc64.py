@@ -1,4 +1,4 @@
-"""CRC-64/NVME, the hash by which Pegasus spreads hash keys over partitions (src/utils/crc.cpp).
+"""CRC-64/NVME, the hash with which Pegasus distributes hash keys over partitions (src/utils/crc.cpp).
 
 Reflected, polynomial 0xAD93D23594C93659, initial value and final XOR all ones.
 """
@@ -15,15 +15,15 @@ def _entry(index: int) -> int:
 
 
 TABLE: tuple[int, ...] = tuple(_entry(index) for index in range(256))
-"""What one byte does to an empty register."""
+"""The register after one byte, starting from an empty register."""
 
 
 def crc64(data: bytes, before: int = 0) -> int:
-    """The CRC of some bytes, 0 … 2^64-1; 0 for none.
+    """Returns the CRC of some bytes, 0 … 2^64-1; 0 for no bytes.
 
     Args:
         data: the bytes.
-        before: the CRC of the bytes in front of them.
+        before: the CRC of the bytes before them.
     """
     register = before ^ ALL_ONES
     for byte in data:

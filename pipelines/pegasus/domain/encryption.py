@@ -1,26 +1,28 @@
-"""Files that Pegasus has encrypted: they begin with a header of its RocksDB plugin, whatever they hold."""
+"""Detects files that Pegasus has encrypted: each begins with the header of Pegasus's RocksDB encryption plugin."""
 
 from pipelines.common.errors import RefusedError
 
 MAGIC = b"pegsenc"
-"""`kEncryptionHeaderMagic` of pegasus-kv/encfs, with which `[pegasus.server] encrypt_data_at_rest` writes every file of
-a replica: a header of 64 bytes (this, the method, the file's key encrypted by the server's), then AES or SM4 in CTR."""
+"""`kEncryptionHeaderMagic` of pegasus-kv/encfs. With `[pegasus.server] encrypt_data_at_rest`, every file of a replica
+begins with a header of 64 bytes (this magic, the method, the file's key encrypted with the server's key). AES or SM4 in
+CTR mode follows.
+"""
 
 
 def is_encrypted(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is encrypted."""
+    """Returns whether a file that begins with these bytes is encrypted."""
     return head.startswith(MAGIC)
 
 
 def refuse_encrypted(head: bytes, where: str) -> None:
-    """Stop at an encrypted file.
+    """Refuses an encrypted file.
 
     Args:
-        head: its first bytes, `len(MAGIC)` at least.
-        where: its name.
+        head: the first bytes of the file, at least `len(MAGIC)`.
+        where: the file's name.
 
     Raises:
-        RefusedError: it is encrypted; walsafe has no key of a server and asks no KMS for one.
+        RefusedError: the file is encrypted; walsafe has no server key and does not ask a KMS for one.
     """
     if is_encrypted(head):
         raise RefusedError(

@@ -1,4 +1,4 @@
-"""Request journals: what clients asked of which partition, and what they were told (docs/split-route.md)."""
+"""Request journals: the requests that clients sent to each partition, and the answers (docs/split-route.md)."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ KINDS = ("read", "write", "scan")
 OK = "ERR_OK"
 MISUSED = "ERR_PARENT_PARTITION_MISUSED"
 REJECTS = ("ERR_OBJECT_NOT_FOUND", "ERR_SPLITTING")
-"""The seed's name, and that of the code since 2.3."""
+"""The name in Pegasus's split design, and the name in the code since 2.3."""
 CODES = (OK, MISUSED, *REJECTS, "ERR_TIMEOUT", "ERR_INVALID_STATE")
 U64 = 1 << 64
 
@@ -19,17 +19,17 @@ class Asked:
     """One request.
 
     Attributes:
-        line: of the journal, from 1.
+        line: line number in the journal, from 1.
         at_us: μs since the epoch.
-        client: its name.
+        client: name of the client.
         kind: read, write or scan.
-        hash: of the request's header, 0 … 2^64-1; a scan's is the number of its partition.
-        partition: that was asked.
+        hash: hash in the request's header, 0 … 2^64-1; a scan has the number of its partition here.
+        partition: the partition that received the request.
         version: `partition_version` of the primary that answered; None = unknown.
-        code: what it said.
-        decree: of the answer, of an acknowledged write; None = unknown.
-        node: that answered; None = unknown.
-        foreign_rows: of a scan, rows that it returned and that its partition does not own; None = unknown.
+        code: error code of the answer.
+        decree: decree in the answer to an acknowledged write; None = unknown.
+        node: the node that answered; None = unknown.
+        foreign_rows: rows that a scan returned and that its partition does not own; None = unknown.
     """
 
     line: int
@@ -46,10 +46,10 @@ class Asked:
 
 
 def parse_request(text: str | bytes, line: int, where: str) -> Asked:
-    """One line of a journal.
+    """Parses one line of a journal.
 
     Raises:
-        UsageError: it is none; the message names file, line and key.
+        UsageError: the line is invalid; the message names file, line and key.
     """
     place = f"{where}, line {line}"
     try:

@@ -1,7 +1,7 @@
-r"""Raw keys of Pegasus's data column family (src/base/pegasus_key_schema.h), and how people write them.
+r"""Raw keys of Pegasus's data column family (src/base/pegasus_key_schema.h), and their printed form.
 
-A raw key is the length of the hash key (two bytes, big-endian), the hash key, the sort key. RocksDB compares raw keys
-byte by byte, so they are sorted by the length of the hash key first.
+A raw key is the length of the hash key (two bytes, big-endian), the hash key and the sort key. RocksDB compares raw
+keys byte by byte, so the length of the hash key is the first sort criterion.
 """
 
 import re
@@ -14,7 +14,7 @@ LENGTH_BYTES = 2
 MAX_HASH_KEY = 0xFFFE
 """Pegasus asserts that a hash key is shorter than 65535 bytes."""
 EMPTY_WRITE = b""
-"""The raw key under which an empty write of the primary is stored; no client can write it."""
+"""The raw key under which the primary stores an empty write. No client can write it."""
 _PLAIN = re.compile(rb"[ -!#-\[\]-~]")
 _ESCAPE = re.compile(r'\\(?:x([0-9a-fA-F]{2})|([\\"]))|([^\\])', re.DOTALL)
 
@@ -27,7 +27,7 @@ class SplitKey(NamedTuple):
 
 
 def encode_key(hash_key: bytes, sort_key: bytes) -> bytes:
-    """The raw key.
+    """Returns the raw key.
 
     Raises:
         MalformedError: the hash key is longer than `MAX_HASH_KEY` bytes.
@@ -38,10 +38,10 @@ def encode_key(hash_key: bytes, sort_key: bytes) -> bytes:
 
 
 def decode_key(raw: bytes) -> SplitKey:
-    """The parts of a raw key.
+    """Splits a raw key into its parts.
 
     Raises:
-        MalformedError: too short for its own length field, or a length that Pegasus never writes.
+        MalformedError: the key is too short for its length field, or the length is one that Pegasus never writes.
     """
     if len(raw) < LENGTH_BYTES:
         raise MalformedError(f"raw key of {len(raw)} bytes: the length of the hash key alone takes {LENGTH_BYTES}")
@@ -56,7 +56,7 @@ def decode_key(raw: bytes) -> SplitKey:
 
 
 def key_hash(raw: bytes) -> int:
-    """`pegasus_key_hash`: the CRC-64 of the hash key, of the sort key where the hash key is empty; 0 … 2^64-1.
+    """Returns `pegasus_key_hash`, 0 … 2^64-1: the CRC-64 of the hash key, or of the sort key if the hash key is empty.
 
     Raises:
         MalformedError: see `decode_key`.
@@ -66,7 +66,7 @@ def key_hash(raw: bytes) -> int:
 
 
 def escaped(data: bytes) -> str:
-    r"""Bytes as Pegasus's shell writes them: printable ASCII as it is, the rest, `\` and `"` escaped by a backslash."""
+    r"""Formats bytes like Pegasus's shell: printable ASCII unchanged, the rest, `\` and `"` with a backslash."""
     return "".join(
         chr(byte) if _PLAIN.fullmatch(bytes([byte])) else f"\\{chr(byte)}" if byte in b'\\"' else f"\\x{byte:02X}"
         for byte in data
@@ -74,10 +74,10 @@ def escaped(data: bytes) -> str:
 
 
 def unescaped(text: str) -> bytes:
-    r"""The bytes that were written so; characters beyond ASCII stand for their UTF-8.
+    r"""Parses the output of `escaped`. Characters beyond ASCII become their UTF-8 bytes.
 
     Raises:
-        MalformedError: a backslash with something else behind it than `xHH`, `\` or `"`.
+        MalformedError: a backslash is not followed by `xHH`, `\` or `"`.
     """
     data, at = bytearray(), 0
     while at < len(text):

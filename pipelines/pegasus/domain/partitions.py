@@ -1,15 +1,15 @@
-"""Which partition owns a hash, and what a replica answers (src/client/partition_resolver.cpp)."""
+"""Computes which partition owns a hash, and how a replica answers (src/client/partition_resolver.cpp)."""
 
 from enum import Enum
 
 REJECTING = -1
-"""`partition_version` of a parent that is being registered: it answers nobody."""
+"""`partition_version` of a parent whose child is being registered: it rejects every request."""
 UNREGISTERED = -1
-"""Ballot of a child that meta does not have yet."""
+"""Ballot of a child that is not registered in meta yet."""
 
 
 class Answer(Enum):
-    """What a primary says to a request before it looks at the data."""
+    """The answer of a primary before it reads the data."""
 
     OK = "ERR_OK"
     REJECT = "REJECT"
@@ -17,16 +17,16 @@ class Answer(Enum):
 
 
 REJECT_CODES = {"seed": "ERR_OBJECT_NOT_FOUND", "shipped": "ERR_SPLITTING"}
-"""The name of `Answer.REJECT`: in the seed, and in the code since 2.3 (src/replica/replica.h)."""
+"""The error code of `Answer.REJECT`: in Pegasus's split design, and in the code since 2.3 (src/replica/replica.h)."""
 
 
 def is_power_of_two(count: int) -> bool:
-    """Whether a table may have so many partitions; the meta server itself checks only that it is above 0."""
+    """Returns whether a table may have this partition count. The meta server itself only checks that it is above 0."""
     return count > 0 and count & (count - 1) == 0
 
 
 def partition_index(key_hash: int, count: int) -> int:
-    """Where a client sends a hash: `hash % count`, unsigned.
+    """Returns the partition to which a client sends a hash: `hash % count`, unsigned.
 
     Args:
         key_hash: 0 … 2^64-1, or the same bits as a signed number.
@@ -36,17 +36,17 @@ def partition_index(key_hash: int, count: int) -> int:
 
 
 def is_owner(key_hash: int, index: int, version: int) -> bool:
-    """`check_pegasus_key_hash`: what a server takes for its own; `version` must not be negative."""
+    """`check_pegasus_key_hash`: returns whether a server accepts the hash; `version` must not be negative."""
     return key_hash & version == index
 
 
 def answer(key_hash: int, index: int, version: int) -> Answer:
-    """What the primary of a partition says to a hash.
+    """Returns the answer of a partition's primary to a request with this hash.
 
     Args:
-        key_hash: of the request's header.
-        index: of the partition.
-        version: its `partition_version`: partitions - 1, or -1 while it rejects.
+        key_hash: hash in the request's header.
+        index: index of the partition.
+        version: its `partition_version`: partition count - 1, or -1 while it rejects.
     """
     if version == REJECTING:
         return Answer.REJECT
@@ -54,17 +54,17 @@ def answer(key_hash: int, index: int, version: int) -> Answer:
 
 
 def target(key_hash: int, count: int, ballot: int | None) -> int:
-    """Where a client sends a request by what it has cached of the table.
+    """Returns the partition to which a client sends a request, given its cached configuration.
 
     Args:
-        key_hash: of the request.
-        count: partitions that it knows.
-        ballot: that it knows of the partition `hash % count`; None = unknown.
+        key_hash: hash of the request.
+        count: cached partition count.
+        ballot: cached ballot of the partition `hash % count`; None = unknown.
     """
     index = partition_index(key_hash, count)
     return partition_index(key_hash, count // 2) if ballot == UNREGISTERED else index
 
 
 def parent_of(child: int, count: int) -> int:
-    """The partition that a child is split from, in a table of `count` partitions afterwards."""
+    """Returns the parent of a child, in a table that has `count` partitions after the split."""
     return child - count // 2

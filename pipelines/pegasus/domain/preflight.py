@@ -1,4 +1,4 @@
-"""May this table be split now? Blockers and warnings (docs/split-rules.md)."""
+"""Checks whether a table can be split now: blockers and warnings (docs/split-rules.md)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from pipelines.pegasus.domain.state.model import AVAILABLE, VALIDATE_ENV, Cluste
 from pipelines.pegasus.domain.state.ownership import deleted_share
 
 DISK_SHARE = 0.9
-"""admin-cli refuses a split that would leave a disk fuller than this."""
+"""admin-cli refuses a split that would fill a disk beyond this share."""
 DISK_COPIES = 3
-"""And it counts the table's bytes on a disk so often."""
+"""How many times admin-cli counts the table's bytes on a disk."""
 RULES = ("C1", "C2", "C7", "C9", "C11", "C12", "F37")
-"""In the order in which they are asked."""
+"""In the order in which they are checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One rule asked of one table. verdict: OK, WARNING, BLOCKER or UNKNOWN."""
+    """The result of one rule for one table. verdict: OK, WARNING, BLOCKER or UNKNOWN."""
 
     app_id: int
     table: str
@@ -30,12 +30,12 @@ class Check:
 
 
 def preflight(state: ClusterState, table: Table, to_count: int | None) -> Iterator[FindingRow]:
-    """What is in the way of splitting one table.
+    """Yields what prevents the split of one table.
 
     Args:
-        state: the newest one.
-        table: of that state.
-        to_count: partitions wanted; None = twice as many as now.
+        state: the newest state.
+        table: the table in that state.
+        to_count: requested partition count; None = twice the current one.
     """
     yield from _counts(table, to_count)
     yield from _under_way(table)
@@ -46,7 +46,7 @@ def preflight(state: ClusterState, table: Table, to_count: int | None) -> Iterat
 
 
 def checks(table: Table, found: list[FindingRow]) -> list[Check]:
-    """Every rule with its verdict, those without a finding included."""
+    """Returns every rule with its verdict, including rules without a finding."""
     rows = []
     for rule in RULES:
         mine = [row for row in found if row.code == f"SPLIT_{rule}"]

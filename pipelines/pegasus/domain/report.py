@@ -1,4 +1,4 @@
-"""Findings of the split jobs: rows of the shared table, one a violated rule and subject."""
+"""Findings of the split jobs: rows of the shared findings table, one for each violated rule and subject."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,11 +10,11 @@ from pipelines.lake.run_summary import FindingRow
 ERROR, WARNING, INFO = "error", "warning", "info"
 SEVERITIES = (ERROR, WARNING, INFO)
 MARK = "SPLIT_"
-"""Codes of these findings begin so; the rule's name of docs/split-rules.md follows."""
+"""Prefix of the finding codes; the rule's name in docs/split-rules.md follows."""
 
 
 def violated(rule: str, severity: str, subject: str, message: str, remedy: str, **evidence: object) -> FindingRow:
-    """One violation of a rule.
+    """Returns the finding for one violation of a rule.
 
     Args:
         rule: its name, such as C5.
@@ -22,7 +22,7 @@ def violated(rule: str, severity: str, subject: str, message: str, remedy: str, 
         subject: table, partition, replica or log.
         message: one sentence.
         remedy: what to do.
-        evidence: the values it was drawn from; become JSON.
+        evidence: the values that prove it; stored as JSON.
     """
     text = json.dumps(evidence, sort_keys=True, default=str)
     code = f"{MARK}{rule}"
@@ -32,12 +32,14 @@ def violated(rule: str, severity: str, subject: str, message: str, remedy: str, 
 def in_order(
     rows: Iterable[FindingRow], at_ms: int, before: Mapping[str, tuple[int, int]], known: Sequence[Acknowledgement]
 ) -> tuple[FindingRow, ...]:
-    """Each finding once, the gravest and latest of a key; errors first, with what earlier runs and the settings say.
+    """Returns each finding once, errors first, with its history and acknowledgement.
+
+    If several findings have the same key, the most severe counts, and of those the last.
 
     Args:
-        rows: of this run.
-        at_ms: the time that the run speaks of, ms since the epoch.
-        before: first_seen (ms) and runs, by key, of earlier runs.
+        rows: findings of this run.
+        at_ms: the time of the examined data, ms since the epoch.
+        before: first_seen (ms) and number of runs, by key, from earlier runs.
         known: acknowledged findings.
     """
     reasons = {one.key: one.reason for one in known if at_ms <= one.until}
@@ -61,5 +63,5 @@ def in_order(
 
 
 def is_proven(rows: Iterable[FindingRow]) -> bool:
-    """Whether a run must end with exit code 3: a blocker or a proven difference that nobody has acknowledged."""
+    """Returns whether a run must end with exit code 3: it has an error that is not acknowledged."""
     return any(row.severity == ERROR and not row.acknowledged for row in rows)

@@ -1,4 +1,4 @@
-"""What a row of a partition is, seen from the rule that spreads keys over partitions (invariants D3, D4, D6)."""
+"""Classifies the rows of a partition by the rule that distributes keys over partitions (invariants D3, D4, D6)."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -11,28 +11,28 @@ U64 = (1 << 64) - 1
 
 
 class Kind(IntEnum):
-    """What a row is where it lies; the first that applies."""
+    """Kind of a row in the partition where it is stored; the first that applies."""
 
-    OUT_OF_RANGE = 0  # no such partition in the table: the input is not what its user says
+    OUT_OF_RANGE = 0  # the table has no such partition: the input does not match the given count
     INCOMPLETE = 1  # no partition, key or value
-    EMPTY_WRITE = 2  # the record of an empty write, no user's row
-    MALFORMED = 3  # no key or value that Pegasus writes
-    FOREIGN = 4  # it never belonged here, neither before nor after any split
-    STALE = 5  # it was split away: the compaction filter may take it
+    EMPTY_WRITE = 2  # the record of an empty write, not a user's row
+    MALFORMED = 3  # a key or value that Pegasus never writes
+    FOREIGN = 4  # it never belonged to this partition, neither before nor after any split
+    STALE = 5  # it now belongs to another partition after a split: the compaction filter may drop it
     OWNED = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How the rows of one table are spread.
+    """How the rows of one table are distributed.
 
     Attributes:
         count: its partitions.
-        created_with: partitions it had before any split that may have left copies; `count` = none has.
+        created_with: partitions before any split that may have left copies; `count` = no split has.
         data_version: `pegasus_data_version` of its replicas, 0 or 1.
 
     Raises:
-        UsageError: numbers that no table has.
+        UsageError: no table has such counts.
     """
 
     count: int
@@ -48,7 +48,7 @@ class Placement:
 
 
 def kind_of(key: bytes, index: int, placement: Placement) -> Kind:
-    """What a row with this raw key is in that partition; its value is not looked at."""
+    """Returns the kind of a row with this raw key in that partition; ignores the value."""
     if not 0 <= index < placement.count:
         return Kind.OUT_OF_RANGE
     if key == EMPTY_WRITE:
@@ -59,21 +59,21 @@ def kind_of(key: bytes, index: int, placement: Placement) -> Kind:
         return Kind.MALFORMED
     if partition_index(hashed, placement.count) == index:
         return Kind.OWNED
-    # hash % created_with is the partition that the row was in before all splits; its children have the same remainder
+    # hash % created_with is the row's partition before all splits; its children have the same remainder
     same_family = partition_index(hashed, placement.created_with) == index % placement.created_with
     return Kind.STALE if same_family else Kind.FOREIGN
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Rows that are counted together.
+    """A group of rows that are counted together.
 
     Attributes:
-        index: the partition they lie in.
-        group: `hash % groups`: the partition they belong to in the finer of two tables; -1 where there is no hash.
-        kind: what they are.
-        expired: their time to live is over.
-        forever: they have no time to live.
+        index: the partition that stores them.
+        group: `hash % groups`: the partition that owns them in the table with more partitions; -1 without a hash.
+        kind: their kind.
+        expired: their TTL is over.
+        forever: they have no TTL.
     """
 
     index: int
@@ -85,14 +85,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A multiset of rows, whatever their order.
+    """Sums over a multiset of rows, independent of their order.
 
     Attributes:
-        rows: how many.
-        bytes: of their keys and values.
+        rows: number of rows.
+        bytes: bytes of their keys and values.
         digest_sum: sum of the rows' 64-bit digests modulo 2^64.
-        digest_xor: exclusive or of them.
-        newest: greatest timetag; 0 = none has one.
+        digest_xor: XOR of the digests.
+        newest: greatest timetag; 0 = no row has one.
     """
 
     rows: int = 0
@@ -111,7 +111,7 @@ class Tally:
         )
 
     def same_rows(self, other: "Tally") -> bool:
-        """Whether both are the same rows, by count and digests; two other multisets agree with a chance of 2^-64."""
+        """Returns whether count and digests agree. Two different multisets agree with a probability of 2^-64."""
         return (self.rows, self.digest_sum, self.digest_xor) == (other.rows, other.digest_sum, other.digest_xor)
 
     @property

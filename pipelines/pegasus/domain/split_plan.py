@@ -1,10 +1,10 @@
-"""What a split would yield: sizes of parents and children, and how many doublings a target size takes."""
+"""Predicts the result of a split: sizes of parents and children, and the doublings that a target size needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 FINEST = 10
-"""Doublings that are looked at."""
+"""The number of doublings that are computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class PlanRow:
     """A row of `split_plan`: one parent, split once.
 
     Attributes:
-        keep_rows: stay in the parent.
-        move_rows: go to the child.
-        skew: bytes of the greater half over those of an even one: 1 = even, 2 = all in one.
+        keep_rows: rows that stay in the parent.
+        move_rows: rows that go to the child.
+        skew: bytes of the larger half divided by those of an even half: 1 = even, 2 = all in one half.
     """
 
     parent: int
@@ -41,7 +41,7 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The table after some doublings; bytes of its largest partition."""
+    """The table after some doublings; `largest` is the bytes of its largest partition."""
 
     doublings: int
     partitions: int
@@ -49,11 +49,11 @@ class Level:
 
 
 def one_split(sizes: Mapping[int, Size], count: int) -> list[PlanRow]:
-    """Each parent and child after one doubling.
+    """Returns each parent and child after one doubling.
 
     Args:
-        sizes: by `hash & mask` of a mask that covers `2 · count - 1`.
-        count: partitions now, a power of two.
+        sizes: by `hash & mask`, with a mask that covers `2 · count - 1`.
+        count: current partitions, a power of two.
     """
     halves = collapsed(sizes, 2 * count)
     rows = []
@@ -67,7 +67,7 @@ def one_split(sizes: Mapping[int, Size], count: int) -> list[PlanRow]:
 
 
 def levels(sizes: Mapping[int, Size], count: int) -> list[Level]:
-    """The table now and after 1 … `FINEST` doublings."""
+    """Returns the table now and after 1 … `FINEST` doublings."""
     found = []
     for doublings in range(FINEST + 1):
         partitions = count << doublings
@@ -77,12 +77,12 @@ def levels(sizes: Mapping[int, Size], count: int) -> list[Level]:
 
 
 def doublings_for(found: list[Level], target: int) -> int | None:
-    """The fewest doublings after which no partition is above `target` bytes; None = more than were looked at."""
+    """Returns the fewest doublings after which no partition is above `target` bytes; None = more than computed."""
     return next((level.doublings for level in found if level.largest <= target), None)
 
 
 def collapsed(sizes: Mapping[int, Size], count: int) -> dict[int, Size]:
-    """Sizes of a table of `count` partitions, a power of two."""
+    """Returns the partition sizes of a table of `count` partitions, a power of two."""
     sums: dict[int, Size] = {}
     for bits, size in sizes.items():
         index = bits & (count - 1)

@@ -1,4 +1,4 @@
-"""What Pegasus's compaction filter would do with each row (src/server/key_ttl_compaction_filter.h), and why."""
+"""Predicts what Pegasus's compaction filter does with each row, and why (src/server/key_ttl_compaction_filter.h)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ from pipelines.pegasus.domain.rows import NOTHING, Kind, Place, Placement, Talli
 
 
 class Fate(Enum):
-    """What becomes of rows in the next compaction; the first that applies."""
+    """The effect of the next compaction on rows; the first that applies."""
 
-    KEPT_EMPTY_WRITE = "KEPT_EMPTY_WRITE"  # a key below two bytes is never looked at
-    KEPT_MALFORMED = "KEPT_MALFORMED"  # no rule of ours: Pegasus asserts on such a key
-    KEPT_GETS_TTL = "KEPT_GETS_TTL"  # the table has a default TTL: the row gets it, and is not looked at further
+    KEPT_EMPTY_WRITE = "KEPT_EMPTY_WRITE"  # the filter skips keys shorter than two bytes
+    KEPT_MALFORMED = "KEPT_MALFORMED"  # not a rule of the filter: Pegasus asserts on such a key
+    KEPT_GETS_TTL = "KEPT_GETS_TTL"  # the table has a default TTL: the filter sets it and checks nothing else
     DROPPED_EXPIRED = "DROPPED_EXPIRED"
     KEPT_ENV_LOST = "KEPT_ENV_LOST"  # stale, but the validate env is not true
     KEPT_REJECTING = "KEPT_REJECTING"  # stale, but the version is -1: a registration is under way
@@ -30,21 +30,21 @@ class Fate(Enum):
 DROPPED = frozenset({Fate.DROPPED_EXPIRED, Fate.DROPPED_STALE})
 STALE_KINDS = frozenset({Kind.STALE, Kind.FOREIGN})
 STANDING = frozenset({Fate.KEPT_REJECTING.value, Fate.KEPT_UNCOUNTED.value, Fate.KEPT_OLD_VERSION.value})
-"""Copies that compaction does not take yet: the split has not ended."""
+"""Fates of copies that compaction does not drop yet, because the split has not ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterSettings:
-    """What decides besides the row.
+    """The settings that decide, besides the row itself.
 
     Attributes:
-        placement: of the table.
+        placement: distribution of the table.
         validate: `replica.split.validate_partition_hash` is true on the replicas.
         default_ttl: `default_ttl` of the table, seconds; 0 = none.
         versions: `partition_version` by partition, where it is not the count - 1.
 
     Raises:
-        UsageError: a version that no partition has.
+        UsageError: no partition has such a version.
     """
 
     placement: Placement
@@ -61,17 +61,17 @@ class FilterSettings:
 
     @property
     def groups(self) -> int:
-        """The next power of two: `group & version` is then `hash & version`."""
+        """The next power of two, so that `group & version` equals `hash & version`."""
         return 1 << (self.placement.count - 1).bit_length()
 
     def version(self, index: int) -> int:
-        """The version of a partition."""
+        """Returns the version of a partition."""
         return self.versions.get(index, self.placement.count - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class StaleRow:
-    """A row of `split_stale`. Bytes of keys and values, before compression."""
+    """A row of `split_stale`. Bytes are those of keys and values, before compression."""
 
     table_name: str
     partition_index: int
@@ -83,7 +83,7 @@ class StaleRow:
 
 
 def fate_of(place: Place, settings: FilterSettings) -> Fate:
-    """What the filter does with the rows of a place (`place.group` = hash % `settings.groups`)."""
+    """Returns what the filter does with the rows of a place (`place.group` = hash % `settings.groups`)."""
     if place.kind is Kind.EMPTY_WRITE:
         return Fate.KEPT_EMPTY_WRITE
     if place.kind is Kind.MALFORMED:
@@ -106,7 +106,7 @@ def fate_of(place: Place, settings: FilterSettings) -> Fate:
 
 
 def fates(table: str, tallies: Tallies, settings: FilterSettings) -> tuple[StaleRow, ...]:
-    """Rows and bytes by partition and fate."""
+    """Returns rows and bytes by partition and fate."""
     sums: dict[tuple[int, Fate, bool], Tally] = {}
     for place, tally in tallies.items():
         key = (place.index, fate_of(place, settings), place.kind in STALE_KINDS)
@@ -121,7 +121,7 @@ def fates(table: str, tallies: Tallies, settings: FilterSettings) -> tuple[Stale
 
 
 def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSettings) -> Iterator[FindingRow]:
-    """What an operator must know: copies that nobody will take, and rows that the filter takes wrongly."""
+    """Yields findings about copies that compaction drops, not yet drops or never drops, and rows it drops wrongly."""
     by_fate: dict[Fate, Tally] = {}
     wrongly, size = 0, 0
     for row in rows:

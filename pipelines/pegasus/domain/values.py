@@ -1,8 +1,8 @@
 """Values of the data column family: when a row expires and when it was written (src/base/pegasus_value_schema.h).
 
-Everything is big-endian. Version 0 is `expire_ts`, data; version 1 `expire_ts`, `timetag`, data; version 2 a byte
-0x82, `expire_ts`, `timetag`, data. The first bit tells version 2 from the others, 0 and 1 are told apart by the
-replica's meta column family alone (`pegasus_data_version`); new replicas have 1.
+All numbers are big-endian. Version 0 is `expire_ts`, data; version 1 `expire_ts`, `timetag`, data; version 2 a byte
+0x82, `expire_ts`, `timetag`, data. The first bit identifies version 2. Only the replica's meta column family
+(`pegasus_data_version`) distinguishes 0 from 1; new replicas have 1.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pipelines.common.errors import MalformedError
 
 EPOCH_S = 1_451_606_400
-"""2016-01-01T00:00:00Z, from which `expire_ts` counts, in seconds since 1970."""
+"""2016-01-01T00:00:00Z in seconds since 1970: the epoch of `expire_ts`."""
 VERSIONS = (0, 1, 2)
 NEWEST = 2
 NO_EXPIRY = 0
@@ -23,8 +23,8 @@ class Timetag:
     """When and where a value was written.
 
     Attributes:
-        timestamp_us: microseconds since 1970, by the clock of the primary.
-        cluster_id: of the cluster it was first written in, 0 … 127.
+        timestamp_us: microseconds since 1970, by the primary's clock.
+        cluster_id: the cluster that first wrote the value, 0 … 127.
         deleted: it is the record of a delete.
     """
 
@@ -39,13 +39,13 @@ class Timetag:
 
     @property
     def packed(self) -> int:
-        """The 64 bits; of two writes of one key, the one with the greater number stands."""
+        """The 64 bits. Of two writes of one key, the one with the greater number wins."""
         return self.timestamp_us << 8 | self.cluster_id << 1 | int(self.deleted)
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value, decoded.
+    """A decoded value.
 
     Attributes:
         version: 0, 1 or 2.
@@ -61,19 +61,19 @@ class Value:
 
 
 def header_bytes(version: int) -> int:
-    """Bytes in front of the user's data."""
+    """Returns the number of bytes before the user's data."""
     return _HEADER_BYTES[version]
 
 
 def decode_value(raw: bytes, data_version: int = 1) -> Value:
-    """A value as it is stored.
+    """Decodes a stored value.
 
     Args:
         raw: all its bytes.
-        data_version: `pegasus_data_version` of the replica, for values that do not say their version.
+        data_version: `pegasus_data_version` of the replica, for values that do not contain their version.
 
     Raises:
-        MalformedError: too short for its header, or a version that is unknown.
+        MalformedError: the value is too short for its header, or the version is unknown.
     """
     version = value_version(raw, data_version)
     if len(raw) < header_bytes(version):
@@ -88,7 +88,7 @@ def decode_value(raw: bytes, data_version: int = 1) -> Value:
 
 
 def value_version(raw: bytes, data_version: int = 1) -> int:
-    """The version of a value: of its own mark, else of its replica.
+    """Returns the version of a value: from its mark byte, else that of its replica.
 
     A mark with an unknown number is read as the newest version, as Pegasus does.
 
@@ -103,11 +103,11 @@ def value_version(raw: bytes, data_version: int = 1) -> int:
 
 
 def encode_value(value: Value) -> bytes:
-    """The bytes of a value.
+    """Returns the bytes of a value.
 
     Raises:
-        MalformedError: an unknown version, a timetag where there is none, or an `expire_ts` that version 0 or 1 would
-            take for the mark of another version.
+        MalformedError: the version is unknown, does not match the timetag, or is 0 or 1 and `expire_ts` would be read
+            as the mark of another version.
     """
     if value.version not in VERSIONS or (value.timetag is None) != (value.version == 0):
         raise MalformedError(f"value of version {value.version}: 1 and 2 have a timetag, 0 has none")
@@ -119,10 +119,10 @@ def encode_value(value: Value) -> bytes:
 
 
 def is_expired(expire_ts: int, now_s: int) -> bool:
-    """`check_if_ts_expired`.
+    """Returns whether a value has expired, like Pegasus's `check_if_ts_expired`.
 
     Args:
-        expire_ts: of the value.
+        expire_ts: of the value, seconds since 2016; 0 = never.
         now_s: seconds since 1970.
     """
     return 0 < expire_ts <= now_s - EPOCH_S

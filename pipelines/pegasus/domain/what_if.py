@@ -1,4 +1,4 @@
-"""What clients are told at each stage of a split."""
+"""Predicts the answers that clients get at each stage of a split."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ class Stage:
     """One stage.
 
     Attributes:
-        name: of the stages S0 to S11 of docs/split-rules.md.
+        name: one of the stages S0 to S11 of docs/split-rules.md.
         words: what has happened.
         doubled: meta answers with the new count.
-        child_ballot: what meta says of a child; None = it counts no such partition.
-        parent_old: the parent's version is the old count - 1; else the new one's, or -1 where it rejects.
-        rejects: the parent answers nobody.
+        child_ballot: ballot of a child in meta; None = meta does not count that partition.
+        parent_old: the parent's version is the old count - 1, else the new count - 1; `rejects` overrides it with -1.
+        rejects: the parent rejects every request.
         child_serves: the child's primary is active.
     """
 
@@ -47,7 +47,7 @@ STAGES = (
     Stage("S10", "the parent counts as meta does", True, 1, False, False, True),
 )
 CLIENTS = ("old", "new")
-"""One that has cached the table before the split, one that asks meta now."""
+"""`old` has cached the table before the split, `new` asks meta now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class RouteRow:
 
 
 def told(key_hash: int, old_count: int, stage: Stage, client: str) -> tuple[int, Answer]:
-    """The partition that a client asks, and what it is told.
+    """Returns the partition that a client asks, and the answer.
 
     Args:
         key_hash: 0 … 2^64-1.
         old_count: partitions before the split, a power of two.
-        stage: of the split.
+        stage: stage of the split.
         client: one of `CLIENTS`.
     """
     if client == "new" and stage.doubled:
@@ -82,12 +82,12 @@ def told(key_hash: int, old_count: int, stage: Stage, client: str) -> tuple[int,
 
 
 def what_if(requests: Mapping[int, int], old_count: int, names: str) -> list[RouteRow]:
-    """How many requests are told what, at each stage.
+    """Counts the requests by answer, at each stage.
 
     Args:
-        requests: hash → how many; an answer depends on its last bits alone, so these will do.
+        requests: hash → number of requests. The answer depends only on the hash's last bits, so these are sufficient.
         old_count: partitions before the split.
-        names: `seed` or `shipped`: what a rejection is called.
+        names: `seed` or `shipped`: which error code a rejection has, see `REJECT_CODES`.
     """
     rows = []
     for stage in STAGES:
@@ -101,5 +101,5 @@ def what_if(requests: Mapping[int, int], old_count: int, names: str) -> list[Rou
 
 
 def code_name(found: Answer, names: str) -> str:
-    """The error code of an answer."""
+    """Returns the error code of an answer."""
     return REJECT_CODES[names] if found is Answer.REJECT else found.value

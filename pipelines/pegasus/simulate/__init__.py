@@ -1,1 +1,1 @@
-"""Partition split as an executable model: one group of replicas, its meta server and its clients."""
+"""Executable model of a partition split: one group of replicas, its meta server and its clients."""

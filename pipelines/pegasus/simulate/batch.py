@@ -8,7 +8,7 @@ from pipelines.pegasus.simulate.walk import story, walk
 from pipelines.pegasus.simulate.world import Design
 
 RANGE = 500
-"""Seeds of one range."""
+"""Number of seeds in one range."""
 DESIGNS: dict[str, Design] = {"mended": Design(), "shipped": SHIPPED, **MUTANTS}
 
 
@@ -27,7 +27,7 @@ class Simulated:
 
 
 def design_of(name: str) -> Design:
-    """The protocol of that name.
+    """Returns the protocol of that name.
 
     Raises:
         UsageError: there is none.
@@ -38,7 +38,7 @@ def design_of(name: str) -> Design:
 
 
 def play(subject: str, design: str) -> Simulated:
-    """Search one row (`F11`), or play a range of seeds (its first one)."""
+    """Searches one row of the failure table (such as `F11`), or plays a range of seeds (given by its first seed)."""
     if subject in BY_ROW:
         one = BY_ROW[subject]
         found = one.search(design_of(design))

@@ -1,4 +1,4 @@
-"""Good and broken splits for the audits: every row of the failure table, every mutant, and who must see it."""
+"""Good and broken splits for testing the audits: rows of the failure table, mutants, and who must detect them."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,13 @@ from pipelines.pegasus.simulate.witness import broken_history, struck_history
 from pipelines.pegasus.simulate.world import Design
 
 CANCELLED = ("F5", "F21", "F32")
-"""Rows whose splits are given up."""
+"""Rows whose splits are cancelled."""
 SHIPPED_ROWS = ("F11", "F29")
-"""Pegasus issue #2209 and two owners; what else the shipped protocol breaks are these again, and `forget-pauses`."""
+"""Pegasus issue #2209 and two owners. Everything else that the shipped protocol breaks repeats these two or
+`forget-pauses`.
+"""
 ALONE = ("env-lost", "no-start-check")
-"""Mutants that spoil a whole table: each has one of its own."""
+"""Mutants that affect a whole table: each has its own table."""
 VERIFY, STALE, LOG, CONFIG, ROUTE = (
     "split-verify",
     "split-stale",
@@ -42,7 +44,7 @@ SEEN_BY = {
     "stubborn-clients": frozenset({ROUTE}),
     "scans-unfiltered": frozenset({ROUTE}),
 }
-"""The audits that must see each mutant."""
+"""The audits that must detect each mutant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,8 @@ class Case:
         name: row of the failure table, mutant, or seed.
         design: the protocol.
         what: the failure, in words.
-        history: that was played.
-        seen_by: audits that must raise something; none of a good split.
+        history: the history that was played.
+        seen_by: audits that must report something; empty for a good split.
     """
 
     name: str
@@ -65,10 +67,10 @@ class Case:
 
 
 def tables() -> dict[str, list[Case]]:
-    """Tables of cases, one a partition; each has a power of two of them.
+    """Returns tables of cases, one case for each partition; the number of cases is a power of two.
 
-    `good` and `cancelled` have every row of the failure table in the mended protocol, `broken` all mutants and the
-    shipped protocol, and there is one for each mutant that spoils a whole table.
+    `good` and `cancelled` have every row of the failure table in the mended protocol. `broken` has the mutants and the
+    shipped protocol. Each mutant that affects a whole table has its own table.
     """
     good = [_struck(row.row, "split") for row in INJECTIONS if row.row not in CANCELLED]
     cancelled = [_struck(row, "cancelled") for row in CANCELLED]
@@ -106,7 +108,7 @@ def _shipped(row: str) -> Case:
 
 
 def _seeds(number: int) -> list[Case]:
-    """Random histories of the whole protocol that come to an end."""
+    """Returns random histories of the mended protocol in which the split is completed."""
     found: list[Case] = []
     seed = 0
     while len(found) < number:

@@ -1,4 +1,4 @@
-"""Clients, compaction, and what must hold in every state."""
+"""Steps of clients and of compaction, and the invariants that hold in every state."""
 
 from collections.abc import Iterator
 
@@ -35,7 +35,10 @@ OK, REJECTED, MISUSED = "ERR_OK", "REJECT", "ERR_PARENT_PARTITION_MISUSED"
 
 
 def client_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
-    """Writes, one after the other; a client may hold any state of the table, so it tries parent and child."""
+    """Yields the steps of clients: writes, one after the other.
+
+    Unless the scope has a client with a cache, a client may know any state of the table, so it tries parent and child.
+    """
     place = next((number for number, state in enumerate(world.writes) if state == UNSENT), None)
     if place is not None and PREPARED not in world.writes:
         half = scope.writes[place]
@@ -52,14 +55,14 @@ def client_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
 
 
 def known(world: World) -> int:
-    """What meta tells a client."""
+    """Returns what meta answers to a client."""
     return REGISTERED if world.meta.child is not None else NO_BALLOT if world.meta.doubled else OLD_COUNT
 
 
 def said(world: World, half: str) -> str | None:
-    """What the parent's primary says to a key of that half: the seed's rule on `partition_version`; None = nobody is.
+    """Returns the primary's answer to a key of that half, by `partition_version`; None = there is no primary.
 
-    Without the env the server does not look (`src/replica/replica.h`, `validate_partition_hash`).
+    Without the env the server does not check (`src/replica/replica.h`, `validate_partition_hash`).
     """
     primary = leader(world)
     if primary is None:
@@ -72,7 +75,7 @@ def said(world: World, half: str) -> str | None:
 
 
 def child_serves(world: World) -> bool:
-    """Whether the child's primary answers."""
+    """Returns whether the child's primary answers."""
     child = world.meta.child
     return child is not None and world.replicas[child[1]].alive and world.replicas[child[1]].active
 
@@ -85,7 +88,10 @@ def _prepared(world: World, place: int) -> World:
 
 
 def _may_commit(world: World, place: int) -> bool:
-    """A mutation that was prepared in sync mode needs every child's answer, too, whatever has become of the mode."""
+    """Returns whether a write can commit.
+
+    One that was prepared in sync mode needs every child's answer, too, even if sync mode has ended since.
+    """
     primary = leader(world)
     if primary is None or not primary.has >> place & 1:
         return False
@@ -107,14 +113,14 @@ def _with_write(world: World, place: int, state: int) -> World:
 
 
 def compaction_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
-    """Manual compaction: the filter takes what is stale (F35)."""
+    """Yields manual compactions: the filter drops stale rows (F35)."""
     of_child, of_parent = half_mask(scope, CHILD_HALF), half_mask(scope, PARENT_HALF)
     if not world.meta.validates:
         return
     for node in living_members(world):
         one = world.replicas[node]
         takes = one.version == NEW or (one.version == REJECT and not design.careful_filter)
-        stale = one.has & of_child & acked(world)  # what is not committed is in no RocksDB yet
+        stale = one.has & of_child & acked(world)  # uncommitted writes are not in RocksDB yet
         if takes and stale:
             yield ("compact_parent", node), put(world, node, has=one.has & ~stale)
         if one.active and one.child_has & of_parent:
@@ -122,7 +128,7 @@ def compaction_steps(world: World, scope: Scope, design: Design) -> Iterator[Ste
 
 
 def violation(world: World, scope: Scope, before: World | None = None) -> str | None:
-    """The first invariant that a state breaks, or the step to it from the state before."""
+    """Returns the first invariant that the state, or the step from `before` to it, breaks; None = none."""
     meta, done = world.meta, acked(world)
     of_child = half_mask(scope, CHILD_HALF)
     primary = leader(world)
@@ -148,7 +154,7 @@ def violation(world: World, scope: Scope, before: World | None = None) -> str | 
 
 
 def _leaps(world: World, before: World | None) -> bool:
-    """Whether a child was registered with another ballot than its parent's + 1, or a ballot went back."""
+    """Returns whether a child was registered with another ballot than its parent's + 1, or a ballot went back."""
     if before is None:
         return False
     child, was = world.meta.child, before.meta.child
@@ -157,7 +163,10 @@ def _leaps(world: World, before: World | None) -> bool:
 
 
 def is_settled(world: World) -> bool:
-    """Whether the split has come to an end that may last: done, cancelled or paused, and every write acknowledged."""
+    """Returns whether the split has ended in a state that can last.
+
+    It is then done, cancelled or paused, and every write is acknowledged.
+    """
     meta, primary = world.meta, leader(world)
     if primary is None or any(state != ACKED for state in world.writes) or meta.pending:
         return False

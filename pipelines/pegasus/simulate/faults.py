@@ -1,4 +1,4 @@
-"""What may go wrong, and what the operator may do; each takes one of the faults that a search allows."""
+"""Faults and operator actions of the model; each uses one of the faults that a search allows."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -31,7 +31,7 @@ Fault = Callable[[World, Design], Iterator[Step]]
 
 
 def fault_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
-    """What may go wrong next, and meta's answer to a node that is gone."""
+    """Yields the faults that can happen next, and meta's reaction to a dead node."""
     if world.faults > 0:
         for name in sorted(scope.may):
             for move, after in FAULTS[name](world, design):
@@ -42,7 +42,7 @@ def fault_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
 
 
 def _reconfigured(world: World, design: Design) -> Iterator[Step]:
-    """Meta takes a dead node out of the group, by a new ballot; nothing else of meta may be under way."""
+    """Meta removes a dead node from the group with a new ballot, but only while no other write of meta is pending."""
     meta = world.meta
     dead = [node for node, one in enumerate(world.replicas) if not one.alive and meta.members >> node & 1]
     nodes = living_members(world)
@@ -52,9 +52,9 @@ def _reconfigured(world: World, design: Design) -> Iterator[Step]:
 
 
 def _new_ballot(world: World, primary: int, members: int, design: Design) -> World:
-    """F7: a new ballot ends all children, unless meta has registered theirs; parents serve with their own version.
+    """F7: a new ballot ends all children, unless meta has registered the child. Parents keep or reset their version.
 
-    Nobody answers the writes that were under way: their clients try again.
+    The writes that are under way are never answered; their clients try again.
     """
     meta = world.meta._replace(ballot=world.meta.ballot + 1, primary=primary, members=members)
     promoted = primary != world.meta.primary
@@ -75,7 +75,10 @@ def _new_ballot(world: World, primary: int, members: int, design: Design) -> Wor
 
 
 def _crash(world: World, design: Design) -> Iterator[Step]:
-    """Two nodes stay: with one, a split waits until meta has found another, which the model does not have."""
+    """A node dies, but two nodes stay.
+
+    With one node, a split waits until meta has found another, which the model does not have.
+    """
     _ = design
     nodes = living_members(world)
     for node in nodes if len(nodes) > 2 else ():
@@ -83,7 +86,7 @@ def _crash(world: World, design: Design) -> Iterator[Step]:
 
 
 def _restart(world: World, design: Design) -> Iterator[Step]:
-    """F18: a node comes back into no group; its child's directory looks valid although meta does not have the child."""
+    """F18: a node returns outside the group; its child's directory looks valid, although meta has no such child."""
     for node, one in enumerate(world.replicas):
         out = not world.meta.members >> node & 1
         if not one.alive and out and one.counted:
@@ -106,14 +109,14 @@ def _meta_failover(world: World, design: Design) -> Iterator[Step]:
 
 
 def _zookeeper_timeout(world: World, design: Design) -> Iterator[Step]:
-    """F2, F25: the write did not happen; memory is as it was, and who asked asks again."""
+    """F2, F25: the write did not happen. Meta's memory is unchanged, and the request is sent again."""
     _ = design
     if world.meta.pending in {"double", "child"}:
         yield ("zookeeper_timeout", 0), world._replace(meta=world.meta._replace(pending=""))
 
 
 def _child_fails(world: World, design: Design) -> Iterator[Step]:
-    """F6, F10, F11: a child cannot be made, or cannot learn; only its own parent notices."""
+    """F6, F10, F11: a child cannot be created or cannot learn. Only its own parent notices."""
     _ = design
     for node in living_members(world):
         one = world.replicas[node]
@@ -123,7 +126,7 @@ def _child_fails(world: World, design: Design) -> Iterator[Step]:
 
 
 def _copy_fails(world: World, design: Design) -> Iterator[Step]:
-    """F9: the checkpoint could not be copied: the child begins its learning again."""
+    """F9: the checkpoint could not be copied. The child starts to learn again."""
     _ = design
     for node in living_members(world):
         if world.replicas[node].child == LEARNT:
@@ -131,17 +134,17 @@ def _copy_fails(world: World, design: Design) -> Iterator[Step]:
 
 
 def _child_refuses(world: World, design: Design) -> Iterator[Step]:
-    """F14: a child refuses a mutation of sync mode: the primary calls it a failure of the replica, a new ballot."""
+    """F14: a child refuses a mutation of sync mode. The primary treats this as a failed replica: a new ballot."""
     if world.lead.sync and world.meta.child is None and not world.meta.pending:
         for node in living_members(world):
             if world.replicas[node].child != NO_CHILD:
-                # it leaves the group and comes back: two configurations
+                # the node leaves the group and returns: two configurations
                 left = world._replace(meta=world.meta._replace(ballot=world.meta.ballot + 1))
                 yield ("child_refuses", node), _new_ballot(left, world.meta.primary, world.meta.members, design)
 
 
 def _notify_refused(world: World, design: Design) -> Iterator[Step]:
-    """F13: the primary does not take a child's message that it is caught up: the child ends."""
+    """F13: the primary refuses a child's message that it is caught up. The child ends."""
     _ = design
     for node in living_members(world):
         if world.replicas[node].child == CAUGHT_UP:
@@ -150,7 +153,7 @@ def _notify_refused(world: World, design: Design) -> Iterator[Step]:
 
 
 def _count_outdated(world: World, design: Design) -> Iterator[Step]:
-    """F17: a child answers VERSION_OUTDATED to the new count: the primary leaves sync mode and begins it again."""
+    """F17: a child answers VERSION_OUTDATED to the new count. The primary leaves sync mode and starts it again."""
     _ = design
     if world.lead.point and not world.lead.registering:
         lead = world.lead._replace(sync=False, point=False, counted=0)
@@ -158,7 +161,7 @@ def _count_outdated(world: World, design: Design) -> Iterator[Step]:
 
 
 def _disk_tight(world: World, design: Design) -> Iterator[Step]:
-    """F37: other tables take the room that a split would need: used + 3 times the table is above 90 % of the disk."""
+    """F37: other tables use the space that a split needs: used + 3 times the table is above 90 % of the disk."""
     _ = design
     for node in living_members(world) if not world.meta.doubled and not world.meta.pending else ():
         if not world.tight >> node & 1:
@@ -174,7 +177,7 @@ def _learner(world: World, design: Design) -> Iterator[Step]:
 
 
 def _answer_lost(world: World, design: Design) -> Iterator[Step]:
-    """F24: meta's answer is lost; the request is still asked."""
+    """F24: meta's answer is lost; the request remains."""
     _ = design
     for one in sorted(world.mail):
         if one[0] == "answer":
@@ -195,7 +198,7 @@ def _restart_split(world: World, design: Design) -> Iterator[Step]:
 
 
 def _cancel(world: World, design: Design) -> Iterator[Step]:
-    """F32; F33: refused with CHILD_REGISTERED once meta has the child."""
+    """F32: the split is cancelled. F33: meta refuses with CHILD_REGISTERED once it has the child."""
     _ = design
     meta = world.meta
     if meta.status in {SPLITTING, PAUSED, PAUSING} and meta.child is None and not meta.pending:
@@ -205,11 +208,11 @@ def _cancel(world: World, design: Design) -> Iterator[Step]:
 
 
 REQUESTS = {"wrong_count": 3, "no_app": 2, "dropped_app": 2, "again": 4}
-"""Requests for a split that meta must refuse (F1), and the count that each asks for, of the old one."""
+"""Requests for a split that meta must refuse (F1), and the requested count as a multiple of the old one."""
 
 
 def start_error(request: str, world: World) -> str:
-    """What meta says to a request, in the order of `meta_split_service::start_partition_split`."""
+    """Returns meta's answer to a request, in the order of `meta_split_service::start_partition_split`."""
     if request in {"no_app", "dropped_app"}:
         return "ERR_APP_NOT_EXIST" if request == "no_app" else "ERR_APP_DROPPED"
     if REQUESTS[request] != 2 * world.meta.times:
@@ -218,10 +221,10 @@ def start_error(request: str, world: World) -> str:
 
 
 def _asked(world: World, design: Design, request: str) -> Iterator[Step]:
-    """F1: nothing may change. A request for another table cannot harm this one, whatever meta makes of it."""
+    """F1: a refused request must not change anything. A request for another table cannot affect this one."""
     error = start_error(request, world)
     if error == "ERR_OK" or world.meta.pending:
-        return  # the split itself; the next doubling is another split
+        return  # ERR_OK would start the split itself; the next doubling is another split
     taken = not design.check_start and error in {"ERR_INVALID_PARAMETERS", "ERR_BUSY"}
     meta = world.meta._replace(times=REQUESTS[request], status=SPLITTING) if taken else world.meta
     yield (f"ask_{request}", 0), world._replace(meta=meta)

@@ -1,7 +1,7 @@
-"""The failures F1 to F37 of a partition split, as searches of the model: what is injected, and what must be seen.
+"""The failures F1 to F37 of a partition split, as searches of the model: what is injected, and what must happen.
 
-A row that needs no fault is one of order or delay: the search tries every order, so a message that is lost and sent
-again is one that arrives late.
+A row without a fault is about order or delay. The search tries every order, so a message that is lost and sent again is
+the same as one that arrives late.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from pipelines.pegasus.simulate.search import Explored, explore
 from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Scope
 
 SHIPPED = Design(restart_all=False, query_first=False, remember_pause=False)
-"""The protocol as it is shipped; the plain `Design` mends what the model finds in it."""
+"""The protocol as Pegasus ships it. The default `Design` fixes what the model finds in it."""
 ONE = (CHILD_HALF,)
 BOTH = (CHILD_HALF, PARENT_HALF)
 
@@ -25,9 +25,9 @@ class Injection:
         row: its name, F1 to F37.
         what: the failure, in words.
         scope: what is searched.
-        sees: moves that the search must have made, so that the failure has really met the protocol.
-        shows: those of them that one history can have.
-        shipped: what it breaks in the protocol as it is shipped; None = nothing.
+        sees: moves that the search must make, so that the failure has really affected the protocol.
+        shows: the subset of `sees` that one history can contain.
+        shipped: the invariant that it breaks in the shipped protocol; None = none.
     """
 
     row: str
@@ -38,7 +38,7 @@ class Injection:
     shipped: str | None = None
 
     def search(self, design: Design) -> Explored:
-        """Every history with this failure."""
+        """Searches every history with this failure."""
         return explore(self.scope, design)
 
 
@@ -166,7 +166,7 @@ MUTANTS = {
     "stubborn-clients": Design(refresh=False),
     "scans-unfiltered": Design(scan_filter=False),
 }
-"""The protocol with one thing taken away."""
+"""The protocol with one rule removed or changed."""
 HOMES = {
     "no-sync-point": "F12",
     "no-reject": "F12",
@@ -185,4 +185,4 @@ HOMES = {
     "stubborn-clients": "F34",
     "scans-unfiltered": "F36",
 }
-"""The row of the failure table in whose histories each of them breaks something."""
+"""For each mutant, the row of the failure table whose histories show what it breaks."""

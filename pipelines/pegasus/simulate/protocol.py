@@ -1,4 +1,4 @@
-"""The steps of the protocol when nothing goes wrong: start, execute, register."""
+"""The steps of the protocol without failures: start, execute, register."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ from pipelines.pegasus.simulate.world import (
 
 
 def protocol_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
-    """Every step that servers may take next."""
+    """Yields every step that servers can take next."""
     yield from _meta_steps(world, design)
     primary = leader(world)
     if primary is not None:
@@ -56,7 +56,7 @@ def _meta_steps(world: World, design: Design) -> Iterator[Step]:
         yield ("child_written", 0), _child_written(world, design)
     for kind, ballot, _ in sorted(world.mail):
         if kind == "register" and meta.pending == "child":
-            yield ("answer_ERR_IO_PENDING", ballot), world  # F22: it is asked again
+            yield ("answer_ERR_IO_PENDING", ballot), world  # F22: the request is sent again
         elif kind == "register" and not meta.pending and not _answered(world, ballot):
             yield ("meta_registers", ballot), _registered(world, ballot, design)
     yield from _stops(world)
@@ -71,7 +71,7 @@ def _child_written(world: World, design: Design) -> World:
 
 
 def _registered(world: World, ballot: int, design: Design) -> World:
-    """[10, 11] What meta does with the request."""
+    """[10, 11] Meta handles the request."""
     meta = world.meta
     if meta.child is not None:
         return _answer(world, ballot, "ERR_CHILD_REGISTERED")
@@ -91,7 +91,7 @@ def _answered(world: World, ballot: int) -> bool:
 
 
 def _stops(world: World) -> Iterator[Step]:
-    """Pausing and cancelling: the primary ends all children, then meta notes it."""
+    """Pausing and cancelling: the primary ends all children, then meta records it."""
     meta = world.meta
     if meta.status not in {PAUSING, CANCELING} or meta.pending or world.lead.registering:
         return  # F21: meta refuses the registration first
@@ -106,7 +106,7 @@ def _stops(world: World) -> Iterator[Step]:
 
 
 def _child_group(world: World) -> Iterator[Step]:
-    """The child's own group once meta has it: its primary is told, or another is chosen (F28)."""
+    """The child's own group once meta has it: its primary is notified, or another is elected (F28)."""
     child = world.meta.child
     if child is None:
         return
@@ -151,7 +151,7 @@ def _primary_steps(world: World, primary: Replica, scope: Scope, design: Design)
 
 
 def _created(world: World, design: Design) -> World:
-    """The primary begins; those secondaries that have no child, or must begin anew, begin with it."""
+    """The primary starts. Secondaries that have no child, or that must restart, start with it."""
     nodes = living_members(world)
     for node in nodes:
         one = world.replicas[node]
@@ -162,7 +162,7 @@ def _created(world: World, design: Design) -> World:
 
 
 def _point_reached(world: World, nodes: list[int], design: Design) -> bool:
-    """Every child has every mutation up to the sync point, which is the last one."""
+    """Returns whether every child has every mutation up to the sync point, which is the last one."""
     return not design.sync_point or all(
         world.replicas[node].has & ~world.replicas[node].child_has == 0 for node in nodes
     )
@@ -175,7 +175,7 @@ def _asked(world: World, node: int, design: Design) -> World:
 
 
 def _taken(world: World, ballot: int, error: str) -> World:
-    """[12] What the primary does with meta's answer; one that is about another ballot is dropped."""
+    """[12] The primary handles meta's answer; it drops an answer about another ballot."""
     world = world._replace(mail=frozenset(one for one in world.mail if one[1] != ballot))
     if ballot != world.meta.ballot or not world.lead.registering:
         return world
@@ -188,7 +188,7 @@ def _taken(world: World, ballot: int, error: str) -> World:
 
 
 def _activated(world: World, node: int) -> World:
-    """[12, 13] The child serves first, then the parent gives the half away."""
+    """[12, 13] First the child serves, then the parent gives its half away."""
     counted = world.replicas[node].counted
     return put(world, node, version=NEW, active=counted)._replace(lead=NO_LEAD)
 
@@ -226,7 +226,7 @@ def _child_steps(world: World, node: int) -> Iterator[Step]:
 
 
 def meta_after_failover(meta: Meta, design: Design) -> Meta:
-    """What a new meta leader reads from ZooKeeper: the count, and a child that is there or not."""
+    """Returns what a new meta leader reads from ZooKeeper: the count, and whether there is a child."""
     forgotten = SPLITTING if meta.doubled and meta.child is None else IDLE
     keeps = design.remember_pause and meta.status in {PAUSED, PAUSING, CANCELING}
     return meta._replace(status=meta.status if keeps else forgotten, pending="")

@@ -1,4 +1,7 @@
-"""A full scan beside a split (F36): the seed promises nothing while it runs, and exact rows before and after."""
+"""A full scan during a split (F36).
+
+Pegasus promises exact rows before and after a split, and nothing for a scan that overlaps it.
+"""
 
 from collections.abc import Iterator
 
@@ -20,7 +23,10 @@ from pipelines.pegasus.simulate.world import (
 
 
 def scan_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
-    """One scan: it asks meta for the partitions, then each of them; of a child with ballot -1 its parent, once more."""
+    """Yields the steps of one scan.
+
+    It asks meta for the partitions, then reads each of them. A child with ballot -1 is read from its parent, once more.
+    """
     if not scope.scans:
         return
     scan = world.scan
@@ -39,19 +45,19 @@ def scan_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
 
 
 def overlaps(world: World) -> bool:
-    """Whether a split is under way: from the new count in ZooKeeper to the last replica that learns of it."""
+    """Returns whether a split is under way: from the new count in ZooKeeper until child and parent serve with it."""
     primary = leader(world)
     ended = child_serves(world) and primary is not None and primary.version == NEW
     return world.meta.doubled and not ended
 
 
 def asks_child(world: World) -> bool:
-    """Whether the scan's next piece is the child's own."""
+    """Returns whether the next piece of the scan is the child's own."""
     return world.scan is not None and world.scan.next == 1 and world.meta.child is not None
 
 
 def rows_given(world: World, scope: Scope, design: Design) -> int | None:
-    """The writes that the next piece gives (`pegasus_server_impl.cpp`, the filter of scans); None = nobody answers."""
+    """Returns the writes in the next piece (`pegasus_server_impl.cpp`, the filter of scans); None = nobody answers."""
     of_child, of_parent = half_mask(scope, CHILD_HALF), half_mask(scope, PARENT_HALF)
     if asks_child(world) and world.meta.child is not None:
         has = world.replicas[world.meta.child[1]].child_has

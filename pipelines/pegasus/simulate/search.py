@@ -1,4 +1,4 @@
-"""Every history of one group, breadth-first: the shortest that breaks an invariant, and states without a way out."""
+"""Searches every history of one group breadth-first: the shortest that breaks an invariant, and dead ends."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ class Broken:
     Attributes:
         what: LOST, DOUBLE_OWNER, BALLOT, COUNT, MISSCANNED, FORGOTTEN or STUCK.
         moves: its steps.
-        world: where it ends.
+        world: its last state.
     """
 
     what: str
@@ -29,14 +29,14 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """What a search came to.
+    """The result of a search.
 
     Attributes:
-        states: different ones.
-        finished: none was left out.
-        settled: states in which the split has ended.
-        stuck: states from which it cannot end unless something more goes wrong.
-        broken: the shortest history that breaks something; None = nothing does.
+        states: number of different states.
+        finished: all states were searched.
+        settled: number of states in which the split has ended.
+        stuck: number of states from which it cannot end without another fault.
+        broken: the shortest history that breaks something; None = none does.
         seen: names of all moves that were made.
     """
 
@@ -49,7 +49,7 @@ class Explored:
 
 
 def steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
-    """Everything that may happen next."""
+    """Yields every step that can happen next."""
     yield from protocol_steps(world, scope, design)
     yield from client_steps(world, scope, design)
     yield from scan_steps(world, scope, design)
@@ -59,12 +59,12 @@ def steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
 
 @lru_cache(maxsize=64)
 def explore(scope: Scope, design: Design, limit: int = 200_000) -> Explored:
-    """Search all histories; rows that play the same scope share the answer.
+    """Searches all histories. Rows with the same scope share the result.
 
     Args:
         scope: what is played.
         design: the protocol.
-        limit: states after which to give up.
+        limit: the search stops after this many states.
     """
     first = first_world(scope)
     numbers, worlds = {first: 0}, [first]
@@ -107,7 +107,7 @@ def _path(parents: Sequence[tuple[int, Move] | None], last: int) -> tuple[Move, 
 
 
 def _without_way_to(goals: Sequence[int], before: Sequence[Sequence[int]]) -> list[int]:
-    """States from which no steps but faults lead to a goal, in the order in which they were found."""
+    """Returns states from which no steps except faults lead to a goal, in the order in which they were found."""
     reaches = [False] * len(before)
     waiting = deque(goals)
     for goal in goals:

@@ -1,4 +1,4 @@
-"""One history of one group by its seed: which node, write or failure comes next is drawn from it."""
+"""Plays one random history of one group; the seed decides which step comes next."""
 
 import random
 from collections.abc import Sequence
@@ -11,9 +11,11 @@ from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Mo
 
 _MOST_STEPS = 400
 _SOME = 0.3
-"""Chance that the writes are those of one client with a cache, and that a scan runs."""
+"""Probability that the writes are those of one client with a cache; also that a scan runs."""
 _HURRY = 0.15
-"""Chance to take a failure where one may happen: else most histories would spend theirs before the split."""
+"""Probability of a failure when one is possible. With a higher one most histories would use their failures before the
+split.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +23,10 @@ class History:
     """One history.
 
     Attributes:
-        seed: it was drawn from; -1 = it was searched for.
+        seed: the seed; -1 = the history was found by a search.
         design: the protocol.
         moves: its steps.
-        worlds: the states, one more than steps.
+        worlds: its states, one more than steps.
         broken: the invariant that its last state breaks; None = none.
     """
 
@@ -37,12 +39,15 @@ class History:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the split has come to an end."""
+        """Whether the split has ended."""
         return is_settled(self.worlds[-1])
 
 
 def scope_of(seed: int, may: Sequence[str] = tuple(FAULTS)) -> Scope:
-    """A group drawn from a seed: two or three replicas, up to six writes, up to three failures, a client, a scan."""
+    """Draws a group from a seed.
+
+    It has two or three replicas, one to six writes, up to three failures, and by chance a caching client and a scan.
+    """
     draw = random.Random(seed)
     writes = tuple(draw.choice((CHILD_HALF, PARENT_HALF)) for _ in range(draw.randint(1, 6)))
     replicas, faults = draw.choice((2, 3, 3)), draw.randint(0, 3)
@@ -50,12 +55,12 @@ def scope_of(seed: int, may: Sequence[str] = tuple(FAULTS)) -> Scope:
 
 
 def walk(seed: int, design: Design, scope: Scope | None = None) -> History:
-    """Play one history until the split has ended and may not go on, something breaks, or for a while.
+    """Plays one history until no step is possible, something breaks, or it has `_MOST_STEPS` steps.
 
     Args:
-        seed: any whole number; the same seed is the same history.
+        seed: any integer; the same seed gives the same history.
         design: the protocol.
-        scope: the group; drawn from the seed when None.
+        scope: the group; None = drawn from the seed.
     """
     played = scope or scope_of(seed)
     draw = random.Random(~seed)
@@ -78,5 +83,5 @@ def walk(seed: int, design: Design, scope: Scope | None = None) -> History:
 
 
 def story(moves: Sequence[Move]) -> str:
-    """A history as text, a step a line."""
+    """Returns a history as text, one line for each step."""
     return "\n".join(f"{number:>4}  {name} {about}" for number, (name, about) in enumerate(moves, 1))

@@ -1,4 +1,4 @@
-"""Histories that show something: the shortest that breaks an invariant, one that ends well although a row strikes."""
+"""Finds histories that show a failure: the shortest that breaks an invariant, or one that ends well."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -11,16 +11,16 @@ from pipelines.pegasus.simulate.walk import History, walk
 from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Move, Scope, World, first_world
 
 _MORE = (CHILD_HALF, CHILD_HALF, PARENT_HALF)
-"""Writes that come after what the search has found, so that clients meet it."""
+"""Writes added after the history that the search has found, so that clients are affected."""
 _AFTERMATH = 80
 _MOST_TRIES = 4000
 _CLIENTS = ("commit", "write_child", "write_parent", "copy", "scan_begin", "scan_piece", "scan_flagged", "scan_exact")
 
 
 def broken_history(row: Injection, design: Design) -> History | None:
-    """The shortest history of a row that breaks something, and what comes of it; None = nothing breaks.
+    """Returns the shortest history of a row that breaks something, and its aftermath; None = nothing breaks.
 
-    The search ends where an invariant breaks. Here clients go on: a key with two owners is written to both.
+    The search stops where an invariant breaks. Here clients continue, so that a key with two owners is written to both.
     """
     broken = row.search(design).broken
     if broken is None:
@@ -43,7 +43,7 @@ def broken_history(row: Injection, design: Design) -> History | None:
 
 
 def replayed(moves: Iterable[Move], scope: Scope, design: Design) -> list[World]:
-    """The states of a history, one more than moves; its steps must be possible in this scope."""
+    """Returns the states of a history, one more than moves; its steps must be possible in this scope."""
     worlds = [first_world(scope)]
     for wanted in moves:
         worlds.append(next(after for move, after in steps(worlds[-1], scope, design) if move == wanted))
@@ -51,15 +51,15 @@ def replayed(moves: Iterable[Move], scope: Scope, design: Design) -> list[World]
 
 
 def struck_history(row: Injection, design: Design, ends: Sequence[str]) -> History:
-    """The first random history in which a row strikes, nothing breaks, and the split ends so.
+    """Returns the first random history with the failure in which nothing breaks and the split ends as `ends` says.
 
     Args:
-        row: of the failure table; what it shows must happen, and one of its faults where it has any.
+        row: row of the failure table; its `shows` must happen, and at least one of its faults if it has any.
         design: the protocol.
-        ends: of `ending`.
+        ends: values of `ending`.
 
     Raises:
-        LookupError: there is none among the first seeds.
+        LookupError: none of the first seeds gives such a history.
     """
     scope = row.scope._replace(writes=row.scope.writes + _MORE)
     for seed in range(_MOST_TRIES):
@@ -73,5 +73,5 @@ def struck_history(row: Injection, design: Design, ends: Sequence[str]) -> Histo
 
 
 def ending(world: World) -> str:
-    """How a split has ended: split, cancelled or paused."""
+    """Returns how a split has ended: split, cancelled or paused."""
     return "split" if world.meta.child is not None else "paused" if world.meta.doubled else "cancelled"

@@ -1,7 +1,7 @@
-"""The state of one group that is being split: meta, the parents with their children, writes, what is under way.
+"""The state of one group that is being split: meta, parents with their children, writes, and messages.
 
-The names are Pegasus's. A write is a bit; `has` masks say which writes a replica holds. Messages that are repeated
-until they are answered need no state of their own: a lost one is one that arrives later.
+The names are Pegasus's. A write is a bit; `has` masks say which writes a replica has. Messages that are repeated until
+they are answered need no state: a lost message is one that arrives later.
 """
 
 from typing import Any, NamedTuple
@@ -9,28 +9,28 @@ from typing import Any, NamedTuple
 OLD, REJECT, NEW = 0, -1, 1
 """`partition_version` of a parent: of the old count, -1, of the new count."""
 NO_CHILD, MADE, LEARNT, CAUGHT_UP, NOTIFIED = range(5)
-"""How far a child is: PS_PARTITION_SPLIT from MADE on."""
+"""Progress of a child: PS_PARTITION_SPLIT from MADE on."""
 UNSENT, PREPARED, ACKED = range(3)
 IDLE, SPLITTING, PAUSING, PAUSED, CANCELING = "", "SPLITTING", "PAUSING", "PAUSED", "CANCELING"
 PARENT_HALF, CHILD_HALF = "parent", "child"
 OLD_COUNT, NO_BALLOT, REGISTERED = range(3)
-"""What a client has cached: the old count; the new one and a child with ballot -1; the child."""
+"""The cache of a client: the old count; the new count and a child with ballot -1; the registered child."""
 
 
 class Meta(NamedTuple):
     """The meta server.
 
     Attributes:
-        times: the partition count in ZooKeeper, of the old one: 1 or 2, whatever else is an error.
-        ballot: of the parent.
-        primary: of the parent, a node.
+        times: the partition count in ZooKeeper as a multiple of the old count: 1 or 2; any other value is an error.
+        ballot: ballot of the parent.
+        primary: node of the parent's primary.
         members: nodes of the parent's group, a mask.
         child: ballot and primary of the child in ZooKeeper; None = ballot -1.
-        status: of the split, in memory alone.
-        pending: a write to ZooKeeper that is under way: "double", "child", "halve" or "".
-        asked: what the operator last asked for: "", "pause" or "cancel".
+        status: status of the split, in memory only.
+        pending: the write to ZooKeeper that is under way: "double", "child", "halve" or "".
+        asked: the operator's last request: "", "pause" or "cancel".
         born: ballot of the parent when the child was registered.
-        validates: the table's env `replica.split.validate_partition_hash` is true; before the first split it is not.
+        validates: the table's env `replica.split.validate_partition_hash` is true; it is false before the first split.
     """
 
     times: int
@@ -51,20 +51,20 @@ class Meta(NamedTuple):
 
     @property
     def is_splitting(self) -> bool:
-        """Whether the child is still to be registered."""
+        """Whether the child is not registered yet."""
         return self.doubled and self.child is None
 
 
 class Replica(NamedTuple):
-    """A parent on a node, and its child beside it.
+    """A parent on a node, and its child on the same node.
 
     Attributes:
         alive: the node runs.
-        ballot: that it knows.
+        ballot: the ballot that it knows.
         version: OLD, REJECT or NEW.
-        has: its writes.
-        child: how far its child is.
-        child_ballot: with which it was made.
+        has: writes of the parent.
+        child: progress of its child.
+        child_ballot: ballot with which the child was created.
         child_has: writes of the child.
         counted: the child has written the new count into its `.app-info`.
         active: the child serves, as primary or secondary.
@@ -82,10 +82,10 @@ class Replica(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """What the primary alone remembers of the split.
+    """The part of the split that only the primary has in memory.
 
     Attributes:
-        caught: children that have told that they are caught up, a mask of nodes.
+        caught: children that have reported that they are caught up, a mask of nodes.
         sync: writes wait for the children.
         point: the sync point is committed.
         counted: children that have taken the new count, a mask of nodes.
@@ -100,15 +100,15 @@ class Lead(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """A full scan: it asks meta for the partitions once, and then one after the other.
+    """A full scan: it asks meta for the partitions once, then reads them one after the other.
 
     Attributes:
-        pieces: partitions that it knows of: 1 or 2.
-        next: the piece that comes next.
+        pieces: partitions that it knows: 1 or 2.
+        next: index of the next piece.
         due: writes that were acknowledged when it began.
-        seen: writes that it was given.
-        twice: writes that it was given twice.
-        flagged: it overlaps the split: what it was given is no promise of Pegasus.
+        seen: writes that it returned.
+        twice: writes that it returned twice.
+        flagged: it overlaps the split, so Pegasus promises nothing about its rows.
     """
 
     pieces: int
@@ -120,22 +120,22 @@ class Scan(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has asked all."""
+        """Whether it has read all pieces."""
         return self.next == self.pieces
 
 
 class World(NamedTuple):
-    """All of it.
+    """The whole state.
 
     Attributes:
-        writes: UNSENT, PREPARED or ACKED, each.
+        writes: UNSENT, PREPARED or ACKED for each write.
         synced: writes that were prepared in sync mode.
         mail: requests to register the child (ballot), and meta's answers (ballot, error).
-        learner: a learner is in the group: it is unhealthy.
-        faults: how many more things may go wrong.
-        cache: what the one client of `Scope.cached` knows: OLD_COUNT, NO_BALLOT or REGISTERED.
-        scan: the one scan of `Scope.scans`; None = it has not begun.
-        tight: nodes whose disk has no room for a child, a mask.
+        learner: the group has a learner, so it is unhealthy.
+        faults: how many more faults can happen.
+        cache: the cache of the client of `Scope.cached`: OLD_COUNT, NO_BALLOT or REGISTERED.
+        scan: the scan of `Scope.scans`; None = it has not begun.
+        tight: nodes whose disk has no space for a child, a mask.
     """
 
     meta: Meta
@@ -152,14 +152,14 @@ class World(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What a search plays.
+    """The group and the faults that a search plays.
 
     Attributes:
-        replicas: of the group.
-        writes: the half that each write belongs to after the split.
-        may: names of the moves that count as faults or as the operator's.
-        faults: how many of them may happen.
-        cached: the writes are those of one client, which knows the table from before the split; else of any.
+        replicas: replicas of the group.
+        writes: the half to which each write belongs after the split.
+        may: names of the moves that count as faults or operator actions.
+        faults: how many of them can happen.
+        cached: the writes are those of one client that has cached the table before the split; else those of any client.
         scans: a full scan runs at some time.
     """
 
@@ -172,24 +172,25 @@ class Scope(NamedTuple):
 
 
 class Design(NamedTuple):
-    """The protocol: what is shipped, what mends it, and what a mutant takes away.
+    """The protocol: its defaults are the fixed one; other values give the shipped protocol and the mutants.
 
     Attributes:
-        restart_all: a primary that begins anew makes the secondaries begin anew, too (#2209: it does not).
-        query_first: a new primary rejects until it knows whether meta has the child (F29: it does not).
-        remember_pause: PAUSED and CANCELING survive the meta leader (F5: they do not).
+        restart_all: a primary that starts the split again makes the secondaries start again (#2209: the shipped one
+            does not).
+        query_first: a new primary rejects until it knows whether meta has the child (F29: the shipped one does not).
+        remember_pause: PAUSED and CANCELING survive the meta leader (F5: in the shipped one they do not).
         sync_point: the primary waits for the sync point.
         reject: the parent rejects while it registers.
         check_ballot: meta compares the ballot of a registration.
-        ballot_step: the child begins with the parent's ballot plus so much: 1.
+        ballot_step: the child's first ballot is the parent's ballot plus this; correct is 1.
         drop_children: a new ballot ends all children.
-        discard_orphans: a child that comes back without being registered is discarded.
-        careful_filter: the compaction filter takes nothing while the version is -1.
+        discard_orphans: a child that returns without being registered is discarded.
+        careful_filter: the compaction filter drops nothing while the version is -1.
         check_start: meta refuses a split that it must not begin (F1).
-        check_disks: the operator asks the preflight for room on the disks (F37).
+        check_disks: the operator asks the preflight for space on the disks (F37).
         set_env: meta makes servers check hashes (`replica.split.validate_partition_hash`).
-        refresh: a client that is told to ask elsewhere asks meta where (F34).
-        scan_filter: a scan gives only rows that the partition owns (F36).
+        refresh: a client asks meta again when a partition rejects it (F34).
+        scan_filter: a scan returns only rows that the partition owns (F36).
     """
 
     restart_all: bool = True
@@ -211,12 +212,12 @@ class Design(NamedTuple):
 
 NO_LEAD = Lead(0, False, False, 0, False)
 Move = tuple[str, int]
-"""The name of a step, and the node, write or ballot that it is about."""
+"""The name of a step, and its node, write or ballot."""
 Step = tuple[Move, World]
 
 
 def first_world(scope: Scope) -> World:
-    """Before anybody has asked for a split."""
+    """Returns the state before the split is requested."""
     everyone = (1 << scope.replicas) - 1
     replica = Replica(True, 1, OLD, 0, NO_CHILD, 0, 0, False, False)
     meta = Meta(1, 1, 0, everyone, None, IDLE, "", "", 0, validates=False)
@@ -226,33 +227,33 @@ def first_world(scope: Scope) -> World:
 
 
 def put(world: World, node: int, **changes: Any) -> World:  # noqa: ANN401 - fields of a Replica
-    """The world with one replica changed."""
+    """Returns the world with one replica changed."""
     replicas = list(world.replicas)
     replicas[node] = replicas[node]._replace(**changes)
     return world._replace(replicas=tuple(replicas))
 
 
 def without_child(replica: Replica) -> Replica:
-    """The parent alone."""
+    """Returns the replica without its child."""
     return replica._replace(child=NO_CHILD, child_ballot=0, child_has=0, counted=False, active=False)
 
 
 def living_members(world: World) -> list[int]:
-    """Nodes of the group that run."""
+    """Returns the nodes of the group that run."""
     return [node for node, one in enumerate(world.replicas) if one.alive and world.meta.members >> node & 1]
 
 
 def leader(world: World) -> Replica | None:
-    """The parent's primary, while its node runs and it knows that it is."""
+    """Returns the parent's primary; None if its node is dead or it does not know the current ballot."""
     one = world.replicas[world.meta.primary]
     return one if one.alive and one.ballot == world.meta.ballot else None
 
 
 def half_mask(scope: Scope, half: str) -> int:
-    """The writes that belong to a half."""
+    """Returns the writes that belong to a half."""
     return sum(1 << place for place, owner in enumerate(scope.writes) if owner == half)
 
 
 def acked(world: World) -> int:
-    """The writes that a client was told are done."""
+    """Returns the acknowledged writes."""
     return sum(1 << place for place, state in enumerate(world.writes) if state == ACKED)

@@ -1,1 +1,1 @@
-"""Where the split jobs write to."""
+"""Writers of the split jobs."""

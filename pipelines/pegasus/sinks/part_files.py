@@ -1,4 +1,4 @@
-"""Files of new partitions: SSTs that Pegasus's RocksDB 8.5 can read, or Parquet."""
+"""Writes the files of new partitions: SST files that Pegasus's RocksDB 8.5 can read, or Parquet."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -13,23 +13,23 @@ from pipelines.common.errors import UnavailableError
 from pipelines.pegasus.domain.offline.plan import PartFile
 
 FORMAT_VERSION = 5
-"""Of the SST's footer; rocksdict's default is 6, which RocksDB 8.5.3 cannot read."""
+"""Format version of the SST footer; rocksdict's default is 6, which RocksDB 8.5.3 cannot read."""
 
 
 class Writer(Protocol):
-    """One file that grows."""
+    """Writes one file."""
 
     def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
-        """Append rows; their keys are above all before."""
+        """Appends rows; their keys are above all earlier ones."""
         ...
 
     def close(self) -> None:
-        """Finish the file."""
+        """Finishes the file."""
         ...
 
 
 def sst_writer(path: Path) -> Any:  # noqa: ANN401 - a library without types
-    """Rocksdict's writer of an SST that Pegasus can load, compressed as it does by default (LZ4)."""
+    """Returns rocksdict's writer for an SST that Pegasus can load, compressed like Pegasus's default (LZ4)."""
     import rocksdict  # noqa: PLC0415 - an optional extra
 
     table = rocksdict.BlockBasedOptions()
@@ -43,7 +43,7 @@ def sst_writer(path: Path) -> Any:  # noqa: ANN401 - a library without types
 
 
 class SstWriter:
-    """An SST; every method raises UnavailableError where the disk refuses."""
+    """Writes an SST; every method raises UnavailableError if it cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -71,7 +71,7 @@ class SstWriter:
 
 
 class ParquetWriter:
-    """Columns partition_index, key, value: what split-verify reads."""
+    """Writes the columns partition_index, key and value, which split-verify reads."""
 
     SCHEMA = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
 
@@ -91,7 +91,7 @@ class ParquetWriter:
 
 
 class PartitionFiles:
-    """The files of one old partition's rows, spread over the new ones below `folder`."""
+    """The files of one old partition's rows below `folder`, by new partition."""
 
     def __init__(self, folder: Path, parent: int, file_bytes: int, *, parquet: bool) -> None:
         self._folder, self._parent = folder, parent
@@ -101,7 +101,7 @@ class PartitionFiles:
         self._done: list[PartFile] = []
 
     def put(self, partition: int, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
-        """Append rows to a new partition."""
+        """Appends rows to a new partition."""
         if partition not in self._open:
             self._open[partition] = self._begin(partition)
         writer, _, sizes = self._open[partition]
@@ -112,7 +112,7 @@ class PartitionFiles:
             self._end(partition)
 
     def close(self) -> tuple[PartFile, ...]:
-        """Finish all files."""
+        """Finishes all files."""
         for partition in sorted(self._open):
             self._end(partition)
         return tuple(sorted(self._done, key=lambda file: (file.partition, file.file)))

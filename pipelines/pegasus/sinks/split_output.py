@@ -1,4 +1,4 @@
-"""The output of an offline split: staged by old partition, told by manifests, then renamed as a whole."""
+"""The output of an offline split: staged by old partition with a manifest each, then published by one rename."""
 
 import json
 import os
@@ -11,28 +11,28 @@ from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.pegasus.domain.offline.plan import Done, PartFile
 
 MANIFEST = "_split_manifest.json"
-"""The underscore hides it from readers of Parquet."""
+"""Readers of Parquet ignore files that begin with an underscore."""
 _PART = "part.json"
 
 
 class SplitOutput:
-    """`<out>/<cluster>/<app>` in Pegasus's bulk-load layout, or the same with Parquet files.
+    """`<out>/<cluster>/<app>` in Pegasus's bulk-load layout, or the same layout with Parquet files.
 
-    Until everything is there it is `<out>/<cluster>/.<app>.staging`; a part that has its manifest is not made again.
+    Until it is complete it is `<out>/<cluster>/.<app>.staging`. A part that has its manifest is not made again.
     """
 
     def __init__(self, out: str, cluster: str, app: str, inputs: str) -> None:
-        """`inputs` is a digest of what the output is made of."""
+        """`inputs` is a digest of the inputs of the split."""
         self.final = Path(out) / cluster / app
         self.staging = Path(out) / cluster / f".{app}.staging"
         self._inputs = inputs
 
     def begin(self) -> list[Done] | None:
-        """Make the staging directory; the parts, if the output is there already and made of the same.
+        """Creates the staging directory, or returns the parts if the output of the same inputs exists already.
 
         Raises:
-            UsageError: there is another output.
-            UnavailableError: it cannot be made.
+            UsageError: an output of other inputs exists.
+            UnavailableError: the directory cannot be created.
         """
         if self.final.exists():
             manifest = self.final / MANIFEST
@@ -49,14 +49,14 @@ class SplitOutput:
         return None
 
     def part(self, partition: int) -> Path:
-        """Directory of one old partition's files, emptied."""
+        """Returns the directory of one old partition's files, emptied."""
         folder = self.staging / f"part-{partition}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         return folder
 
     def kept(self, partition: int, fingerprint: str) -> Done | None:
-        """What an earlier attempt made of an old partition; None = nothing whole, or of something else."""
+        """Returns the result of an earlier attempt; None = it is incomplete, or of other inputs."""
         manifest = self.staging / f"part-{partition}" / _PART
         if not manifest.is_file():
             return None
@@ -64,19 +64,19 @@ class SplitOutput:
         return _done(said["part"], resumed=True) if said["inputs"] == fingerprint else None
 
     def keep(self, done: Done, fingerprint: str) -> None:
-        """Say that an old partition is whole: last, by rename."""
+        """Marks an old partition as complete: writes its manifest last, by rename."""
         target = self.staging / f"part-{done.partition}" / _PART
         _write(target, {"inputs": fingerprint, "part": asdict(done)})
 
     def publish(self, app_id: int, app: str, count: int, parts: Sequence[Done], *, parquet: bool) -> None:
-        """Bring all files together and let the output appear by one rename.
+        """Collects all files and publishes the output by one rename.
 
         Raises:
-            UnavailableError: the file system refuses.
+            UnavailableError: the file system fails.
         """
         try:
             whole = self.staging / "whole"
-            shutil.rmtree(whole, ignore_errors=True)  # of an attempt that died here, maybe with other parts
+            shutil.rmtree(whole, ignore_errors=True)  # left by an attempt that died here, maybe with other parts
             whole.mkdir()
             files = [file for part in parts for file in part.files]
             for partition in range(count):
@@ -99,7 +99,7 @@ class SplitOutput:
 
 
 def _link(source: Path, target: Path) -> None:
-    """A second name, so that the part stays whole until the output is; a copy where there is no such thing."""
+    """Creates a hard link, so that the part stays complete until the output is; copies if links do not work."""
     try:
         os.link(source, target)
     except OSError:

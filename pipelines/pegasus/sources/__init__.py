@@ -1,1 +1,1 @@
-"""Where the split jobs read from."""
+"""Readers of the split jobs."""

@@ -1,4 +1,4 @@
-"""Rows of one old partition from Parquet, sorted by key on disk: a temporary RocksDB does that in bounded memory."""
+"""Reads the rows of one old partition from Parquet in key order; a temporary RocksDB sorts them in bounded memory."""
 
 import tempfile
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from pipelines.common.errors import UsageError
 from pipelines.pegasus.sources.replica_db import ReplicaDb, rocksdict_module
 
 COLUMNS = {"partition_index": pa.int32(), "key": pa.binary(), "value": pa.binary()}
-"""What split-run itself writes; the number may be wider, the bytes large_binary."""
+"""The columns that split-run itself writes; a wider integer type and large_binary are accepted."""
 _BATCH = 10_000
 
 
 def check_rows(directory: str, count: int) -> None:
-    """Look at the columns, and at every row's partition.
+    """Checks the columns, and the partition of every row.
 
     Raises:
-        UsageError: a column is missing, unknown or of another type, a row is of no partition below `count`, or a file
-            is damaged.
+        UsageError: a column is missing, unknown or of another type, a row has no partition or one outside `count`, or a
+            file is damaged.
     """
     rows = _dataset(directory)
     unknown = sorted(set(rows.schema.names) - set(COLUMNS))
@@ -45,10 +45,11 @@ def check_rows(directory: str, count: int) -> None:
 
 @contextmanager
 def opened_rows(directory: str, partition: int) -> Iterator[ReplicaDb]:
-    """The rows of one partition in the order of their keys.
+    """Opens the rows of one partition in key order.
 
     Raises:
-        UsageError: there is no Parquet, a file is damaged, a key is there twice, or rocksdict is not installed.
+        UsageError: there is no Parquet file, a file is damaged, a row has no key or value, a key is there twice, or
+            rocksdict is not installed.
     """
     rocksdict = rocksdict_module()
     mine = ds.field("partition_index") == partition
@@ -82,7 +83,7 @@ def _batches(rows: ds.Dataset, columns: list[str], only: ds.Expression | None = 
 
 @contextmanager
 def _damage_named(path: str) -> Iterator[None]:
-    """Its own errors say what is wrong, and not where."""
+    """Adds the file's name to the library's errors."""
     try:
         yield
     except (OSError, pa.ArrowInvalid) as error:

@@ -1,4 +1,4 @@
-"""Private logs and journals of a file system, decoded on Spark's executors."""
+"""Reads private logs and journals from a file system; Spark's executors decode them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -17,37 +17,37 @@ _LOGS = "plog"
 
 
 class Entry(Protocol):
-    """An element of a directory."""
+    """An entry of a directory."""
 
     @property
     def name(self) -> str:
-        """Its last name."""
+        """Its name without the path."""
         ...
 
     @property
     def is_directory(self) -> bool:
-        """Whether it is one."""
+        """Whether it is a directory."""
         ...
 
 
 class Files(Protocol):
-    """The part of a file system that is needed."""
+    """The file system operations that are needed."""
 
     def entries(self, path: str) -> Sequence[Entry] | None:
-        """The elements of a directory; None when there is no such directory."""
+        """Returns the entries of a directory; None = there is no such directory."""
         ...
 
     def read(self, path: str) -> bytes:
-        """A whole file."""
+        """Returns the content of a file."""
         ...
 
     def qualified(self, path: str) -> str:
-        """With scheme and authority."""
+        """Returns the path with scheme and authority."""
         ...
 
 
 class PrivateLogs:
-    """`LogReader`: one log is one task; what is decoded waits on the executors' disks."""
+    """A `LogReader` with one task for each log; decoded rows are persisted on the executors' disks."""
 
     def __init__(self, spark: SparkSession, files: Files, opener: Opener) -> None:
         self._spark = spark
@@ -66,7 +66,7 @@ class PrivateLogs:
         return tasks.mapInArrow(decoding(self._opener), DECODED).persist(StorageLevel.DISK_ONLY)
 
     def journal(self, uri: str) -> DataFrame:
-        """See `LogReader.journal`; the journal is read by the driver, line by line numbered."""
+        """See `LogReader.journal`. The driver reads the journal and numbers its lines."""
         entries = self._files.entries(uri)
         if entries is not None:
             raise UsageError(f"{uri} is a directory; a journal is one file of JSON lines (docs/split-route.md)")
@@ -81,7 +81,7 @@ class PrivateLogs:
         return parsed_lines(frame, uri).persist(StorageLevel.DISK_ONLY)
 
     def _logs(self, path: str, node: str, depth: int) -> Iterator[tuple[str, str, int, int, str]]:
-        """uri, node, table, partition and log of everything below; directories put aside are passed over."""
+        """Yields uri, node, table, partition and log of each log below; skips directories put aside by a server."""
         if depth > _DEEPEST:
             raise UsageError(f"{path}: {_DEEPEST} directories deep and still no replica; give one nearer to them")
         for entry in self._files.entries(path) or ():

@@ -1,4 +1,4 @@
-"""One replica's RocksDB, opened so that nothing of it changes (rocksdict, the optional extra `split`)."""
+"""Opens one replica's RocksDB without changing it (rocksdict, the optional extra `split`)."""
 
 import importlib
 import os
@@ -32,7 +32,7 @@ class ReplicaDb:
     _clone: str
 
     def rows(self) -> Iterator[tuple[bytes, bytes]]:
-        """Live rows in the order of their keys: deletes, deleted ranges and overwrites are resolved.
+        """Yields live rows in key order: deletes, deleted ranges and overwrites are resolved.
 
         Raises:
             RefusedError: RocksDB stopped before the end, at a damaged block or at a merge that it cannot resolve.
@@ -44,7 +44,7 @@ class ReplicaDb:
         self._ended(last, count)
 
     def _ended(self, last: bytes | None, count: int) -> None:
-        """Ask again behind the last row: rocksdict's `items` ends at an error as it does at the end."""
+        """Checks for an error after the last row, because rocksdict's `items` ends silently at an error."""
         iterator = self._database.iter()
         if last is None:
             iterator.seek_to_first()
@@ -62,10 +62,10 @@ class ReplicaDb:
 
 @contextmanager
 def opened_db(directory: str) -> Iterator[ReplicaDb]:
-    """Open a database read-only, through a clone of links: rocksdict writes a file of its own into what it opens.
+    """Opens a database read-only through a directory of links, because rocksdict writes a file into what it opens.
 
     Raises:
-        UsageError: it is no RocksDB of Pegasus, or rocksdict is not installed.
+        UsageError: it is not a RocksDB of Pegasus, or rocksdict is not installed.
         RefusedError: it is encrypted.
         UnavailableError: the directory cannot be read.
     """
@@ -102,7 +102,7 @@ def opened_db(directory: str) -> Iterator[ReplicaDb]:
 
 
 def rocksdict_module() -> Any:  # noqa: ANN401 - a library without types
-    """The optional library.
+    """Imports the optional library.
 
     Raises:
         UsageError: it is not installed.
@@ -137,7 +137,10 @@ def _head(path: Path) -> bytes:
 
 
 def _stopped(where: str, count: int, said: str) -> str:
-    """`said` may be of a merge: a table of Pegasus has no merge operator (`pegasus_server_impl_init.cpp`)."""
+    """Returns the error message.
+
+    A merge gets its own advice, because a table of Pegasus has no merge operator (`pegasus_server_impl_init.cpp`).
+    """
     way_out = "take the replica of another server, or a cold backup"
     if "merge" in said.lower():
         way_out = "Pegasus writes no merges: let the program that wrote them compact the whole database first"

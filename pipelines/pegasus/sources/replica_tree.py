@@ -1,4 +1,4 @@
-"""Old partitions on a file system: replica directories, or a cold backup."""
+"""Finds old partitions on a file system: replica directories, or a cold backup."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,11 +13,12 @@ _DEEPEST = 12
 
 
 def replicas_of(root: str, app_id: int, count: int) -> list[Source]:
-    """One source for each old partition: `<app>.<partition>.pegasus/data/rdb`, logs in `plog`.
+    """Returns one source for each old partition: `<app>.<partition>.pegasus/data/rdb`, logs in `plog`.
 
     Raises:
-        UsageError: a partition has none, or more than one, or its `.app-info` is of another table or count.
+        UsageError: a partition has none, or more than one, or its `.app-info` has another table or count.
         RefusedError: `.app-info` is encrypted.
+        UnavailableError: `.app-info` cannot be read.
     """
     found: dict[int, list[Source]] = {}
     for path in _directories(Path(root), 0):
@@ -31,10 +32,13 @@ def replicas_of(root: str, app_id: int, count: int) -> list[Source]:
 
 
 def backup_of(root: str, app_id: int, count: int) -> list[Source]:
-    """One source for each partition of `<root>/<app>_<id>`, a cold backup; there is no log in it.
+    """Returns one source for each partition of the cold backup `<root>/<app>_<id>`, which has no logs.
 
     Raises:
-        UsageError: it is no finished backup of that table, a partition is missing, or `app_metadata` counts others.
+        UsageError: it is not a finished backup of that table, a partition is missing, or `app_metadata` has another
+            table or count.
+        RefusedError: `app_metadata` is encrypted.
+        UnavailableError: `app_metadata` cannot be read.
     """
     folders = [path for path in sorted(Path(root).glob("*_*")) if path.name.rpartition("_")[2] == str(app_id)]
     if len(folders) != 1:
@@ -57,7 +61,7 @@ def backup_of(root: str, app_id: int, count: int) -> list[Source]:
 
 
 def _agreed(path: Path, parse: Callable[[bytes], AppInfo], app_id: int, count: int) -> str | None:
-    """Hold the table's own count against the caller's; what is wrong with a file that cannot be understood."""
+    """Compares the file's table and count with the caller's; returns why a file cannot be parsed, else None."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -92,7 +96,7 @@ def _each_once(found: dict[int, list[Source]], root: str, app_id: int, count: in
 
 
 def _directories(path: Path, depth: int) -> Iterator[Path]:
-    """Replica directories below; those put aside are passed over."""
+    """Yields replica directories below; skips those that a server has put aside."""
     if depth > _DEEPEST or not path.is_dir():
         return
     for below in sorted(path.iterdir()):

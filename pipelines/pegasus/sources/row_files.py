@@ -1,4 +1,4 @@
-"""Rows of Pegasus tables from Parquet files (docs/split-rows.md)."""
+"""Reads rows of Pegasus tables from Parquet files (docs/split-rows.md)."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -15,25 +15,25 @@ from pipelines.pegasus.transforms.examined_rows import Question
 from pipelines.pegasus.transforms.row_frames import detailed, tallied
 
 COLUMNS: dict[str, DataType] = {"partition_index": IntegerType(), "key": BinaryType(), "value": BinaryType()}
-"""Every column, and no other, of such a file."""
+"""All columns of such a file; no other is allowed."""
 CHECKED = {"parquet.page.verify-checksum.enabled": "true"}
-"""Pages that have a checksum are held against it; those of split-run have one."""
+"""Spark verifies pages that have a checksum; those of split-run have one."""
 _DAMAGED = re.compile(
     r"is not a Parquet file|CANNOT_READ_FILE_FOOTER|FAILED_READ_FILE|ParquetDecodingException|corrupted file: "
 )
 
 
 class ParquetRows:
-    """`RowReader` over Parquet; it has no method that writes."""
+    """A `RowReader` of Parquet files; it has no method that writes."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
     def rows(self, uri: str) -> DataFrame:
-        """The rows of a directory.
+        """Returns the rows of a directory.
 
         Raises:
-            UsageError: there is none, or it has other columns than `COLUMNS`.
+            UsageError: there are none, or the columns are not `COLUMNS`.
         """
         with parquet_errors(uri):
             frame = self._spark.read.options(**CHECKED).parquet(uri)
@@ -52,7 +52,7 @@ class ParquetRows:
 
 
 def check_columns(schema: StructType, uri: str) -> None:
-    """Refuse what is not a table's rows: an unknown column is a typing error or another format.
+    """Refuses a schema other than that of table rows: an unknown column is a typing error or another format.
 
     Raises:
         UsageError: a column is missing, unknown or of another type.
@@ -70,14 +70,14 @@ def check_columns(schema: StructType, uri: str) -> None:
 
 @contextmanager
 def parquet_errors(uri: str, page: str = "docs/split-rows.md") -> Iterator[None]:
-    """Spark's errors of reading Parquet in words; Spark reads when it is asked for rows, not when it opens.
+    """Translates Spark's errors of reading Parquet. Use it around actions, because Spark reads lazily.
 
     Args:
-        uri: what is read.
-        page: where its format is told.
+        uri: directory that is read.
+        page: documentation page of its format.
 
     Raises:
-        UsageError: there is none, or a file is damaged.
+        UsageError: there is no Parquet file, or a file is damaged.
     """
     try:
         yield

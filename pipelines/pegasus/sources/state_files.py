@@ -1,4 +1,4 @@
-"""State files of a file system."""
+"""Reads state files from a file system."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,28 +10,28 @@ from pipelines.pegasus.domain.state.reading import parse_state
 
 
 class Entry(Protocol):
-    """An element of a directory."""
+    """An entry of a directory."""
 
     @property
     def name(self) -> str:
-        """Its last name."""
+        """Its name without the path."""
         ...
 
 
 class Files(Protocol):
-    """The part of a file system that is needed."""
+    """The file system operations that are needed."""
 
     def entries(self, path: str) -> Sequence[Entry] | None:
-        """The elements of a directory; None when there is no such directory."""
+        """Returns the entries of a directory; None = there is no such directory."""
         ...
 
     def read(self, path: str) -> bytes:
-        """A whole file."""
+        """Returns the content of a file."""
         ...
 
 
 class StateFiles:
-    """`StateReader` over files."""
+    """A `StateReader` of files."""
 
     def __init__(self, files: Files) -> None:
         self._files = files

@@ -1,1 +1,1 @@
-"""The same rules for columns of millions of rows: numpy, Arrow and DataFrames."""
+"""The rules of `domain` for columns of millions of rows, in numpy, Arrow and DataFrames."""

@@ -1,8 +1,8 @@
-"""CRC-64/NVME of many byte strings at once, in numpy alone.
+"""Computes the CRC-64/NVME of many byte strings at once, with numpy only.
 
-A CRC is linear: `crc(m) = K[length] XOR L[0][last byte] XOR L[1][the byte before] …`, where `K[n]` is the CRC of n zero
-bytes and `L[d][b]` what a byte b does to the register when d more bytes follow. So a column of strings needs one table
-look-up for each byte position, over all strings that are long enough, and no step has to wait for the one before.
+A CRC is linear: `crc(m) = K[length] XOR L[0][last byte] XOR L[1][the byte before] …`. `K[n]` is the CRC of n zero
+bytes, and `L[d][b]` is the effect of byte b on the register when d more bytes follow. So a column of strings needs one
+table look-up for each byte position, over all strings that are long enough, and no step depends on the one before.
 """
 
 from functools import lru_cache
@@ -17,10 +17,11 @@ Hashes = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 BATCH = 16_000
-"""Strings at a time: arrays of eight bytes each stay in the processor's caches, and below the 128 KiB from which glibc
-gives every array new pages."""
+"""Strings in one batch: arrays of eight bytes each stay in the processor's caches, and below 128 KiB, the size from
+which glibc gives every array new pages.
+"""
 LINEAR_BYTES = 256
-"""Longer strings are stepped through byte by byte: tables for each distance would fill the caches."""
+"""Longer strings are computed byte by byte, because tables for each distance would fill the caches."""
 _WORD = 8
 """Bytes fetched at a time: one gather for eight of them."""
 _BYTE = np.uint64(0xFF)
@@ -30,7 +31,7 @@ _TABLE: Hashes = np.array(TABLE, dtype=np.uint64)
 
 @lru_cache(maxsize=1)
 def _distances() -> Hashes:
-    """L, a row for each distance from the end."""
+    """Returns L, one row for each distance from the end."""
     rows = np.empty((LINEAR_BYTES, 256), dtype=np.uint64)
     rows[0] = _TABLE
     for distance in range(1, LINEAR_BYTES):
@@ -41,7 +42,7 @@ def _distances() -> Hashes:
 
 @lru_cache(maxsize=1)
 def _zeros() -> Hashes:
-    """K."""
+    """Returns K."""
     found, crc = [0], 0
     for _ in range(LINEAR_BYTES):
         crc = crc64(b"\0", crc)
@@ -50,12 +51,12 @@ def _zeros() -> Hashes:
 
 
 def crc64_columns(data: Bytes, starts: Offsets, lengths: Offsets) -> Hashes:
-    """The CRC of each string.
+    """Returns the CRC of each string.
 
     Args:
         data: bytes of all strings.
-        starts: where each begins in `data`.
-        lengths: how many bytes each has, 0 included.
+        starts: offset in `data` at which each string begins.
+        lengths: bytes of each string; may be 0.
     """
     crcs = np.empty(len(starts), dtype=np.uint64)
     for begin in range(0, len(starts), BATCH):
@@ -76,10 +77,10 @@ def _batch(data: Bytes, starts: Offsets, lengths: Offsets, crcs: Hashes) -> None
 
 
 def _linear(data: Bytes, starts: Offsets, lengths: Offsets) -> Hashes:
-    """The strings of at most `LINEAR_BYTES`."""
+    """Computes the strings of at most `LINEAR_BYTES`."""
     shortest, longest = int(lengths.min(initial=LINEAR_BYTES)), int(lengths.max(initial=0))
     order = None
-    if shortest < longest:  # longest first, so that those with a byte at some distance are a slice
+    if shortest < longest:  # longest first, so that the strings with a byte at a given distance are a slice
         order = np.argsort((longest - lengths).astype(np.uint16), kind="stable")
         starts, lengths = starts[order], lengths[order]
     crcs = _zeros().take(lengths)
@@ -93,7 +94,7 @@ def _linear(data: Bytes, starts: Offsets, lengths: Offsets) -> Hashes:
         for place in range(min(_WORD, longest - distance)):
             count = alive[distance + place]
             index[:count] = read[:count, _WORD - 1 - place]
-            # no index is out of range; "clip" lets numpy write into `term` without an array of its own in between
+            # no index is out of range; "clip" lets numpy write into `term` without a temporary array
             crcs[:count] ^= tables[distance + place].take(index[:count], out=term[:count], mode="clip")
     if order is None:
         return crcs
@@ -103,7 +104,10 @@ def _linear(data: Bytes, starts: Offsets, lengths: Offsets) -> Hashes:
 
 
 def _words(data: Bytes, starts: Offsets, ends: Offsets) -> tuple[Hashes, Offsets]:
-    """Every eight bytes in a row as a word, and where the strings end in them; bytes before a string are whatever."""
+    """Returns a word for every eight consecutive bytes, and where the strings end in them.
+
+    Bytes before a string are arbitrary.
+    """
     first, last = int(starts.min(initial=len(data))), int(ends.max(initial=0))
     padded = np.empty(_WORD + max(last - first, 0), dtype=np.uint8)
     padded[_WORD:] = data[first:last]
@@ -112,14 +116,14 @@ def _words(data: Bytes, starts: Offsets, ends: Offsets) -> tuple[Hashes, Offsets
 
 
 def _alive(lengths: Offsets, longest: int) -> list[int]:
-    """How many strings are longer than each distance."""
+    """Returns how many strings are longer than each distance."""
     counts = np.bincount(lengths, minlength=longest + 1)
     alive: list[int] = (len(lengths) - np.cumsum(counts)).tolist()
     return alive
 
 
 def _stepped(data: Bytes, starts: Offsets, lengths: Offsets) -> Hashes:
-    """Byte by byte, as the definition has it; the longest strings first."""
+    """Computes the CRCs byte by byte from the definition, the longest strings first."""
     order = np.argsort(-lengths, kind="stable")
     at, alive = starts[order], _alive(lengths, int(lengths.max(initial=0)))
     registers = np.full(len(starts), ALL_ONES, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Arrow batches of rows, examined by columns: what each row is and where it belongs (the vectorised `domain.rows`)."""
+"""Examines Arrow batches of rows: the kind of each row and its owner (the vectorised form of `domain.rows`)."""
 
 from typing import Any, NamedTuple
 
@@ -15,12 +15,12 @@ NO_GROUP = -1
 
 
 class Question(NamedTuple):
-    """What is asked of the rows of one table.
+    """How the rows of one table are examined.
 
     Attributes:
-        placement: of the table.
-        groups: rows are told apart by `hash % groups`.
-        now_s: seconds since 1970, for what has expired.
+        placement: distribution of the table.
+        groups: rows are grouped by `hash % groups`.
+        now_s: seconds since 1970, to decide which rows have expired.
     """
 
     placement: Placement
@@ -29,7 +29,7 @@ class Question(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """A batch, examined; `Place` and `Tally` say what the columns mean."""
+    """An examined batch; `Place` and `Tally` describe the columns."""
 
     lies_in: NDArray[np.int32]
     group: NDArray[np.int32]
@@ -43,7 +43,7 @@ class Examined(NamedTuple):
 
 
 def examine(batch: Any, question: Question) -> Examined:  # noqa: ANN401 - pyarrow ships no types
-    """Examine a RecordBatch of `partition_index`, `key`, `head`, `value_length`, `digest` (see `row_frames.heads`)."""
+    """Examines a RecordBatch of `partition_index`, `key`, `head`, `value_length`, `digest` (see `row_frames.heads`)."""
     placement = question.placement
     incomplete = _incomplete(batch)
     index = np.asarray(pc.fill_null(batch.column("partition_index"), 0))
@@ -76,5 +76,5 @@ def _incomplete(batch: Any) -> NDArray[np.bool_]:  # noqa: ANN401
 
 
 def binary(batch: Any, name: str, wanted: NDArray[np.bool_]) -> Any:  # noqa: ANN401
-    """Some values of a column of bytes."""
+    """Returns the selected values of a column of bytes."""
     return batch.column(name).filter(pa.array(wanted))

@@ -1,4 +1,4 @@
-"""Request journals as rows, and acknowledged writes of them."""
+"""Parses request journals into rows, and selects their acknowledged writes."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -23,15 +23,15 @@ ASKED = StructType(
         StructField("fault", StringType()),
     ]
 )
-"""`hash` is signed; `fault` says what is wrong with a line, whose other columns are NULL then."""
+"""`hash` is signed. `fault` says what is wrong with a line; the other columns except `line` are then NULL."""
 
 
 def parsed_lines(lines: DataFrame, where: str) -> DataFrame:
-    """Lines of a journal.
+    """Parses the lines of a journal into `ASKED`.
 
     Args:
-        lines: `value` and its number `line`.
-        where: what to call the journal.
+        lines: `value` and its line number `line`.
+        where: name of the journal for messages.
     """
 
     def parse(batches: Iterator[Any]) -> Iterator[Any]:
@@ -45,7 +45,7 @@ def parsed_lines(lines: DataFrame, where: str) -> DataFrame:
 
 
 def acknowledged_writes(asked: DataFrame, app_id: int) -> DataFrame:
-    """Writes that a client was told are done, and whose decree it was told: app_id, partition, decree, hash."""
+    """Returns the writes that were acknowledged with a known decree: app_id, partition, decree, hash."""
     done = asked.where((F.col("kind") == "write") & (F.col("code") == OK) & F.col("decree").isNotNull())
     return done.select(F.lit(app_id).alias("app_id"), F.col("partition").cast("int"), "decree", "hash")
 

@@ -1,4 +1,4 @@
-"""Columns of raw keys: their hashes and partitions (the vectorised form of `domain.keys` and `domain.partitions`)."""
+"""Hashes and partitions of columns of raw keys (the vectorised form of `domain.keys` and `domain.partitions`)."""
 
 from typing import Any, NamedTuple
 
@@ -11,14 +11,14 @@ from pipelines.pegasus.transforms.crc64_columns import BATCH, Bytes, Hashes, Off
 
 
 class BinaryColumn(NamedTuple):
-    """An Arrow array of byte strings as numpy sees it; nothing is copied."""
+    """An Arrow array of byte strings as numpy arrays, without a copy of the bytes."""
 
     data: Bytes
     offsets: Offsets
 
     @property
     def starts(self) -> Offsets:
-        """Where each string begins."""
+        """Offset at which each string begins."""
         return self.offsets[:-1]
 
     @property
@@ -28,12 +28,12 @@ class BinaryColumn(NamedTuple):
 
 
 class KeyHashes(NamedTuple):
-    """What a column of raw keys tells.
+    """The result for a column of raw keys.
 
     Attributes:
-        hashes: `pegasus_key_hash` of each key; 0 where it is malformed or the key of an empty write.
+        hashes: `pegasus_key_hash` of each key; 0 if it is malformed or the key of an empty write.
         malformed: keys that `decode_key` refuses, without the empty ones.
-        empty: keys of no byte: records of empty writes.
+        empty: keys without bytes: records of empty writes.
     """
 
     hashes: Hashes
@@ -42,7 +42,7 @@ class KeyHashes(NamedTuple):
 
 
 def binary_column(array: Any) -> BinaryColumn:  # noqa: ANN401 - pyarrow ships no types
-    """The bytes and offsets of a pyarrow `BinaryArray`, `LargeBinaryArray` or the like; NULL counts as empty."""
+    """Returns bytes and offsets of a pyarrow `BinaryArray`, `LargeBinaryArray` or similar; NULL counts as empty."""
     width = np.int64 if str(array.type).startswith("large") else np.int32
     _, offsets, data = array.buffers()
     ends = np.frombuffer(offsets, dtype=width)[array.offset : array.offset + len(array) + 1].astype(np.int64)
@@ -51,7 +51,7 @@ def binary_column(array: Any) -> BinaryColumn:  # noqa: ANN401 - pyarrow ships n
 
 
 def key_hashes(keys: BinaryColumn) -> KeyHashes:
-    """`key_hash` of every raw key of a column."""
+    """Returns the `key_hash` of every raw key of a column."""
     size = len(keys.offsets) - 1
     found = KeyHashes(np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.bool_), np.empty(size, dtype=np.bool_))
     for begin in range(0, size, BATCH):
@@ -62,7 +62,7 @@ def key_hashes(keys: BinaryColumn) -> KeyHashes:
 
 
 def _batch(data: Bytes, offsets: Offsets, found: KeyHashes) -> None:
-    """Fills in what some keys tell."""
+    """Computes the result for one batch of keys, in place."""
     lengths, starts = np.diff(offsets), offsets[:-1]
     np.equal(lengths, 0, out=found.empty)
     short = lengths < LENGTH_BYTES
@@ -84,7 +84,7 @@ def _batch(data: Bytes, offsets: Offsets, found: KeyHashes) -> None:
 
 
 def partition_indexes(hashes: Hashes, count: int) -> NDArray[np.int32]:
-    """`partition_index` of every hash, for a table of `count` partitions."""
+    """Returns the `partition_index` of every hash, for a table of `count` partitions."""
     size = np.uint64(count)
     indexes = hashes & (size - np.uint64(1)) if is_power_of_two(count) else hashes % size
     found: NDArray[np.int32] = indexes.astype(np.int32)

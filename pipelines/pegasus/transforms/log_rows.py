@@ -1,4 +1,7 @@
-"""Private logs as rows: decoded on the executors, one log a task, in batches, so that memory does not grow with it."""
+"""Decodes private logs into rows on the executors.
+
+Each log is one task and is decoded in batches, so that memory use does not grow with the log.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -69,11 +72,11 @@ MUTATION = StructType(
     ]
 )
 DECODED = StructType([StructField("file", FILE), StructField("mutation", MUTATION)])
-"""Either is NULL: the file's row comes behind its mutations."""
+"""One of the two is NULL. The row of the file comes after those of its mutations."""
 
 
 def decoding(opener: Opener) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What `mapInArrow` needs to make `DECODED` of `TASK`."""
+    """Returns the function with which `mapInArrow` turns `TASK` into `DECODED`."""
 
     def decode_logs(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -84,7 +87,7 @@ def decoding(opener: Opener) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def log_batches(task: dict[str, Any], opener: Opener) -> Iterator[Any]:
-    """One log; never raises for the file's or the file system's sake."""
+    """Yields the batches of one log. Invalid contents and file system errors never raise."""
     tally = _Tally(task)
     rows: list[dict[str, Any]] = []
     try:
@@ -103,7 +106,7 @@ def log_batches(task: dict[str, Any], opener: Opener) -> Iterator[Any]:
 
 
 class _Tally:
-    """What is counted of one log while it is read."""
+    """Counts one log while it is read."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         name = parse_log_name(task["log"])
@@ -156,7 +159,7 @@ class _Tally:
 def _signed_hash(key: bytes) -> int:
     try:
         unsigned = key_hash(key)
-    except MalformedError:  # a hash key alone that is too long: no partition owns it
+    except MalformedError:  # its hash key alone is too long: no partition owns such a key
         return 0
     return unsigned - (1 << 64) if unsigned >> 63 else unsigned
 

@@ -1,4 +1,4 @@
-"""L2 to L6 on decoded private logs: what is wrong, summed up by replica."""
+"""Checks L2 to L6 on decoded private logs, and sums up the violations by replica."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -8,9 +8,10 @@ _SAME = ("app_id", "partition", "decree")
 
 
 def effective(mutations: DataFrame) -> DataFrame:
-    """One row a replica and decree: of several, that with the highest ballot, written last, counts.
+    """Returns one row for each replica and decree.
 
-    `conflicting` tells whether one decree has two different mutations of one ballot.
+    Of several mutations of a decree, the one with the highest ballot counts, and of those the last written.
+    `conflicting` is true if one decree has two different mutations of one ballot.
     """
     order = F.struct("ballot", "log_offset")
     kinds = F.collect_set(F.struct("ballot", "digest"))
@@ -25,19 +26,19 @@ def effective(mutations: DataFrame) -> DataFrame:
 
 
 def gaps(decrees: DataFrame) -> DataFrame:
-    """L2: decrees that are missing between two of a replica."""
+    """Checks L2: decrees missing between two decrees of a replica."""
     before = F.lag("decree").over(Window.partitionBy(*REPLICA).orderBy("decree"))
     missing = decrees.withColumn("missing", F.col("decree") - before - 1).where("missing > 0")
     return _summed(missing, "GAP", F.sum("missing"))
 
 
 def conflicts(decrees: DataFrame) -> DataFrame:
-    """L6: one decree, one ballot, two mutations."""
+    """Checks L6: two mutations with the same decree and ballot."""
     return _summed(decrees.where("conflicting"), "CONFLICT")
 
 
 def against_parent(decrees: DataFrame, groups: DataFrame) -> DataFrame:
-    """L2, L3 by decree: what a child copied against what its parent on the same node has.
+    """Checks L2 and L3 by decree: compares what a child copied with its parent's log on the same node.
 
     Args:
         decrees: see `effective`.
@@ -47,7 +48,7 @@ def against_parent(decrees: DataFrame, groups: DataFrame) -> DataFrame:
     child = decrees.join(F.broadcast(groups), F.col("partition") == F.col("child"))
     copied = child.where(F.col("child_ballot").isNull() | (F.col("ballot") < F.col("child_ballot")))
     first = copied.groupBy("node", "app_id", "child").agg(F.min("decree").alias("first"))
-    # what the child learned from the checkpoint is in no log of it: its logs begin behind that
+    # a child's logs begin after the checkpoint that it learned from, so earlier decrees are not compared
     due = parent.where(F.col("committed").isNotNull() & (F.col("decree") <= F.col("committed"))).join(
         first, ["node", "app_id", "child"]
     )
@@ -60,9 +61,9 @@ def against_parent(decrees: DataFrame, groups: DataFrame) -> DataFrame:
 
 
 def misplaced(decrees: DataFrame, groups: DataFrame, new_count: int) -> DataFrame:
-    """L4 and L5: after the registration, writes to a parent of keys that are its child's, and the other way round.
+    """Checks L4 and L5: after the registration, parents that took their child's keys and children that took other keys.
 
-    A parent keeps its ballot when its child is registered. What it committed later than it had at the registration is
+    A parent keeps its ballot when its child is registered. So a decree that it committed after the registration is
     late, too, unless the child on the same node has copied it: in sync mode every write is copied before its answer.
 
     Args:
@@ -76,7 +77,7 @@ def misplaced(decrees: DataFrame, groups: DataFrame, new_count: int) -> DataFram
     copied = copied.where(F.col("ballot") < F.col("child_ballot"))
     pair = ["node", "app_id", "parent"]
     with_log = copied.select(*pair).distinct().withColumn("has_log", F.lit(True))
-    # the few that came behind the registration: a whole log would be no small side of a join
+    # only the few decrees after the registration: a whole log would be too large for this side of the join
     copies = copied.where(F.col("decree") > F.col("committed")).select(*pair, "decree").distinct()
     done = decrees.groupBy(*REPLICA).agg(F.max("committed_before").alias("done"))
     late = late.join(done, [*REPLICA]).join(F.broadcast(with_log), pair, "left")
@@ -92,14 +93,14 @@ def misplaced(decrees: DataFrame, groups: DataFrame, new_count: int) -> DataFram
 
 
 def copied_to(decrees: DataFrame, groups: DataFrame) -> DataFrame:
-    """L3: the largest decree that each child copied; `partition` is the child."""
+    """Returns the largest decree that each child copied, for L3; `partition` is the child."""
     child = decrees.join(F.broadcast(groups), F.col("partition") == F.col("child"))
     copied = child.where(F.col("child_ballot").isNull() | (F.col("ballot") < F.col("child_ballot")))
     return copied.groupBy(*REPLICA, "sync_point").agg(F.max("decree").alias("copied"))
 
 
 def unlogged(acknowledged: DataFrame, decrees: DataFrame, durable: DataFrame) -> DataFrame:
-    """L6: writes that were acknowledged and are in no log of their partition, nor below its durable decree.
+    """Checks L6: acknowledged writes that are in no log of their partition and not covered by its durable decree.
 
     Args:
         acknowledged: app_id, partition, decree, hash (signed; NULL = unknown).
@@ -116,7 +117,7 @@ def unlogged(acknowledged: DataFrame, decrees: DataFrame, durable: DataFrame) ->
 
 
 def _summed(rows: DataFrame, kind: str, number: Column | None = None) -> DataFrame:
-    """How many by replica, with the first and the last decree."""
+    """Returns the number of violations by replica, with the first and last decree."""
     return rows.groupBy(*REPLICA).agg(
         F.lit(kind).alias("kind"),
         (F.count("*") if number is None else number).cast("long").alias("number"),

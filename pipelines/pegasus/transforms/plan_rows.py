@@ -1,4 +1,4 @@
-"""Keys of a table as hashes and sizes."""
+"""Computes hashes and sizes of a table's keys."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,14 +26,14 @@ _COLUMNS = {"partition_index", "key", "value", "value_bytes"}
 
 
 def hashed(rows: DataFrame, where: str) -> DataFrame:
-    """Each key with its hash and the bytes of key and value; records of empty writes are left out.
+    """Returns each key with its hash and the bytes of key and value, without records of empty writes.
 
     Args:
         rows: `key` (raw key), and `value` or `value_bytes`.
-        where: for messages.
+        where: name for messages.
 
     Raises:
-        UsageError: columns are missing, unknown or of another type.
+        UsageError: a column is missing, unknown or of another type.
     """
     kinds = dict(rows.dtypes)
     unknown = sorted(set(kinds) - _COLUMNS)
@@ -54,7 +54,7 @@ def hashed(rows: DataFrame, where: str) -> DataFrame:
 
 
 def sizes(keys: DataFrame, count: int) -> dict[int, Size]:
-    """Sums by the last bits of the hash, as many as `count` partitions need."""
+    """Returns rows and bytes by the low bits of the hash, as many bits as `count` partitions need."""
     low = F.col("hash").bitwiseAND(F.lit(count - 1)).alias("low")
     rows = (
         keys.where("NOT malformed").groupBy(low).agg(F.count("*").alias("rows"), F.sum("size").alias("bytes")).collect()
@@ -63,7 +63,7 @@ def sizes(keys: DataFrame, count: int) -> dict[int, Size]:
 
 
 def hot_hashes(keys: DataFrame, target: int, most: int) -> list[tuple[int, int, int, bytes]]:
-    """Hashes that have more than `target` bytes alone, so that no split helps: hash, rows, bytes, one of their keys."""
+    """Returns hashes above `target` bytes, which no split divides: hash, rows, bytes, one of their keys."""
     sums = keys.where("NOT malformed").groupBy("hash")
     found = sums.agg(F.count("*").alias("rows"), F.sum("size").alias("bytes"), F.min("key").alias("key"))
     rows = found.where(F.col("bytes") > target).orderBy(F.desc("bytes")).limit(most).collect()

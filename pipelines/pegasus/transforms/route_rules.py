@@ -1,4 +1,4 @@
-"""Q1 to Q5 on request journals (docs/split-rules.md)."""
+"""Checks Q1 to Q5 on request journals (docs/split-rules.md)."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -9,7 +9,7 @@ REJECT = "REJECT"
 
 
 def expected() -> Column:
-    """What a primary with that version says to that hash; NULL where the version is unknown."""
+    """Returns the answer that a primary with this version gives to this hash; NULL if the version is unknown."""
     return (
         F.when(F.col("version") == -1, REJECT)
         .when(F.col("hash").bitwiseAND(F.col("version")) != F.col("partition"), MISUSED)
@@ -18,11 +18,11 @@ def expected() -> Column:
 
 
 def broken(asked: DataFrame, old_count: int | None) -> DataFrame:
-    """Every violation: rule, partition, line of the journal, and how many there are of the rule and partition.
+    """Returns the violations: rule, partition, first line in the journal, and their number by rule and partition.
 
     Args:
         asked: `transforms.journal_rows.ASKED`.
-        old_count: partitions before the split; None = unknown: Q3 is not asked.
+        old_count: partitions before the split; None = unknown: Q3 is not checked.
     """
     said = F.when(F.col("code").isin(*REJECTS), REJECT).otherwise(F.col("code"))
     keyed = asked.where("kind <> 'scan'").withColumn("said", said).withColumn("expected", expected())
@@ -48,7 +48,7 @@ def broken(asked: DataFrame, old_count: int | None) -> DataFrame:
 
 
 def _two_owners(keyed: DataFrame, old_count: int) -> DataFrame:
-    """What a parent accepted after its child had accepted the same hash."""
+    """Returns requests that a parent accepted after its child had accepted the same hash."""
     accepted = keyed.where(F.col("said") == OK)
     child = accepted.where(F.col("partition") >= old_count).groupBy("hash").agg(F.min("at_us").alias("since"))
     return accepted.where(F.col("partition") < old_count).join(child, "hash").where(F.col("at_us") > F.col("since"))

@@ -1,4 +1,7 @@
-"""Rows of tables as DataFrames: counted without a shuffle, compared key by key only where the sums differ."""
+"""Counts and compares rows of tables as DataFrames.
+
+Counting needs no shuffle. Only rows whose sums differ are compared key by key.
+"""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -57,7 +60,7 @@ _COPIES = ("before", "after", "stale")
 
 
 def heads(rows: DataFrame) -> DataFrame:
-    """What must be known of every row; of the value only its first bytes, its length and a digest leave the JVM."""
+    """Selects what is needed of every row. Only the first bytes, the length and a digest of the value leave the JVM."""
     return rows.select(
         "partition_index",
         "key",
@@ -68,13 +71,13 @@ def heads(rows: DataFrame) -> DataFrame:
 
 
 def tallied(rows: DataFrame, question: Question) -> Tallies:
-    """The sums of all rows; nothing is shuffled."""
+    """Returns the sums of all rows, without a shuffle."""
     counted = heads(rows).mapInArrow(tally_of(question), TALLY_SCHEMA)
     return merged(iter(counted.collect()))
 
 
 def detailed(rows: DataFrame, question: Question, groups: Collection[int], kinds: Collection[Kind]) -> DataFrame:
-    """The rows of some groups or of some kinds, one by one."""
+    """Returns the single rows of some groups or of some kinds."""
     asked = np.array(sorted(groups), dtype=np.int32)
     odd = np.array(sorted(kinds), dtype=np.int8)
 
@@ -93,7 +96,7 @@ def detailed(rows: DataFrame, question: Question, groups: Collection[int], kinds
 
 
 def judged(before: DataFrame, after: DataFrame) -> DataFrame:
-    """What is wrong with every key of two frames of `DETAIL_SCHEMA`: a shuffle of these rows alone."""
+    """Judges every key of two frames of `DETAIL_SCHEMA`; shuffles only these rows."""
     both = before.withColumn("side", F.lit(BEFORE)).unionByName(after.withColumn("side", F.lit(AFTER)))
     which = {
         "before": (F.col("side") == BEFORE) & (F.col("kind") == int(Kind.OWNED)),
@@ -107,7 +110,7 @@ def judged(before: DataFrame, after: DataFrame) -> DataFrame:
 
 
 def odd_rows(frame: DataFrame, side: str) -> DataFrame:
-    """Rows of `DETAIL_SCHEMA` that are a difference by what they are, as `JUDGED_SCHEMA`."""
+    """Returns rows of `DETAIL_SCHEMA` whose kind alone is a difference, as `JUDGED_SCHEMA`."""
     word = F.when(F.col("kind") == int(Kind.FOREIGN), "foreign").when(F.col("kind") == int(Kind.STALE), "stale")
     index = F.col("partition_index")
     sentences = {
@@ -134,7 +137,7 @@ def odd_rows(frame: DataFrame, side: str) -> DataFrame:
 
 
 def _copy(name: str, condition: Column) -> list[Column]:
-    """The fields of a `Copy`."""
+    """Returns the fields of a `Copy`."""
 
     def of(column: str) -> Column:
         return F.max(F.when(condition, F.col(column)))
@@ -177,6 +180,6 @@ def _read_copy(facts: dict[str, Any], name: str) -> Copy:
 
 
 def reason_counts(frame: DataFrame) -> dict[tuple[int | None, str, str], int]:
-    """Differences by (partition, reason, side)."""
+    """Counts differences by (partition, reason, side)."""
     rows = frame.groupBy("group", "reason", "side").count().collect()
     return {(row["group"], row["reason"], row["side"]): row["count"] for row in rows}

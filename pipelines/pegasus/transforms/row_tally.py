@@ -1,4 +1,4 @@
-"""Rows counted up by place: inside of a task, so that of a task's millions of rows a few sums leave it."""
+"""Sums up rows by place inside a task, so that only a few sums leave it instead of millions of rows."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -32,12 +32,12 @@ TALLY_SCHEMA = StructType(
         StructField("newest", LongType()),
     ]
 )
-"""What a task says of the rows it has read; 64-bit numbers keep their bits."""
+"""The sums of the rows that one task has read. Unsigned 64-bit numbers are stored as signed ones with the same bits."""
 Batches = Iterator[Any]
 
 
 def tally_of(question: Question) -> Callable[[Batches], Batches]:
-    """What `mapInArrow` calls with the batches of a task: one batch of sums at its end."""
+    """Returns the function for `mapInArrow`: one batch of sums for all batches of a task."""
 
     def count(batches: Batches) -> Batches:
         tallies: Tallies = {}
@@ -49,10 +49,10 @@ def tally_of(question: Question) -> Callable[[Batches], Batches]:
 
 
 def add_batch(tallies: Tallies, rows: Examined) -> None:
-    """Add the rows of one batch."""
+    """Adds the rows of one batch."""
     if not len(rows.lies_in):
         return
-    # one number for each place; a batch has few of them, so that sorting is by runs
+    # encode each place as one number; a batch has few places, so the sort finds long runs
     kinds = len(Kind)
     codes = ((rows.lies_in.astype(np.int64) << 24 | (rows.group + 1)) * kinds + rows.kind) * 4
     codes += rows.expired * 2 + rows.forever
@@ -79,7 +79,7 @@ def add_batch(tallies: Tallies, rows: Examined) -> None:
 
 
 def merged(rows: Iterator[Any]) -> Tallies:
-    """The sums of all tasks; rows of `TALLY_SCHEMA`."""
+    """Merges the sums of all tasks; the input has rows of `TALLY_SCHEMA`."""
     tallies: Tallies = {}
     for row in rows:
         where = Place(row["partition_index"], row["group"], Kind(row["kind"]), row["expired"], row["forever"])
@@ -108,6 +108,6 @@ def _as_batch(tallies: Tallies) -> Any:  # noqa: ANN401 - pyarrow ships no types
 
 
 def _bits(values: list[int]) -> Any:  # noqa: ANN401
-    """Unsigned numbers as the signed ones of the same bits."""
+    """Returns unsigned numbers as the signed ones with the same bits."""
     bits: NDArray[np.int64] = np.array(values, dtype=np.uint64).view(np.int64)
     return pa.array(bits)

@@ -1,4 +1,4 @@
-"""Columns of values: when they expire and when they were written (the vectorised form of `domain.values`)."""
+"""Expiry and write times of columns of values (the vectorised form of `domain.values`)."""
 
 from typing import NamedTuple
 
@@ -10,15 +10,15 @@ from pipelines.pegasus.transforms.crc64_columns import Bytes, Offsets
 from pipelines.pegasus.transforms.key_columns import BinaryColumn
 
 HEAD_BYTES = header_bytes(NEWEST)
-"""The first bytes of a value tell everything here."""
+"""The first bytes of a value, which contain everything that is needed here."""
 
 
 class ValueHeads(NamedTuple):
-    """What a column of values tells.
+    """The headers of a column of values.
 
     Attributes:
         expire_ts: seconds since 2016; 0 = never, or malformed.
-        timetags: `Timetag.packed`; 0 where there is none.
+        timetags: `Timetag.packed`; 0 if there is none.
         malformed: values that `decode_value` refuses.
     """
 
@@ -27,17 +27,17 @@ class ValueHeads(NamedTuple):
     malformed: NDArray[np.bool_]
 
     def expired(self, now_s: int) -> NDArray[np.bool_]:
-        """`is_expired` of every value; seconds since 1970."""
+        """Returns `is_expired` of every value; `now_s` is seconds since 1970."""
         over: NDArray[np.bool_] = (self.expire_ts > 0) & (self.expire_ts <= now_s - EPOCH_S)
         return over
 
 
 def value_heads(values: BinaryColumn, data_version: int) -> ValueHeads:
-    """The header of every value.
+    """Returns the header of every value.
 
     Args:
         values: whole values or their first `HEAD_BYTES`.
-        data_version: 0 or 1, for values that do not say their version.
+        data_version: 0 or 1, for values that do not contain their version.
     """
     lengths, starts = values.lengths, values.starts
     data = values.data if len(values.data) else np.zeros(1, dtype=np.uint8)
@@ -56,5 +56,5 @@ def value_heads(values: BinaryColumn, data_version: int) -> ValueHeads:
 
 
 def _bytes_at(data: Bytes, places: Offsets, count: int) -> list[Bytes]:
-    """Some bytes from each place on; whatever where the data end before."""
+    """Returns `count` bytes from each place on; arbitrary bytes after the end of the data."""
     return [data.take(places + offset, mode="clip") for offset in range(count)]

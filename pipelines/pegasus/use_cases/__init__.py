@@ -1,1 +1,1 @@
-"""One module a split job; they know no technology but Spark's DataFrame."""
+"""One module for each split job. They use no technology except Spark's DataFrame."""

@@ -1,4 +1,4 @@
-"""split-audit-config: did the configurations of a series of moments follow the rules of a split?"""
+"""split-audit-config: checks a series of cluster states against the rules of a split."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class PartitionRow:
 
 
 def run_audit_config(run: SplitRun, states: Sequence[ClusterState], timing: Timing, ports: SplitPorts) -> Outcome:
-    """Judge the series; see `delivered` for the exit code."""
+    """Checks the series; see `delivered` for the exit code."""
     rows = [row for state in states for row in partition_rows(state)]
     last = states[-1]
     waiting = {one.app_id: len(one.unregistered) for one in last.tables}
@@ -52,7 +52,7 @@ def run_audit_config(run: SplitRun, states: Sequence[ClusterState], timing: Timi
 
 
 def partition_rows(state: ClusterState) -> Iterator[PartitionRow]:
-    """Every partition of a state."""
+    """Yields every partition of a state."""
     for table in state.tables:
         half = table.partition_count // 2
         for one in table.partitions:

@@ -1,4 +1,4 @@
-"""split-audit-log: private logs of parents and children against each other, and which may be deleted."""
+"""split-audit-log: compares private logs of parents and children, and decides which may be deleted."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,11 +27,11 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class LogInputs:
-    """What was read.
+    """The inputs of the job.
 
     Attributes:
         decoded: `transforms.log_rows.DECODED`.
-        facts: of the table.
+        facts: facts of the table.
         journal: `transforms.journal_rows.ASKED`; None = no journal.
     """
 
@@ -41,16 +41,16 @@ class LogInputs:
 
 
 def newest_ms(inputs: LogInputs) -> int | None:
-    """Time of the newest mutation, ms since the epoch; None = there is none with a time."""
+    """Returns the time of the newest mutation, ms since the epoch; None = no mutation has a time."""
     row = inputs.decoded.agg(F.max("mutation.timestamp_us").alias("newest")).head()
     return row["newest"] // 1000 if row and row["newest"] else None
 
 
 def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> Outcome:
-    """Judge the logs; see `delivered` for the exit code.
+    """Checks the logs; see `delivered` for the exit code.
 
     Raises:
-        UsageError: the logs are of another table, or a line of the journal is none.
+        UsageError: the logs are of another table, or a line of the journal is invalid.
         RefusedError: logs are encrypted.
     """
     facts = inputs.facts
@@ -78,7 +78,7 @@ def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> Outcom
 
 
 def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
-    """L2 to L6 of the table."""
+    """Yields the violations of L2 to L6 of the table."""
     facts, spark = inputs.facts, mutations.sparkSession
     decrees = log_rules.effective(mutations).persist()
     frames = [log_rules.gaps(decrees), log_rules.conflicts(decrees)]

@@ -1,4 +1,4 @@
-"""Which audit sees which simulated split: findings of the five audits, brought back to the partitions they are of."""
+"""Shows which audit detects which simulated split: maps findings of the five audits to partitions."""
 
 import re
 import textwrap
@@ -19,23 +19,23 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the audits said of one case: rules by audit."""
+    """The audit results of one case: broken rules by audit."""
 
     case: Case
     rules: Mapping[str, frozenset[str]]
 
     @property
     def is_right(self) -> bool:
-        """Whether the audits that must see it do, and none raises anything of a good split."""
+        """Whether all audits that must detect it do, and no audit reports anything of a good split."""
         raising = {audit for audit, rules in self.rules.items() if rules}
         return self.case.seen_by <= raising if self.case.seen_by else not raising
 
 
 def seen(cases: Sequence[Case], results: Mapping[str, Result]) -> list[Seen]:
-    """The rules that each audit found broken, by case.
+    """Returns the rules that each audit found broken, by case.
 
     Args:
-        cases: of one table, in the order of its partitions.
+        cases: cases of one table, in the order of its partitions.
         results: result objects of the audits (`AUDITS`) of that table.
     """
     found: list[dict[str, set[str]]] = [{audit: set() for audit in AUDITS} for _ in cases]
@@ -50,7 +50,7 @@ def seen(cases: Sequence[Case], results: Mapping[str, Result]) -> list[Seen]:
 
 
 def _broken(audit: str, result: Result) -> Iterator[tuple[int | None, str]]:
-    """Partition (None = the whole table) and rule."""
+    """Yields partition (None = the whole table) and rule."""
     if audit == VERIFY:
         for row in result["differences"]:
             yield row["partition"], rule_of(row["reason"], row["side"])
@@ -68,7 +68,7 @@ def _broken(audit: str, result: Result) -> Iterator[tuple[int | None, str]]:
 
 
 def _partitions(audit: str, finding: Mapping[str, Any]) -> Sequence[int | None]:
-    """The partitions that a finding is about; None = the whole table."""
+    """Returns the partitions that a finding is about; None = the whole table."""
     evidence = finding["evidence"]
     if audit == CONFIG and "waiting" in evidence:
         return sorted(set(evidence["waiting"]) ^ set(map(int, evidence["states"])))
@@ -78,7 +78,7 @@ def _partitions(audit: str, finding: Mapping[str, Any]) -> Sequence[int | None]:
 
 
 def matrix_lines(table: str, rows: Sequence[Seen]) -> Iterator[str]:
-    """The matrix as text: good splits by name, a line for each broken one."""
+    """Yields the matrix as text: good splits by name, one line for each broken split."""
     good = [row for row in rows if not row.case.seen_by]
     broken = [row for row in rows if row.case.seen_by]
     parts = []

@@ -1,4 +1,4 @@
-"""What every split job does with its answer: identity, tables, findings, exit code, text."""
+"""The common last step of every split job: identity, tables, findings, exit code and text."""
 
 import hashlib
 import json
@@ -29,11 +29,11 @@ class SplitRun:
     """Identity of a run.
 
     Attributes:
-        job: its name; run ids end with it.
-        at_ms: the time that the run speaks of, ms since the epoch.
-        inputs: whatever tells this run from another of the same time.
+        job: name of the job; run ids end with it.
+        at_ms: the time of the examined data, ms since the epoch.
+        inputs: everything that distinguishes this run from another of the same time.
         run_id: given by the caller; None = made from the others.
-        acknowledged: of the configuration.
+        acknowledged: acknowledged findings in the configuration.
     """
 
     job: str
@@ -45,7 +45,7 @@ class SplitRun:
 
     @property
     def key(self) -> RunKey:
-        """The identity columns of its rows."""
+        """The identity columns of the run's rows."""
         digest = hashlib.sha256(json.dumps(self.inputs, sort_keys=True, default=str).encode()).hexdigest()[:8]
         stamp = datetime.fromtimestamp(self.at_ms // 1000, timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         return RunKey.of(self.cluster, self.run_id or f"{stamp}-{digest}-{self.job}", self.at_ms)
@@ -53,7 +53,7 @@ class SplitRun:
 
 @dataclass(frozen=True, slots=True)
 class SplitPorts:
-    """What a split job writes with; None = nothing is to be written."""
+    """The tables that a split job writes and the past findings that it reads; None = unused."""
 
     tables: TableSink | None = None
     past: PastFindings | None = None
@@ -71,18 +71,18 @@ def delivered(
     result: Mapping[str, object],
     lines: Iterable[str],
 ) -> Outcome:
-    """Write the tables and say it all.
+    """Writes the tables and returns the result of the job.
 
     Args:
         run: identity.
-        ports: where to.
+        ports: where to write.
         writes: tables and their rows.
         found: findings.
         result: the job's own part of the result object.
         lines: the job's own part of the text.
 
     Returns:
-        Exit code 3 when there is a blocker or a proven difference that nobody has acknowledged, else 0.
+        Exit code 3 if there is an error finding that is not acknowledged (a blocker or a proven difference), else 0.
     """
     key, sink = run.key, ports.tables
     if sink is not None:

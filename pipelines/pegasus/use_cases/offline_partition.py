@@ -1,4 +1,4 @@
-"""One old partition of an offline split: rows of its data and log to files of the new partitions."""
+"""Splits one old partition offline: writes the rows of its data and log to files of the new partitions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -34,7 +34,7 @@ class OpenDb(Protocol):
         ...
 
     def rows(self) -> Iterator[tuple[bytes, bytes]]:
-        """Live rows by key."""
+        """Yields live rows in key order."""
         ...
 
 
@@ -42,11 +42,11 @@ class PartSink(Protocol):
     """Files of new partitions."""
 
     def put(self, partition: int, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
-        """Append rows, in the order of their keys."""
+        """Appends rows, in key order."""
         ...
 
     def close(self) -> tuple[PartFile, ...]:
-        """Finish all files."""
+        """Finishes all files."""
         ...
 
 
@@ -60,7 +60,7 @@ class PartitionTools:
 
 
 def split_partition(source: Source, counts: Counts, rules: Rules, tools: PartitionTools) -> Done:
-    """Split one partition. A row that is not this partition's by its hash was left by an earlier split: it is left out.
+    """Splits one partition. Rows that it does not own by their hash are left out: an earlier split left them.
 
     Raises:
         UsageError, UnavailableError: the data cannot be opened.
@@ -109,7 +109,7 @@ def _counted(rows: Iterable[tuple[bytes, bytes]], tally: _Tally) -> Iterator[tup
 def _spread(
     batch: list[tuple[bytes, bytes]], partition: int, counts: Counts, rules: Rules, sink: PartSink, tally: _Tally,
 ) -> None:  # fmt: skip
-    """Put the rows of a batch into their new partitions; those of one partition keep their order."""
+    """Writes the rows of a batch to their new partitions; rows of one partition keep their order."""
     keys, values = [key for key, _ in batch], [value for _, value in batch]
     found = key_hashes(binary_column(pa.array(keys, pa.binary())))
     mine = partition_indexes(found.hashes, counts.old) == partition

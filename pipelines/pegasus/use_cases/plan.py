@@ -1,4 +1,4 @@
-"""split-plan: what a split would yield, and whether it helps."""
+"""split-plan: predicts the result of a split, and whether it helps."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -18,19 +18,19 @@ from schemas.split_plan import SPLIT_PLAN
 
 MOST_HOT = 20
 SKEWED = 1.5
-"""A parent whose greater child gets three quarters of its bytes or more is worth a word."""
+"""From this skew on a parent is reported: its larger half has three quarters of its bytes or more."""
 _SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class PlanQuestion:
-    """What is asked.
+    """The input of the job.
 
     Attributes:
         rows: see `transforms.plan_rows.hashed`.
-        where: for messages.
-        count: partitions now.
-        target: bytes that a partition should have at most.
+        where: name for messages.
+        count: current partitions.
+        target: largest wanted size of a partition in bytes.
     """
 
     rows: DataFrame
@@ -40,10 +40,10 @@ class PlanQuestion:
 
 
 def run_plan(run: SplitRun, question: PlanQuestion, ports: SplitPorts) -> Outcome:
-    """Plan a split.
+    """Plans a split.
 
     Raises:
-        UsageError: the rows have other columns, or there is none.
+        UsageError: the rows have other columns, or there are none.
     """
     keys = hashed(question.rows, question.where).persist()
     found = sizes(keys, question.count << FINEST)

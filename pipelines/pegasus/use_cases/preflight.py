@@ -1,4 +1,4 @@
-"""split-preflight: may these tables be split now?"""
+"""split-preflight: checks whether tables can be split now."""
 
 from dataclasses import asdict
 
@@ -16,7 +16,7 @@ _MARKS = {"OK": "ok", "WARNING": "warning", "BLOCKER": "BLOCKER", "UNKNOWN": "un
 def run_preflight(
     run: SplitRun, state: ClusterState, name: str | None, to_count: int | None, ports: SplitPorts
 ) -> Outcome:
-    """Ask every rule of every table, or of one.
+    """Checks every rule of all tables, or of one.
 
     Raises:
         UsageError: there is no such table.
@@ -35,7 +35,7 @@ def run_preflight(
 
 
 def chosen(state: ClusterState, name: str | None) -> list[Table]:
-    """The tables by name; None = all.
+    """Returns the tables with this name; None = all tables.
 
     Raises:
         UsageError: there is no such table.

@@ -1,4 +1,4 @@
-"""split-route: what requests were told, and what they would be told at each stage of a split."""
+"""split-route: checks the answers to requests, and predicts the answers at each stage of a split."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -35,13 +35,13 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class RouteQuestion:
-    """What is asked.
+    """The input of the job.
 
     Attributes:
         journal: `transforms.journal_rows.ASKED`; None = only a what-if.
-        hashes: for the what-if, besides the journal's.
+        hashes: hashes for the what-if, in addition to the journal's.
         old_count: partitions before the split; None = unknown, no what-if.
-        names: `seed` or `shipped`: what a rejection is called.
+        names: `seed` or `shipped`: which error code a rejection has, see `REJECT_CODES`.
     """
 
     journal: DataFrame | None
@@ -51,10 +51,10 @@ class RouteQuestion:
 
 
 def checked_journal(journal: DataFrame) -> int:
-    """Time of its newest request, ms since the epoch.
+    """Returns the time of the journal's newest request, ms since the epoch.
 
     Raises:
-        UsageError: a line is none; file, line and key are named.
+        UsageError: a line is invalid; the message names file, line and key.
     """
     fault = journal.where("fault IS NOT NULL").orderBy("line").head()
     if fault is not None:
@@ -64,7 +64,7 @@ def checked_journal(journal: DataFrame) -> int:
 
 
 def run_route(run: SplitRun, question: RouteQuestion, ports: SplitPorts) -> Outcome:
-    """Judge the journal and answer the what-if; see `delivered` for the exit code."""
+    """Checks the journal and computes the what-if; see `delivered` for the exit code."""
     counts: dict[str, int] = {}
     findings: list[FindingRow] = []
     bits = dict.fromkeys(question.hashes, 1)
@@ -86,7 +86,7 @@ def run_route(run: SplitRun, question: RouteQuestion, ports: SplitPorts) -> Outc
 
 
 def _bits(journal: DataFrame, old_count: int) -> dict[int, int]:
-    """How many requests have these last bits of the hash: answers depend on no others."""
+    """Returns the number of requests by the low bits of the hash; answers depend on no other bits."""
     low = F.col("hash").bitwiseAND(F.lit(2 * old_count - 1)).alias("low")
     rows = journal.where("kind <> 'scan'").groupBy(low).count().collect()
     return {int(row["low"]) % U64: row["count"] for row in rows}

@@ -1,4 +1,4 @@
-"""Sums of rows that a job may believe: of such a table, and whole."""
+"""Checks that sums of rows fit the table and that no row is incomplete."""
 
 import logging
 
@@ -11,10 +11,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def believable(tallies: Tallies, uri: str, placement: Placement) -> Tallies:
-    """The sums as they are.
+    """Returns the sums unchanged.
 
     Raises:
-        UsageError: rows that cannot be of such a table, or lack something.
+        UsageError: a row is of a partition that the table does not have, or lacks a column.
     """
     for kind, words in (
         (Kind.OUT_OF_RANGE, f"rows of partition {{index}}, but the table is said to have {placement.count}"),

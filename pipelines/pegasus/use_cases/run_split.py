@@ -13,11 +13,11 @@ from schemas.split_manifest import SPLIT_MANIFEST
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What was made.
+    """The result of the split.
 
     Attributes:
         app: name of the table.
-        location: of the output.
+        location: directory of the output.
         doubts: warnings.
     """
 
@@ -29,7 +29,7 @@ class Split:
 
 
 def tell_split(run: SplitRun, split: Split, ports: SplitPorts) -> Outcome:
-    """Write the manifest's table and say what was made; exit code 0."""
+    """Writes the manifest table and returns the result; exit code 0."""
     files = [file for part in split.parts for file in part.files]
     sums = {
         name: sum(getattr(part, name) for part in split.parts)

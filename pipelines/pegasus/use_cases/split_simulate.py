@@ -1,4 +1,4 @@
-"""split-simulate: makes the model of a split break, row by row of the failure table and seed by seed."""
+"""split-simulate: tests the model of a split with every row of the failure table and with random seeds."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -18,10 +18,10 @@ _SHOWN = 3
 
 
 def subjects_of(rows: Sequence[str], first_seed: int, seeds: int) -> list[str]:
-    """What is to be played: rows of the failure table and whole ranges of seeds.
+    """Returns the subjects to play: rows of the failure table and whole ranges of seeds.
 
     Raises:
-        UsageError: a row that does not exist.
+        UsageError: there is no such row.
     """
     for row in rows:
         if row not in BY_ROW:
@@ -31,10 +31,10 @@ def subjects_of(rows: Sequence[str], first_seed: int, seeds: int) -> list[str]:
 
 
 def split_simulate(subjects: Sequence[str], design: str, player: Player, run: SplitRun, ports: SplitPorts) -> Outcome:
-    """Play, tell and write.
+    """Plays the subjects, reports and writes.
 
     Returns:
-        Exit code 3 when something breaks, else 0.
+        Exit code 3 if something breaks, else 0.
 
     Raises:
         UsageError: there is no such design.

@@ -1,4 +1,4 @@
-"""split-stale: a rehearsal of the compaction filter on the rows of a table."""
+"""split-stale: predicts what the compaction filter does with the rows of a table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -17,13 +17,13 @@ _SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class StaleRequest:
-    """What to rehearse.
+    """The input of the job.
 
     Attributes:
         table: name of the Pegasus table.
         uri: directory of its rows.
-        settings: of the filter.
-        at_ms: instant of the compaction, ms since the epoch.
+        settings: settings of the filter.
+        at_ms: time of the compaction, ms since the epoch.
     """
 
     table: str
@@ -33,13 +33,13 @@ class StaleRequest:
 
 
 def split_stale(request: StaleRequest, rows: RowReader, run: SplitRun, ports: SplitPorts) -> Outcome:
-    """Rehearse, tell and write.
+    """Predicts the compaction, reports and writes.
 
     Returns:
-        Exit code 3 when the filter would leave copies for ever or take what it must not, else 0.
+        Exit code 3 if the filter would leave copies for ever or drop rows that belong to their partition, else 0.
 
     Raises:
-        UsageError: the rows are not those of a table with so many partitions.
+        UsageError: the rows are not those of a table with this partition count.
     """
     settings = request.settings
     question = Question(settings.placement, settings.groups, request.at_ms // 1000)

@@ -1,4 +1,4 @@
-"""split-verify: proves that two copies of a table hold the same live rows, or says which do not agree and why."""
+"""split-verify: proves that two copies of a table have the same live rows, or reports the differences and why."""
 
 import logging
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Copy:
 
     Attributes:
         uri: directory of rows.
-        placement: how they should be spread.
+        placement: expected distribution of the rows.
     """
 
     uri: str
@@ -48,13 +48,13 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class VerifyRequest:
-    """What to compare.
+    """The input of the job.
 
     Attributes:
         table: name of the Pegasus table.
-        at_ms: instant for what has expired, ms since the epoch.
+        at_ms: the time that decides which rows have expired, ms since the epoch.
         compacted: a manual compaction has finished after the split: no stale copy may be left.
-        most: differences of each reason that are told one by one.
+        most: the largest number of differences of each reason that are reported one by one.
     """
 
     table: str
@@ -66,19 +66,19 @@ class VerifyRequest:
 
     @property
     def inputs(self) -> Mapping[str, str]:
-        """What tells this run from another of the same instant."""
+        """Everything that distinguishes this run from another of the same time."""
         return {name: str(getattr(self, name)) for name in ("table", "before", "after", "compacted", "most")}
 
 
 def split_verify(request: VerifyRequest, rows: RowReader, run: SplitRun, ports: SplitPorts) -> Outcome:
-    """Compare, tell and write.
+    """Compares the copies, reports and writes.
 
     Returns:
-        Exit code 3 when a difference is proven that nobody has acknowledged, else 0.
+        Exit code 3 if a difference is proven and not acknowledged, else 0.
 
     Raises:
-        UsageError: the rows are not those of tables with so many partitions.
-        UnavailableError: they could not be read, or the lake not written.
+        UsageError: the rows are not those of tables with these partition counts.
+        UnavailableError: the rows cannot be read, or the lake cannot be written.
     """
     groups = groups_of(request.before.placement, request.after.placement)
     questions = {
@@ -106,7 +106,7 @@ def _tally(rows: RowReader, copy: Copy, question: Question) -> Tallies:
 def _differences(
     request: VerifyRequest, rows: RowReader, questions: Mapping[str, Question], compared: Comparison
 ) -> Differences:
-    """Look at the rows where the sums say that something is wrong; at none if they say that nothing is."""
+    """Compares single rows only where the sums differ or rows have an unexpected kind."""
     odd = {BEFORE: [Kind.MALFORMED, Kind.FOREIGN], AFTER: [Kind.MALFORMED, Kind.FOREIGN]}
     if request.compacted:
         odd[AFTER].append(Kind.STALE)

@@ -1,4 +1,4 @@
-"""Rules on a series of states: configurations C2 to C8 and replicas R1 to R5 (docs/split-rules.md)."""
+"""Checks a series of cluster states: configuration rules C2 to C8 and replica rules R1 to R5 (docs/split-rules.md)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,11 +13,11 @@ __all__ = ["Timing", "audit_config"]
 
 
 def audit_config(series: Sequence[ClusterState], timing: Timing) -> Iterator[FindingRow]:
-    """All violations in a series.
+    """Yields every violation in a series.
 
     Args:
-        series: states of one cluster in the order of their times.
-        timing: how long things may last.
+        series: states of one cluster, in time order.
+        timing: time limits of the rules.
     """
     for place, state in enumerate(series):
         for table in state.tables:

@@ -1,4 +1,4 @@
-"""What partition configurations show: C2 to C8."""
+"""Checks partition configurations: rules C2 to C8."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _RESTART = "Do not restart the meta servers before it is mended: the table would
 
 
 def of_one_state(table: Table) -> Iterator[FindingRow]:
-    """C3, C4, C7 and C8 of one table at one moment."""
+    """Checks C3, C4, C7 and C8 of one table in one state."""
     count, half = table.partition_count, table.partition_count // 2
     for one in table.partitions:
         if one.index >= count and one.there:
@@ -38,7 +38,7 @@ def of_one_state(table: Table) -> Iterator[FindingRow]:
 
 
 def of_two_states(before: ClusterState, now: ClusterState, app_id: int) -> Iterator[FindingRow]:
-    """C2, C5, C6 and the lost pauses of C8, from one moment to the next."""
+    """Checks C2, C5, C6 and the forgotten pauses of C8 between two states."""
     old, new = before.table(app_id), now.table(app_id)
     if old is None or new is None:
         return
@@ -74,7 +74,7 @@ def of_two_states(before: ClusterState, now: ClusterState, app_id: int) -> Itera
 
 
 def _grown(table: Table, old: Partition, new: Partition) -> Iterator[FindingRow]:
-    """C6 of a partition that was there before."""
+    """Checks C6 of a partition that was registered in both states."""
     if new.ballot < old.ballot:
         yield _violated(
             "C6", ERROR, table, new.index,
@@ -92,7 +92,7 @@ def _grown(table: Table, old: Partition, new: Partition) -> Iterator[FindingRow]
 def _registered(
     table: Table, parent_before: Partition | None, parent: Partition, child: Partition
 ) -> Iterator[FindingRow]:
-    """C5 of a child that is there for the first time: the parent's ballot + 1, and no less later."""
+    """Checks C5 of a newly registered child: its ballot is the parent's ballot + 1, or higher if it changed since."""
     known = [one.ballot for one in (parent_before, parent) if one is not None and one.there]
     if not known:
         return
@@ -113,7 +113,7 @@ def _registered(
 
 
 def _split_states(table: Table) -> Iterator[FindingRow]:
-    """C8: what meta remembers of a split against what it has registered."""
+    """Checks C8: compares meta's split states with the children that are not registered."""
     if table.split_states is None:
         return
     half = table.partition_count // 2

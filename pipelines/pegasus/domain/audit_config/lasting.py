@@ -1,4 +1,4 @@
-"""What only shows over time: children that wait too long, parents that answer nobody, replicas left behind."""
+"""Checks that need several states: children that wait too long, parents that reject too long, leftover replicas."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
@@ -10,11 +10,11 @@ from pipelines.pegasus.domain.report import ERROR, WARNING, violated
 from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, UNREGISTERED, ClusterState, Table
 
 Subject: TypeAlias = tuple[int, int, str]
-"""Table, partition, node."""
+"""(table id, partition, node)."""
 
 
 def lasting(series: Sequence[ClusterState], timing: Timing) -> Iterator[FindingRow]:
-    """R2, R5 and stuck children: true at the end of the series, and without a break for longer than allowed."""
+    """Checks R2, R5 and stuck children: conditions that are true in the last state and have lasted too long."""
     if not series:
         return
     names = {table.app_id: table.name for table in series[-1].tables}
@@ -46,7 +46,7 @@ def lasting(series: Sequence[ClusterState], timing: Timing) -> Iterator[FindingR
 
 
 def _since(series: Sequence[ClusterState], true_of: Callable[[Table], Iterator[Subject]]) -> list[tuple[Subject, int]]:
-    """What is true in the last state, with the ms since when it has been true without a break."""
+    """Returns each subject of the last state that meets the condition, and for how many ms without a break."""
     last = series[-1]
     begun = {subject: last.observed_at for table in last.tables for subject in true_of(table)}
     standing = set(begun)
@@ -57,7 +57,7 @@ def _since(series: Sequence[ClusterState], true_of: Callable[[Table], Iterator[S
 
 
 def _waiting(table: Table) -> Iterator[Subject]:
-    """Children that somebody should register; a split that was paused waits as it should."""
+    """Yields children that wait for registration, without those of a paused split, which wait as intended."""
     for one in table.unregistered:
         if (table.split_states or {}).get(one.index - table.partition_count // 2) != "PAUSED":
             yield table.app_id, one.index, ""
@@ -76,9 +76,10 @@ def _left_over(table: Table) -> Iterator[Subject]:
 
 
 def freshly_registered(series: Sequence[ClusterState], app: int, timing: Timing) -> frozenset[int]:
-    """Partitions, parents and children, of children that were registered a moment before the last state.
+    """Returns the children registered shortly before the last state, and their parents.
 
-    A moment is since the state before, or the interval of a config sync: servers learn of a registration by it.
+    "Shortly" means since the previous state, or within one config sync interval (`timing.reject_ms`): replica servers
+    learn of a registration by config sync.
     """
     *earlier, last = series
     now = last.table(app)

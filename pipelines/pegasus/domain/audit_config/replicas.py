@@ -1,4 +1,4 @@
-"""What replicas and their directories show: R1 to R4."""
+"""Checks replicas and their directories: rules R1 to R4."""
 
 from collections.abc import Iterator
 
@@ -12,11 +12,12 @@ _GARBAGE = (
 
 
 def replicas(table: Table, fresh: frozenset[int] = frozenset()) -> Iterator[FindingRow]:
-    """All of one table at one moment.
+    """Checks all rules of one table in one state.
 
     Args:
-        table: at that moment.
-        fresh: partitions whose split was registered since the moment before: their replicas are still to be told.
+        table: the table in that state.
+        fresh: partitions whose split was registered shortly before, see `freshly_registered`. Their replicas may not
+            know the new count yet, so R1 skips them.
     """
     found = table.by_index
     for replica in table.replicas:
@@ -30,7 +31,7 @@ def replicas(table: Table, fresh: frozenset[int] = frozenset()) -> Iterator[Find
 
 
 def _groups(table: Table, fresh: frozenset[int]) -> Iterator[FindingRow]:
-    """R1 among the replicas of one partition."""
+    """Checks R1 among the replicas of one partition."""
     for index in sorted({one.index for one in table.replicas} - fresh):
         counts = {
             one.node: one.partition_count
@@ -47,7 +48,7 @@ def _groups(table: Table, fresh: frozenset[int]) -> Iterator[FindingRow]:
 
 
 def _count(table: Table, replica: Replica, partition: Partition | None) -> Iterator[FindingRow]:
-    """R1 against meta: once a child is registered, parent and child count as meta does."""
+    """Checks R1 against meta: once the child is registered, parent and child have meta's partition count."""
     if replica.partition_count is None or partition is None or _is_waiting(table, replica.index):
         return
     if replica.partition_count != table.partition_count and replica.index < table.partition_count:
@@ -59,7 +60,7 @@ def _count(table: Table, replica: Replica, partition: Partition | None) -> Itera
 
 
 def _version(table: Table, replica: Replica) -> Iterator[FindingRow]:
-    """R2: a version is the count - 1, or -1 while the child is being registered."""
+    """Checks R2: the partition version is the partition count - 1, or -1 while the child is being registered."""
     version = replica.partition_version
     if version is None or version == -1:
         return
@@ -75,7 +76,7 @@ def _version(table: Table, replica: Replica) -> Iterator[FindingRow]:
 
 
 def _directory(table: Table, replica: Replica, partition: Partition | None) -> Iterator[FindingRow]:
-    """R3: a directory that its own `.app-info` or meta does not count."""
+    """Checks R3: a directory whose index is not below the count in its `.app-info` or in meta."""
     learning = replica.status == SPLITTING_REPLICA and _is_waiting(table, replica.index)
     if replica.partition_count is not None and replica.index >= replica.partition_count and not learning:
         yield _violated(
@@ -100,7 +101,7 @@ def _directory(table: Table, replica: Replica, partition: Partition | None) -> I
 
 
 def _init_info(table: Table, replica: Replica, partition: Partition | None) -> Iterator[FindingRow]:
-    """R4."""
+    """Checks R4: `.init-info` against meta's ballot and against the flushed decree."""
     meta = partition.ballot if partition is not None and partition.there else None
     if replica.init_ballot is not None and meta is not None and replica.init_ballot > meta:
         yield _violated(
@@ -118,7 +119,7 @@ def _init_info(table: Table, replica: Replica, partition: Partition | None) -> I
 
 
 def _is_waiting(table: Table, index: int) -> bool:
-    """Whether the partition's split is under way: its count may be the old or the new one."""
+    """Returns whether the partition's split is under way, so that its count may be the old or the new one."""
     half = table.partition_count // 2
     waiting = {one.index for one in table.unregistered}
     return index in waiting or index + half in waiting

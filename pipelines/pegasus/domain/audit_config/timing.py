@@ -1,4 +1,4 @@
-"""How long something may last before it is stuck."""
+"""Time limits of the audit rules."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from pipelines.common.human import HOUR, SECOND
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Limits, ms.
+    """Limits in ms.
 
     Attributes:
-        reject_ms: a parent may answer nobody for one config sync (`config_sync_interval_ms`, 30 s).
-        stuck_ms: a child may wait for its registration.
+        reject_ms: how long a parent may reject requests: one config sync (`config_sync_interval_ms`, 30 s).
+        stuck_ms: how long a child may wait for its registration.
     """
 
     reject_ms: int = 30 * SECOND

@@ -1,1 +1,1 @@
-"""Private logs of parents and children against each other, and which of them may be deleted (docs/split-rules.md)."""
+"""Compares the private logs of parents and children, and decides which logs may be deleted (docs/split-rules.md)."""

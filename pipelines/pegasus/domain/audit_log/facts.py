@@ -1,4 +1,4 @@
-"""What the logs themselves cannot tell: when children were registered, what is durable, what is duplicated."""
+"""The facts that logs do not contain: when children were registered, what is durable, what is duplicated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class Group:
     """One parent and its child; None = unknown.
 
     Attributes:
-        child_ballot: with which the child was registered; None = it is not, or nobody knows.
+        child_ballot: the ballot with which the child was registered; None = not registered, or unknown.
         sync_point: the first decree that was replicated to the child synchronously.
         committed: the parent's last committed decree when it registered the child.
     """
@@ -27,13 +27,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Of one table.
+    """The facts of one table.
 
     Attributes:
-        old_count: partitions before the split; None = no split, or nobody knows.
+        old_count: partitions before the split; None = no split, or unknown.
         groups: by parent.
         durable: last durable decree by (node, partition).
-        duplicating: None = unknown.
+        duplicating: whether the table is duplicated; None = unknown.
         confirmed: confirmed decree of the duplication, by partition.
     """
 
@@ -46,19 +46,19 @@ class Facts:
     confirmed: Mapping[int, int] = field(default_factory=dict)
 
     def group_of(self, partition: int) -> Group | None:
-        """The group of a parent or child."""
+        """Returns the group of a parent or child."""
         return None if self.old_count is None else self.groups.get(partition % self.old_count)
 
     def is_child(self, partition: int) -> bool:
-        """Whether the partition came into being by the split."""
+        """Returns whether the split created this partition."""
         return self.old_count is not None and partition >= self.old_count
 
 
 def parse_facts(text: str | bytes, where: str) -> Facts:
-    """The facts that a file holds (docs/split-audit-log.md).
+    """Parses a facts file (docs/split-audit-log.md).
 
     Raises:
-        UsageError: it is none; the message names file and key.
+        UsageError: the file is invalid; the message names file and key.
     """
     try:
         return _facts(Form(read_json(text, where), where))

@@ -1,4 +1,4 @@
-"""Log files of replicas: do they follow each other, and which may be deleted?"""
+"""Checks that the log files of a replica follow each other, and decides which may be deleted."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +15,16 @@ _LOOK = "Keep the log; let the replica learn again from its primary, or compare 
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """One log; the row of `split_logs`. Bytes; decrees and ballots of its own mutations, None without any.
+    """One log file: the row of `split_logs`.
+
+    Sizes are bytes. Decrees and ballots are those of its mutations, None without mutations.
 
     Attributes:
-        node: server, from the directory.
+        node: replica server, from the directory.
         length: bytes up to the last whole block.
-        max_decree_before: the largest decree in the logs before it, by its header.
+        max_decree_before: the largest decree in earlier logs, from the header.
         foreign: mutations of another partition than the directory's.
-        ballots_back: mutations with a lower ballot than one before them.
+        ballots_back: mutations with a lower ballot than an earlier one.
         undecoded: requests that cannot be replayed from the log alone.
     """
 
@@ -50,23 +52,23 @@ class LogFile:
 
     @property
     def replica(self) -> tuple[str, int, int]:
-        """Node, table and partition."""
+        """Node, table id and partition."""
         return self.node, self.app_id, self.partition
 
     @property
     def where(self) -> str:
-        """For messages."""
+        """Name for messages."""
         return f"{self.app_id}.{self.partition}@{self.node}/{self.log}"
 
 
 def by_replica(files: Iterable[LogFile]) -> list[list[LogFile]]:
-    """The logs of each replica in their order."""
+    """Returns the logs of each replica in index order."""
     ordered = sorted(files, key=lambda file: (file.replica, file.log_index))
     return [list(group) for _, group in groupby(ordered, key=lambda file: file.replica)]
 
 
 def check_files(files: Iterable[LogFile]) -> Iterator[FindingRow]:
-    """L1 (index, offset, CRC, partition) and the ballots of L2."""
+    """Checks L1 (index, offset, CRC, partition) and the ballots of L2."""
     for logs in by_replica(files):
         for log in logs:
             yield from _own(log, last=log is logs[-1])
@@ -115,15 +117,16 @@ def _is_readable(log: LogFile) -> bool:
 
 
 def _meets(log: LogFile, following: LogFile) -> bool:
-    """Whether nothing stands between the two: no log, and no end of the first that could not be read."""
+    """Returns whether no log is missing between the two, and the first was read to its end."""
     return following.log_index == log.log_index + 1 and following.start_offset == log.start_offset + log.length
 
 
 def decided(files: Iterable[LogFile], facts: Facts) -> list[LogFile]:
-    """Each log with its verdict: may it be deleted, and if not, why? The first reason that applies.
+    """Returns each log with its verdict, and as reason the first that applies.
 
-    The twin of HBase's ReplicationLogCleaner: a log goes only if its replica, its child and its duplication need
-    nothing of it any more; doubt is HELD. Only the oldest may go, for a server demands that indexes follow each other.
+    This is the equivalent of HBase's ReplicationLogCleaner. A log is DELETABLE only if its replica, its child and its
+    duplication no longer need it; if any of this is unknown, it is HELD. Only the oldest logs can be DELETABLE, because
+    a replica server requires consecutive log indexes.
     """
     found = []
     for logs in by_replica(files):
@@ -143,7 +146,7 @@ def _held(log: LogFile, following: LogFile | None, facts: Facts) -> str | None:
     newest = log.max_decree if log.max_decree is not None else log.max_decree_before
     if newest is None:
         return "DECREES_UNKNOWN"
-    newest = max(newest, following.max_decree_before or 0)  # what a torn end has hidden is counted there
+    newest = max(newest, following.max_decree_before or 0)  # the next header also counts what a torn end hides
     durable = facts.durable.get((log.node, log.partition))
     if log.app_id != facts.app_id or durable is None:
         return "DURABLE_UNKNOWN"
@@ -169,4 +172,4 @@ REASONS: Sequence[str] = (
     "BROKEN_LOG", "NEWEST_LOG", "DECREES_UNKNOWN", "DURABLE_UNKNOWN", "NOT_DURABLE", "SPLIT_UNKNOWN",
     "CHILD_NOT_REGISTERED", "DUPLICATION_UNKNOWN", "DUPLICATION_PENDING", "OLDER_LOG_HELD", "NOT_NEEDED",
 )  # fmt: skip
-"""In the order in which they are asked."""
+"""In the order in which they are checked."""

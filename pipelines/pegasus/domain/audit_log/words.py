@@ -1,4 +1,4 @@
-"""What is said of rules that were broken in private logs."""
+"""Messages for rules that private logs break."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Decrees of a replica that break a rule."""
+    """Decrees of one replica that break a rule."""
 
     node: str
     app_id: int
@@ -40,7 +40,7 @@ class Broken:
 
 
 def broken_rules(rows: Iterable[Broken]) -> Iterator[FindingRow]:
-    """A finding for each."""
+    """Yields one finding for each row."""
     for row in rows:
         rule, words, remedy = _WORDS[row.kind]
         where = f"{row.app_id}.{row.partition}" + (f"@{row.node}" if row.node else "")
@@ -53,11 +53,11 @@ def broken_rules(rows: Iterable[Broken]) -> Iterator[FindingRow]:
 
 
 def behind_sync_point(copied: Iterable[tuple[str, int, int, int]], facts: Facts) -> Iterator[FindingRow]:
-    """L3 of children whose copies end before the sync point.
+    """Checks L3: yields a finding for each child whose copied mutations end before the sync point.
 
     Args:
         copied: node, child, sync point, largest decree that the child copied.
-        facts: of the table.
+        facts: facts of the table.
     """
     for node, child, sync_point, largest in copied:
         if largest < sync_point:

@@ -1,1 +1,1 @@
-"""An offline split: which rows go where, and what the private log adds to them."""
+"""The offline split: which rows go to which partition, and which rows the private log adds."""

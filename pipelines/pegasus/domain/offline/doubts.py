@@ -1,4 +1,4 @@
-"""What an offline split could not be sure of, as findings."""
+"""Warnings about an offline split, as findings."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,13 +9,13 @@ from pipelines.pegasus.domain.report import WARNING, violated
 
 
 def doubts_of(app: str, sources: Sequence[Source], parts: Sequence[Done], *, of_replicas: bool) -> Iterator[FindingRow]:
-    """Warnings: keys that are none, a replica without its private log, a count of partitions that nobody could read.
+    """Yields warnings: malformed keys, replicas without a private log, unreadable files with the partition count.
 
     Args:
         app: name of the table.
         sources: its old partitions.
-        parts: what became of them.
-        of_replicas: they are directories of replica servers, which have logs.
+        parts: the results of these partitions.
+        of_replicas: the sources are directories of replica servers, which have logs.
     """
     malformed = sum(part.malformed for part in parts)
     if malformed:

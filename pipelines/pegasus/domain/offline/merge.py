@@ -1,14 +1,14 @@
-"""Rows of a database with what the log adds, in the order of their keys."""
+"""Merges the rows of a database with those of its log, in key order."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 
 def merged(rows: Iterable[tuple[bytes, bytes]], tail: Mapping[bytes, bytes | None]) -> Iterator[tuple[bytes, bytes]]:
-    """Every live row once.
+    """Yields every live row once.
 
     Args:
-        rows: of the database, sorted by key.
-        tail: what stands above them; None = removed.
+        rows: rows of the database, sorted by key.
+        tail: rows of the log, which replace those of the database; None = removed.
     """
     if not tail:
         yield from rows

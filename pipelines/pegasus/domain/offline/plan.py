@@ -1,4 +1,4 @@
-"""What an offline split is asked to do, and what came of one source."""
+"""Values of an offline split: its input, its options and its result by old partition."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ _MOST = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Partitions before and after.
+    """Partition counts before and after.
 
     Raises:
-        UsageError: no split leads from the one to the other.
+        UsageError: no split leads from the old count to the new one.
     """
 
     old: int
@@ -33,9 +33,10 @@ class Source:
 
     Attributes:
         partition: its index.
-        database: directory of its RocksDB: of a replica or of a cold backup.
-        logs: directory of its private logs; None = there is none, as in a cold backup.
-        unread: what is wrong with the file that counts the table's partitions; None = it agrees, or is not there.
+        database: directory of its RocksDB, in a replica or in a cold backup.
+        logs: directory of its private logs; None = none, as in a cold backup.
+        unread: why the file with the table's partition count cannot be parsed; None = the count agrees, or there is no
+            such file.
     """
 
     partition: int
@@ -46,14 +47,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How rows are treated.
+    """Options of the split.
 
     Attributes:
-        expired_at_s: rows that expired until then, seconds since 1970, are left out; None = all are kept.
-        committed: decree up to which the log is applied; None = the largest that the log says is committed.
-        cluster_id: for time tags of rows from the log.
-        file_bytes: a file is closed at about so many bytes.
-        parquet: Parquet instead of SSTs.
+        expired_at_s: rows that have expired at this time (seconds since 1970) are left out; None = all are kept.
+        committed: decree up to which the log is applied; None = the largest committed decree in the log.
+        cluster_id: cluster id for the time tags of rows from the log.
+        file_bytes: approximate size at which a file is closed.
+        parquet: write Parquet instead of SST files.
     """
 
     expired_at_s: int | None = None
@@ -68,13 +69,13 @@ class PartFile:
     """One file of a new partition: the row of `split_manifest`.
 
     Attributes:
-        partition: the new one.
-        parent: the old one.
-        file: below the partition's directory.
-        rows: rows in it.
-        bytes: its size.
-        md5: of its bytes.
-        raw_bytes: keys and values before compression.
+        partition: the new partition.
+        parent: the old partition.
+        file: name in the partition's directory.
+        rows: rows in the file.
+        bytes: size of the file.
+        md5: MD5 of the file.
+        raw_bytes: bytes of keys and values before compression.
     """
 
     partition: int
@@ -88,19 +89,19 @@ class PartFile:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of one source.
+    """The result of one source.
 
     Attributes:
-        files: written, in order.
-        read: rows of the database, those of empty writes included.
+        files: files written, in order.
+        read: rows of the database, including those of empty writes.
         logged: row writes and removals that the log added.
         flushed: last flushed decree of the database.
         committed: decree up to which the log was applied.
         expired: rows left out because they had expired.
-        stale: rows left out because they are not this partition's: an earlier split left them.
-        malformed: rows left out because their keys are none.
+        stale: rows left out because this partition does not own them: an earlier split left them.
+        malformed: rows left out because their keys are malformed.
         empty: records of empty writes, left out.
-        resumed: it was there from an earlier attempt.
+        resumed: the result is from an earlier attempt.
     """
 
     partition: int

@@ -1,4 +1,4 @@
-"""What a private log adds to a database: everything behind its last flushed decree that was committed."""
+"""The tail of a private log: every committed write after the database's last flushed decree."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ class Tail:
     """Rows by raw key; None = removed.
 
     Attributes:
-        committed: decree up to which it goes.
+        committed: the last decree that is included.
         rows: encoded values.
-        writes: row writes and removals, overwritten ones included.
+        writes: row writes and removals, including those overwritten later.
     """
 
     committed: int
@@ -27,21 +27,21 @@ class Tail:
 def tail_of(
     mutations: Iterable[Mutation], flushed: int, committed: int | None, version: int, cluster_id: int, where: str
 ) -> Tail:
-    """The committed part of a log behind the flushed data.
+    """Returns the committed part of a log after the flushed data.
 
-    Of one decree the mutation with the highest ballot counts, of these the last. What is behind the last committed
-    decree was never acknowledged, or is lost with its primary: it is left out.
+    If a decree has several mutations, the one with the highest ballot counts, and of those the last. Mutations after
+    the last committed decree are left out: they were never acknowledged, or are lost with their primary.
 
     Args:
-        mutations: of all logs, in order.
+        mutations: mutations of all logs, in order.
         flushed: last flushed decree of the database.
-        committed: apply so far; None = the largest `last_committed_decree` in the log.
+        committed: last decree to apply; None = the largest `last_committed_decree` in the log.
         version: `pegasus_data_version`.
-        cluster_id: for time tags.
-        where: for messages.
+        cluster_id: cluster id for time tags.
+        where: name for messages.
 
     Raises:
-        RefusedError: a decree is missing, or a request cannot be replayed without the value before it.
+        RefusedError: a decree is missing, or a request cannot be replayed without the previous value.
     """
     behind: dict[int, Mutation] = {}
     said = flushed

@@ -1,1 +1,1 @@
-"""Apache Pegasus's private logs: blocks, mutations and the writes in them, read without Pegasus."""
+"""Reads Apache Pegasus's private logs without Pegasus: blocks, mutations and the writes in them."""

@@ -1,7 +1,7 @@
-"""The blocks of a private log, one at a time (`src/replica/log_file.cpp`, `log_block.cpp`).
+"""Reads the blocks of a private log one at a time (`src/replica/log_file.cpp`, `log_block.cpp`).
 
-A block is 16 bytes of header and a body. Its CRC-32C goes on from that of the block before, and the header holds it: so
-each block can be checked with the header before it alone, and one bad block does not condemn the rest.
+A block is a header of 16 bytes and a body. Its CRC-32C continues that of the previous block and is stored in the
+header. So each block can be checked with the previous header alone, and one bad block does not invalidate the rest.
 """
 
 import struct
@@ -14,27 +14,27 @@ from pipelines.pegasus.domain.encryption import is_encrypted
 
 Read: TypeAlias = Callable[[int], bytes]
 Checksum: TypeAlias = Callable[[bytes, int], int]
-"""CRC-32C: (bytes, sum of what stands before them) → sum."""
+"""CRC-32C: (bytes, CRC of the bytes before them) → CRC."""
 MAGIC = b"\xef\xbe\xad\xde"
 _HEADER = struct.Struct("<4siiI")
 _NO_BODY = 64 << 20
 ENCRYPTED = "it is encrypted (encrypt_data_at_rest)"
-"""The problem of such a log's first block."""
+"""The problem of the first block of an encrypted log."""
 
 
 class Ending(str, Enum):
     """How a private log ends."""
 
     WHOLE = "WHOLE"
-    """Behind a block."""
+    """After a whole block."""
     TORN = "TORN"
-    """Inside of its last block: normal for a log that was being written; what is missing was never acknowledged."""
+    """Inside its last block: normal for a log that was being written. The missing part was never acknowledged."""
     NO_HEADER = "NO_HEADER"
-    """Inside of its first block."""
+    """Inside its first block."""
     CORRUPT = "CORRUPT"
-    """Something in it is no block, has a wrong CRC, or holds something that is no mutation."""
+    """Some of its bytes are not a block, a CRC is wrong, or a block contains something that is not a mutation."""
     UNREADABLE = "UNREADABLE"
-    """The file system did not give it."""
+    """The file system could not read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Block:
     """One block.
 
     Attributes:
-        offset: in the file, of its header.
+        offset: offset of its header in the file.
         body: its bytes; empty when they are bad.
         problem: what is wrong with it; None = its CRC is right.
-        last: nothing behind it can be read.
-        torn: the file ends inside of it.
+        last: nothing after it can be read.
+        torn: the file ends inside it.
     """
 
     offset: int
@@ -57,10 +57,10 @@ class Block:
 
 
 def blocks(read: Read, checksum: Checksum) -> Iterator[Block]:
-    """Every block of a log, in order; never raises for the log's sake.
+    """Yields every block of a log in order. Bad contents never raise.
 
     Args:
-        read: gives so many bytes, fewer only before the end, none there.
+        read: returns up to the given number of bytes: fewer only before the end, none at the end.
         checksum: CRC-32C.
     """
     offset, sums = 0, {0}
@@ -94,15 +94,15 @@ def blocks(read: Read, checksum: Checksum) -> Iterator[Block]:
         if stored in found:
             sums = {stored}
             yield Block(offset, body)
-        else:  # either the body is damaged or the sum: the next block shows, by which of them it goes on
+        else:  # the body or the stored CRC is damaged: the next block's CRC shows which of the two it continues
             sums = {stored, *found}
             yield Block(offset, b"", f"the CRC of the block at {offset} is wrong")
         offset += _HEADER.size + length
 
 
 def _holds_blocks(body: bytes) -> bool:
-    """Whether a whole block stands in these bytes; the four bytes that begin one may be a user's own."""
-    place = body.find(MAGIC, 1)  # the header of the log itself begins with the same four
+    """Returns whether these bytes contain a whole block. The magic alone proves nothing: it may be user data."""
+    place = body.find(MAGIC, 1)  # the log's own header begins with the same magic
     while place >= 0:
         length = int.from_bytes(body[place + 4 : place + 8], "little", signed=True)
         end = place + _HEADER.size + length

@@ -1,4 +1,4 @@
-"""Mutations of a private log (`src/replica/mutation.cpp`); all numbers are little-endian."""
+"""Parses the mutations of a private log (`src/replica/mutation.cpp`). All numbers are little-endian."""
 
 import struct
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ _OLD_LAYOUT = 64
 
 @dataclass(frozen=True, slots=True)
 class FileHeader:
-    """What the first block of a log says.
+    """The header in the first block of a log.
 
     Attributes:
         start_offset: the global offset of the file's first byte.
-        max_decrees: of each partition, the largest decree in the logs before; a private log has one partition.
-        valid_offsets: of each, the global offset from which on the logs are its own (`valid_start_offset`).
+        max_decrees: by partition, the largest decree in earlier logs; a private log has one partition.
+        valid_offsets: by partition, the global offset at which its own logs begin (`valid_start_offset`).
     """
 
     start_offset: int
@@ -55,7 +55,7 @@ class Mutation:
     Attributes:
         committed: `last_committed_decree` of its writer.
         timestamp_us: μs since the epoch; None in the layout before Pegasus 1.x.
-        log_offset: global offset of its first byte, as written.
+        log_offset: global offset of its first byte, as stored in the mutation.
     """
 
     gpid: Gpid
@@ -68,10 +68,10 @@ class Mutation:
 
 
 def parse_file_header(body: bytes) -> tuple[FileHeader, int]:
-    """The header of a log, and how many bytes of the first block it takes.
+    """Returns the header of a log, and its size in bytes within the first block.
 
     Raises:
-        MalformedError: it is none.
+        MalformedError: the bytes are not a valid header.
     """
     if len(body) < _FILE.size:
         raise MalformedError("the header of the log is too short")
@@ -86,10 +86,10 @@ def parse_file_header(body: bytes) -> tuple[FileHeader, int]:
 
 
 def parse_mutation(body: bytes, begin: int) -> tuple[Mutation, int]:
-    """The mutation that begins there, and where it ends.
+    """Returns the mutation that begins at this offset, and the offset at which it ends.
 
     Raises:
-        MalformedError: there is none.
+        MalformedError: the bytes are not a valid mutation.
     """
     try:
         version, app, partition, ballot, decree, offset, committed, stamp = _MUTATION.unpack_from(body, begin)

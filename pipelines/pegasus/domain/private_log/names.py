@@ -1,4 +1,4 @@
-"""Names of private logs and of the replica directories they stand in (`mutation_log_utils.cpp`, `replica_stub.cpp`)."""
+"""Parses the names of private logs and of replica directories (`mutation_log_utils.cpp`, `replica_stub.cpp`)."""
 
 import re
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from pipelines.common.errors import MalformedError
 _LOG = re.compile(r"log\.(\d{1,19})\.(\d{1,19})")
 _REPLICA = re.compile(r"(\d{1,10})\.(\d{1,10})\.[a-z]+")
 DISCARDED = (".err", ".gar", ".bak", ".ori", ".tmp")
-"""Endings of replica directories that a server has put aside."""
+"""Suffixes of replica directories that a server has put aside."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class LogName:
-    """`log.<index>.<start offset>`; the index counts from 1, the offset goes on through all logs of a replica."""
+    """`log.<index>.<start offset>`: the index counts from 1; the offset continues through all logs of a replica."""
 
     index: int
     start_offset: int
@@ -24,7 +24,7 @@ class LogName:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Gpid:
-    """A partition: id of its table and its index."""
+    """A partition: table id and partition index."""
 
     app_id: int
     partition: int
@@ -34,10 +34,10 @@ class Gpid:
 
 
 def parse_log_name(name: str) -> LogName:
-    """The two numbers of a log's name.
+    """Parses the name of a log. A suffix is ignored, because Pegasus's own test data has names with one.
 
     Raises:
-        MalformedError: it is none; Pegasus's own test data has names with a word behind, which are cut off first.
+        MalformedError: it is not the name of a private log.
     """
     found = _LOG.fullmatch(".".join(name.split(".")[:3]))
     if found is None:
@@ -46,10 +46,10 @@ def parse_log_name(name: str) -> LogName:
 
 
 def parse_replica_name(name: str) -> Gpid:
-    """The partition of a replica directory such as `2.5.pegasus`.
+    """Returns the partition of a replica directory such as `2.5.pegasus`.
 
     Raises:
-        MalformedError: it is none, or one that a server has put aside.
+        MalformedError: it is not a replica directory, or a server has put it aside.
     """
     found = _REPLICA.fullmatch(name)
     if found is None or name.endswith(DISCARDED):

@@ -1,4 +1,4 @@
-"""One private log from beginning to end."""
+"""Reads one private log from beginning to end."""
 
 from collections.abc import Iterator
 
@@ -13,21 +13,21 @@ from pipelines.pegasus.domain.private_log.mutations import (
 
 
 class LogReader:
-    """Gives a log's mutations in their order; what the log is shows when it has been read to its end.
+    """Yields a log's mutations in order. The attributes are final once the log has been read to its end.
 
-    Bytes that are no log never raise: `ending` and `problem` tell. Memory does not grow with the log.
+    Invalid contents never raise; they set `ending` and `problem`. Memory use does not grow with the log.
 
     Attributes:
-        header: None until the first mutation, and when it could not be read.
+        header: None before the first mutation, and if the header could not be read.
         ending: how the log ends.
-        problem: the first thing that is wrong with it; None = nothing is.
-        bad_blocks: blocks with a wrong CRC or with something that is no mutation; the others are read.
+        problem: the first problem found; None = none.
+        bad_blocks: blocks with a wrong CRC or an invalid mutation; the other blocks are read.
         length: bytes up to the last whole block.
-        blocks: whole ones.
+        blocks: number of whole blocks.
     """
 
     def __init__(self, read: Read, checksum: Checksum, start_offset: int | None = None) -> None:
-        """A reader; `checksum` is CRC-32C, `start_offset` that of the log's name, which its header must repeat."""
+        """Creates a reader; `checksum` is CRC-32C, `start_offset` is from the log's name; the header must repeat it."""
         self._read = read
         self._start = start_offset
         self._checksum = checksum

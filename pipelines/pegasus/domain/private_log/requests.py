@@ -1,4 +1,4 @@
-"""What the requests of a mutation do to the rows of a partition (`idl/rrdb.thrift`)."""
+"""Decodes the requests of a mutation into row writes (`idl/rrdb.thrift`)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ class Replay(str, Enum):
     ROWS = "ROWS"
     """It puts and removes the rows that it names."""
     EMPTY = "EMPTY"
-    """An empty write: it moves the decree and nothing else."""
+    """An empty write: it only advances the decree."""
     NEEDS_BASE = "NEEDS_BASE"
-    """INCR and CHECK_AND_…: what they write depends on what was there; the log does not have it."""
+    """INCR and CHECK_AND_…: the result depends on the previous value, which the log does not contain."""
     UNKNOWN = "UNKNOWN"
-    """Another request, another serialization, or bytes that are not what the task code says."""
+    """Another request, another serialization, or bytes that do not match the task code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class RowWrite:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request, decoded.
+    """A decoded request.
 
     Attributes:
-        key: a raw key that hashes as the request does; None where there is none, as for an empty write.
-        rows: what it does; empty unless `replay` is ROWS.
+        key: a raw key with the same hash as the request; None if there is none, as for an empty write.
+        rows: rows that it writes; empty unless `replay` is ROWS.
         problem: why it is UNKNOWN.
     """
 
@@ -58,7 +58,7 @@ class Request:
 
 
 def decode(update: Update) -> Request:
-    """Decode one request; never raises for its sake."""
+    """Decodes one request; an invalid request never raises."""
     if update.code == "RPC_REPLICATION_WRITE_EMPTY":
         return Request(Replay.EMPTY)
     reading = _READING.get(update.code.removeprefix("RPC_RRDB_RRDB_"))
@@ -73,7 +73,7 @@ def decode(update: Update) -> Request:
 
 
 class _Argument:
-    """The argument of a call: field 0 from C++ clients, 1 from the others."""
+    """The argument of a call: field 0 from C++ clients, field 1 from other clients."""
 
     def __init__(self, data: bytes) -> None:
         self._reader = ThriftReader(data)
@@ -86,7 +86,7 @@ class _Argument:
         return next(iter(found.values()))
 
     def struct(self, *blobs: int, **lists: Callable[[ThriftReader], Any]) -> dict[int, Any]:
-        """A struct with these fields as blobs; `lists` are named f<field>."""
+        """Reads a struct whose listed fields are blobs; the keyword arguments f<field> are lists."""
         known: dict[int, Callable[[ThriftReader], Any]] = dict.fromkeys(blobs, ThriftReader.blob)
         known |= {int(name[1:]): lambda reader, kind=kind: reader.items(kind) for name, kind in lists.items()}  # type: ignore[misc]
         found: dict[int, Any] = self.of(lambda reader: reader.fields(known))

@@ -1,7 +1,7 @@
-"""As much of thrift's binary protocol as requests in a private log need.
+"""The part of thrift's binary protocol that requests in a private log need.
 
-Pegasus declares `dsn.blob` a struct and writes it as a length and bytes, without fields: thrift libraries stumble.
-Which fields are blobs is therefore the caller's knowledge.
+Pegasus declares `dsn.blob` as a struct but writes it as a length and bytes, without fields, which thrift libraries
+cannot read. So the caller must say which fields are blobs.
 """
 
 import struct
@@ -26,7 +26,7 @@ Value: TypeAlias = Any
 class ThriftReader:
     """Reads one buffer.
 
-    Every method raises MalformedError where the buffer is not what it should be.
+    Every method raises MalformedError if the buffer does not have the expected content.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -34,7 +34,7 @@ class ThriftReader:
         self._place = 0
 
     def blob(self) -> bytes:
-        """A length and bytes."""
+        """Reads a blob: a length and bytes."""
         length = int(self.number(I32))
         end = self._place + length
         if length < 0 or end > len(self._data):
@@ -44,7 +44,7 @@ class ThriftReader:
         return found
 
     def number(self, kind: int) -> int | float:
-        """A number of a thrift type."""
+        """Reads a number of a thrift type."""
         form = _NUMBERS[kind]
         try:
             (value,) = form.unpack_from(self._data, self._place)
@@ -54,7 +54,7 @@ class ThriftReader:
         return value  # type: ignore[no-any-return]
 
     def fields(self, known: "dict[int, Kind]") -> dict[int, Value]:
-        """A struct's fields up to its stop; `known` tells how to read those of type struct or list."""
+        """Reads a struct's fields up to its stop byte; `known` has the readers of struct and list fields."""
         found: dict[int, Value] = {}
         while True:
             kind = int(self.number(BYTE))
@@ -64,7 +64,7 @@ class ThriftReader:
             found[name] = self._value(kind, known.get(name))
 
     def items(self, kind: "Kind") -> list[Value]:
-        """A list."""
+        """Reads a list."""
         self.number(BYTE)
         count = int(self.number(I32))
         if not 0 <= count <= len(self._data):
@@ -72,7 +72,7 @@ class ThriftReader:
         return [kind(self) for _ in range(count)]
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """Checks that nothing follows."""
         if self._place != len(self._data):
             raise MalformedError(f"{len(self._data) - self._place} bytes behind the request")
 
@@ -87,4 +87,4 @@ class ThriftReader:
 
 
 Kind: TypeAlias = Callable[[ThriftReader], Value]
-"""How a value is read."""
+"""Reads one value."""

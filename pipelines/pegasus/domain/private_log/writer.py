@@ -1,6 +1,6 @@
-"""Private logs, written as Pegasus writes them (`src/replica/mutation_log.cpp`, `log_block.cpp`): the reader's twin.
+"""Writes private logs like Pegasus does (`src/replica/mutation_log.cpp`, `log_block.cpp`).
 
-For simulated logs alone: no job writes into a replica's directory.
+Only for simulated logs: no job writes into a replica's directory.
 """
 
 import struct
@@ -16,7 +16,7 @@ _MUTATION = struct.Struct("<qiiqqqqqi")
 _UPDATE = struct.Struct("<ii")
 _VERSION = 0
 EMPTY = Update("RPC_REPLICATION_WRITE_EMPTY", 0, b"")
-"""The request of an empty write: it moves the decree and nothing else."""
+"""The request of an empty write: it only advances the decree."""
 
 
 class LogWriter:
@@ -27,7 +27,7 @@ class LogWriter:
     """
 
     def __init__(self, header: FileHeader, checksum: Checksum) -> None:
-        """A log with this header as its first block; `checksum` is CRC-32C."""
+        """Creates a log with this header as its first block; `checksum` is CRC-32C."""
         self._header = header
         self._checksum = checksum
         self._sum = 0
@@ -36,7 +36,7 @@ class LogWriter:
 
     @property
     def end(self) -> int:
-        """Global offset behind the last block: where the next log begins."""
+        """Global offset after the last block: where the next log begins."""
         return self._header.start_offset + len(self.data)
 
     @property
@@ -45,11 +45,11 @@ class LogWriter:
         return self.end + _BLOCK.size
 
     def add(self, *mutations: Mutation) -> None:
-        """One block with these mutations; their `log_offset` is written as it is."""
+        """Adds one block with these mutations and keeps their `log_offset`."""
         self._block(b"".join(map(encode_mutation, mutations)))
 
     def append(self, *mutations: Mutation) -> None:
-        """One block with these mutations, with the offsets that they have in this log."""
+        """Adds one block with these mutations and sets their offsets to those in this log."""
         place, found = self.next_offset, bytearray()
         for one in mutations:
             found += encode_mutation(one, place + len(found))
@@ -61,7 +61,7 @@ class LogWriter:
 
 
 def encode_file_header(header: FileHeader) -> bytes:
-    """The bytes that `mutations.parse_file_header` reads."""
+    """Returns the bytes that `mutations.parse_file_header` reads."""
     entries = b"".join(
         _GPID.pack(gpid.app_id, gpid.partition, decree, header.valid_offsets.get(gpid, 0))
         for gpid, decree in header.max_decrees.items()
@@ -70,11 +70,11 @@ def encode_file_header(header: FileHeader) -> bytes:
 
 
 def encode_mutation(mutation: Mutation, log_offset: int | None = None) -> bytes:
-    """The bytes that `mutations.parse_mutation` reads.
+    """Returns the bytes that `mutations.parse_mutation` reads.
 
     Args:
-        mutation: with a time; the layout before Pegasus 1.x is not written.
-        log_offset: instead of the mutation's own.
+        mutation: must have a timestamp; the layout before Pegasus 1.x is not written.
+        log_offset: replaces the mutation's own offset.
     """
     gpid: Gpid = mutation.gpid
     head = _MUTATION.pack(
@@ -90,33 +90,33 @@ def encode_mutation(mutation: Mutation, log_offset: int | None = None) -> bytes:
 
 
 def put(key: bytes, value: bytes, expire_ts: int = 0, argument: int = 0) -> Update:
-    """RRDB_PUT of a row, as thrift's binary protocol with Pegasus's bare blobs.
+    """Returns an RRDB_PUT of a row, in thrift's binary protocol with Pegasus's bare blobs.
 
     Args:
         key: raw key.
         value: the user's bytes.
         expire_ts: seconds since 2016; 0 = never.
-        argument: number of the call's field: 0 from C++ clients, 1 from the others.
+        argument: field number of the call: 0 from C++ clients, 1 from other clients.
     """
     inner = blob_field(1, key) + blob_field(2, value) + i32_field(3, expire_ts) + b"\x00"
     return Update("RPC_RRDB_RRDB_PUT", 1, call(inner, argument))
 
 
 def call(inner: bytes, argument: int = 0) -> bytes:
-    """The argument struct of a call around the bytes of its one field."""
+    """Wraps the bytes of the one field in the argument struct of a call."""
     return b"\x0c" + argument.to_bytes(2, "big") + inner + b"\x00"
 
 
 def blob(data: bytes) -> bytes:
-    """A `dsn.blob`: length and bytes, without fields."""
+    """Encodes a `dsn.blob`: length and bytes, without fields."""
     return len(data).to_bytes(4, "big") + data
 
 
 def blob_field(number: int, data: bytes) -> bytes:
-    """A field that is a blob; its type says struct."""
+    """Encodes a blob field; its type is struct."""
     return b"\x0c" + number.to_bytes(2, "big") + blob(data)
 
 
 def i32_field(number: int, value: int) -> bytes:
-    """A field that is an i32."""
+    """Encodes an i32 field."""
     return b"\x08" + number.to_bytes(2, "big") + value.to_bytes(4, "big", signed=True)

@@ -1,1 +1,1 @@
-"""What meta and the replica servers say of a cluster's tables at one moment."""
+"""The state of a cluster's tables at one moment, as meta and the replica servers report it."""

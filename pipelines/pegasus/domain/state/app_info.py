@@ -1,7 +1,7 @@
-"""What a table's own files say of it: `.app-info` of a replica, `app_metadata` of a cold backup.
+"""Parses the files that describe a table: `.app-info` of a replica, `app_metadata` of a cold backup.
 
-`.app-info` was derived from Pegasus's source (`replica_app_info::store`, `marshall_thrift_internal`,
-`dsn.layer2.thrift`); no file of a real server was at hand. So what is not as expected is told, and stops nothing.
+The format of `.app-info` is derived from Pegasus's source (`replica_app_info::store`, `marshall_thrift_internal`,
+`dsn.layer2.thrift`), without a file of a real server. So an unexpected file is reported but does not stop the job.
 """
 
 import json
@@ -17,10 +17,10 @@ _NAME, _ID, _COUNT, _FIRST_COUNT = "3", "4", "5", "13"
 
 @dataclass(frozen=True, slots=True)
 class AppInfo:
-    """The part of `app_info` that a split is about.
+    """The part of `app_info` that a split needs.
 
     Attributes:
-        init_partition_count: with which it was created; None = not said.
+        init_partition_count: partition count at creation; None = not in the file.
     """
 
     app_id: int
@@ -30,10 +30,10 @@ class AppInfo:
 
 
 def parse_app_info(data: bytes) -> AppInfo:
-    """`.app-info`: the magic number, then `app_info` in thrift's JSON, whose keys are the numbers of the fields.
+    """Parses `.app-info`: the magic number, then `app_info` in thrift's JSON, whose keys are the field numbers.
 
     Raises:
-        MalformedError: it is something else.
+        MalformedError: the bytes have another format.
     """
     if not data.startswith(_MARK):
         raise MalformedError(f"it begins with {data[:8].hex() or 'nothing'}, not with {_MARK.hex()}")
@@ -51,10 +51,10 @@ def parse_app_info(data: bytes) -> AppInfo:
 
 
 def parse_app_metadata(data: bytes) -> AppInfo:
-    """`app_metadata`: `app_info` as the meta server writes it (`json_helper.h`); keys beyond those needed may be there.
+    """Parses `app_metadata`: `app_info` as the meta server writes it (`json_helper.h`). Ignores other keys.
 
     Raises:
-        MalformedError: it is something else.
+        MalformedError: the bytes have another format.
     """
     try:
         said = json.loads(data)

@@ -1,4 +1,4 @@
-"""The state of a Pegasus cluster's tables at one moment, whatever it was read from."""
+"""The state of a Pegasus cluster's tables at one moment, independent of its source."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ class Partition:
     """One partition_configuration.
 
     Attributes:
-        ballot: -1 = the partition is not registered: a child that meta does not have yet.
-        there: it is in ZooKeeper; the others are only counted.
+        ballot: -1 = the partition is a child that is not registered in meta yet.
+        there: it has a node in ZooKeeper; the other partitions are only counted.
         primary: None = none.
         committed: last_committed_decree; None = unknown.
     """
@@ -36,14 +36,14 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One replica as its server has it; None = unknown.
+    """One replica as its server reports it; None = unknown.
 
     Attributes:
-        status: PS_… of the server; None for a directory that was only looked at.
-        partition_count: of `.app-info`.
-        init_ballot: of `.init-info`, which is written whenever the ballot grows.
-        init_durable_decree: of `.init-info`.
-        last_flushed_decree: of the meta column family.
+        status: PS_… of the server; None if only the directory was read.
+        partition_count: from `.app-info`.
+        init_ballot: from `.init-info`, which is written whenever the ballot grows.
+        init_durable_decree: from `.init-info`.
+        last_flushed_decree: from the meta column family.
     """
 
     node: str
@@ -64,11 +64,11 @@ class Table:
 
     Attributes:
         status: AS_…, without `app_status::`.
-        init_partition_count: what it was created with; None = unknown.
+        init_partition_count: partition count at creation; None = unknown.
         envs: None = unknown, as in the shell's output.
-        split_states: meta's memory, by parent partition: SPLITTING, PAUSING, PAUSED, CANCELING; None = unknown.
+        split_states: meta's in-memory state by parent partition: SPLITTING, PAUSING, PAUSED, CANCELING; None = unknown.
         learning: partitions with a learner.
-        partitions: one for each of [0, partition_count), and any beyond that is there all the same.
+        partitions: one for each of [0, partition_count), and any others that exist beyond.
     """
 
     app_id: int
@@ -92,16 +92,16 @@ class Table:
 
     @property
     def unregistered(self) -> tuple[Partition, ...]:
-        """Partitions that meta counts and does not have."""
+        """Partitions that meta counts but has not registered."""
         return tuple(one for one in self.partitions if one.ballot == UNREGISTERED and one.index < self.partition_count)
 
     @property
     def is_splitting(self) -> bool:
-        """Whether children of an upper half wait to be registered."""
+        """Whether children in the upper half wait for registration."""
         return any(one.index >= self.partition_count // 2 for one in self.unregistered)
 
     def children(self) -> Iterator[tuple[Partition, Partition]]:
-        """(parent, child) of the last doubling."""
+        """Yields (parent, child) of the last doubling."""
         half, found = self.partition_count // 2, self.by_index
         for index in range(half, self.partition_count):
             if index in found and index - half in found:
@@ -110,7 +110,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """One data disk of a node; bytes. `apps` = bytes of each table on it."""
+    """One data disk of a node. Sizes are bytes; `apps` has the bytes of each table on it."""
 
     node: str
     name: str
@@ -138,5 +138,5 @@ class ClusterState:
     disks: tuple[Disk, ...] | None = None
 
     def table(self, app_id: int) -> Table | None:
-        """A table by id."""
+        """Returns a table by id."""
         return next((one for one in self.tables if one.app_id == app_id), None)

@@ -1,7 +1,7 @@
-"""What a split does to the keys of a table whose count is no power of two.
+"""Computes how many keys a split loses if the partition count is not a power of two.
 
-The server only asks for a positive count at creation and for its double at a split. But before, a key lay in partition
-`hash % count`; afterwards its owner is `hash & (new count - 1)`, and compaction drops what is elsewhere.
+The server only requires a positive count at creation, and twice the count at a split. Before the split a key is in
+partition `hash % count`; after it, the owner is `hash & (new count - 1)`, and compaction drops the key from all others.
 """
 
 from math import gcd, lcm
@@ -12,9 +12,10 @@ _MOST = 1 << 18
 
 
 def deleted_share(count: int) -> float:
-    """The share of a table's keys that compaction drops after a split of `count` to `2 · count` partitions.
+    """Returns the share of a table's keys that compaction drops after a split of `count` to `2 · count` partitions.
 
-    Exact where both formulas repeat within 262,144 hashes, else over as many, spread evenly. 0 for powers of two.
+    The result is exact if both formulas repeat within 262,144 hashes, else it is sampled over as many, spread evenly.
+    It is 0 for powers of two.
 
     Args:
         count: partitions before the split.
@@ -24,7 +25,7 @@ def deleted_share(count: int) -> float:
     version = 2 * count - 1
     period = lcm(count, 1 << version.bit_length())
     step = 1 if period <= _MOST else period // _MOST
-    while gcd(step, period) > 1:  # else some remainders would never be looked at
+    while gcd(step, period) > 1:  # else some remainders are never sampled
         step += 1
     hashes = range(0, period, step)
     kept = sum(any(is_owner(one, index, version) for index in (one % count, one % count + count)) for one in hashes)

@@ -1,7 +1,7 @@
-"""Reads a state file, format 1 (docs/split-state.md).
+"""Parses a state file, format 1 (docs/split-state.md).
 
-Our own keys are closed: one that nobody knows is refused, so that a typing error never hides a partition. Objects of
-Pegasus itself are open, for its versions differ in them; of these the known keys alone are read.
+An unknown key of the format itself is refused, so that a typing error never hides a partition. Objects of Pegasus
+itself differ between its versions, so unknown keys in them are ignored.
 """
 
 from pipelines.common.errors import SnapshotError, UsageError
@@ -24,10 +24,10 @@ _REPLICA_NUMBERS = (
 
 
 def parse_state(text: str | bytes, where: str) -> ClusterState:
-    """The state that a file holds.
+    """Parses a state file.
 
     Raises:
-        UsageError: it is none; the message names file and key.
+        UsageError: the file is invalid; the message names file and key.
     """
     try:
         return _state(Form(read_json(text, where), where))
@@ -54,7 +54,7 @@ def _state(form: Form) -> ClusterState:
 
 
 def _table(form: Form) -> Table:
-    """Of ZooKeeper (`app_info` and `partitions`) or of the shell (`shell`, the output of `app <name> -d -j`)."""
+    """Parses a table from ZooKeeper (`app_info`, `partitions`) or from the shell (`shell`: `app <name> -d -j`)."""
     if _has(form, "shell"):
         table = shell_table(form.part("shell"), _envs(form.optional_part("envs")))
     else:

@@ -1,4 +1,4 @@
-"""A table as Pegasus's shell prints it: `app <name> -d -j`, where every value is a string."""
+"""Parses a table as Pegasus's shell prints it: `app <name> -d -j`, where every value is a string."""
 
 from pipelines.common.errors import SnapshotError
 from pipelines.common.json_form import Form
@@ -8,14 +8,14 @@ _NOBODY = {"", "-", "invalid address", "invalid host_port"}
 
 
 def shell_table(form: Form, envs: dict[str, str] | None) -> Table:
-    """The table; the shell tells neither envs nor what the table was created with.
+    """Returns the table. The shell prints neither envs nor the partition count at creation.
 
     Args:
-        form: the shell's whole output; it is Pegasus's own, so unknown keys are passed over.
+        form: the shell's whole output; unknown keys are ignored, because the format is Pegasus's own.
         envs: from `get_app_envs`; None = unknown.
 
     Raises:
-        SnapshotError: it is not that output.
+        SnapshotError: it is not the output of that command.
     """
     general = form.part("general")
     count = _number(general, "partition_count")

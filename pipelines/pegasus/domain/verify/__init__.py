@@ -1,1 +1,1 @@
-"""Two copies of a table compared: before and after a split, parent and child, or two clusters (invariants D1 to D6)."""
+"""Compares two copies of a table: before and after a split, parent and child, or two clusters (invariants D1 to D6)."""

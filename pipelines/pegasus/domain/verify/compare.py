@@ -1,4 +1,4 @@
-"""The cheap half of the comparison: sums by partition, which say where a row must be looked at and where none."""
+"""The cheap first step of the comparison: sums by partition show which rows must be compared one by one."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +12,14 @@ Counts = Mapping[tuple[int | None, str, str], int]
 
 @dataclass(frozen=True, slots=True)
 class PartitionRow:
-    """A row of `split_verify`: one partition of the finer table, on both sides. Bytes of keys and values.
+    """A row of `split_verify`: one partition of the table with more partitions, on both sides.
+
+    Sizes are bytes of keys and values.
 
     Attributes:
-        partition: its index; every row's is `hash % partitions`, wherever the row lies.
+        partition: its index; a row counts for `hash % partitions`, whichever partition stores it.
         is_equal: the same rows are live on both sides.
-        stale_rows: copies left in other partitions after a split, on the side `after`; no difference by themselves.
+        stale_rows: copies that a split left in other partitions on the side `after`; not a difference by themselves.
     """
 
     table_name: str
@@ -38,12 +40,12 @@ class PartitionRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the sums say.
+    """The result of comparing the sums.
 
     Attributes:
-        partitions: of the finer table.
-        differing: of these, those whose live rows are not the same on both sides.
-        suspect: those with stale copies that are neither the owner's rows nor those of `before`: one may be newer.
+        partitions: partitions of the table with more partitions.
+        differing: those whose live rows differ between the sides.
+        suspect: those with stale copies that equal neither the owner's rows nor those of `before`: one may be newer.
         kinds: rows of each kind, by side.
     """
 
@@ -54,11 +56,11 @@ class Comparison:
 
     @property
     def wanted(self) -> frozenset[int]:
-        """Partitions whose rows must be looked at one by one."""
+        """Partitions whose rows must be compared one by one."""
         return self.differing | self.suspect
 
     def rows(self, side: str, *kinds: Kind) -> int:
-        """Rows of these kinds on one side."""
+        """Returns the number of rows of these kinds on one side."""
         return sum(self.kinds[side].get(kind, NOTHING).rows for kind in kinds)
 
 
@@ -83,11 +85,11 @@ class DiffRow:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What was looked at one by one.
+    """The result of comparing rows one by one.
 
     Attributes:
-        counts: by (partition, reason, side), all of them.
-        rows: at most so many for each reason as the request allows.
+        counts: all differences, by (partition, reason, side).
+        rows: the differences shown, at most the requested number for each reason.
     """
 
     counts: Counts
@@ -95,18 +97,18 @@ class Differences:
 
 
 def groups_of(before: Placement, after: Placement) -> int:
-    """Partitions of the finer of two tables: the grain of the comparison."""
+    """Returns the partition count of the table with more partitions; the comparison works by these partitions."""
     return max(before.count, after.count)
 
 
 def compare(table: str, groups: int, before: Tallies, after: Tallies) -> Comparison:
-    """Compare the sums of both sides.
+    """Compares the sums of both sides.
 
     Args:
-        table: its name.
+        table: name of the table.
         groups: see `groups_of`.
-        before: sums of the rows before; rows of every kind.
-        after: the same of the rows after.
+        before: sums of the rows before, of every kind.
+        after: sums of the rows after, of every kind.
     """
     rows, differing, suspect = [], set[int](), set[int]()
     by_group = {side: _by_group(tallies) for side, tallies in ((BEFORE, before), (AFTER, after))}
@@ -169,5 +171,5 @@ def _total(tallies: Iterable[Tally]) -> Tally:
 
 
 def faulty_places(tallies: Tallies, kind: Kind) -> list[Place]:
-    """Where rows of a kind lie that make the input unusable."""
+    """Returns the places with rows of a kind that makes the input unusable."""
     return sorted((place for place in tallies if place.kind is kind), key=lambda place: place.index)

@@ -1,4 +1,4 @@
-"""What a comparison proves, as findings: one for each reason and side."""
+"""Turns a comparison into findings: one for each reason and side."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ _WORDS: dict[tuple[Reason, str], tuple[str, str, str, str]] = {
 
 
 def verify_findings(table: str, compared: Comparison, counts: Counts) -> Iterator[FindingRow]:
-    """The findings of one comparison."""
+    """Yields the findings of one comparison."""
     by_reason: dict[tuple[Reason, str], Counter[int | None]] = {}
     for (group, word, side), number in counts.items():
         by_reason.setdefault((Reason(word), side), Counter())[group] += number
@@ -113,5 +113,5 @@ def verify_findings(table: str, compared: Comparison, counts: Counts) -> Iterato
 
 
 def rule_of(reason: str, side: str) -> str:
-    """The rule of docs/split-rules.md that a difference breaks."""
+    """Returns the rule of docs/split-rules.md that a difference breaks."""
     return _WORDS[Reason(reason), side][0]

@@ -1,4 +1,4 @@
-"""The dear half of the comparison: what is wrong with one key, where the sums have shown that something is."""
+"""The expensive second step of the comparison: finds what is wrong with one key, where the sums differ."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ class Reason(Enum):
 
 
 class Copy(NamedTuple):
-    """The rows of one key that lie in a partition that owns it.
+    """The rows of one key that are stored in a partition that owns it.
 
     Attributes:
-        rows: how many; a partition of Pegasus has one at most.
+        rows: number of rows; a partition of Pegasus has at most one.
         lies_in: the partition.
-        digest: of key and value.
-        expired: its time to live is over.
+        digest: digest of key and value.
+        expired: its TTL is over.
         timetag: `Timetag.packed`; 0 = the value has none.
     """
 
@@ -39,7 +39,7 @@ class Copy(NamedTuple):
 
     @property
     def live(self) -> bool:
-        """Whether a client reads it."""
+        """Whether a client can read it."""
         return self.rows > 0 and not self.expired
 
 
@@ -47,9 +47,9 @@ class KeyFacts(NamedTuple):
     """All rows of one key, on both sides.
 
     Attributes:
-        before: its owner's, before.
-        after: its owner's, after.
-        stale: the newest copy that was left in another partition, after.
+        before: the owner's row before.
+        after: the owner's row after.
+        stale: the newest copy left in another partition after.
     """
 
     before: Copy
@@ -59,10 +59,10 @@ class KeyFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One thing that is wrong with a key.
+    """One problem of a key.
 
     Attributes:
-        side: where it is wrong: where the row is missing, lies, or is older.
+        side: the side on which the row is missing, misplaced or older.
         detail: one sentence.
     """
 
@@ -72,7 +72,7 @@ class Judged:
 
 
 def judge(facts: KeyFacts) -> Iterator[Judged]:
-    """What is wrong with one key; nothing when its live rows are the same on both sides."""
+    """Yields the problems of one key; none if its live rows are the same on both sides."""
     yield from _twice(facts)
     yield from _owners(facts)
     yield from _newer_copy(facts)

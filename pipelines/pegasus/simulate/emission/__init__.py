@@ -1,6 +1,6 @@
-"""What a split of a whole table leaves behind, in the formats of the jobs: rows, states, logs, a journal, facts.
+"""Writes the traces of a whole table's split in the formats of the jobs: rows, states, logs, a journal, facts.
 
-Each partition of the table is one group of the model with a history of its own; the histories go on side by side.
+Each partition of the table is one group of the model with its own history; the histories run in parallel.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,15 +21,15 @@ __all__ = ["Emitted", "EmittedRow", "emit"]
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """What a table's split has left.
+    """The traces of a table's split.
 
     Attributes:
-        before: rows before, and every write that was acknowledged since.
+        before: rows before the split, and every write acknowledged since.
         after: rows that the primaries of parents and children have.
-        states: of the cluster, one JSON object each time something changed (docs/split-state.md).
-        journal: requests and answers, a JSON object each (docs/split-route.md).
+        states: states of the cluster, one JSON object for each change (docs/split-state.md).
+        journal: requests and answers, one JSON object each (docs/split-route.md).
         logs: private logs by their path, `<node>/…/<app>.<partition>.pegasus/plog/log.<index>.<offset>`.
-        facts: what logs do not tell (docs/split-audit-log.md).
+        facts: the facts that logs do not contain (docs/split-audit-log.md).
         counts: partitions before and after.
         validates: the table's env `replica.split.validate_partition_hash` is true.
         versions: `partition_version` of partitions where it is not the count - 1.
@@ -47,13 +47,13 @@ class Emitted:
 
 
 def emit(histories: Sequence[History], checksum: Checksum, confirmed: int | None = None, every: int = 1) -> Emitted:
-    """The split of a table with as many partitions as there are histories.
+    """Returns the traces of the split of a table with one partition for each history.
 
     Args:
-        histories: one a partition.
+        histories: one for each partition.
         checksum: CRC-32C, for the logs.
-        confirmed: decree up to which another cluster has confirmed the table's duplication; None = none is there.
-        every: only each so-manieth step gives a state.
+        confirmed: decree up to which another cluster has confirmed the table's duplication; None = no duplication.
+        every: write a state only for every n-th step, see `states.states`.
     """
     groups = len(histories)
     found = [(Spread(group, groups), history) for group, history in enumerate(aligned(histories))]

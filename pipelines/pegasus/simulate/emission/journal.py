@@ -1,4 +1,4 @@
-"""A journal of requests and answers (docs/split-route.md): writes, a full scan, and clients that ask who serves."""
+"""Writes a journal of requests and answers (docs/split-route.md): writes, a full scan, reads that show who serves."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -35,14 +35,14 @@ Request = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A line, and when it was asked."""
+    """A line of the journal, and its time in μs since the epoch."""
 
     at_us: int
     request: Request
 
 
 def journal(spread: Spread, history: History, trace: Trace) -> Iterator[Asked]:
-    """Everything that was asked of one group."""
+    """Yields all requests to one group."""
     for ack in trace.acks:
         yield _line(_write(spread, history, ack), at_us(ack.step))
     yield from _scan(spread, history)
@@ -54,7 +54,7 @@ def _line(request: Request, at: int) -> Asked:
 
 
 def version_of(spread: Spread, version: int) -> int:
-    """`partition_version` of a replica."""
+    """Returns the `partition_version` of a replica."""
     return version if version == REJECT else (spread.groups if version == OLD else 2 * spread.groups) - 1
 
 
@@ -68,7 +68,10 @@ def _write(spread: Spread, history: History, ack: Ack) -> Request:
 
 
 def _scan(spread: Spread, history: History) -> Iterator[Asked]:
-    """A piece of a scan asks with the number of its partition as hash; a child with ballot -1 is its parent's."""
+    """Yields the requests of the full scan.
+
+    Each has the number of its partition as hash. A child with ballot -1 is read from its parent.
+    """
     for step, (move, world) in enumerate(zip(history.moves, history.worlds, strict=False)):
         if not move[0].startswith("scan_") or move[0] == "scan_begin" or not isinstance(world.scan, Scan):
             continue
@@ -91,13 +94,16 @@ def _scan(spread: Spread, history: History) -> Iterator[Asked]:
 
 
 def _foreign_base(history: History, *, child: bool) -> int:
-    """Rows from before that the other one of parent and child owns."""
+    """Returns how many rows from before the split belong to the other one of parent and child."""
     other = PARENT_HALF if child else CHILD_HALF
     return sum(half_of(history, number) == other for number in range(BASE_ROWS))
 
 
 def _probes(spread: Spread, history: History) -> Iterator[Asked]:
-    """Whenever it changes who answers: a client with the table of the beginning, and one that asks meta each time."""
+    """Yields reads whenever the answering replicas change.
+
+    One client has cached the table before the split, the other asks meta each time.
+    """
     seen = None
     for step, world in enumerate(history.worlds):
         primary = leader(world)

@@ -1,4 +1,4 @@
-"""Private logs of the replicas, byte by byte as Pegasus writes them, and the file of facts for split-audit-log."""
+"""Writes the replicas' private logs, byte by byte like Pegasus, and the facts file for split-audit-log."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -18,14 +18,14 @@ from pipelines.pegasus.simulate.emission.trace import CHECKPOINT, OLDEST, Logged
 from pipelines.pegasus.simulate.walk import History
 
 _FIRST_START = 4096
-"""Global offset of the parents' oldest log: those before it are gone."""
+"""Global offset of the parents' oldest log; earlier logs are deleted."""
 _BLOCK_MUTATIONS = 4
 
 
 def log_files(spread: Spread, history: History, trace: Trace, checksum: Checksum) -> Iterator[tuple[str, bytes]]:
-    """Every log of a parent and its child: path below the directory of logs, and bytes.
+    """Yields every log of a parent and its child: path below the directory of logs, and bytes.
 
-    Parents have two: up to the checkpoint, which is durable, and the rest; children have one.
+    A parent has two logs: up to the checkpoint, which is durable, and the rest. A child has one.
     """
     for node, entries in sorted(trace.parents.items()):
         old = [one for one in entries if one.decree <= CHECKPOINT]
@@ -59,20 +59,20 @@ def _mutation(one: Logged, gpid: Gpid, spread: Spread, history: History) -> Muta
 
 
 BEFORE_US = 3_600_000_000
-"""Rows from before were written an hour earlier."""
+"""Rows from before the split were written this many μs (one hour) earlier."""
 
 
 def node_of(node: int) -> str:
-    """A node's directory."""
+    """Returns the directory of a node."""
     return f"n{node + 1}/replica/reps"
 
 
 def facts_of(traces: Sequence[Trace], confirmed: int | None) -> Mapping[str, object]:
-    """What the logs cannot tell (docs/split-audit-log.md).
+    """Returns the facts that logs do not contain (docs/split-audit-log.md).
 
     Args:
-        traces: of all groups, in their order.
-        confirmed: decree up to which another cluster has confirmed the duplication; None = it is not duplicated.
+        traces: traces of all groups, in their order.
+        confirmed: decree up to which another cluster has confirmed the duplication; None = the table is not duplicated.
     """
     groups, replicas, partitions = [], [], []
     for group, trace in enumerate(traces):

@@ -1,4 +1,4 @@
-"""Rows of the table before the split and after it."""
+"""Writes the rows of the table before and after the split."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,12 +17,12 @@ class EmittedRow(NamedTuple):
 
 
 def rows_before(spread: Spread, history: History) -> Iterator[EmittedRow]:
-    """What was there before, and every write that was acknowledged since."""
+    """Yields the rows from before the split, and every write acknowledged since."""
     yield from _held(spread, history, acked(history.worlds[-1]), spread.group)
 
 
 def rows_after(spread: Spread, history: History) -> Iterator[EmittedRow]:
-    """What the primaries of parent and child have in the end."""
+    """Yields the rows that the primaries of parent and child have at the end."""
     world = history.worlds[-1]
     yield from _held(spread, history, world.replicas[world.meta.primary].has, spread.group)
     if world.meta.child is not None:

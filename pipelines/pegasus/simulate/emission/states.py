@@ -1,4 +1,4 @@
-"""States of the cluster as meta and the servers say them, each time something has changed (docs/split-state.md)."""
+"""Writes the states of the cluster as meta and the servers report them, one for each change (docs/split-state.md)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
@@ -15,11 +15,12 @@ Json = Mapping[str, object]
 
 
 def states(histories: Sequence[History], every: int = 1) -> Iterator[Json]:
-    """A state whenever something has changed, and one long after the end.
+    """Yields a state for each change, and one long after the end.
 
     Args:
-        histories: of all groups; the table's count must change in all of them at the same step (`aligned`).
-        every: only each so-manieth step is looked at, besides the first, the last, and whatever meta alone remembers.
+        histories: histories of all groups; the table's count must change in all of them at the same step (`aligned`).
+        every: use only every n-th step, in addition to the first, the last and each change of what only meta's memory
+            has.
     """
     last: Json | None = None
     steps = max(len(history.worlds) for history in histories)
@@ -34,7 +35,7 @@ def states(histories: Sequence[History], every: int = 1) -> Iterator[Json]:
 
 
 def aligned(histories: Sequence[History]) -> list[History]:
-    """The same histories, with pauses, so that the table's count doubles in all of them at one step, and halves so."""
+    """Returns the histories with pauses, so that the table's count doubles, or halves, in all of them at one step."""
     starts = [next((n for n, world in enumerate(one.worlds) if world.meta.doubled), 0) for one in histories]
     found = [_delayed(one, 0, max(starts) - start) for one, start in zip(histories, starts, strict=True)]
     halved = [_halved(one) for one in found]
@@ -45,13 +46,13 @@ def aligned(histories: Sequence[History]) -> list[History]:
 
 
 def _halved(history: History) -> int | None:
-    """When a cancelled split takes its count back."""
+    """Returns the step at which a cancelled split halves the count again; None = it does not."""
     counts = [world.meta.times for world in history.worlds]
     return next((step for step, (was, now) in enumerate(pairwise(counts), 1) if was > now), None)
 
 
 def _delayed(history: History, place: int, steps: int) -> History:
-    """Nothing happens for so many steps, in that state."""
+    """Returns the history with `steps` pauses inserted at that state."""
     world = history.worlds[place]
     return History(
         history.seed, history.scope, history.design,
@@ -72,7 +73,10 @@ def _seen(histories: Sequence[History], step: int) -> Json:
 
 
 def _of_meta(found: Json) -> tuple[object, object]:
-    """What lives in the memory of one leader: of two states far apart nobody can tell who changed it."""
+    """Returns the state that only one meta leader has in memory.
+
+    Every change of it needs a state: from two states far apart nobody can tell which leader changed it.
+    """
     (app,) = found["apps"] if isinstance(found["apps"], list) else [{}]
     return found["meta_leader"], [state for state in app.get("split_states", {}).values() if state != SPLITTING]
 
@@ -119,7 +123,7 @@ def _nodes(mask: int) -> list[int]:
 
 
 def _child(spread: Spread, world: World) -> Json:
-    """A child that another primary was chosen for has lost the one that it was registered with."""
+    """Returns the child's partition, without dead secondaries if another primary was elected after the registration."""
     ballot, primary = world.meta.child or (0, 0)
     nodes = _nodes(world.meta.members)
     if ballot != world.meta.born + 1:
@@ -137,7 +141,7 @@ def _partition(index: int, ballot: int, primary: int, nodes: Sequence[int]) -> J
 
 
 def _replicas(spread: Spread, world: World) -> Iterator[Json]:
-    """What the servers report; a node that is down, or that is in no group, reports nothing."""
+    """Yields the replicas that the servers report; a dead node, or one outside the group, reports nothing."""
     meta = world.meta
     for node, one in enumerate(world.replicas):
         member = bool(meta.members >> node & 1)

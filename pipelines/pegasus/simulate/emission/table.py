@@ -1,4 +1,4 @@
-"""The simulated table: which rows there are, what they are called, and when things happen."""
+"""The simulated table: its rows, its names and its times."""
 
 from functools import cache
 from typing import NamedTuple
@@ -12,57 +12,57 @@ from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF
 CLUSTER = "simulated"
 APP_ID = 2
 BASE_ROWS = 50
-"""Rows of each partition that were there before the split began; row n was written by decree n + 1."""
+"""Rows of each partition from before the split; row n was written by decree n + 1."""
 STEP_MS = 100
-"""Between two steps of a history."""
+"""Time between two steps of a history, in ms."""
 STARTED_US = 1_790_000_000_000_000
-"""When the histories begin: 2026-09-21T14:13:20Z."""
+"""Time at which the histories begin: 2026-09-21T14:13:20Z, in μs since the epoch."""
 LONG_AFTER_MS = 7 * 3_600_000
-"""The last state is observed so long after the last step: what has not ended by then is stuck."""
+"""Time between the last step and the last state, in ms: a split that has not ended by then is stuck."""
 
 
 class Spread(NamedTuple):
-    """A partition of the table, and how many there were before the split."""
+    """A partition of the table, and the partition count before the split."""
 
     group: int
     groups: int
 
     @property
     def child(self) -> int:
-        """The partition that it is split into."""
+        """The partition that is split off from it."""
         return self.group + self.groups
 
 
 def address(node: int) -> str:
-    """A node as meta calls it."""
+    """Returns the address by which meta names a node."""
     return f"10.0.0.{node + 1}:34801"
 
 
 def at_us(step: int) -> int:
-    """When a step of a history is over, μs since the epoch."""
+    """Returns the time at which a step of a history ends, μs since the epoch."""
     return STARTED_US + step * STEP_MS * 1000
 
 
 def half_of(history: History, number: int) -> str:
-    """Whose row that is after the split; the writes of the history follow the rows from before."""
+    """Returns the owner of a row after the split. The writes of the history follow the rows from before."""
     if number >= BASE_ROWS:
         return history.scope.writes[number - BASE_ROWS]
     return PARENT_HALF if number % 2 else CHILD_HALF
 
 
 def key_of(spread: Spread, history: History, number: int) -> bytes:
-    """The raw key of a row."""
+    """Returns the raw key of a row."""
     return _key(spread, half_of(history, number), number)
 
 
 def hash_of(spread: Spread, half: str) -> int:
-    """The hash of the key that clients ask for to see who answers."""
+    """Returns the hash of the key that clients read to see who answers."""
     return key_hash(_key(spread, half, 0))
 
 
 @cache
 def _key(spread: Spread, half: str, number: int) -> bytes:
-    """A key of that half of a partition; the search is short, for one key in 2 * groups fits."""
+    """Returns a key of that half of a partition. The search is short, because one key in 2 * groups fits."""
     index = spread.child if half == CHILD_HALF else spread.group
     tried = 0
     while True:
@@ -73,10 +73,10 @@ def _key(spread: Spread, half: str, number: int) -> bytes:
 
 
 def user_data(number: int) -> bytes:
-    """What a client wrote into a row."""
+    """Returns the data that a client wrote into a row."""
     return f"value {number}".encode()
 
 
 def value_of(number: int) -> bytes:
-    """The value of a row as RocksDB has it."""
+    """Returns the value of a row as RocksDB stores it."""
     return encode_value(Value(1, 0, Timetag(STARTED_US + number, 1, deleted=False), user_data(number)))

@@ -1,4 +1,4 @@
-"""One history of a group, written down as its replicas' private logs and its clients would have it."""
+"""Derives the private logs of a group's replicas and the acknowledgements of its clients from one history."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ from pipelines.pegasus.simulate.world import (
 )
 
 OLDEST = 41
-"""The first decree that is still in a log: older logs are gone."""
+"""The first decree that is still in a log; earlier logs are deleted."""
 CHECKPOINT = 45
-"""Children learn from a checkpoint of this decree, and what follows from logs."""
+"""Children learn from a checkpoint of this decree, and later decrees from logs."""
 BASE_BALLOT = 1
 
 
@@ -30,8 +30,8 @@ class Logged:
     """A mutation in a replica's log.
 
     Attributes:
-        number: of the row that it puts; None = an empty write.
-        step: of the history.
+        number: number of the row that it puts; None = an empty write.
+        step: step of the history.
         committed: last committed decree of its writer.
     """
 
@@ -44,12 +44,12 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """A write that a client was told is done.
+    """A write that was acknowledged to a client.
 
     Attributes:
-        number: of its row.
-        version: of the primary when it looked at the request: OLD, REJECT or NEW.
-        to_child: the child took it.
+        number: number of its row.
+        version: version of the primary when it received the request: OLD, REJECT or NEW.
+        to_child: the child received it.
     """
 
     number: int
@@ -62,13 +62,13 @@ class Ack:
 
 @dataclass(slots=True)
 class Trace:
-    """What a history leaves in logs.
+    """The logs and acknowledgements of a history.
 
     Attributes:
         parents: logs by node, in the order of writing.
-        children: likewise; of those that were discarded nothing is left.
-        learned: committed decree up to which each child's data were durable when it had learned.
-        child_ballot: with which the child was registered; None = it was not.
+        children: the same for children, without discarded ones.
+        learned: committed decree up to which each child's data were durable after it had learned.
+        child_ballot: ballot with which the child was registered; None = it was not.
         sync_point: the empty write that was the last sync point.
         committed: decree that the parent had committed when it asked to register its child.
     """
@@ -83,7 +83,7 @@ class Trace:
 
 
 def trace_of(history: History) -> Trace:
-    """Follow a history step by step."""
+    """Returns the trace of a history, step by step."""
     writer = _Writer(history)
     for step, move in enumerate(history.moves):
         writer.follow(step + 1, move, history.worlds[step], history.worlds[step + 1])
@@ -92,7 +92,7 @@ def trace_of(history: History) -> Trace:
 
 
 class _Writer:
-    """Counts decrees: of the parent, and of the child from its registration on."""
+    """Counts the decrees of the parent, and of the child after its registration."""
 
     def __init__(self, history: History) -> None:
         self.trace = Trace()
@@ -107,7 +107,7 @@ class _Writer:
     def follow(self, step: int, move: Move, before: World, after: World) -> None:
         name, about = move
         if after.meta.ballot != before.meta.ballot:
-            self.decree = self.committed  # nobody answers what was under way: the new ballot takes its decrees again
+            self.decree = self.committed  # unfinished writes are never answered: the new ballot reuses their decrees
         if name == "write_parent":
             self.prepared[about] = (
                 self._log(step, after, BASE_ROWS + about),
@@ -132,7 +132,10 @@ class _Writer:
             self._children(name, before, after)
 
     def end(self, step: int, last: World) -> None:
-        """Empty writes, by which all that was committed shows: servers send them when nobody writes."""
+        """Ends the logs with an empty write each, and drops the logs of dead nodes and of nodes outside the group.
+
+        Servers send empty writes when no client writes; they show the last committed decree.
+        """
         self._log(step, last, None)
         if last.meta.child is not None:
             self._log_child(step, last, None)
@@ -185,7 +188,7 @@ class _Writer:
                 self._copy(node, lambda one: one.number is None)
 
     def _copy(self, node: int, wanted: Callable[[Logged], bool]) -> None:
-        """What a child takes from its parent: under the number of its own partition, and otherwise as it is."""
+        """Copies mutations from the parent's log to its child's, unchanged except for the partition."""
         there = self.trace.children.setdefault(node, [])
         known = {one.decree for one in there}
         newest = {one.decree: one for one in self.trace.parents[node]}
