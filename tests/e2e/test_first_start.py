@@ -231,6 +231,7 @@ def test_two_first_starts_at_once(offline: Path) -> None:
     assert names(offline / ".jars") == names(PROJECT / ".jars")
 
 
+@pytest.mark.long
 @pytest.mark.promise("jars-are-fetched-once")
 def test_an_environment_that_was_killed_half_way_is_made_again(
     tmp_path: Path, set_up: ModuleType, capsys: pytest.CaptureFixture[str]

@@ -55,6 +55,7 @@ def test_json_alone_on_standard_output_and_the_exit_code_of_the_job(submit: Subm
     assert "incubator" not in done.stderr
 
 
+@pytest.mark.long
 def test_the_first_of_a_kind_keeps_javas_classes_and_the_next_job_starts_from_them(
     submit: Submitter, tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ def test_text_and_a_refusal(submit: Submitter) -> None:
     assert done.stderr.endswith("walsafe probe: the order of the capture is wrong\n")
 
 
+@pytest.mark.long
 def test_delta_in_the_session_that_the_defaults_describe(submit: Submitter, tmp_path: Path) -> None:
     here = tmp_path / "where the user stands"
     here.mkdir()
@@ -120,6 +122,7 @@ def test_executors_in_other_processes_take_the_shipped_jars(submit: Submitter, t
     assert json.loads(done.stdout)["master"].startswith("local-cluster")
 
 
+@pytest.mark.long
 @pytest.mark.promise("exit-4")
 def test_an_unreachable_system_is_4_and_a_driver_that_never_starts_is_2(submit: Submitter) -> None:
     assert submit("probe", "unreachable").returncode == 4
@@ -135,6 +138,7 @@ def test_another_spark_is_named_before_it_fails(submit: Submitter, tmp_path: Pat
     assert (done.returncode, "is not Spark 4.2" in done.stderr) == (2, True)
 
 
+@pytest.mark.long
 def test_a_termination_reaches_the_driver(submit: Submitter) -> None:
     with subprocess.Popen(
         submit.command("probe", "sleep"),

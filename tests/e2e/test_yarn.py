@@ -13,7 +13,7 @@ from tests.labs.spark.same_night import MANY_SMALL_TASKS, Night, assert_same, re
 from tests.labs.spark.submitter import Submitter
 from tests.labs.spark.yarn import YarnCluster
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
 # All nodes are this machine, so they take Spark from here; a real cluster names spark.yarn.archive once.

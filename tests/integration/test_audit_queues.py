@@ -21,7 +21,7 @@ from jobs.cli.entry import main
 from pipelines.hbase.wal_names import encode_prefix
 from tests.labs.cluster.hbase import HBaseCluster
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 TABLE, PEER, LATER = "audited", "audited", "audited_later"
 

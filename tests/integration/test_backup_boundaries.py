@@ -21,7 +21,7 @@ from pipelines.snapshot.model import Backup, Snapshot, parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, WalFile
 from tests.labs.cluster.oracle import BackupOracle, BackupSession
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 TABLE = "backed_up"
 SITE = {"hbase.master.logcleaner.ttl": "0", "hbase.backup.enable": "true"}

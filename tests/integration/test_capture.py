@@ -383,6 +383,7 @@ def test_an_fsimage_shows_the_same_files(lab: Lab, wals_on_ha: HdfsCluster, tmp_
     assert image_rows.snapshot.files_step.started_at == image_rows.snapshot.files_step.finished_at
 
 
+@pytest.mark.long
 def test_kerberos_by_the_command_line(lab: Lab, kerberos_hdfs: HdfsCluster, tmp_path: Path) -> None:
     kerberos = kerberos_hdfs.kerberos
     assert kerberos is not None
@@ -412,6 +413,7 @@ def test_kerberos_by_the_command_line(lab: Lab, kerberos_hdfs: HdfsCluster, tmp_
     assert taken.names == [(f"WALs/{server}/h1%2C16020%2C5.8", 4), ("oldWALs/h1%2C16020%2C5.7", 3)]
 
 
+@pytest.mark.long
 def test_a_directory_of_many_pages_is_listed_whole(lab: Lab, hdfs_cluster: HdfsCluster) -> None:
     hdfs_cluster.create_file("/many/oldWALs/{path=x; isDirectory=true; modification_time=1;", b"odd")
     for index in range(2_300):

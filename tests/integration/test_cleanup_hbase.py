@@ -220,23 +220,27 @@ def rewrite(lab: RealLab, line: str, *, digest: bool) -> None:
         manifest.write_text(json.dumps(document))
 
 
+@pytest.mark.long
 def test_an_edited_part(untouched: RealLab) -> None:
     rewrite(untouched, f"{untouched.cluster.wal_root}/{min(held(untouched))}", digest=False)
     assert "its SHA-256 differs" in refused(untouched)
 
 
+@pytest.mark.long
 @pytest.mark.promise("list-is-held-to-the-audit")
 def test_an_edited_part_and_its_digest(untouched: RealLab) -> None:
     rewrite(untouched, f"{untouched.cluster.wal_root}/{min(held(untouched))}", digest=True)
     assert "which the run did not find DELETABLE" in refused(untouched)
 
 
+@pytest.mark.long
 def test_a_line_that_leads_elsewhere(untouched: RealLab) -> None:
     wal = min(file.path for file in untouched.cluster.files("WALs"))
     rewrite(untouched, f"{untouched.cluster.wal_root}/oldWALs/../{wal}", digest=True)
     assert "does not lie below oldWALs" in refused(untouched)
 
 
+@pytest.mark.long
 @pytest.mark.promise("clean-stops-where-reconcile-holds")
 def test_a_peer_that_was_added_since(untouched: RealLab, peer_cluster: HBaseCluster) -> None:
     untouched.cluster.add_peer("late", peer_cluster.cluster_key, enabled=False)
@@ -246,17 +250,20 @@ def test_a_peer_that_was_added_since(untouched: RealLab, peer_cluster: HBaseClus
         untouched.cluster.remove_peer("late")
 
 
+@pytest.mark.long
 def test_the_list_of_another_cluster(untouched: RealLab, peer_cluster: HBaseCluster) -> None:
     untouched.site_of = peer_cluster
     # the second look is no snapshot at all: its servers have no directory here (test_cleanup.py has the differing id)
     assert "wal_root belongs to another cluster than HBase's answers" in refused(untouched)
 
 
+@pytest.mark.long
 def test_a_list_that_is_too_old(untouched: RealLab) -> None:
     untouched.clock = Later(2 * DAY_MS)
     assert "the list is valid until" in refused(untouched)
 
 
+@pytest.mark.long
 def test_z_a_file_that_was_made_anew_is_left_and_the_others_go(wrong: RealLab, hdfs_cluster: HdfsCluster) -> None:
     start, listed = wrong.home(), wrong.listed()
     anew = max(listed)
@@ -275,6 +282,7 @@ def test_z_a_file_that_was_made_anew_is_left_and_the_others_go(wrong: RealLab, h
 # faults
 
 
+@pytest.mark.long
 @pytest.mark.promise("hbases-cleaner-is-no-rival")
 def test_faults_of_hdfs_one_after_the_other(opened: Callable[..., RealLab], hdfs_cluster: HdfsCluster) -> None:
     lab = replace(opened("faults"), batch=10, lake_on_hdfs=True)

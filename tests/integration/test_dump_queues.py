@@ -24,7 +24,7 @@ from tests.labs.cluster.dump import Dump, blocks
 from tests.labs.cluster.hbase import Cell, HBaseCluster, wait_until
 from tests.labs.cluster.hbase_data import ATTEMPTS
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 TABLE = "dumped"
 OPTIONS = ((), ("--distributed",), ("--distributed", "--hdfs"))

@@ -35,6 +35,7 @@ def replicating(hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster) -> Iter
     hbase_cluster.remove_peer("1")
 
 
+@pytest.mark.long
 def test_ivy_resolves_without_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_default = {jar.name for jar in resolve(HBASE_CLIENT)}
     monkeypatch.setattr(classpath, "CACHE", tmp_path / "classpath")
@@ -67,6 +68,7 @@ def test_ha_nameservice_fails_over_under_a_client(ha_hdfs: HdfsCluster, tmp_path
         client.close()
 
 
+@pytest.mark.long
 def test_kerberos_lets_in_only_who_has_a_key(kerberos_hdfs: HdfsCluster, tmp_path: Path) -> None:
     kerberos = kerberos_hdfs.kerberos
     assert kerberos is not None
@@ -115,6 +117,7 @@ def test_thrift_scans_the_queue_table(replicating: HBaseCluster, thrift_gateway:
     assert scanned == {cell.row for cell in replicating.queue_cells()}
 
 
+@pytest.mark.long
 def test_hbase_2_client_administers_the_cluster(replicating: HBaseCluster, tmp_path: Path) -> None:
     conf = replicating.write_conf(tmp_path / "conf")
     # as on Spark's driver: the client's jars behind all of Spark's
@@ -131,6 +134,7 @@ def test_hbase_2_client_administers_the_cluster(replicating: HBaseCluster, tmp_p
         client.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stage", ["start", "missing-queues", "claim"])
 def test_a_crash_is_held_unfinished(replicating: HBaseCluster, oracle: Oracle, stage: CrashStage) -> None:
     victim = replicating.start_server()

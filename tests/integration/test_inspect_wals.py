@@ -31,7 +31,7 @@ from tests.labs.cluster.jvm import Jvm
 from tests.labs.cluster.wals import HBaseCell, HBaseEntry, HBaseWals, PrintedCell, PrintedEntry
 from tests.labs.places import TESTS
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 GOLDEN = TESTS / "golden" / "hbase" / "wals"
 COMPRESSED = {"hbase.regionserver.wal.enablecompression": "true"}

@@ -20,7 +20,7 @@ from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import Jvm
 from tests.labs.migration import BASE, DEAD, GONE, OFF, OLD, ON, Upgrade, group, wal
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 JUNK = f"{BASE}/rs/{OLD}/{OFF}/junk"
 QUEUE_TABLE = "hbase:replication"

@@ -28,7 +28,7 @@ from tests.labs.cluster.hbase_data import ROWS
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.sync_up import read_beside, run_as_process
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 TABLE, PEER, SERIAL = "syncup", "1", "2"
 PENDING = tuple(f"{letter}-pending" for letter in ROWS)

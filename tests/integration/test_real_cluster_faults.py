@@ -14,7 +14,7 @@ from pipelines.common.outcome import Outcome
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.small_cluster import DECIDED_AFTER_MS, NOW, At, Desk, small
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 NO_LIMIT = (1 << 63) - 1
 NONE_LEFT = 1

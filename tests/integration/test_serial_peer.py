@@ -27,7 +27,7 @@ from tests.labs.cluster.jvm import Jvm
 from tests.labs.cluster.wals import HBaseWals
 from tests.labs.small_cluster import edited
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 TABLE, PEER = "ordered", "ordered"
 MOVED = ROWS[:8]

@@ -21,7 +21,7 @@ from pipelines.snapshot.model import Snapshot, parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.oracle import Oracle
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 TABLE, PEER = "synced", "sync"
 EARLIER = {"TOO_YOUNG", "FUTURE_TIMESTAMP", "INVALID_NAME", "MASTER_LOCAL_WAL", "PROCEDURE_WAL"}

@@ -278,6 +278,7 @@ def test_nothing_outside_is_touched(hdfs_cluster: HdfsCluster, store: WalStore, 
     assert tree(store, root) == {"old/good", "precious"}
 
 
+@pytest.mark.long
 def test_thousands_of_files_in_one_call(spark: SparkSession, store: WalStore, root: str, kind: str) -> None:
     count = MANY[kind]
     moves = [Move(uri, uri.replace("/old/", "/quarantine/")) for uri in make_many(spark, root, count)]

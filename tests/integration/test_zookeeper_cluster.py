@@ -37,7 +37,7 @@ from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.oracle import Oracle, wait_shipped
 from tests.labs.small_cluster import edited
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 TABLE = "story"
 ONE, TWO = "one", "two"

@@ -10,7 +10,7 @@ from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.judge import ZooKeeperJudge
 from tests.suite.sizes import examples
 
-pytestmark = pytest.mark.realhbase
+pytestmark = [pytest.mark.realhbase, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

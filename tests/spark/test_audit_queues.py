@@ -102,6 +102,7 @@ def queues(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["queue"]: one for one in result["queues"]}
 
 
+@pytest.mark.long
 @pytest.mark.promise("audit-queues-plans-claims")
 def test_every_queue_has_its_class_its_bytes_and_its_remedy(audited: Audited) -> None:
     code, result = audited.run(audited.nights[1])
@@ -118,6 +119,7 @@ def test_every_queue_has_its_class_its_bytes_and_its_remedy(audited: Audited) ->
     assert (found[GONE_PEER]["peer_state"], found[GONE_PEER]["alone_bytes"]) == (None, 0)
 
 
+@pytest.mark.long
 @pytest.mark.promise("audit-queues-plans-claims")
 def test_the_plan_names_the_server_and_what_is_shipped_twice(audited: Audited) -> None:
     out = audited.desk.root / "plan"
@@ -148,6 +150,7 @@ def test_two_nights_tell_who_claimed_what_and_what_waits(audited: Audited) -> No
     assert (waiting["died_after"], waiting["waited_min_ms"], waiting["waited_max_ms"]) == (NOW, 0, DAY_MS)
 
 
+@pytest.mark.long
 def test_the_lake_remembers_the_night_before(audited: Audited) -> None:
     for night, new in ((0, set()), (1, {"LOST_WALS", "ORPHAN_QUEUE"}), (1, {"LOST_WALS", "ORPHAN_QUEUE"})):
         code, result = audited.run(audited.nights[night], lake=True)

@@ -416,6 +416,7 @@ def test_what_broke_an_expectation_is_shown_by_example(desk: Desk, outcome: Outc
     assert all(len(one["examples"]) <= 100 for one in failed)
 
 
+@pytest.mark.long
 @pytest.mark.promise("row-layout-is-one")
 def test_rows_of_the_seeds_layout_are_read_where_the_configuration_names_it(desk: Desk) -> None:
     """The claimed queue holds the same files under either spelling."""
@@ -430,6 +431,7 @@ def test_rows_of_the_seeds_layout_are_read_where_the_configuration_names_it(desk
     assert len(desk.lines("seeds-rows", "named")) == 4
 
 
+@pytest.mark.long
 @pytest.mark.promise("long-list-needs-a-reason")
 def test_why_a_list_is_valid_that_long_is_recorded(desk: Desk) -> None:
     written = desk.snapshot(small("long-valid"))

@@ -61,6 +61,7 @@ def test_a_rerun_rewrites_nothing(desk: Desk) -> None:
     assert counted(desk, "prod") == {"night": 10}
 
 
+@pytest.mark.long
 @pytest.mark.promise("decision-is-replayable", "runs-keep-the-digests")
 def test_a_run_says_of_which_snapshot_and_configuration_it_is(desk: Desk) -> None:
     snapshot = desk.root / "snapshots" / "prod" / "snapshot.json"
@@ -71,6 +72,7 @@ def test_a_run_says_of_which_snapshot_and_configuration_it_is(desk: Desk) -> Non
     assert {(one["snapshot_sha256"], one["config_sha256"]) for one in runs} == {expected}
 
 
+@pytest.mark.long
 @pytest.mark.promise("list-has-the-lines-that-the-gate-saw")
 @pytest.mark.parametrize("lines", [1, 3])
 def test_a_list_with_another_number_of_lines_than_the_gate_saw_is_none(
@@ -126,6 +128,7 @@ def test_a_proof_of_safety_is_not_accepted_away(
     assert not desk.lists.exists()
 
 
+@pytest.mark.long
 @pytest.mark.promise("only-the-share-can-be-overruled")
 def test_a_share_that_a_person_accepts_is_recorded(desk: Desk) -> None:
     """The same snapshot is refused first, under the same run_id: the next run works."""
@@ -151,6 +154,7 @@ def test_a_share_that_a_person_accepts_is_recorded(desk: Desk) -> None:
     assert counted(desk, "greedy") == {run_id: 10}
 
 
+@pytest.mark.long
 @pytest.mark.promise("list-ends")
 def test_an_old_snapshot_is_replayed_into_the_tables_alone(desk: Desk) -> None:
     snapshot = desk.snapshot(small("replayed"))
@@ -167,6 +171,7 @@ def test_an_old_snapshot_is_replayed_into_the_tables_alone(desk: Desk) -> None:
     assert len(desk.lines("replayed", "last")) == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("table", "words"),
     [("wal_verdicts", "wal_verdicts: .*(damaged|folder)"), ("runs", "runs: ")],
@@ -193,6 +198,7 @@ def test_a_damaged_lake_is_named(spark: SparkSession, tmp_path: Path, table: str
     assert "walsafe_wal_files{" not in metrics.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("left", [(), (".00000000000000000000.json.0123.tmp",)])
 def test_a_table_whose_making_was_cut_short_is_made(spark: SparkSession, tmp_path: Path, left: tuple[str, ...]) -> None:
     """A full disk or a SIGKILL before the first commit: Delta itself refuses such a folder for ever."""
@@ -211,6 +217,7 @@ def test_a_table_whose_making_was_cut_short_is_made(spark: SparkSession, tmp_pat
     assert (detail["description"], detail["partitionColumns"]) == (RUNS.comment, list(RUNS.partitioned_by))
 
 
+@pytest.mark.long
 def test_a_table_that_lost_its_log_is_not_made_anew(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / RUNS.name / "_delta_log").mkdir(parents=True)
     (tmp_path / RUNS.name / "part-00000.parquet").write_text("rows of many nights")
@@ -218,6 +225,7 @@ def test_a_table_that_lost_its_log_is_not_made_anew(spark: SparkSession, tmp_pat
         DeltaTables(spark, f"file:{tmp_path}").ensure((RUNS,))
 
 
+@pytest.mark.long
 @pytest.mark.deep
 def test_runs_at_the_same_time_lose_nothing_and_double_nothing(desk: Desk) -> None:
     snapshot = desk.snapshot(small("busy"))
@@ -284,6 +292,7 @@ Desk(spark, root).reconcile(root / "snapshots" / point, run_id="night")
 POINTS = ("after-started", "between-tables", "before-manifest")
 
 
+@pytest.mark.long
 @pytest.mark.promise("list-is-whole", "manifest-comes-last")
 def test_sigkill_leaves_no_list_and_the_next_run_works(spark: SparkSession, tmp_path: Path) -> None:
     desk = Desk(spark, tmp_path)

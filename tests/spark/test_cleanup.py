@@ -82,6 +82,7 @@ def test_there_and_back_and_gone(lab: Lab) -> None:
     assert "Nothing of prod is in quarantine" in lab.purge().text
 
 
+@pytest.mark.long
 @pytest.mark.promise("clean-and-purge-rehearse", "nothing-without-execute")
 def test_a_rehearsal_leaves_no_table_no_directory_and_no_lease(lab: Lab) -> None:
     """Before the first clean-up there is no audit at all; after it an attempt may have been cut short."""
@@ -137,6 +138,7 @@ def forged(lab: Lab, line: str) -> None:
     manifest.write_text(json.dumps(document))
 
 
+@pytest.mark.long
 @pytest.mark.promise("list-ends", "clean-stops-where-reconcile-holds", "zookeeper-clean-stops")
 def test_a_world_that_changed_stops_everything(lab: Lab) -> None:
     """One lab for all of them: a refusal leaves it as it was."""
@@ -161,6 +163,7 @@ def test_a_world_that_changed_stops_everything(lab: Lab) -> None:
     assert (done.exit_code, done.result["done_files"]) == (0, 4)
 
 
+@pytest.mark.long
 @pytest.mark.promise("list-is-whole", "list-is-held-to-the-audit")
 def test_a_list_that_somebody_touched_stops_everything(lab: Lab) -> None:
     whole, folder = part(lab).read_text(), part(lab).parent
@@ -193,6 +196,7 @@ def test_a_list_that_somebody_touched_stops_everything(lab: Lab) -> None:
     assert lab.clean(execute=True).result["done_files"] == 4
 
 
+@pytest.mark.long
 @pytest.mark.promise("clean-decides-again", "deletable-in-both-looks", "hbases-cleaner-is-no-rival")
 def test_what_changed_is_left_and_the_rest_moves(lab: Lab) -> None:
     root = lab.live / "hbase"
@@ -211,6 +215,7 @@ def test_what_changed_is_left_and_the_rest_moves(lab: Lab) -> None:
     assert lab.outcomes()[gone] == "ALREADY_GONE"
 
 
+@pytest.mark.long
 def test_a_limit_stops_and_resume_goes_on(lab: Lab) -> None:
     first = lab.clean(execute=True, max_files=1)
     assert (first.exit_code, first.result["status"], first.result["done_files"]) == (0, "STOPPED", 1)
@@ -220,6 +225,7 @@ def test_a_limit_stops_and_resume_goes_on(lab: Lab) -> None:
     assert len(lab.resting()) == 4
 
 
+@pytest.mark.long
 @pytest.mark.promise("exit-3", "list-ends-in-the-middle")
 def test_what_was_not_begun_before_the_list_ended_stays(lab: Lab) -> None:
     """The list ends while the first of two batches is moved, or while the lake takes the second one's intents."""
@@ -243,6 +249,7 @@ def test_what_was_not_begun_before_the_list_ended_stays(lab: Lab) -> None:
     assert lab.home() == before
 
 
+@pytest.mark.long
 @pytest.mark.promise("list-ends-in-the-middle")
 def test_a_list_that_ends_while_intents_are_written_moves_nothing(lab: Lab) -> None:
     before = lab.home()
@@ -268,6 +275,7 @@ class SlowAudit:
         self.lab.pass_on(DAY_MS + 1)
 
 
+@pytest.mark.long
 @pytest.mark.promise("exit-4", "one-at-a-time")
 def test_nobody_else_while_one_is_at_work(lab: Lab) -> None:
     """The second of two jobs ends with 4, and the first one's files are all there."""
@@ -288,6 +296,7 @@ def test_nobody_else_while_one_is_at_work(lab: Lab) -> None:
     assert set(told) == {4}
 
 
+@pytest.mark.long
 @pytest.mark.promise("purge-after-seven-days-or-with-a-reason", "purge-looks-once-more")
 def test_a_file_that_is_needed_again_is_not_purged(lab: Lab) -> None:
     assert lab.clean(execute=True).exit_code == 0
@@ -305,6 +314,7 @@ def test_a_file_that_is_needed_again_is_not_purged(lab: Lab) -> None:
     assert words == {"disk full"}
 
 
+@pytest.mark.long
 @pytest.mark.promise("restore-brings-back")
 def test_while_queues_migrate_nothing_is_purged_and_all_can_be_restored(lab: Lab) -> None:
     """Queues stand in two places then; giving files back asks no queue."""
@@ -321,6 +331,7 @@ def test_while_queues_migrate_nothing_is_purged_and_all_can_be_restored(lab: Lab
     assert lab.resting() == {}
 
 
+@pytest.mark.long
 @pytest.mark.promise("archive-is-compared")
 def test_an_archive_has_the_bytes_before_they_go(night_over: NightOver, tmp_path: Path) -> None:
     lab = night_over.lab(Lab, {"archive": f"file:{tmp_path}/archive"})
@@ -340,6 +351,7 @@ def test_an_archive_has_the_bytes_before_they_go(night_over: NightOver, tmp_path
     assert {lab.outcomes()[path] for path in DELETABLE} == {"ARCHIVED"}
 
 
+@pytest.mark.long
 @pytest.mark.promise("move-is-one-rename")
 def test_restore_never_overwrites(lab: Lab) -> None:
     assert lab.clean(execute=True).exit_code == 0

@@ -12,6 +12,8 @@ from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject
 from pipelines.lake.run_summary import RunKey
 from tests.labs.small_cluster import NOW, At
 
+pytestmark = pytest.mark.long
+
 RUN = RunKey.of("prod", "night", NOW)
 A, B = Subject("oldWALs/a.1", 10, NOW - 1), Subject("oldWALs/b.2", 20, NOW - 2)
 

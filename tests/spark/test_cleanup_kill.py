@@ -17,6 +17,8 @@ from tests.labs.cleanup.memory import Killed
 from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
 from tests.labs.places import PROJECT
 
+pytestmark = pytest.mark.long
+
 
 class Mortal(Lab):
     """A lab whose jobs die; their leases are over then."""

@@ -13,6 +13,8 @@ from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject
 from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
 from tests.labs.small_cluster import D1, H1, H2, archived
 
+pytestmark = pytest.mark.long
+
 FIRST, SECOND, THIRD = archived(H1, 1, 1).path, archived(H2, 1, 16).path, archived(D1, 1, 64).path
 
 

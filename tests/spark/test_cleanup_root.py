@@ -104,6 +104,7 @@ def rooted(lab: Lab, root: str | None, **clean: str) -> None:
     lab.config.write_text(json.dumps(document))
 
 
+@pytest.mark.long
 @pytest.mark.promise("quarantine-is-out-of-hbases-reach")
 def test_clean_and_purge_keep_out_of_the_root_and_restore_takes_files_out_of_it(night_over: NightOver) -> None:
     lab = night_over.lab(Lab)

@@ -13,6 +13,8 @@ from pipelines.common.errors import UnavailableError
 from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
 from tests.labs.small_cluster import D1, H1, archived, group, row, wal, with_cells
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def lab(night_over: NightOver) -> Lab:

@@ -80,6 +80,7 @@ def of_cells(night: Night, *texts: str, clock_host: str | None = EDGE) -> dict[s
     return {**exported(directory), "queues": {"source": "cells", "passes": passes, "clock_host": clock_host}}
 
 
+@pytest.mark.long
 def test_whole_scans_hold_what_a_peer_needs(night: Night) -> None:
     whole = text_of(closed(MADE.pass_1))
     assert night.run(of_cells(night, whole, whole)) == 0
@@ -118,6 +119,7 @@ def test_queues_of_a_simulated_cluster_that_were_cut_are_refused(
 STEPS = tuple(Exported(MADE).times)
 
 
+@pytest.mark.long
 @pytest.mark.promise("capture-says-whether-quiet")
 def test_an_export_of_one_host_is_listed(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     assert night.run(exported(Exported(MADE).write(night.root / "export"))) == 0

@@ -46,6 +46,7 @@ def contents(lake: DeltaTables, table: Table = VERDICT_TOTALS) -> list[tuple[str
     return sorted((row.cluster, row.run_id, row.files) for row in frame.collect())
 
 
+@pytest.mark.long
 @pytest.mark.promise("delta-without-a-metastore")
 def test_every_table_is_there_with_comments_before_the_first_row(lake: DeltaTables, spark: SparkSession) -> None:
     lake.ensure(TABLES)
@@ -98,6 +99,7 @@ def together(work: Sequence[threading.Thread]) -> None:
         thread.join()
 
 
+@pytest.mark.long
 def test_runs_of_many_clusters_at_once_lose_nothing(lake: DeltaTables) -> None:
     lake.ensure(ONLY)
     keys = [RunKey(f"prod-{number}", "night-1", DAY) for number in range(6)]
@@ -105,6 +107,7 @@ def test_runs_of_many_clusters_at_once_lose_nothing(lake: DeltaTables) -> None:
     assert contents(lake) == sorted((key.cluster, key.run_id, 1) for key in keys for _ in range(2))
 
 
+@pytest.mark.long
 def test_one_run_started_several_times_at_once_stands_once(lake: DeltaTables) -> None:
     lake.ensure(ONLY)
     together([threading.Thread(target=lake.replace, args=(totals(lake, A, files=number), [A])) for number in (1, 2, 3)])

@@ -111,6 +111,7 @@ def test_queues_in_zookeeper(desk: Desk, capsys: pytest.CaptureFixture[str]) -> 
     assert f"/hbase/replication/rs/{H2}/2/{wal(H2, 2)}: \n" in text, "nobody can read that position"
 
 
+@pytest.mark.long
 def test_tables_are_written_and_a_repeated_run_replaces_its_rows(desk: Desk) -> None:
     for _ in range(2):
         code, result = dumped(desk, "small", "--lake", f"file:{desk.lake}")

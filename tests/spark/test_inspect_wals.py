@@ -84,6 +84,7 @@ def test_the_example_of_the_page_is_an_answer(inspected: Inspected, capsys: pyte
     assert capsys.readouterr().out == example
 
 
+@pytest.mark.long
 def test_tables_are_written_and_findings_are_new_once(inspected: Inspected) -> None:
     code, result = inspected.run(lake=True)
     assert code == 5

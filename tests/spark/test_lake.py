@@ -26,6 +26,8 @@ from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.small_cluster import At
 
+pytestmark = pytest.mark.long
+
 DAY = 86_400_000
 LAST = int(datetime(2026, 11, 21, 2, tzinfo=timezone.utc).timestamp()) * 1000
 H1, H2 = "h1,16020,1795000000001", "h2,16020,1795000000002"

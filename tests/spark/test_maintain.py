@@ -166,6 +166,7 @@ def test_a_rehearsal_says_all_and_writes_nothing(place: Place) -> None:
     assert "compaction: merges 4 small files" in outcome.text
 
 
+@pytest.mark.long
 @pytest.mark.promise("maintain-keeps-in-bounds")
 def test_old_nights_go_and_the_rest_stays_as_it_was(place: Place) -> None:
     gone = {("a", "run-150"), ("a", "run-100")}
@@ -190,6 +191,7 @@ def test_old_nights_go_and_the_rest_stays_as_it_was(place: Place) -> None:
     assert place.versions() == versions, "idle when there is nothing to gain: no commit"
 
 
+@pytest.mark.long
 def test_readers_that_began_before_keep_their_rows(place: Place) -> None:
     version = DeltaRs(place.lake / "wal_verdicts").version()
     everything = place.rows().count()
@@ -207,6 +209,7 @@ def test_readers_that_began_before_keep_their_rows(place: Place) -> None:
     assert earlier.count() == everything
 
 
+@pytest.mark.long
 def test_vacuum_removes_what_was_let_go_of_a_week_ago(place: Place) -> None:
     assert place.maintain().exit_code == 0
     files = place.lake / "wal_verdicts"
@@ -238,6 +241,7 @@ def test_vacuum_removes_what_was_let_go_of_a_week_ago(place: Place) -> None:
     assert place.rows().count() == count
 
 
+@pytest.mark.long
 def test_a_grace_below_a_week_is_refused_and_a_longer_one_is_set(place: Place) -> None:
     short = "ALTER TABLE delta.`{}` SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 1 hours')"
     place.spark.sql(short.format(f"file:{place.lake}/wal_verdicts"))
@@ -256,6 +260,7 @@ def test_a_grace_below_a_week_is_refused_and_a_longer_one_is_set(place: Place) -
     assert stray.exists()
 
 
+@pytest.mark.long
 @pytest.mark.promise("maintain-keeps-open-runs")
 def test_runs_with_files_in_quarantine_keep_their_rows(place: Place) -> None:
     in_quarantine, settled = key("a", 150), key("a", 100)
@@ -294,6 +299,7 @@ def test_runs_with_files_in_quarantine_keep_their_rows(place: Place) -> None:
     assert {run for _, run in place.nights()} == {"run-200", "run-95"}
 
 
+@pytest.mark.long
 def test_a_replay_of_an_old_night_counts_from_when_it_was_written(place: Place) -> None:
     replayed = RunKey.of("a", "replay", NOW - 150 * DAY_MS)
     place.tables.append_rows(RUNS, [run_row(replayed, 150, "STARTED", NOW - DAY_MS)])
@@ -303,6 +309,7 @@ def test_a_replay_of_an_old_night_counts_from_when_it_was_written(place: Place) 
     assert ("a", "run-100") not in place.nights()
 
 
+@pytest.mark.long
 def test_runs_that_write_while_nights_are_merged_and_dropped_lose_nothing(place: Place) -> None:
     night, tables, done = key("a", MANY_FILES), place.tables, threading.Event()
     tables.ensure((WAL_VERDICTS,))
@@ -336,6 +343,7 @@ def test_runs_that_write_while_nights_are_merged_and_dropped_lose_nothing(place:
     assert ("a", "run-100") not in place.nights()
 
 
+@pytest.mark.long
 def test_a_damaged_table_is_told_and_the_others_have_their_turn(place: Place) -> None:
     (place.log(WAL_VERDICTS) / f"{1:020}.json").write_text('{"add":{"pa')
     edited_log(place, WAL_VERDICTS, str)
@@ -347,6 +355,7 @@ def test_a_damaged_table_is_told_and_the_others_have_their_turn(place: Place) ->
     assert ("a", "run-100") not in place.nights(RUNS)
 
 
+@pytest.mark.long
 def test_nothing_is_dropped_where_it_is_not_known_what_is_needed(place: Place) -> None:
     (place.log(RUNS) / f"{1:020}.json").write_text('{"add":{"pa')
     edited_log(place, RUNS, str)
@@ -404,6 +413,7 @@ def aged(folder: Path, days: float) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.promise("maintain-keeps-in-bounds")
 def test_directories_expire_by_the_time_written_in_them(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     hexes = "0123456789abcdef" * 2

@@ -109,6 +109,7 @@ def test_a_go_and_a_migration_that_is_verified(bench: Bench) -> None:
     assert result["rules"]["OFFSET_EQUAL"] == {"checked": 5, "holds": 5}
 
 
+@pytest.mark.long
 def test_tables_are_written_once_per_run(bench: Bench) -> None:
     lake = ("--lake", f"file:{bench.desk.lake}")
     for _ in range(2):

@@ -45,6 +45,8 @@ from tests.labs.small_cluster import (
     with_snapshot,
 )
 
+pytestmark = pytest.mark.long
+
 PAGE = DOCS / "neighbours.md"
 SYNC_NAME = "a1.example.org%2C16020%2C1789000000000-1789000000000-dr.{}.syncrep"
 """As the ACTIVE cluster names its WALs."""

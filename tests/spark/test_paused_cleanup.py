@@ -21,6 +21,8 @@ from schemas.runs import RUNS
 from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
 from tests.labs.small_cluster import H1, NOW, archived, clusters_of, group, row, wal, with_cells, with_snapshot
 
+pytestmark = pytest.mark.long
+
 KEY = f"QUEUE_TABLE_REWOUND:1/{H1}/{group(H1)}"
 STEP_MS = 5 * MINUTE_MS
 SINCE = "2026-09-21 14:18 UTC"

@@ -136,6 +136,7 @@ def test_what_would_be_shipped_and_the_example_of_the_page(down: Down, capsys: p
     assert (result["peers"][0]["hfile_refs"], result["peers"][0]["queues"]) == (1, 3)
 
 
+@pytest.mark.long
 def test_tables_are_written_once_and_findings_are_new_once(down: Down) -> None:
     down.facts = replace(down.facts, flags=(FlagFile("info", 31, NOW, "{}"), FlagFile(str(H1), 0, NOW)))
     snapshot = down.write("small")
@@ -225,6 +226,7 @@ def test_a_broken_extra_names_its_line(down: Down) -> None:
     assert (code, "syncup.jsonl, line 2: 'kind'" in result["error"]["message"]) == (3, True), result
 
 
+@pytest.mark.long
 @pytest.mark.promise("reconcile-frees-nothing-of-a-cluster-that-is-down")
 def test_reconcile_frees_nothing_on_such_a_snapshot(down: Down) -> None:
     down.desk.reconcile(down.write("small"))

@@ -335,6 +335,7 @@ def test_nothing_deletable_is_a_manifest_without_parts(nights: list[Outcome], de
     assert [name for name in desk.list_files("nothing") if name.startswith("night-0/")] == ["night-0/manifest.json"]
 
 
+@pytest.mark.long
 @pytest.mark.promise("decision-is-replayable")
 def test_parts_are_the_same_bytes_however_the_listing_was_cut(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -37,6 +37,7 @@ def lab(night_over: NightOver) -> Lab:
     return lab
 
 
+@pytest.mark.long
 @pytest.mark.promise("remote-wals-are-never-touched")
 def test_neither_clean_nor_restore_nor_purge_touches_them(lab: Lab) -> None:
     copy = lab.live / "hbase" / COPY

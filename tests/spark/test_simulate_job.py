@@ -61,6 +61,7 @@ class Stopping:
         return 1_790_000_000_000
 
 
+@pytest.mark.long
 def test_a_run_that_is_stopped_goes_on_with_the_rest_and_believes_no_other_code(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +97,7 @@ def test_violations_are_written_with_their_shortest_history(
     assert one.replay in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_queues_in_zookeeper_are_played_too(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ def codes(result: dict[str, Any]) -> set[tuple[str, str]]:
     return {(one["code"], one["subject"]) for one in result["findings"]}
 
 
+@pytest.mark.long
 @pytest.mark.promise("split-logs-may-go")
 def test_a_good_split_has_no_finding_and_its_oldest_log_may_go(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     code, result = desk.run(Logs.good(), "--lake", f"file:{desk.lake}")
@@ -116,6 +117,7 @@ TOGETHER = (
 """Which mutants share a run, each on the node of that place: they touch different replicas."""
 
 
+@pytest.mark.long
 @pytest.mark.promise("split-exit-code")
 @pytest.mark.parametrize("places", TOGETHER)
 def test_every_mutant_is_caught(desk: Desk, places: dict[str, int]) -> None:
@@ -132,6 +134,7 @@ def test_no_mutant_is_left_out() -> None:
     assert {name for places in TOGETHER for name in places} == set(MUTANTS)
 
 
+@pytest.mark.long
 def test_damage_of_files_is_caught(desk: Desk) -> None:
     Logs.good().write(desk.root / "logs")
     folder = desk.root / "logs" / NODE / f"2.{PARENT}.pegasus" / "plog"
@@ -162,6 +165,7 @@ def test_encrypted_logs_are_refused(desk: Desk) -> None:
     assert not desk.lake.exists(), "nothing is said of the others"
 
 
+@pytest.mark.long
 def test_a_copy_under_the_parents_number_and_a_ballot_that_goes_back(desk: Desk) -> None:
     logs = Logs.good().edit(N1, CHILD, only(4, lambda one: [replace(one, gpid=(2, PARENT))]))
     code, result = desk.run(logs.edit(NODES[1], PARENT, only(5, lambda one: [replace(one, ballot=2)])))
@@ -208,6 +212,7 @@ def test_doubt_holds(change: dict[str, Any], held: str) -> None:
     assert empty[0].reason == "DECREES_UNKNOWN"
 
 
+@pytest.mark.long
 def test_an_acknowledged_write_that_is_nowhere(desk: Desk) -> None:
     lines = [
         {"ts": 1, "client": "c", "kind": "write", "hash": f"{key_hash(key):016x}", "pidx": pidx, "version": 7,

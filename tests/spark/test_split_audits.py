@@ -17,6 +17,8 @@ from pipelines.pegasus.simulate.cases import tables
 from pipelines.pegasus.use_cases.audit_matrix import matrix_lines, seen
 from tests.labs.places import DOCS
 
+pytestmark = pytest.mark.long
+
 
 def text_blocks(page: str) -> list[str]:
     return re.findall(r"^```text\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)

@@ -68,6 +68,7 @@ def test_preflight_of_the_page(desk: Desk, capsys: pytest.CaptureFixture[str]) -
     assert desk.run("split-preflight", "--state", str(state), "--config", str(config))[0] == 0, "all is acknowledged"
 
 
+@pytest.mark.long
 @pytest.mark.promise("split-rules-are-audited", "split-exit-code")
 def test_audit_config_of_a_series(desk: Desk) -> None:
     states = series()
@@ -91,6 +92,7 @@ def test_audit_config_of_a_series(desk: Desk) -> None:
     assert desk.run("split-audit-config", "--states", "x", "--stuck-after", "0")[0] == 2
 
 
+@pytest.mark.long
 def test_route_of_the_page(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     assert desk.run("split-route", "--hash", "5", "--from", "4", *desk.lake)[0] == 0
     assert capsys.readouterr().out == block("split-route.md", "text")
@@ -176,6 +178,7 @@ def test_the_samples_of_the_pages_are_taken() -> None:
     assert asked.hash == key_hash(encode_key(b"a", b"")), "the hash of hash key a"
 
 
+@pytest.mark.long
 def test_plan_of_the_page(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     keys = [encode_key(b"user%d" % number, b"s") for number in range(64)]
     keys += [encode_key(b"giant", b"%04d" % number) for number in range(100)]

@@ -14,6 +14,8 @@ from jobs.cli.entry import main
 from tests.labs.pegasus.split_rows import Row, written
 from tests.labs.places import DOCS
 
+pytestmark = pytest.mark.long
+
 PAGE_AT = "2026-11-21T02:00:00Z"
 
 

@@ -173,6 +173,7 @@ def test_two_clusters_and_a_table_that_was_split_before(verified: Verified) -> N
     assert {(one["reason"], one["side"]) for one in result["differences"]} == {("foreign", "before")}
 
 
+@pytest.mark.long
 def test_tables_are_written_once(verified: Verified) -> None:
     lake = verified.root / "lake"
     after = [row for row in WHOLE if not is_row(row, NAME, owned=True)]

@@ -18,6 +18,8 @@ from pipelines.reconcile.cases import cases
 from pipelines.simulate.large import Shape
 from pipelines.snapshot.reader import SnapshotDirectories
 
+pytestmark = pytest.mark.long
+
 FILES = 12_000
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.labs.airflow.nights import DAG, HERE, Airflow, Night
 
+pytestmark = pytest.mark.long
+
 REFUSAL = {"cluster": "prod-b", "status": "REFUSED", "reason": "the active master moved", "list_uri": None}
 PASSED = {"cluster": "prod-a", "status": "DONE", "reason": None, "list_uri": "/lists/prod-a"}
 BEFORE = {"error": {"kind": "RefusedError", "message": "run x was cleaned before, and a list is cleaned once. …"}}

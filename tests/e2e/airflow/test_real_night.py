@@ -18,6 +18,8 @@ from tests.labs import small_cluster
 from tests.labs.airflow.nights import Airflow, Night
 from tests.labs.places import PROJECT
 
+pytestmark = pytest.mark.long
+
 SETTLED_MS = 60_000
 
 
