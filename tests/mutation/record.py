@@ -58,7 +58,7 @@ def section() -> str:
     ]
     missing = [modules[name] for name in modules if name not in record]
     if missing:
-        lines += ["", "Not tried yet: " + ", ".join(f"`{one}`" for one in missing) + "."]
+        lines += ["", "Without a record yet: " + ", ".join(f"`{one}`" for one in missing) + "."]
     for name, one in record.items():
         if one.survivors:
             lines += ["", f"### `{modules[name]}`", ""]

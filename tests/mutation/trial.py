@@ -82,9 +82,6 @@ class Judged:
         items.sort(key=lambda item: seen[item.nodeid][0])
         caches = _caches()
         lately: list[str] = []
-        if os.environ.get("MUT_DEBUG"):
-            os.write(2, "\n".join(f"{seen[i.nodeid][0]:.2f} {i.nodeid}" for i in items[-40:]).encode() + b"\n")
-            os.write(2, f"all {sum(seen[i.nodeid][0] for i in items):.1f} s, {len(items)} tests\n".encode())
         for target in self._group.targets:
             module = modules[target.name]
             for mutant in Source(module, target.words).mutants():

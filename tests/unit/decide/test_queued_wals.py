@@ -75,6 +75,8 @@ def test_of_one_wal_in_two_readings_the_smaller_position_counts() -> None:
     for trees in ((one, other), (other, one)):
         (groups,) = first_wals(trees).values()
         assert groups == {"h1%2C16020%2C5": GroupOffset(W7, 5)}
+    short = tree((H1, "1", {"a": 9})), tree((H1, "1", {"a": 5}))
+    assert list(first_wals(short).values()) == [{"a": GroupOffset("a", 5)}], "a name without a number is only a name"
 
 
 def test_two_readings_between_which_nothing_moved_are_settled() -> None:
@@ -107,8 +109,8 @@ def test_what_moved_is_said(first: dict[str, object], last: dict[str, object], w
 def test_one_reading_proves_nothing() -> None:
     for trees in ((), (tree(),)):
         assert unsettled(trees) == "the queues were not read twice"
-    moved = (tree(), tree(), tree(closed=5))
-    assert unsettled(moved) is not None, "the last of them counts"
+    for last in (tree(closed=5), tree(closed=None)):
+        assert unsettled((tree(), tree(), last)) is not None, "the last of them counts"
 
 
 def test_the_flags_of_hbase_3_say_nothing_of_a_cluster_with_queues_in_zookeeper() -> None:
