@@ -65,6 +65,6 @@ def choose(config: pytest.Config) -> None:
         config.option.size = "all" if named else "ordinary"
     size = SIZES[config.option.size]
     settings.load_profile(config.option.size)
-    if not hasattr(config, "workerinput"):  # the processes of xdist are given the options as they are by then
-        asked = config.option.markexpr
-        config.option.markexpr = f"({asked}) and ({size.markers})" if asked else size.markers
+    # also in each process of xdist: it reads the command line for itself
+    asked = config.option.markexpr
+    config.option.markexpr = f"({asked}) and ({size.markers})" if asked else size.markers
