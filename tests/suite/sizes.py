@@ -32,7 +32,7 @@ _ALL = (
     "systems, Airflow, YARN and the whole judge) and draws five times as many examples; it takes up to half an hour."
 )
 SIZES = {
-    "fast": Size("not realhbase and not long and not deep", FEW, _ALL),
+    "fast": Size("not realhbase and not slow and not long and not deep", FEW, _ALL),
     "ordinary": Size("not long and not deep", FEW, _ALL),
     "all": Size("not deep", MANY),
     "deep": Size("deep", MANY),
