@@ -7,6 +7,7 @@ Run: .venv/bin/python scripts/generate_testing.py
 """
 
 import ast
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ TARGET = PROJECT / "docs" / "testing.md"
 HEAD = PROJECT / "scripts" / "testing_head.md"
 PAGES = ("README.md", "docs/safety.md")
 TESTS = PROJECT / "tests"
+RECORD = TESTS / "suite" / "measured.json"
 SIZES = ("long", "deep")
 """Markers of tests that an ordinary run leaves out; the page shows them."""
 _MARKER = "pytest.mark.promise"
@@ -138,7 +140,12 @@ def faults(made: Iterable[Promise], proven: Iterable[Proof]) -> list[str]:
 
 def render(made: Sequence[Promise], proven: Sequence[Proof]) -> str:
     """The whole page."""
-    parts = {"PROMISES": promises_table(made, proven), "MEASURED": measured(), "MUTATION": mutation()}
+    parts = {
+        "PROMISES": promises_table(made, proven),
+        "LONG": left_out(),
+        "MEASURED": measured(),
+        "MUTATION": mutation(),
+    }
     page = HEAD.read_text(encoding="utf-8")
     for name, part in parts.items():
         page = page.replace(f"{{{{{name}}}}}", part)
@@ -166,9 +173,45 @@ def _link(promise: Promise) -> str:
     return f"{page}#{anchor}"
 
 
+def left_out() -> str:
+    """What only `--all` runs, file by file: whole files, or how many of their tests."""
+    lines = ["| below `tests/` | tests | what the file proves |", "|---|---|---|"]
+    for file in sorted(TESTS.rglob("test_*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        sizes = [_sizes(tree, test) for _, test in _tests(tree)]
+        long = sum("long" in one and "deep" not in one for one in sizes)
+        if long:
+            says = (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")
+            tests = "all" if long == sum("deep" not in one for one in sizes) else f"{long} of {len(sizes)}"
+            lines.append(f"| `{file.relative_to(TESTS)}` | {tests} | {says} |")
+    return "\n".join(lines)
+
+
 def measured() -> str:
-    """What the last recorded run cost."""
-    return "No run is recorded yet."
+    """What the last recorded run of each size cost: `./tests/run --record` wrote it."""
+    if not RECORD.exists():
+        return "No run is recorded yet."
+    known = json.loads(RECORD.read_text(encoding="utf-8"))
+    lines = [
+        "| size | tests | minutes | CPU seconds | cores | JVMs started | clusters started | measured |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for size, one in known.items():
+        clusters = ", ".join(f"{count} {name}" for name, count in one["clusters"].items()) or "none"
+        lines.append(
+            f"| {size} | {one['tests']:,} | {one['wall_seconds'] / 60:.1f} | {one['cpu_seconds']:,} | {one['cores']} "
+            f"| {sum(one['jvms'].values())} | {clusters} | {one['date']} |"
+        )
+    for size, one in known.items():
+        if one["slow"]:
+            lines += ["", f"Tests of the size `{size}` that took more than ten seconds:", ""]
+            lines += ["| test | seconds | CPU seconds | why |", "|---|---|---|---|"]
+            lines += [f"| `{name}` | {seconds} | {cpu} | {why} |" for name, seconds, cpu, why in one["slow"]]
+        if one["starts"]:
+            lines += ["", f"What tests of the size `{size}` share, if it took more than three seconds:", ""]
+            lines += ["| fixture | seconds | CPU seconds | what it is |", "|---|---|---|---|"]
+            lines += [f"| `{name}` | {seconds} | {cpu} | {says} |" for name, seconds, cpu, says in one["starts"]]
+    return "\n".join(lines)
 
 
 def mutation() -> str:

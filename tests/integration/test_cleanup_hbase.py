@@ -131,6 +131,7 @@ def opened(
     return of
 
 
+@pytest.mark.slow("capture, reconcile, clean, restore and purge on a real HBase that replicates meanwhile")
 @pytest.mark.promise("deletable-in-both-looks")
 @pytest.mark.parametrize("files", [pytest.param("hadoop", marks=pytest.mark.deep), "webhdfs"])
 def test_every_row_arrives_after_a_clean_up(

@@ -39,6 +39,8 @@ from tests.labs.small_cluster import (
     with_snapshot,
 )
 
+pytestmark = pytest.mark.slow("one run over a fleet of broken snapshots, and every test reads what became of one")
+
 RUN = "night"
 PART = "files/part-00000.parquet"
 

@@ -25,6 +25,8 @@ from schemas.runs import RUNS
 from tests.labs.places import PROJECT
 from tests.labs.small_cluster import DECIDED_AFTER_MS, H1, NOW, ROOT, Desk, clusters_of, small, wal, with_snapshot
 
+pytestmark = pytest.mark.slow("each test needs a night that is over, and decides again")
+
 SHARE = "deletable_share_below_limit"
 
 

@@ -25,6 +25,7 @@ def lab(night_over: NightOver) -> Lab:
     return night_over.lab(Lab)
 
 
+@pytest.mark.slow("the whole life of a list on real files and a real lake, each step by the job itself")
 @pytest.mark.promise(
     "clean-decides-again",
     "restore-brings-back",

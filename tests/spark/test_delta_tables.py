@@ -24,6 +24,8 @@ from schemas.table import Table, column
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
+pytestmark = pytest.mark.slow("commits to real tables, a second of CPU each")
+
 DAY = date(2026, 11, 21)
 A = RunKey("prod-a", "night-1", DAY)
 B = RunKey("prod-b", "night-1", DAY)

@@ -27,6 +27,8 @@ from pipelines.simulate.capture import capture_at
 from pipelines.simulate.parts import DISABLED_PEER
 from pipelines.simulate.plans import healthy_plan
 
+pytestmark = pytest.mark.slow("three nights of twenty thousand files, as a newcomer sees them first")
+
 NOW = 1_790_000_000_000
 
 

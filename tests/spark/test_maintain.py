@@ -146,6 +146,7 @@ def edited_log(place: Place, table: Table, change: Callable[[str], str]) -> None
 # tables
 
 
+@pytest.mark.slow("old nights of every table, looked through as maintain does")
 @pytest.mark.promise("maintain-rehearses")
 def test_a_rehearsal_says_all_and_writes_nothing(place: Place) -> None:
     before = place.tree()

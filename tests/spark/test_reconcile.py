@@ -45,6 +45,8 @@ from tests.labs.small_cluster import (
     with_snapshot,
 )
 
+pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
+
 NIGHTS = 4
 Night = Callable[[GeneratedCapture, int], GeneratedCapture]
 

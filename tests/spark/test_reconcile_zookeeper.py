@@ -14,6 +14,8 @@ from tests.labs.small_cluster import D1, H1, H2, Desk, group, small, timestamp, 
 from tests.labs.small_zookeeper import zookeeper_directory
 from tests.strategies.zookeeper import Queues
 
+pytestmark = pytest.mark.slow("nights of a fleet are decided once, and every test reads them")
+
 P7 = bytes.fromhex("504255460807")
 QUEUES: Queues = {
     (str(H1), "1"): {wal(H1, 4): P7, wal(H1, 600): b""},

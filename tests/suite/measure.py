@@ -31,6 +31,7 @@ RECORD = Path(__file__).with_name("measured.json")
 SLOW_SECONDS = 10.0
 """A test of the ordinary size that takes longer says why: `@pytest.mark.slow("why")`."""
 _START_SECONDS = 3.0
+_LOOK_SECONDS = 0.3  # between two looks for new JVMs, the shortest of which live for a second
 _COSTS_ENV = "WALSAFE_TEST_COSTS"
 _BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -167,7 +168,7 @@ def _kind_of_jvm(pid: int) -> str | None:
 
 
 def _count_jvms(jvms: dict[int, str], over: threading.Event) -> None:
-    while not over.wait(0.1):
+    while not over.wait(_LOOK_SECONDS):
         for pid, _ in _family(os.getpid()):
             if pid not in jvms and (kind := _kind_of_jvm(pid)):
                 jvms[pid] = kind
@@ -251,39 +252,6 @@ def main(arguments: list[str]) -> int:
     for name, seconds, *_ in silent:
         sys.stderr.write(f"{name} took {seconds} s: mark it slow(why), or long\n")
     return code or (1 if silent else 0)
-
-
-# For docs/testing.md
-
-
-def markdown(record: Path = RECORD) -> str:
-    """The tables of what each size took, from the record."""
-    known = json.loads(record.read_text(encoding="utf-8"))
-    lines = [
-        "| size | tests | minutes | CPU seconds | cores | JVMs started | clusters started | measured |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for size in (name for name in sizes.SIZES if name in known):
-        one = known[size]
-        clusters = ", ".join(f"{count} {name}" for name, count in one["clusters"].items()) or "none"
-        lines.append(
-            f"| {size} | {one['tests']:,} | {one['wall_seconds'] / 60:.1f} | {one['cpu_seconds']:,} | {one['cores']} "
-            f"| {sum(one['jvms'].values())} | {clusters} | {one['date']} |"
-        )
-    for size in (name for name in sizes.SIZES if name in known):
-        slow, starts = known[size]["slow"], known[size]["starts"]
-        if slow:
-            lines += ["", f"Tests of the size `{size}` that took more than {SLOW_SECONDS:.0f} seconds:", ""]
-            lines += ["| test | seconds | CPU seconds | why |", "|---|---|---|---|"]
-            lines += [f"| `{name}` | {seconds} | {cpu} | {why} |" for name, seconds, cpu, why in slow]
-        if starts:
-            lines += [
-                "",
-                f"What tests of the size `{size}` share, where it took more than {_START_SECONDS:.0f} seconds:",
-            ]
-            lines += ["", "| fixture | seconds | CPU seconds | what it is |", "|---|---|---|---|"]
-            lines += [f"| `{name}` | {seconds} | {cpu} | {says} |" for name, seconds, cpu, says in starts]
-    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

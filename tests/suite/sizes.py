@@ -32,7 +32,7 @@ _ALL = (
     "systems, Airflow, YARN and the whole judge) and draws five times as many examples; it takes up to half an hour."
 )
 SIZES = {
-    "fast": Size("not realhbase and not long and not deep", FEW, _ALL),
+    "fast": Size("not realhbase and not slow and not long and not deep", FEW, _ALL),
     "ordinary": Size("not long and not deep", FEW, _ALL),
     "all": Size("not deep", MANY),
     "deep": Size("deep", MANY),
@@ -65,6 +65,6 @@ def choose(config: pytest.Config) -> None:
         config.option.size = "all" if named else "ordinary"
     size = SIZES[config.option.size]
     settings.load_profile(config.option.size)
-    if not hasattr(config, "workerinput"):  # the processes of xdist are given the options as they are by then
-        asked = config.option.markexpr
-        config.option.markexpr = f"({asked}) and ({size.markers})" if asked else size.markers
+    # also in each process of xdist: it reads the command line for itself
+    asked = config.option.markexpr
+    config.option.markexpr = f"({asked}) and ({size.markers})" if asked else size.markers
