@@ -100,7 +100,7 @@ SHIPPED: Queues = {
 }
 TAKEN: Queues = {key: wals for key, wals in CLAIMED_AGAIN.items() if key[0] != C}
 STORY = (START, CLAIMED, CLEANED, SHIPPED, CLAIMED_AGAIN, TAKEN)
-"""Seed 001 from first to last: B dies, C copies and cleans up, ships and dies, A copies and cleans up."""
+"""The documented failover: B dies, C copies and cleans up, ships and dies, A copies and cleans up."""
 
 
 def test_step_by_step_only_shipping_frees_a_wal_of_the_seeds_example() -> None:

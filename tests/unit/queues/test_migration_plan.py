@@ -142,7 +142,7 @@ def test_a_hyphen_ends_the_id_of_a_peer() -> None:
 
 
 def test_a_claim_of_hbase_1_that_died_half_way() -> None:
-    """Seed 001's picture right before the clean-up: the same WALs in both places, and a lock."""
+    """The documented failover right before the clean-up: the same WALs in both places, and a lock."""
     queues = {(str(H2), "2"): {wal(H2, 1): b""}, (str(H1), f"2-{H2}"): {wal(H2, 1): b""}}
     lock = Znode(f"{BASE}/rs/{H2}/lock", bytes.fromhex("504255460a0178"), 0)
     found = codes(queues, lock)
