@@ -134,6 +134,7 @@ class HdfsCluster:
             "dfs.http.policy": "HTTP_ONLY",
             "dfs.datanode.address": "localhost:0",
             "dfs.datanode.http.address": "localhost:0",
+            "dfs.datanode.ipc.address": "localhost:0",
             "dfs.namenode.http-address": "localhost:0",
         }
 
