@@ -30,15 +30,23 @@ class FileCalls(Protocol):
         ...
 
     def rename(self, source: str, target: str) -> None:
-        """Renames a file or a directory; never replaces, never moves into a directory, never makes a parent."""
+        """Renames a directory; never replaces, never moves into a directory, never makes a parent."""
+        ...
+
+    def rename_file(self, source: str, target: str) -> None:
+        """Renames a file in the same way; a failure of kind `OTHER` = a directory or a symbolic link is there."""
         ...
 
     def replace(self, source: str, target: str) -> None:
         """Renames a file to a name whose present file, if any, it replaces atomically."""
         ...
 
-    def delete(self, uri: str) -> None:
-        """Deletes a file or an empty directory; a missing path may be an error or not."""
+    def delete_file(self, uri: str) -> None:
+        """Deletes a file; a failure of kind `OTHER` = a directory or a symbolic link is there."""
+        ...
+
+    def delete_directory(self, uri: str) -> None:
+        """Deletes an empty directory."""
         ...
 
     def make_directory(self, uri: str) -> None:

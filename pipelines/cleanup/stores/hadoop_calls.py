@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from py4j.protocol import Py4JJavaError
 
 from pipelines.cleanup.stores.file_calls import FileCallError
-from pipelines.cleanup.stores.store_failures import parse_failure
+from pipelines.cleanup.stores.store_failures import OTHER, parse_failure
 from pipelines.files.file_status import FileStatus
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause, java_errors
 from pipelines.files.hadoop_listing import HadoopListing
@@ -52,8 +52,21 @@ public class HadoopCalls {
         }
     }
 
-    public String delete(FileSystem files, String path) {
+    public String renameFile(FileSystem files, FileContext context, String source, String target, String other) {
         try {
+            boolean isFile = files.getFileLinkStatus(new Path(source)).isFile();
+            return isFile ? rename(context, source, target, false) : "-" + other;
+        } catch (Throwable problem) {
+            return "-" + problem;
+        }
+    }
+
+    public String delete(FileSystem files, String path, boolean isDirectory, String other) {
+        try {
+            FileStatus status = files.getFileLinkStatus(new Path(path));
+            if (isDirectory ? !status.isDirectory() : !status.isFile()) {
+                return "-" + other;
+            }
             files.delete(new Path(path), false);
             return "+";
         } catch (Throwable problem) {
@@ -147,13 +160,21 @@ class HadoopCalls:
         """See `FileCalls.rename`."""
         self._answer(source, self._java.rename, self._context, source, target, False)
 
+    def rename_file(self, source: str, target: str) -> None:
+        """See `FileCalls.rename_file`."""
+        self._answer(source, self._java.renameFile, self._files, self._context, source, target, OTHER)
+
     def replace(self, source: str, target: str) -> None:
         """See `FileCalls.replace`."""
         self._answer(source, self._java.rename, self._context, source, target, True)
 
-    def delete(self, uri: str) -> None:
-        """See `FileCalls.delete`."""
-        self._answer(uri, self._java.delete, self._files, uri)
+    def delete_file(self, uri: str) -> None:
+        """See `FileCalls.delete_file`."""
+        self._answer(uri, self._java.delete, self._files, uri, False, OTHER)
+
+    def delete_directory(self, uri: str) -> None:
+        """See `FileCalls.delete_directory`."""
+        self._answer(uri, self._java.delete, self._files, uri, True, OTHER)
 
     def make_directory(self, uri: str) -> None:
         """See `FileCalls.make_directory`."""

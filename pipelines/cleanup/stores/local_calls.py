@@ -10,7 +10,7 @@ from stat import S_ISDIR, S_ISREG
 
 from pipelines.cleanup.paths import parse_uri
 from pipelines.cleanup.stores.file_calls import FileCallError
-from pipelines.cleanup.stores.store_failures import Failure
+from pipelines.cleanup.stores.store_failures import OTHER, Failure, parse_failure
 from pipelines.files.file_status import FileStatus
 
 _PAGE = 5_000
@@ -59,19 +59,26 @@ class LocalCalls:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), _path(target))
             _path(source).rename(_path(target))
 
+    def rename_file(self, source: str, target: str) -> None:
+        """See `FileCalls.rename_file`."""
+        self._check_file(source)
+        self.rename(source, target)
+
     def replace(self, source: str, target: str) -> None:
         """See `FileCalls.replace`."""
         with _failures():
             _path(source).replace(_path(target))
 
-    def delete(self, uri: str) -> None:
-        """See `FileCalls.delete`."""
-        path = _path(uri)
+    def delete_file(self, uri: str) -> None:
+        """See `FileCalls.delete_file`."""
+        self._check_file(uri)
         with _failures():
-            if path.is_dir() and not path.is_symlink():
-                path.rmdir()
-            else:
-                path.unlink()
+            _path(uri).unlink()
+
+    def delete_directory(self, uri: str) -> None:
+        """See `FileCalls.delete_directory`."""
+        with _failures():
+            _path(uri).rmdir()
 
     def make_directory(self, uri: str) -> None:
         """See `FileCalls.make_directory`."""
@@ -93,6 +100,10 @@ class LocalCalls:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def _check_file(self, uri: str) -> None:
+        if not self.status(uri).is_file:
+            raise FileCallError(parse_failure(OTHER))
 
 
 def _path(uri: str) -> Path:

@@ -11,7 +11,6 @@ from pipelines.cleanup.ports import Move, Seen
 from pipelines.cleanup.stores.file_calls import FileCallError, FileCalls
 from pipelines.cleanup.stores.store_failures import (
     NOT_TRIED,
-    OTHER,
     Failure,
     failed,
     outcomes,
@@ -71,13 +70,13 @@ class FileSystemWalStore:
     def move(self, moves: Sequence[Move]) -> list[str | None]:
         """See `WalStore.move`; a directory or a symbolic link is not moved."""
         self._guard.allow([path for move in moves for path in (move.source, move.target)])
-        answers = self._each(self._move, moves)
+        answers = self._each(lambda move: self._calls.rename_file(move.source, move.target), moves)
         return outcomes(_failures(answers), f"moving {len(moves)} files on {self._where}")
 
     def delete(self, uris: Sequence[str]) -> list[str | None]:
         """See `WalStore.delete`."""
         self._guard.allow(uris)
-        answers = _failures(self._each(self._delete, uris))
+        answers = _failures(self._each(self._calls.delete_file, uris))
         what = f"deleting {len(uris)} files on {self._where}"
         return outcomes([None if answer and answer.gone else answer for answer in answers], what)
 
@@ -145,7 +144,7 @@ class FileSystemWalStore:
             self._calls.replace(temporary, uri)
         except BaseException as error:
             with suppress(FileCallError, UnavailableError):
-                self._calls.delete(temporary)
+                self._calls.delete_file(temporary)
             if isinstance(error, FileCallError):
                 raise failed(error.failure, f"replacing {uri}") from error
             raise
@@ -202,24 +201,12 @@ class FileSystemWalStore:
         except FileCallError as error:
             raise failed(error.failure, f"making the directory {uri}") from error
 
-    def _move(self, move: Move) -> None:
-        self._check_file(move.source)
-        self._calls.rename(move.source, move.target)
-
-    def _delete(self, uri: str) -> None:
-        self._check_file(uri)
-        self._calls.delete(uri)
-
-    def _check_file(self, uri: str) -> None:
-        if not self._calls.status(uri).is_file:
-            raise FileCallError(parse_failure(OTHER))
-
     def _remove_directory(self, uri: str) -> bool:
         try:
             # a directory that has become a file meanwhile must stay
             if not self._calls.status(uri).is_directory:
                 return False
-            self._calls.delete(uri)
+            self._calls.delete_directory(uri)
         except FileCallError as error:
             if "NotEmpty" in error.failure.kind:
                 return False

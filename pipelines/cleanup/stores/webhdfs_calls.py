@@ -13,7 +13,7 @@ from requests.adapters import HTTPAdapter
 
 from pipelines.cleanup.paths import parse_uri
 from pipelines.cleanup.stores.file_calls import FileCallError
-from pipelines.cleanup.stores.store_failures import Failure
+from pipelines.cleanup.stores.store_failures import OTHER, Failure, parse_failure
 from pipelines.common.errors import UsageError
 from pipelines.files.file_status import FileStatus
 
@@ -88,12 +88,22 @@ class WebHdfsCalls:
                 self._prove_rename(target)
         self._rename(source, target, "NONE")
 
+    def rename_file(self, source: str, target: str) -> None:
+        """See `FileCalls.rename_file`."""
+        self._check_file(source)
+        self.rename(source, target)
+
     def replace(self, source: str, target: str) -> None:
         """See `FileCalls.replace`."""
         self._rename(source, target, "OVERWRITE")
 
-    def delete(self, uri: str) -> None:
-        """See `FileCalls.delete`; a missing path is no error."""
+    def delete_file(self, uri: str) -> None:
+        """See `FileCalls.delete_file`; a missing path may be no error."""
+        self._check_file(uri)
+        self.delete_directory(uri)
+
+    def delete_directory(self, uri: str) -> None:
+        """See `FileCalls.delete_directory`; a missing path is no error."""
         self._send(self._client.deleting, uri, recursive="false")
 
     def make_directory(self, uri: str) -> None:
@@ -117,6 +127,10 @@ class WebHdfsCalls:
     def close(self) -> None:
         """See `FileCalls.close`."""
         self._session.close()
+
+    def _check_file(self, uri: str) -> None:
+        if not self.status(uri).is_file:
+            raise FileCallError(parse_failure(OTHER))
 
     def _rename(self, source: str, target: str, options: str) -> None:
         response = self._send(self._client.renaming, source, destination=_path(target), renameoptions=options)
