@@ -10,11 +10,9 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pyspark
-from py4j.java_gateway import JavaMember
-from py4j.protocol import STATIC_PREFIX, Py4JJavaError
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -22,7 +20,6 @@ from jobs.cli import class_archive
 from jobs.cli.submit import QUICK_START, long_run, read_properties
 from pipelines.common.errors import UnavailableError, UsageError
 
-_ASKED_OFTEN = ("org.apache.spark.sql.functions", "functions", "PythonUtils")
 PROJECT = Path(__file__).resolve().parents[2]
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -70,7 +67,6 @@ def submitted_session(name: str) -> SparkSession:
             f"Spark did not start on {conf.get('spark.master')}: {cause}; see the log above, then try again"
         ) from error
     _tell_delta(session)
-    _know_by_name(session)
     return session
 
 
@@ -119,7 +115,6 @@ def local_session(
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     _tell_delta(session)
-    _know_by_name(session)
     return session
 
 
@@ -128,19 +123,6 @@ def _tell_delta(session: SparkSession) -> None:
     version = session.sparkContext.getConf().get(f"spark.hadoop.{_PARQUET_VERSION}")
     if version is not None:
         session.conf.set(_PARQUET_VERSION, version)
-
-
-def _know_by_name(session: SparkSession) -> None:
-    """Caches the members of often-used Java classes: PySpark asks the JVM for them again for each expression.
-
-    This saves every third call to the JVM.
-    """
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
-    for name in _ASKED_OFTEN:
-        java_class = getattr(jvm, name)
-        owner, client = STATIC_PREFIX + java_class._fqn, java_class._gateway_client  # noqa: SLF001
-        vars(java_class).update({method: JavaMember(method, None, owner, client) for method in dir(java_class)})
-        vars(jvm)[name] = java_class
 
 
 def _classes() -> str:

@@ -29,7 +29,6 @@ from pipelines.common.errors import UnavailableError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
-from pipelines.lake.delta_kernel import newest_version
 from pipelines.lake.lake_errors import is_conflict, lake_errors
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.lake.run_summary import RunKey
@@ -191,12 +190,14 @@ class DeltaTables:
         return frame.select(*table.schema.names).write.format("delta").option("userMetadata", token)
 
     def _version(self, table: Table) -> int:
-        return newest_version(self._spark, self.location(table))
+        return int(self._history(table, 1).select("version").collect()[0].version)
+
+    def _history(self, table: Table, commits: int) -> DataFrame:
+        return DeltaTable.forPath(self._spark, self.location(table)).history(commits)
 
     def _before(self, table: Table, token: str) -> int:
         """Returns the version before the commit that carries the token."""
-        commits = DeltaTable.forPath(self._spark, self.location(table)).history(_LOOK_BACK)
-        found = commits.where(F.col("userMetadata") == token).select("version").head()
+        found = self._history(table, _LOOK_BACK).where(F.col("userMetadata") == token).select("version").head()
         return int(found.version) - 1 if found else self._version(table)
 
     def _any_row(self, table: Table, condition: str, version: int | None = None) -> bool:

@@ -16,7 +16,6 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 
 from pipelines.common.spark.few_rows import fitting, for_few_rows
 from pipelines.common.spark.local_frames import local_frame
-from pipelines.lake.delta_kernel import may_hold_days
 from pipelines.lake.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
 from pipelines.reconcile.findings.history import REWOUND
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
@@ -64,7 +63,7 @@ class PastNights:
                 date.
         """
         days = sorted({key.run_date for key in keys})
-        if not keys or not (given or self._may_hold(RUNS, days[0], days[-1])):
+        if not keys:
             return {}
         pairs = [(key.cluster, key.run_id) for key in keys]
         wanted, runs = local_frame(self._spark, pairs, _RUN), self._table(RUNS)
@@ -176,9 +175,7 @@ class PastNights:
         return rows.join(F.broadcast(wanted), ["cluster", "run_id"])
 
     def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], _DoneRun]:
-        first, last = _day(min(started.values())) - LOOK_BACK, _day(max(started.values()))
-        if not self._may_hold(RUNS, first, last):
-            return {}
+        first = _day(min(started.values())) - LOOK_BACK
         now = local_frame(self._spark, list(started.items()), _NIGHT)
         rows = (
             self._table(RUNS)
@@ -251,9 +248,6 @@ class PastNights:
     def _of(self, table: Table, wanted: DataFrame, first_day: date) -> DataFrame:
         recent = self._table(table).filter(F.col("run_date") >= F.lit(first_day))
         return recent.join(F.broadcast(wanted), ["cluster", "run_id"])
-
-    def _may_hold(self, table: Table, first: date, last: date) -> bool:
-        return may_hold_days(self._spark, f"{self._lake}/{table.name}", first, last)
 
     def _table(self, table: Table, spark: SparkSession | None = None) -> DataFrame:
         return (spark or self._spark).read.format("delta").load(f"{self._lake}/{table.name}")
