@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 from pipelines.common.errors import UnavailableError, UsageError
@@ -15,7 +16,12 @@ JavaObject: TypeAlias = Any
 """Any object of the JVM; py4j has no types."""
 
 _COMPILED: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
-_NOT_ALLOWED = ("AccessControlException", "AccessDeniedException", "UnknownHostException", "UnsupportedFileSystem")
+_WRONG_NAME_OR_RIGHTS = (
+    "AccessControlException",
+    "AccessDeniedException",
+    "UnknownHostException",
+    "UnsupportedFileSystem",
+)
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,9 @@ class HadoopJvm:
         """Returns the full URI of a path; a path without scheme and authority gets those of `fs.defaultFS`.
 
         Raises:
-            UsageError: Hadoop has no file system for the scheme, the host is unknown or access is denied.
-            UnavailableError: any other error: the path is not valid, or the file system does not answer.
+            UsageError: the path is not valid, the host is unknown, access is denied, or Hadoop has no file system for
+                the scheme.
+            UnavailableError: the file system does not answer.
         """
         with java_errors(uri):
             path = self.path(uri)
@@ -91,16 +98,20 @@ def java_errors(what: str) -> Iterator[None]:
         what: the object that was read or written; the message begins with it.
 
     Raises:
-        UsageError: access is denied, the host is unknown, or Hadoop has no file system for the scheme.
+        UsageError: access is denied, the host is unknown, the path is not valid, or Hadoop has no file system for the
+            scheme.
         UnavailableError: any other Java or py4j error.
     """
     try:
         yield
     except Py4JJavaError as error:
         cause = java_cause(error)
-        if any(name in cause for name in _NOT_ALLOWED):
+        if any(name in cause for name in _WRONG_NAME_OR_RIGHTS):
             raise UsageError(f"{what}: {cause}; check the name, the user and its permissions") from error
         raise UnavailableError(f"{what}: {cause}; put it right and try again") from error
+    except IllegalArgumentException as error:  # PySpark's own class for the JVM's exception of that name
+        cause = next(iter(str(error).splitlines()), "")
+        raise UsageError(f"{what or repr(what)}: {cause}; check the name, the user and its permissions") from error
     except (Py4JNetworkError, Py4JError) as error:
         raise UnavailableError(f"{what}: Spark's JVM did not answer ({java_cause(error)}); try again") from error
 

@@ -1,0 +1,33 @@
+"""Hadoop's classes in Spark's JVM: which path a name means, and classes that are compiled once."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.common.errors import UsageError
+from pipelines.files.hadoop_jvm import HadoopJvm
+
+SOURCE = """
+package walsafe.test;
+
+public class Doubler {
+    public int doubled(int number) {
+        return 2 * number;
+    }
+}
+"""
+
+
+def test_a_path_gets_the_scheme_of_the_default_file_system(spark: SparkSession) -> None:
+    assert HadoopJvm.of(spark).qualified("/a b/c%2Cd") == "file:/a b/c%2Cd"
+
+
+@pytest.mark.parametrize("path", ["", "a:b:c", "nosuch://host/path"])
+def test_a_path_that_no_file_system_takes_is_the_users_mistake(spark: SparkSession, path: str) -> None:
+    with pytest.raises(UsageError, match="check the name"):
+        HadoopJvm.of(spark).qualified(path)
+
+
+def test_a_class_is_compiled_once(spark: SparkSession) -> None:
+    first = HadoopJvm.of(spark).compiled("walsafe.test.Doubler", SOURCE)
+    assert first.doubled(21) == 42
+    assert HadoopJvm.of(spark).compiled("walsafe.test.Doubler", SOURCE) is first
