@@ -1,4 +1,4 @@
-"""Hooks of mkdocs.yml: GitHub's anchors, and links that leave `docs/`. mkdocs loads this file by its path."""
+"""Hooks of mkdocs.yml: pages written for GitHub become pages of the site. mkdocs loads this file by its path."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turns the links of a page into links of the site."""
+    """Turns the text of a page into that of the site."""
     del config, files
     uri = page.file.src_uri
     source = uri.removeprefix(OUTSIDE) if uri.startswith(OUTSIDE) else f"{DOCS}{uri}"

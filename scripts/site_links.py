@@ -1,4 +1,4 @@
-"""Links of the pages in the site that mkdocs builds. Standard library only; `scripts/site_hooks.py` calls it.
+"""What the site needs otherwise than GitHub: links and lists. Standard library only; `scripts/site_hooks.py` calls it.
 
 The pages are written for GitHub: a link is relative to the file that has it, and may leave `docs/`. The site has only
 what lies below `docs/`, so a file outside of it that a page links to becomes a file of the site, below `project/`.
@@ -12,6 +12,7 @@ from pathlib import Path
 DOCS, OUTSIDE = "docs/", "project/"
 _PARTS = re.compile(r"^```.*?^```$|`[^`\n]*`|\]\(([^)\s]+)\)", re.MULTILINE | re.DOTALL)
 """Code, which is left alone, or the target of a link."""
+_FENCE, _LIST, _TEXT = "```", re.compile(r"- |1\. "), re.compile(r"[^\s|<#-]")
 
 
 def anchor(heading: str, separator: str = "-") -> str:
@@ -48,7 +49,7 @@ def outside_files(project: Path, pages: Iterable[str]) -> list[str]:
 
 
 def for_the_site(page: str, text: str) -> str:
-    """The text of a page with its links as the site needs them.
+    """The text of a page as the site needs it.
 
     Args:
         page: relative to the project.
@@ -63,7 +64,20 @@ def for_the_site(page: str, text: str) -> str:
         there = site_path(_resolved(page, path))
         return f"]({posixpath.relpath(there, posixpath.dirname(site_path(page)) or '.')}{mark}{fragment})"
 
-    return _PARTS.sub(changed, text)
+    return lists_apart(_PARTS.sub(changed, text))
+
+
+def lists_apart(text: str) -> str:
+    """The text with an empty line before each list: without it Python-Markdown, unlike GitHub, sees no list."""
+    lines: list[str] = []
+    fenced, in_list = False, False
+    for line in text.split("\n"):
+        if not fenced and _LIST.match(line) and not in_list and lines and _TEXT.match(lines[-1]):
+            lines.append("")
+        fenced ^= line.startswith(_FENCE)
+        in_list = bool(line) and not fenced and (in_list or bool(_LIST.match(line)))
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def site_path(path: str) -> str:
