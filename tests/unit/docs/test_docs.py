@@ -258,3 +258,23 @@ def test_configurations_are_taken(page: Path) -> None:
     for number, block in enumerate(blocks(page, "yaml")):
         if not block.startswith("groups:"):  # Prometheus' own
             parse_config(block, f"{page.name}, block {number}")
+
+
+def test_every_path_of_the_architecture_page_is_there() -> None:
+    page = text_of(DOCS / "architecture.md")
+    named = set(re.findall(r"`((?:\w+/)*\w+\.(?:py|sh|toml)|(?:\w+/)+)`", page)) - {"oldWALs/", "WALs/", "remoteWALs/"}
+    named |= set(re.findall(r"\bpipelines/[\w/]+(?![\w/.])", page))
+    assert len(named) > 60
+    places = (PROJECT, PROJECT / "pipelines" / "cleanup")
+    assert [name for name in sorted(named) if not any((place / name).exists() for place in places)] == []
+
+
+def test_the_functions_and_sources_of_the_architecture_page_are_there() -> None:
+    page = text_of(DOCS / "architecture.md")
+    functions = {"decide", "decide_by_name", "read_files", "read_the_rest"}
+    modules = (text_of(PROJECT / "pipelines" / one) for one in ("decide/rule/verdict.py", "capture/capture.py"))
+    assert functions <= set(re.findall(r"^def (\w+)\(", "\n".join(modules), re.MULTILINE))
+    sources = {path.stem for path in (PROJECT / "pipelines" / "capture" / "sources").glob("*.py")}
+    rows = re.findall(r"^\| (?:listings|queues|state|backups).*", page, re.MULTILINE)
+    assert len(rows) == 4
+    assert set(re.findall(r"`(\w+_\w+)`", "\n".join(rows))) - sources == set()
