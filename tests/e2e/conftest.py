@@ -7,7 +7,7 @@ import pytest
 
 from tests.labs.places import PROJECT
 from tests.labs.spark.same_night import Night, reconcile, write_fleet
-from tests.labs.spark.submitter import PROBE, Submitter, copy_project
+from tests.labs.spark.submitter import PROBE, Submitter, copy_project, link_class_archive
 
 
 @pytest.fixture(scope="session")
@@ -16,6 +16,7 @@ def submit(tmp_path_factory: pytest.TempPathFactory) -> Submitter:
     project = copy_project(tmp_path_factory.mktemp("e2e") / "wal safe")
     for name in (".venv", ".jars"):
         (project / name).symlink_to(PROJECT / name)
+    link_class_archive(project)
     shutil.copyfile(PROBE, project / "jobs" / "probe.py")
     with (project / "jobs" / "cli" / "registry.py").open("a", encoding="utf-8") as registry:
         registry.write('JOBS["probe"] = Entry("jobs.probe", "a job of the tests", small=True)\n')

@@ -11,7 +11,7 @@ import pytest
 from deltalake import write_deltalake
 
 from tests.labs.places import DOCS
-from tests.labs.spark.submitter import PROJECT, Submitter, clean_environment
+from tests.labs.spark.submitter import PROJECT, Submitter, clean_environment, link_class_archive
 
 NO_JAVA = {"JAVA_HOME": "/nonexistent"}
 
@@ -61,7 +61,8 @@ def test_the_first_of_a_kind_keeps_javas_classes_and_the_next_job_starts_from_th
     submit: Submitter, tmp_path: Path
 ) -> None:
     cache, loaded = submit.project / ".cache", tmp_path / "loaded"
-    cache.mkdir(exist_ok=True)
+    for kept in cache.glob("classes-*"):
+        kept.unlink()
     done = submit("probe-first", "refuse")
     assert (done.returncode, list(cache.glob("classes-*"))) == (3, []), done
     done = submit("probe-first", "exit")
@@ -77,6 +78,7 @@ def test_the_first_of_a_kind_keeps_javas_classes_and_the_next_job_starts_from_th
     done = submit("probe", "exit")
     assert (done.returncode, done.stdout, "shared" in done.stderr) == (0, "ended with 0: ü\n", False), done
     archive.unlink()
+    link_class_archive(submit.project)
 
 
 def test_text_and_a_refusal(submit: Submitter) -> None:
@@ -163,6 +165,7 @@ def test_cluster_mode_without_a_place_for_the_result_is_refused(submit: Submitte
     assert "give --result" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.promise("pyspark-opens-the-lake")
 def test_pyspark_as_the_page_starts_it_opens_a_lake(tmp_path: Path) -> None:
     write_deltalake(tmp_path / "wal_verdicts", pa.table({"path": ["oldWALs/a.1", "oldWALs/b.2"]}))

@@ -43,6 +43,14 @@ def clean_environment() -> dict[str, str]:
     }
 
 
+def link_class_archive(project: Path) -> None:
+    """Lets a copy that shares `.venv` start from Java's loaded classes, if the project has kept them."""
+    cache = project / ".cache"
+    cache.mkdir(exist_ok=True)
+    for archive in (PROJECT / ".cache").glob("classes-*.jsa"):
+        (cache / archive.name).symlink_to(archive)
+
+
 def copy_project(target: Path) -> Path:
     """The tree that `spark-submit.sh` needs, without `.venv` and `.jars`."""
     target.mkdir(parents=True)

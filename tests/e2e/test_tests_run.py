@@ -1,0 +1,35 @@
+"""`./tests/run`, the second command of the README, on one file."""
+
+import subprocess
+
+import pytest
+
+from tests.labs.places import PROJECT
+from tests.labs.spark.submitter import clean_environment
+
+FILE = "tests/unit/files/test_hadoop_listing.py"
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(PROJECT / "tests" / "run"), *arguments],
+        env=clean_environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("size", "last"),
+    [("--fast", "./tests/run --all also runs the tests that are marked long"), ("--all", " passed in ")],
+)
+def test_it_ends_with_the_summary_and_what_was_left_out(size: str, last: str) -> None:
+    done = run(size, FILE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    *_, summary, line = ["", *done.stdout.strip().splitlines()]
+    assert last in line
+    assert " passed in " in (summary if size == "--fast" else line)
+
+
+def test_its_help_names_every_size() -> None:
+    done = run("--help")
+    assert done.returncode == 0
+    assert all(word in done.stdout for word in ("(none)", "--fast", "--all", "--deep", "--record"))
