@@ -18,7 +18,6 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "testing.md"
 HEAD = PROJECT / "scripts" / "testing_head.md"
-PAGES = ("README.md", "docs/safety.md")
 TESTS = PROJECT / "tests"
 RECORD = TESTS / "suite" / "measured.json"
 SIZES = ("long", "deep")
@@ -113,9 +112,15 @@ def _listed(node: ast.expr) -> Sequence[ast.expr]:
     return node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
 
 
+def pages() -> list[str]:
+    """Every page that may promise something, relative to the project: all but the one that is written here."""
+    docs = sorted(page for page in TARGET.parent.glob("*.md") if page != TARGET)
+    return ["README.md", *(str(page.relative_to(PROJECT)) for page in docs)]
+
+
 def promises() -> list[Promise]:
     """All promises, page by page."""
-    return [one for page in PAGES for one in promises_of(page, (PROJECT / page).read_text(encoding="utf-8"))]
+    return [one for page in pages() for one in promises_of(page, (PROJECT / page).read_text(encoding="utf-8"))]
 
 
 def proofs() -> list[Proof]:

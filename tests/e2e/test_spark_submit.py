@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from tests.labs.places import DOCS
 from tests.labs.spark.submitter import PROJECT, Submitter, clean_environment, link_class_archive
 
 NO_JAVA = {"JAVA_HOME": "/nonexistent"}
@@ -166,10 +167,10 @@ def test_cluster_mode_without_a_place_for_the_result_is_refused(submit: Submitte
 
 @pytest.mark.long
 @pytest.mark.promise("pyspark-opens-the-lake")
-def test_pyspark_as_the_readme_starts_it_opens_a_lake(tmp_path: Path) -> None:
+def test_pyspark_as_the_page_starts_it_opens_a_lake(tmp_path: Path) -> None:
     write_deltalake(tmp_path / "wal_verdicts", pa.table({"path": ["oldWALs/a.1", "oldWALs/b.2"]}))
-    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^```bash\n(PYSPARK_PYTHON=.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    page = (DOCS / "queries.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^```bash\n(PYSPARK_PYTHON=.*?)^```$", page, re.MULTILINE | re.DOTALL)
     question = f"print('rows', spark.read.format('delta').load('file:{tmp_path}/wal_verdicts').count())\n"
     as_at_a_terminal = {**clean_environment(), "PYSPARK_DRIVER_PYTHON_OPTS": "-i"}
     done = subprocess.run(

@@ -23,7 +23,7 @@ from pipelines.simulate.model import GeneratedCapture
 from pipelines.snapshot.model import Retention, WalDirectory
 from schemas.registry import DECISION_TABLES
 from schemas.table import Table
-from tests.labs.places import PROJECT
+from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
     D1,
     DECIDED_AFTER_MS,
@@ -464,15 +464,15 @@ def test_a_gate_that_passes_says_so_for_every_expectation(nights: list[Outcome],
 
 
 @pytest.mark.promise("queries-run-without-spark", "deltalake-reads-by-partition", "pyspark-opens-the-lake")
-def test_the_queries_of_the_readme_run(nights: list[Outcome], desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_queries_of_the_page_run(nights: list[Outcome], desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     """On this lake and its first night in the place of the example's."""
     assert nights
-    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    page = (DOCS / "queries.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     with_duckdb, with_deltalake, with_pyspark = (
         block.replace("/walsafe/lake", str(desk.lake)).replace("2026-11-21", "2026-09-21") for block in blocks
     )
-    exec(with_duckdb, {})  # noqa: S102 - our own README
+    exec(with_duckdb, {})  # noqa: S102 - our own page
     assert "PENDING" in capsys.readouterr().out
     *imports, query = with_deltalake.strip().splitlines()
     names: dict[str, Any] = {}

@@ -127,16 +127,16 @@ def test_commands_are_taken_by_the_parsers(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.promise("delta-without-a-metastore")
-def test_the_readme_shows_every_job_and_table() -> None:
-    readme = text_of(PROJECT / "README.md")
-    started = {rest.split()[0] for page, rest in commands() if page == "README.md"}
+def test_the_pages_show_every_job_and_table() -> None:
+    started = {rest.split()[0] for page, rest in commands() if page in {"docs/commands.md", "docs/splits.md"}}
     assert set(JOBS) <= started
-    assert [table.name for table in TABLES if f"`{table.name}`" not in readme] == []
+    queries = text_of(DOCS / "queries.md")
+    assert [table.name for table in TABLES if f"`{table.name}`" not in queries] == []
 
 
 @pytest.mark.promise("queries-run-without-spark")
-def test_the_readme_query_runs() -> None:
-    (query,) = re.findall(r'duckdb\.sql\(\s*"(SELECT [^"]+)"\s*\)', text_of(PROJECT / "README.md"))
+def test_the_query_of_the_page_runs() -> None:
+    (query,) = re.findall(r'duckdb\.sql\(\s*"(SELECT [^"]+)"\s*\)', text_of(DOCS / "queries.md"))
     totals = to_arrow_schema(VERDICT_TOTALS.schema, timezone="UTC").empty_table()
     with duckdb.connect() as database:
         columns = database.register("totals", totals).execute(query).description
@@ -216,7 +216,7 @@ def test_remove_peer_is_never_proposed_without_what_it_gives_up() -> None:
     proposing = [
         page for page in PAGES if page.name not in {"proof.md", "CHANGELOG.md"} and "remove_peer" in text_of(page)
     ]
-    assert {page.name for page in proposing} >= {"README.md", "runbook.md", "verdicts.md"}
+    assert {page.name for page in proposing} >= {"demo.md", "runbook.md", "verdicts.md"}
     for page in proposing:
         for line in text_of(page).splitlines():
             assert "remove_peer" not in line or "gives up everything not yet shipped to it" in line, page
@@ -258,3 +258,23 @@ def test_configurations_are_taken(page: Path) -> None:
     for number, block in enumerate(blocks(page, "yaml")):
         if not block.startswith("groups:"):  # Prometheus' own
             parse_config(block, f"{page.name}, block {number}")
+
+
+def test_every_path_of_the_architecture_page_is_there() -> None:
+    page = text_of(DOCS / "architecture.md")
+    named = set(re.findall(r"`((?:\w+/)*\w+\.(?:py|sh|toml)|(?:\w+/)+)`", page)) - {"oldWALs/", "WALs/", "remoteWALs/"}
+    named |= set(re.findall(r"\bpipelines/[\w/]+(?![\w/.])", page))
+    assert len(named) > 60
+    places = (PROJECT, PROJECT / "pipelines" / "cleanup")
+    assert [name for name in sorted(named) if not any((place / name).exists() for place in places)] == []
+
+
+def test_the_functions_and_sources_of_the_architecture_page_are_there() -> None:
+    page = text_of(DOCS / "architecture.md")
+    functions = {"decide", "decide_by_name", "read_files", "read_the_rest"}
+    modules = (text_of(PROJECT / "pipelines" / one) for one in ("decide/rule/verdict.py", "capture/capture.py"))
+    assert functions <= set(re.findall(r"^def (\w+)\(", "\n".join(modules), re.MULTILINE))
+    sources = {path.stem for path in (PROJECT / "pipelines" / "capture" / "sources").glob("*.py")}
+    rows = re.findall(r"^\| (?:listings|queues|state|backups).*", page, re.MULTILINE)
+    assert len(rows) == 4
+    assert set(re.findall(r"`(\w+_\w+)`", "\n".join(rows))) - sources == set()

@@ -1,4 +1,4 @@
-"""docs/testing.md: every promise of the README and of docs/safety.md has a test, and every marker a promise."""
+"""docs/testing.md: every promise of the README and of the pages has a test, and every marker a promise."""
 
 import pytest
 
