@@ -5,13 +5,7 @@ from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import Settings
 from pipelines.decide.rule.verdict import ArchivedFile
 from tests.strategies.clusters import NOW
-from tests.strategies.zookeeper import (
-    Queues,
-    ZooKeeperCase,
-    view_of_zookeeper,
-    znodes,
-    zookeeper_snapshot,
-)
+from tests.strategies.zookeeper import Queues, ZooKeeperCase, view_of_zookeeper, znodes, zookeeper_snapshot
 
 ARCHIVED = {
     "1.1.1.1,60020": (1234, 1265, 1378),

@@ -1,4 +1,4 @@
-"""WebHDFS servers that misbehave; the well-behaved one is real (tests/integration/capture)."""
+"""WebHDFS servers that misbehave; the well-behaved one is real (tests/integration/test_capture)."""
 
 import json
 import threading

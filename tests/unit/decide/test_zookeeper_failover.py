@@ -11,14 +11,7 @@ from pipelines.decide.rule.verdict import Reason, Verdict, decide
 from pipelines.hbase.zookeeper.tree import Znode
 from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, START, A, B, C, wals
 from tests.labs.documented_files import FILES, seen
-from tests.strategies.zookeeper import (
-    BASE,
-    Queues,
-    ZooKeeperCase,
-    view_of_zookeeper,
-    znodes,
-    zookeeper_snapshot,
-)
+from tests.strategies.zookeeper import BASE, Queues, ZooKeeperCase, view_of_zookeeper, znodes, zookeeper_snapshot
 
 
 def deletable(view: ClusterView) -> set[str]:

@@ -17,13 +17,7 @@ from pipelines.reconcile.holdings import pinned, queue_offsets
 from tests.labs.documented_failover import START, A, C
 from tests.labs.documented_files import FILES, seen
 from tests.strategies.clusters import NOW
-from tests.strategies.zookeeper import (
-    BASE,
-    ZooKeeperCase,
-    view_of_zookeeper,
-    zookeeper_cases,
-    zookeeper_snapshot,
-)
+from tests.strategies.zookeeper import BASE, ZooKeeperCase, view_of_zookeeper, zookeeper_cases, zookeeper_snapshot
 from tests.suite.sizes import examples
 
 

@@ -18,11 +18,7 @@ from pipelines.snapshot.model import Flags, Membership, Snapshot, Step, WalDirec
 from tests.labs.documented_failover import START
 from tests.labs.documented_files import FILES
 from tests.strategies.clusters import MASTER, NOW
-from tests.strategies.zookeeper import (
-    Queues,
-    znodes,
-    zookeeper_snapshot,
-)
+from tests.strategies.zookeeper import Queues, znodes, zookeeper_snapshot
 
 
 def distrust(snapshot: Snapshot, queues: Queues = START, release: Release | None = None) -> str:

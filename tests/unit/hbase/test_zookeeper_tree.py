@@ -6,10 +6,7 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.zookeeper.queued import queued_wals
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
 from tests.labs.documented_failover import START, A, B, P
-from tests.strategies.zookeeper import (
-    BASE,
-    znodes,
-)
+from tests.strategies.zookeeper import BASE, znodes
 
 
 def test_a_peer_may_be_called_lock() -> None:
