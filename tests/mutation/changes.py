@@ -2,7 +2,7 @@
 
 import ast
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 
 from tests.mutation.operators import constant, is_none, is_words, may_go, other_constants, others
@@ -169,7 +169,7 @@ class Changes:
             yield names[(names.index(node.attr) + 1) % len(names)]
 
 
-def _each_left_out(node: ast.expr, name: str, values: list[object], shown: ast.AST) -> Iterator[Change]:  # type: ignore[type-arg]
+def _each_left_out(node: ast.expr, name: str, values: Sequence[ast.AST], shown: ast.AST) -> Iterator[Change]:
     for index, one in enumerate(values):
         if getattr(one, "arg", None) not in {"why", "error", "strict"}:
             yield Change(
