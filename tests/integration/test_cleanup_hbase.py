@@ -9,43 +9,24 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from pipelines.common.instants import DAY_MS
-from tests.labs.cleanup.real import CLEANER, HOME, Entry, Later, RealLab
+from tests.labs.cleanup.real import CLEANER, HOME, RUN, Entry, Later, RealLab
+from tests.labs.cleanup.real_wals import FABRICATED, fabricate, free, held, of_tables
+from tests.labs.cleanup.rights import acl_commands, set_acl
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hbase_data import ROWS
 from tests.labs.cluster.hdfs import HdfsCluster
-from tests.labs.cluster.oracle import Oracle
-from tests.labs.places import DOCS
 
 pytestmark = pytest.mark.realhbase
 
 TABLE, PEER = "cleanup", "cleaned"
-WAL_NAME = re.compile(r"oldWALs/(.+)\.(\d{13})")
 NO_LIMIT = (1 << 63) - 1
-FABRICATED = 16
-"""Further archived WALs of servers that have replicated beyond them, so that there are several batches."""
-PRIVILEGES = DOCS / "cleanup-privileges.md"
-
-
-def acl_commands(hdfs: HdfsCluster, root: str) -> None:
-    """Runs the page's own `hdfs dfs -setfacl` lines, on this cluster's directories."""
-    commands = re.findall(r"^hdfs dfs -setfacl -m (\S+) (\S+)$", PRIVILEGES.read_text(), re.MULTILINE)
-    assert len(commands) >= 3
-    for spec, path in commands:
-        set_acl(hdfs, re.sub(r"^/hbase(?=/|$)", root, path), spec)
-
-
-def set_acl(hdfs: HdfsCluster, path: str, spec: str) -> None:
-    """`hdfs dfs -setfacl -m`, where there is such a directory."""
-    below = hdfs.path(path)
-    if hdfs.file_system().exists(below):
-        entries = hdfs.jvm.view.org.apache.hadoop.fs.permission.AclEntry.parseAclSpec(spec, True)
-        hdfs.file_system().modifyAclEntries(below, entries)
 
 
 @pytest.fixture(scope="module")
@@ -79,30 +60,6 @@ def cleaner(
             hbase_cluster.remove_peer(peer_id)
 
 
-def answers(cluster: HBaseCluster) -> dict[str, str]:
-    """What HBase's own cleaner says of each archived WAL now."""
-    files = cluster.old_wals()
-    return dict(zip((file.path for file in files), Oracle(cluster).verdicts(files), strict=True))
-
-
-def free(cluster: HBaseCluster) -> set[str]:
-    """WALs of tables that HBase would delete: not hbase:meta's, which it would at any time."""
-    return {path for path, answer in answers(cluster).items() if answer == "DELETE" and WAL_NAME.fullmatch(path)}
-
-
-def held(lab: RealLab) -> set[str]:
-    """What HBase itself would keep now."""
-    return {path for path, answer in answers(lab.cluster).items() if answer != "DELETE"}
-
-
-def fabricate(hdfs: HdfsCluster, cluster: HBaseCluster) -> None:
-    """Older WALs of a group that has an offset."""
-    names = (WAL_NAME.fullmatch(path) for path in free(cluster))
-    group, oldest = min((match.group(1), int(match.group(2))) for match in names if match)
-    for number in range(1, FABRICATED + 1):
-        hdfs.create_file(f"/{cluster.name}/oldWALs/{group}.{oldest - number}", b"w" * number)
-
-
 @pytest.fixture(scope="module")
 def opened(
     cleaner: SparkSession,
@@ -131,8 +88,23 @@ def opened(
     return of
 
 
-@pytest.mark.slow("capture, reconcile, clean, restore and purge on a real HBase that replicates meanwhile")
-@pytest.mark.promise("deletable-in-both-looks")
+def assert_explained(lab: RealLab, needed: str, free: str) -> None:
+    """What explain says of a WAL that waits for the disabled peer, and of one that has been shipped."""
+    waits, shipped = lab.explain(needed, free)
+    assert (waits["path"], waits["run_id"], waits["verdict"], waits["reason"]) == (needed, RUN, "HELD", "PENDING")
+    assert (waits["hbase_verdict"], waits["server"] in lab.cluster.online_servers()) == ("KEEP", True)
+    assert unquote(needed).startswith(f"oldWALs/{waits['server']}.")
+    (holder,) = waits["holders"]
+    assert (holder["peer_id"], holder["peer_state"]) == (PEER, "DISABLED")
+    assert holder["owner"] == holder["source"] == waits["server"]
+    assert holder["pending_files"] > 0
+    assert f"enable_peer '{PEER}'" in holder["remedy"]
+    assert (shipped["path"], shipped["verdict"], shipped["reason"]) == (free, "DELETABLE", "REPLICATED")
+    assert (shipped["hbase_verdict"], shipped["holders"], shipped["way_out"]) == ("DELETE", [], "")
+
+
+@pytest.mark.slow("capture, reconcile, explain, clean, restore and purge on a real HBase that replicates meanwhile")
+@pytest.mark.promise("deletable-in-both-looks", "explain-answers")
 @pytest.mark.parametrize("files", [pytest.param("hadoop", marks=pytest.mark.deep), "webhdfs"])
 def test_every_row_arrives_after_a_clean_up(
     opened: Callable[..., RealLab], peer_cluster: HBaseCluster, files: str
@@ -145,6 +117,7 @@ def test_every_row_arrives_after_a_clean_up(
     listed = lab.listed()
     assert len(listed) > FABRICATED
     assert not listed & keeps
+    assert_explained(lab, of_tables(keeps), of_tables(listed))
     assert lab.clean().result["done_files"] == len(listed)
     assert lab.home() == start
     done = lab.clean(execute=True)

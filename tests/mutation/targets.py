@@ -60,11 +60,14 @@ _RULE = Group(
         "tests/unit/snapshot/test_capture_order.py",
         "tests/unit/decide/test_trust.py",
         "tests/unit/decide/test_queued_wals.py",
+        "tests/unit/decide/test_zookeeper_failover.py",
+        "tests/unit/decide/test_zookeeper_trust.py",
         "tests/unit/decide/test_zookeeper_rule.py",
         "tests/unit/decide/test_judge_corpus.py",
         "tests/contract/test_cleaner_cases.py",
         "tests/contract/test_golden_names.py",
         "tests/unit/hbase/test_replication_queues.py",
+        "tests/unit/hbase/test_zookeeper_tree.py",
         "tests/unit/queues/test_znode_queues.py",
     ),
     # the others say in milliseconds what these look for in drawn clusters
@@ -77,7 +80,11 @@ _TABLES = Group(
         Target("decision_table", "pipelines.decide.rule.decision_table"),
         Target("zookeeper_name_table", "pipelines.decide.rule.name_table"),
     ),
-    ("tests/unit/decide/test_decision_table.py", "tests/unit/decide/test_zookeeper_rule.py"),
+    (
+        "tests/unit/decide/test_decision_table.py",
+        "tests/unit/decide/test_zookeeper_failover.py",
+        "tests/unit/decide/test_zookeeper_rule.py",
+    ),
 )
 
 _CLEAN_UP = Group(
@@ -111,7 +118,10 @@ _CLEAN_UP = Group(
     ),
     (
         "tests/unit/cleanup/test_times.py",
+        "tests/unit/cleanup/test_odd_answers.py",
         "tests/unit/cleanup/test_looks.py",
+        "tests/unit/cleanup/test_rehearsals.py",
+        "tests/unit/cleanup/test_list_end.py",
         "tests/unit/cleanup/test_odd_directories.py",
         "tests/unit/cleanup/test_machine.py",
         "tests/unit/cleanup/test_overlap.py",

@@ -25,6 +25,12 @@ def lab(night_over: NightOver) -> Lab:
     return night_over.lab(Lab)
 
 
+@pytest.fixture
+def cleaned(night_over: NightOver) -> Lab:
+    """Its list was cleaned: the files rest."""
+    return night_over.cleaned(Lab)
+
+
 @pytest.mark.slow("the whole life of a list on real files and a real lake, each step by the job itself")
 @pytest.mark.promise(
     "clean-decides-again",
@@ -299,37 +305,35 @@ def test_nobody_else_while_one_is_at_work(lab: Lab) -> None:
 
 @pytest.mark.long
 @pytest.mark.promise("purge-after-seven-days-or-with-a-reason", "purge-looks-once-more")
-def test_a_file_that_is_needed_again_is_not_purged(lab: Lab) -> None:
-    assert lab.clean(execute=True).exit_code == 0
-    lab.changes(with_cells(lab.made, row(f"1-{H1}/{D1}", group(D1), wal(D1, 1), 0)))
-    foreign = lab.quarantine / RUN / "oldWALs" / "h9%2C16020%2C1.1789000000000"
+def test_a_file_that_is_needed_again_is_not_purged(cleaned: Lab) -> None:
+    cleaned.changes(with_cells(cleaned.made, row(f"1-{H1}/{D1}", group(D1), wal(D1, 1), 0)))
+    foreign = cleaned.quarantine / RUN / "oldWALs" / "h9%2C16020%2C1.1789000000000"
     foreign.write_bytes(b"")
     os.utime(foreign, (1_700_000_000, 1_700_000_000))
     with pytest.raises(UsageError, match="needs a reason"):
-        lab.purge(execute=True, before_grace=" ")
-    done = lab.purge(execute=True, before_grace="disk full")
+        cleaned.purge(execute=True, before_grace=" ")
+    done = cleaned.purge(execute=True, before_grace="disk full")
     (run,) = done.result["runs"]  # type: ignore[misc]
     assert (run["status"], run["done_files"], run["left_files"]) == ("DONE", 3, 2)
-    assert set(lab.resting()) == {archived(D1, 1, 64).path, f"oldWALs/{foreign.name}"}
-    words = {one["reason"] for one in lab.rows("cleanups", "action = 'PURGE'")}
+    assert set(cleaned.resting()) == {archived(D1, 1, 64).path, f"oldWALs/{foreign.name}"}
+    words = {one["reason"] for one in cleaned.rows("cleanups", "action = 'PURGE'")}
     assert words == {"disk full"}
 
 
 @pytest.mark.long
 @pytest.mark.promise("restore-brings-back")
-def test_while_queues_migrate_nothing_is_purged_and_all_can_be_restored(lab: Lab) -> None:
+def test_while_queues_migrate_nothing_is_purged_and_all_can_be_restored(cleaned: Lab) -> None:
     """Queues stand in two places then; giving files back asks no queue."""
-    assert lab.clean(execute=True).exit_code == 0
-    flags, moved = lab.made.snapshot.flags, set(lab.resting())
+    flags, moved = cleaned.made.snapshot.flags, set(cleaned.resting())
     assert flags is not None
     assert moved > DELETABLE
-    lab.changes(with_snapshot(lab.made, flags=replace(flags, migration_pending=True, zk_queue_data=True)))
-    refused = lab.purge(execute=True, before_grace="disk full")
+    cleaned.changes(with_snapshot(cleaned.made, flags=replace(flags, migration_pending=True, zk_queue_data=True)))
+    refused = cleaned.purge(execute=True, before_grace="disk full")
     assert (refused.exit_code, refused.result["runs"][0]["status"]) == (3, "REFUSED")  # type: ignore[index]
     assert "is pending" in refused.text
-    assert set(lab.resting()) == moved
-    assert lab.restore().exit_code == 0
-    assert lab.resting() == {}
+    assert set(cleaned.resting()) == moved
+    assert cleaned.restore().exit_code == 0
+    assert cleaned.resting() == {}
 
 
 @pytest.mark.long
@@ -354,13 +358,12 @@ def test_an_archive_has_the_bytes_before_they_go(night_over: NightOver, tmp_path
 
 @pytest.mark.long
 @pytest.mark.promise("move-is-one-rename")
-def test_restore_never_overwrites(lab: Lab) -> None:
-    assert lab.clean(execute=True).exit_code == 0
+def test_restore_never_overwrites(cleaned: Lab) -> None:
     path = archived(H1, 1, 1).path
-    (lab.live / "hbase" / path).write_bytes(b"a new one")
-    done = lab.restore()
+    (cleaned.live / "hbase" / path).write_bytes(b"a new one")
+    done = cleaned.restore()
     assert (done.result["done_files"], done.result["left_files"]) == (3, 1)
-    assert (lab.live / "hbase" / path).read_bytes() == b"a new one"
-    assert set(lab.resting()) == {path}
+    assert (cleaned.live / "hbase" / path).read_bytes() == b"a new one"
+    assert set(cleaned.resting()) == {path}
     with pytest.raises(UsageError, match="is not in the quarantine of run"):
-        lab.restore("oldWALs/nothing")
+        cleaned.restore("oldWALs/nothing")

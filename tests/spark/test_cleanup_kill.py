@@ -65,8 +65,7 @@ def lab(night_over: NightOver) -> Mortal:
 
 @pytest.mark.promise("no-order-of-deaths-loses-a-file")
 def test_what_was_archived_before_the_purge_died_is_told_as_archived(night_over: NightOver, tmp_path: Path) -> None:
-    lab = night_over.lab(Mortal, {"archive": f"file:{tmp_path}/archive"})
-    assert lab.clean(execute=True).exit_code == 0
+    lab = night_over.cleaned(Mortal, {"archive": f"file:{tmp_path}/archive"})
     lab.killed("purge", "deleted")
     assert lab.open_intents() == 2
     assert lab.purge(execute=True, before_grace=WORDS).exit_code == 0

@@ -21,9 +21,7 @@ FIRST, SECOND, THIRD = archived(H1, 1, 1).path, archived(H2, 1, 16).path, archiv
 @pytest.fixture
 def lab(night_over: NightOver) -> Lab:
     """A list was cleaned: its files rest."""
-    lab = night_over.lab(Lab)
-    assert lab.clean(execute=True).exit_code == 0
-    return lab
+    return night_over.cleaned(Lab)
 
 
 def resting(lab: Lab, path: str) -> Path:

@@ -22,20 +22,25 @@ def lab(night_over: NightOver) -> Lab:
     return night_over.lab(Lab)
 
 
+@pytest.fixture
+def cleaned(night_over: NightOver) -> Lab:
+    """Its list was cleaned: the files rest."""
+    return night_over.cleaned(Lab)
+
+
 @pytest.mark.promise("purge-looks-once-more")
-def test_what_purge_refused_is_purged_once_nobody_needs_it(lab: Lab) -> None:
-    assert lab.clean(execute=True).exit_code == 0
-    as_it_was, needed = lab.made, archived(D1, 1, 64).path
-    lab.changes(with_cells(as_it_was, row(f"1-{H1}/{D1}", group(D1), wal(D1, 1), 0)))
-    assert lab.purge(execute=True, before_grace="disk full").exit_code == 0
-    assert set(lab.resting()) == {needed}
-    lab.changes(as_it_was)
-    (waiting,) = lab.purge(execute=True).result["runs"]  # type: ignore[misc]
+def test_what_purge_refused_is_purged_once_nobody_needs_it(cleaned: Lab) -> None:
+    as_it_was, needed = cleaned.made, archived(D1, 1, 64).path
+    cleaned.changes(with_cells(as_it_was, row(f"1-{H1}/{D1}", group(D1), wal(D1, 1), 0)))
+    assert cleaned.purge(execute=True, before_grace="disk full").exit_code == 0
+    assert set(cleaned.resting()) == {needed}
+    cleaned.changes(as_it_was)
+    (waiting,) = cleaned.purge(execute=True).result["runs"]  # type: ignore[misc]
     assert waiting["status"] == "WAITING", "the grace of what was left goes on"
-    (done,) = lab.purge(execute=True, before_grace="disk full").result["runs"]  # type: ignore[misc]
+    (done,) = cleaned.purge(execute=True, before_grace="disk full").result["runs"]  # type: ignore[misc]
     assert (done["done_files"], done["left_files"]) == (1, 0)
-    assert lab.resting() == {}
-    assert lab.outcomes()[needed] == "PURGED"
+    assert cleaned.resting() == {}
+    assert cleaned.outcomes()[needed] == "PURGED"
 
 
 @dataclass
@@ -94,16 +99,15 @@ def test_a_holder_that_slept_cannot_make_its_directory_anew_and_go_on(lab: Lab) 
 
 
 @pytest.mark.deep
-def test_a_purge_that_slept_does_not_say_that_it_deleted(lab: Lab) -> None:
+def test_a_purge_that_slept_does_not_say_that_it_deleted(cleaned: Lab) -> None:
     """What it finds gone lies in the directory of the next holder."""
-    assert lab.clean(execute=True).exit_code == 0
-    overtaken(lab, "delete")
-    overslept = lab.purge(execute=True, before_grace="disk full")
+    overtaken(cleaned, "delete")
+    overslept = cleaned.purge(execute=True, before_grace="disk full")
     assert overslept.exit_code == 4
     assert "expired and another job holds lease" in overslept.text
-    assert len(lab.resting()) == 4
-    assert set(lab.outcomes().values()) == {"MOVED"}
-    lab.changed = lambda ports: ports
-    lab.lease_expires()
-    (done,) = lab.purge(execute=True, before_grace="disk full").result["runs"]  # type: ignore[misc]
+    assert len(cleaned.resting()) == 4
+    assert set(cleaned.outcomes().values()) == {"MOVED"}
+    cleaned.changed = lambda ports: ports
+    cleaned.lease_expires()
+    (done,) = cleaned.purge(execute=True, before_grace="disk full").result["runs"]  # type: ignore[misc]
     assert (done["done_files"], done["left_files"]) == (4, 0)

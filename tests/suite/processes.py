@@ -6,6 +6,7 @@ SHARED = (
     ("tests/integration", "tests/judge", "tests/e2e/test_yarn.py"),
     ("tests/e2e/airflow",),
     ("tests/e2e",),
+    ("tests/spark/nights",),
 )
 """What shares something that takes long to start, the longest first."""
 FIRST = "tests/spark/test_demo.py"

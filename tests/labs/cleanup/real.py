@@ -13,6 +13,7 @@ from jobs.capture import capture_cluster
 from jobs.cleanup.wiring import cleanup
 from jobs.cli.config import load_config
 from jobs.cli.context import JobContext, SystemClock
+from jobs.cli.entry import main
 from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
@@ -138,6 +139,14 @@ class RealLab:
         outcome = run_reconcile(context, config, Places(self.lake, f"file:{self.work}/lists"), [out], run_id=RUN)
         assert outcome.exit_code in (0, 5), outcome.text
         return outcome
+
+    def explain(self, *paths: str) -> list[dict[str, Any]]:
+        """What the job explain says of files, in the order of the paths."""
+        result = self.work / f"explained-{self.name}.json"
+        words = ["explain", "--lake", self.lake, "--cluster", self.name, "--result", str(result), *paths]
+        assert main(words, context=JobContext("explain", self.clock, self.spark)) == 0
+        files: list[dict[str, Any]] = json.loads(result.read_text())["files"]
+        return files
 
     @contextmanager
     def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:

@@ -1,4 +1,4 @@
-"""WebHDFS servers that misbehave; the well-behaved one is real (tests/integration/test_capture.py)."""
+"""WebHDFS servers that misbehave; the well-behaved one is real (tests/integration/test_capture)."""
 
 import json
 import threading

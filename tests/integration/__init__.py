@@ -1,0 +1,1 @@
+"""Against the real HBase, HDFS, ZooKeeper, Kerberos and Thrift."""

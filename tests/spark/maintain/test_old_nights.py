@@ -1,0 +1,109 @@
+"""maintain on real Delta: which nights go, and which stay."""
+
+from collections.abc import Mapping
+
+import pytest
+from deltalake import DeltaTable as DeltaRs
+
+from pipelines.common.instants import DAY_MS
+from pipelines.lake.run_summary import RunKey
+from schemas.deletions import DELETIONS
+from schemas.runs import RUNS
+from schemas.wal_verdicts import WAL_VERDICTS
+from tests.labs.maintained_lake import MANY_FILES, Place, identity, key, run_row, table_of, verdict
+from tests.labs.small_cluster import NOW
+
+
+@pytest.mark.slow("old nights of every table, looked through as maintain does")
+@pytest.mark.promise("maintain-rehearses")
+def test_a_rehearsal_says_all_and_writes_nothing(place: Place) -> None:
+    before = place.tree()
+    outcome = place.maintain(execute=False)
+    assert place.tree() == before
+    assert (outcome.exit_code, outcome.result["executed"]) == (0, False)
+    verdicts = table_of(outcome)
+    assert (verdicts["now"]["rows"], verdicts["now"]["partitions"]) == (3 * 8 + 3, 7)
+    dropped = verdicts["dropped"]
+    assert (dropped["partitions"], dropped["rows"], dropped["files"]) == (2, 6, 2)
+    assert [dropped["first"], dropped["last"]] == [str(key("a", 150).run_date), str(key("a", 100).run_date)]
+    assert verdicts["kept_old_nights"] == 2, "200 days for cluster b, 95 for the comparisons of a"
+    assert (verdicts["compacted"]["partitions"], verdicts["compacted"]["files"]) == (1, 4)
+    assert outcome.result["later_bytes"] == dropped["bytes"] + verdicts["compacted"]["bytes"]
+    assert table_of(outcome, "runs")["dropped"]["partitions"] == 0
+    assert outcome.text.startswith("Rehearsal: nothing was changed.")
+    assert "retention: drops 2 nights older than 90 d 0 h" in outcome.text
+    assert "compaction: merges 4 small files" in outcome.text
+
+
+@pytest.mark.long
+@pytest.mark.promise("maintain-keeps-in-bounds")
+def test_old_nights_go_and_the_rest_stays_as_it_was(place: Place) -> None:
+    gone = {("a", "run-150"), ("a", "run-100")}
+    kept = place.nights() - gone
+    runs = place.rows(RUNS).count()
+    stay = f"run_id NOT IN {tuple(sorted(run for _, run in gone))}"
+    rows = sorted(DeltaRs(place.lake / "wal_verdicts").to_pyarrow_table().to_pylist(), key=str)
+    rows = [row for row in rows if (row["cluster"], row["run_id"]) not in gone]
+    outcome = place.maintain()
+    assert outcome.exit_code == 0
+    assert place.nights() == kept
+    assert place.rows().where(stay).count() == place.rows().count() == len(rows) == 21
+    assert sorted(DeltaRs(place.lake / "wal_verdicts").to_pyarrow_table().to_pylist(), key=str) == rows
+    assert place.rows(RUNS).count() == runs
+    many = key("a", MANY_FILES).run_date
+    assert [(one.small.files, one.rows) for one in place.keeper.partitions(WAL_VERDICTS) if one.run_date == many] == [
+        (1, 6)
+    ]
+    versions = place.versions()
+    again = place.maintain()
+    assert (again.exit_code, again.result["later_bytes"], again.result["freed_bytes"]) == (0, 0, 0)
+    assert place.versions() == versions, "idle when there is nothing to gain: no commit"
+
+
+@pytest.mark.long
+@pytest.mark.promise("maintain-keeps-open-runs")
+def test_runs_with_files_in_quarantine_keep_their_rows(place: Place) -> None:
+    in_quarantine, settled = key("a", 150), key("a", 100)
+    place.tables.ensure((DELETIONS,))
+
+    def told(one: RunKey, path: str, outcome: str | None, lease: int, action: str = "CLEAN") -> Mapping[str, object]:
+        phase = "INTENT" if outcome is None else "OUTCOME"
+        row = {"path": path, "action": action, "phase": phase, "outcome": outcome, "lease": lease}
+        return identity(one) | row | {"at": NOW - 90 * DAY_MS}
+
+    place.tables.append_rows(
+        DELETIONS,
+        [
+            *(told(settled, path, outcome, 1) for path in ("w0", "w1", "w2") for outcome in (None, "MOVED")),
+            told(settled, "w0", "PURGED", 2, "PURGE"),
+            told(settled, "w1", "RESTORED", 2, "RESTORE"),
+            told(settled, "w2", "ARCHIVED", 2, "PURGE"),
+            told(settled, "w3", None, 1),
+            told(settled, "w3", "ALREADY_GONE", 1),
+            told(settled, "w4", "MOVED", 1),
+            told(settled, "w4", "ALREADY_GONE", 2, "PURGE"),
+            *(told(in_quarantine, "w0", outcome, 1) for outcome in (None, "MOVED")),
+            told(in_quarantine, "w0", "ALREADY_GONE", 2),
+            told(in_quarantine, "w0", "FAILED", 2, "PURGE"),
+        ],
+    )
+    assert place.maintain().exit_code == 0
+    assert {run for _, run in place.nights()} == {"run-200", "run-150", "run-95", "run-2", "run-1", "run-0"}
+    # a clean-up that died between intent and outcome: the file may have been moved
+    place.tables.append_rows(
+        DELETIONS, [told(in_quarantine, "w0", "PURGED", 3, "PURGE"), told(key("a", 95), "w", None, 4)]
+    )
+    later = NOW + 300 * DAY_MS
+    place.tables.append_rows(RUNS, [run_row(key("a", -ago), -ago) for ago in (290, 291, 292, 293)])
+    assert place.maintain(now=later).exit_code == 0
+    assert {run for _, run in place.nights()} == {"run-200", "run-95"}
+
+
+@pytest.mark.long
+def test_a_replay_of_an_old_night_counts_from_when_it_was_written(place: Place) -> None:
+    replayed = RunKey.of("a", "replay", NOW - 150 * DAY_MS)
+    place.tables.append_rows(RUNS, [run_row(replayed, 150, "STARTED", NOW - DAY_MS)])
+    place.tables.append_rows(WAL_VERDICTS, [verdict(replayed, "oldWALs/w0")])
+    assert place.maintain().exit_code == 0
+    assert ("a", "replay") in place.nights()
+    assert ("a", "run-100") not in place.nights()

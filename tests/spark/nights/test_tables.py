@@ -1,0 +1,136 @@
+"""What reconcile writes into the tables: verdicts, held bytes and offsets, as computed by hand."""
+
+import re
+from typing import Any
+
+import pytest
+
+from pipelines.common.outcome import Outcome
+from schemas.registry import DECISION_TABLES
+from schemas.table import Table
+from tests.labs.fleet_nights import NIGHTS
+from tests.labs.places import DOCS
+from tests.labs.small_cluster import D1, H1, H2, NOW, Desk, group, timestamp, wal
+
+pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
+
+
+@pytest.mark.promise("reconcile-reads-the-snapshot-only", "need-of-any-row-holds", "disabled-peer-holds")
+def test_every_file_has_the_verdict_that_was_computed_by_hand(nights: list[Outcome], desk: Desk) -> None:
+    assert nights[0].exit_code == 5, "other clusters of the fleet have errors"
+    verdicts = desk.rows("wal_verdicts", "cluster = 'healthy' AND run_id = 'night-0'")
+    found = {one["length"]: (one["verdict"], one["reason"], one["hbase_verdict"]) for one in verdicts}
+    free, held = ("DELETABLE", "REPLICATED", "DELETE"), ("HELD", "PENDING", "KEEP")
+    assert found == {
+        1: free, 2: held, 4: held, 8: held, 16: free, 32: held, 64: free, 128: held, 256: held,
+        512: ("DELETABLE", "META_WAL", "DELETE"),
+    }  # fmt: skip
+    (fourth,) = [one for one in verdicts if one["length"] == 8]
+    assert fourth["blocking"] == [
+        {"peer_id": "1", "owner": str(H1), "source": str(H1), "wal": wal(H1, 4), "offset": 0},
+        {"peer_id": "2", "owner": str(H1), "source": str(H1), "wal": wal(H1, 2), "offset": 0},
+    ]
+    assert (fourth["server"], fourth["wal_group"], fourth["wal_timestamp"]) == (str(H1), group(H1), timestamp(4))
+    (claimed,) = [one for one in verdicts if one["length"] == 128]
+    assert claimed["blocking"] == [
+        {"peer_id": "1", "owner": str(H1), "source": str(D1), "wal": wal(D1, 2), "offset": 7}
+    ]
+
+
+@pytest.mark.promise("every-file-is-explained")
+def test_only_files_below_old_wals_have_a_verdict_and_each_has_one(nights: list[Outcome], desk: Desk) -> None:
+    assert len(nights) == NIGHTS
+    frame = desk.spark.read.format("delta").load(f"file:{desk.lake}/wal_verdicts")
+    assert frame.where("NOT startswith(path, 'oldWALs/')").count() == 0
+    assert frame.groupBy("cluster", "run_id", "path").count().where("count > 1").count() == 0
+    assert frame.where("cluster = 'healthy'").count() == 10 * NIGHTS
+
+
+@pytest.mark.parametrize("table", DECISION_TABLES, ids=lambda table: table.name)
+def test_every_table_says_whose_rows_they_are_and_what_its_columns_mean(
+    nights: list[Outcome], desk: Desk, table: Table
+) -> None:
+    assert nights
+    frame = desk.spark.read.format("delta").load(f"file:{desk.lake}/{table.name}")
+    assert frame.columns[:3] == ["cluster", "run_id", "run_date"]
+    assert all(field.metadata.get("comment") for field in frame.schema)
+    assert frame.where("cluster IS NULL OR run_id IS NULL OR run_date IS NULL").count() == 0
+    dates = {(one["run_id"], str(one["run_date"])) for one in frame.select("run_id", "run_date").distinct().collect()}
+    assert dates == {(f"night-{night}", f"2026-09-{21 + night}") for night in range(NIGHTS)}
+
+
+@pytest.mark.promise("report-says-holders-and-remedies")
+def test_pinned_bytes_are_exclusive_joint_and_freed_as_computed_by_hand(nights: list[Outcome], desk: Desk) -> None:
+    assert nights
+    rows = desk.rows("pinned_bytes", "cluster = 'healthy' AND run_id = 'night-0'")
+
+    def numbers(level: str) -> dict[tuple[str, ...], tuple[int, int, int]]:
+        keys = {"peer": ("peer_id",), "queue": ("peer_id", "owner", "source"), "group": ("peer_id", "source")}[level]
+        return {
+            tuple(one[key] for key in keys): (one["exclusive_bytes"], one["joint_bytes"], one["freed_bytes"])
+            for one in rows
+            if one["level"] == level
+        }
+
+    # without peer 1 the dead server's files have no queue at all, and go; the fourth of h1 is wanted by 2 as well
+    assert numbers("peer") == {("1",): (128 + 256, 8, 128 + 256), ("2",): (2 + 4 + 32, 8, 2 + 4 + 32)}
+    assert numbers("queue") == {
+        ("1", str(H1), str(H1)): (0, 8, 0),
+        ("1", str(H1), str(D1)): (128 + 256, 0, 128 + 256),
+        ("2", str(H1), str(H1)): (2 + 4, 8, 2 + 4),
+        ("2", str(H2), str(H2)): (32, 0, 32),
+    }
+    assert numbers("group") == {
+        ("1", str(H1)): (0, 8, 0),
+        ("1", str(D1)): (384, 0, 384),
+        ("2", str(H1)): (6, 8, 6),
+        ("2", str(H2)): (32, 0, 32),
+    }
+    (two,) = [one for one in rows if one["level"] == "peer" and one["peer_id"] == "2"]
+    assert (two["peer_state"], two["exclusive_files"], two["joint_files"]) == ("DISABLED", 3, 1)
+    assert two["oldest_age_ms"] == NOW - timestamp(2)
+    # also a single queue of it says what the whole peer would lose
+    costs = "enable_peer '2' to ship; or, if its cluster is gone, remove_peer '2', which gives up everything not yet "
+    costs += "shipped to it: 46 B of WALs below oldWALs, and what is still below WALs/"
+    assert {one["remedy"] for one in rows if one["peer_id"] == "2"} == {two["remedy"]} == {costs}
+
+
+def test_queue_offsets_tell_what_is_pending_behind_them(nights: list[Outcome], desk: Desk) -> None:
+    assert nights
+    rows = desk.rows("queue_offsets", "cluster = 'healthy' AND run_id = 'night-0'")
+    found = {
+        (one["peer_id"], one["owner"], one["source"]): (
+            one["wal"], one["offset"], one["pending_files"], one["pending_bytes"], one["live_pending_files"],
+        )
+        for one in rows
+    }  # fmt: skip
+    assert found == {
+        ("1", str(H1), str(H1)): (wal(H1, 4), 0, 1, 8, 1),
+        ("1", str(H1), str(D1)): (wal(D1, 2), 7, 2, 384, 0),
+        ("1", str(H2), str(H2)): (wal(H2, 2), -1, 0, 0, 1),
+        ("2", str(H1), str(H1)): (wal(H1, 2), 0, 3, 14, 1),
+        ("2", str(H2), str(H2)): (wal(H2, 1), -1, 1, 32, 1),
+    }
+    ages = {(one["peer_id"], one["source"]): one["oldest_pending_age_ms"] for one in rows}
+    assert ages["2", str(H1)] == NOW - timestamp(2)
+    assert ages["1", str(H2)] is None
+
+
+@pytest.mark.promise("queries-run-without-spark", "deltalake-reads-by-partition", "pyspark-opens-the-lake")
+def test_the_queries_of_the_page_run(nights: list[Outcome], desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """On this lake and its first night in the place of the example's."""
+    assert nights
+    page = (DOCS / "queries.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    with_duckdb, with_deltalake, with_pyspark = (
+        block.replace("/walsafe/lake", str(desk.lake)).replace("2026-11-21", "2026-09-21") for block in blocks
+    )
+    exec(with_duckdb, {})  # noqa: S102 - our own page
+    assert "PENDING" in capsys.readouterr().out
+    *imports, query = with_deltalake.strip().splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join([*imports, f"found = {query}"]), names)  # noqa: S102
+    first_night = desk.rows("findings", "run_date = DATE'2026-09-21'")
+    assert len(first_night) == len(names["found"]) > 0
+    exec(with_pyspark, {"spark": desk.spark})  # noqa: S102
+    assert f"|      2|{str(H1)[:17]}...|" in capsys.readouterr().out
