@@ -14,13 +14,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.config import parse_config
+from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import HOUR_MS
 from pipelines.common.outcome import Outcome
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
-from pipelines.simulate.model import GeneratedCapture
-from pipelines.simulate.oddities import MALFORMED_CELLS
 from pipelines.snapshot.model import Flags, WalDirectory
 from tests.labs.small_cluster import (
     D1,
@@ -38,6 +37,7 @@ from tests.labs.small_cluster import (
     with_files,
     with_snapshot,
 )
+from tests.models.oddities import MALFORMED_CELLS
 
 pytestmark = pytest.mark.slow("one run over a fleet of broken snapshots, and every test reads what became of one")
 

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.cli.config import parse_config
+from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.common.outcome import Outcome
 from pipelines.decide.rule import decision_table
@@ -19,7 +20,6 @@ from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, deletable
 from pipelines.hbase.server_names import ServerName
 from pipelines.reconcile import list_parts
-from pipelines.simulate.model import GeneratedCapture
 from pipelines.snapshot.model import Retention, WalDirectory
 from schemas.registry import DECISION_TABLES
 from schemas.table import Table

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 
+from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
@@ -22,7 +23,6 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queued import queued_wals
 from pipelines.hbase.zookeeper.tree import ABSENT, Znode, parse_tree
 from pipelines.reconcile.holdings import pinned, queue_offsets
-from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.model import Flags, Membership, Snapshot, Step, WalDirectory
 from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, START, A, B, C, P, wals
 from tests.strategies.clusters import MASTER, NOW

@@ -1,0 +1,90 @@
+"""One history with queues in ZooKeeper by its seed."""
+
+import random
+from functools import lru_cache
+
+from tests.models.capture.turns import Move
+from tests.models.capture.walk import HISTORIES_OF_ONE, Walk, walked
+from tests.models.capture.zookeeper.game import ZkGame, ZkState
+from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZkMutant
+from tests.models.capture.zookeeper.scope import CVERSION, LOCK, MULTI, ZkScope, ZkServer
+
+_MOST_MOVES = 300
+_HURRY = (0.2, 0.4, 0.6)
+"""Chance that the next move is a read of the capture."""
+_BEFORE = (0, 0, 5, 12)
+"""Moves before the capture may begin."""
+ZkWalk = Walk[ZkScope, ZkState]
+"""One history."""
+
+
+@lru_cache(maxsize=4)
+def random_zk_scope(seed: int) -> ZkScope:
+    """A cluster drawn from a seed: two to four servers, one or two peers, each way of claiming."""
+    draw = random.Random(seed)
+    peers = draw.choice(((True,), (True,), (True, True), (True, False)))
+    servers = []
+    for host in range(1, draw.randint(2, 4) + 1):
+        kind, wals = draw.random(), draw.randint(1, 3)
+        if kind < 0.15 and host > 1:
+            servers.append(ZkServer(host, waits=True))
+        elif kind < 0.4 and host > 1:
+            servers.append(ZkServer(host, wals=wals, dead=True))
+        else:
+            servers.append(ZkServer(host, wals=wals, archived=draw.randint(0, wals - 1)))
+    rare = [draw.random() < 0.25 for _ in range(3)]
+    return ZkScope(
+        name=f"zk-seed-{seed}",
+        servers=tuple(servers),
+        claim=draw.choice((LOCK, MULTI, CVERSION)),
+        peers=peers,
+        max_wals=4,
+        crashes=draw.randint(1, 3),
+        rolls=True,
+        adds=int(not all(peers)) + int(rare[0]),
+        removes=int(rare[0]),
+        late=2 * rare[1],
+        expiries=2 * rare[1],
+    )
+
+
+def zk_walk(seed: int, weakened: ZkMutant = ZK_DESIGN, scope: ZkScope | None = None) -> ZkWalk:
+    """Play one history to the end of its capture.
+
+    Args:
+        seed: any whole number; the same seed is the same history.
+        weakened: what is taken away from capture and rule.
+        scope: the cluster; drawn from the seed when None.
+    """
+    return zk_play(_game(scope or random_zk_scope(seed // HISTORIES_OF_ONE), weakened), seed)
+
+
+@lru_cache(maxsize=2)
+def _game(scope: ZkScope, weakened: ZkMutant) -> ZkGame:
+    return ZkGame(weakened.plan(scope))
+
+
+def zk_play(game: ZkGame, seed: int) -> ZkWalk:
+    """One history of a game; it ends with the capture, or as soon as nothing is left to lose."""
+    draw = random.Random(~seed)
+    hurry, before = draw.choice(_HURRY), draw.choice(_BEFORE)
+    state, moves = game.first(), list[Move]()
+    while not game.is_over(state) and not game.is_hopeless(state) and len(moves) < 2 * _MOST_MOVES:
+        if len(moves) >= before and (draw.random() < hurry or len(moves) > _MOST_MOVES):
+            looked = game.look(state)
+            if looked is not None:
+                moves.append(state.todo[0])
+                state = looked
+                continue
+        actions = list(game.actions(state))
+        if actions:
+            action = draw.choice(actions)
+            moves.append((action[0].__name__, action[1]))
+            state = game.act(state, action)
+        elif before:
+            before -= 1
+        else:
+            hurry = 1.0
+            if game.look(state) is None:
+                break
+    return walked(game, seed, game.plan.scope, moves, state)
