@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from random import Random
 from typing import Any, NamedTuple, TypeVar
 
 from tests.models.capture import capture
@@ -18,6 +19,7 @@ from tests.models.capture.world import Row, World, first_world, is_needed
 
 AnswerT = TypeVar("AnswerT")
 QUEUES = ("queues-1", "queues-2")
+_PARTS = 1 << 20
 DESIGN = (
     "files",
     "wal_directories",
@@ -134,6 +136,14 @@ class Game:
         if scope.cleaner and number % 2:
             return self._cleaner.actions(world)
         return actions_of_master(world, scope)
+
+    def drawn(self, state: State, draw: Random) -> tuple[Move, State] | None:
+        """An action of some part of the cluster, and the state after it; None = that part can do nothing."""
+        actions = list(self.some_actions(state, int(draw.random() * _PARTS)))
+        if not actions:
+            return None
+        action = actions[int(draw.random() * len(actions))]
+        return (action[0].__name__, action[1]), self.act(state, action)
 
     def listed(self, state: State) -> Listing | None:
         """The listed WALs that are still needed, once files are listed and where that can be known."""

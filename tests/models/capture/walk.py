@@ -10,17 +10,14 @@ from tests.models.capture.game import Game, Plan, State
 from tests.models.capture.mutants import MUTANTS, STRICT, TOO_CAUTIOUS, Mutant
 from tests.models.capture.scope import Scope, ServerPlan
 from tests.models.capture.turns import Loss, Move, StateT, Turns
+from tests.models.walk import Pace
+from tests.models.walk import play as play_game
 
 ScopeT = TypeVar("ScopeT")
 DESIGN_ITSELF = Mutant("design", "nothing is taken away")
-_MOST_MOVES = 400
-_HURRY = (0.15, 0.3, 0.5)
-"""Chance that the next move is a read of the capture."""
-_BEFORE = (0, 0, 5, 15)
-"""Moves before the capture may begin."""
+_PACE = Pace(hurry=(0.15, 0.3, 0.5), before=(0, 0, 5, 15), most=400, draws_from_all=False)
 HISTORIES_OF_ONE = 250
 """So many seeds in a row play in the same cluster: what the rule was asked before is not asked again."""
-_PARTS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -121,24 +118,7 @@ def _game(scope: Scope, weakened: Mutant) -> Game:
 
 def play(game: Game, seed: int) -> Walk[Scope, State]:
     """One history of a game; it ends with the capture, or as soon as nothing is left to lose."""
-    draw = random.Random(~seed)
-    chance = draw.random
-    hurry, before = draw.choice(_HURRY), draw.choice(_BEFORE)
-    state, moves = game.first(), list[Move]()
-    while not game.is_over(state) and not game.is_hopeless(state):
-        if len(moves) >= before and (chance() < hurry or len(moves) > _MOST_MOVES):
-            looked = game.look(state)
-            if looked is not None:
-                moves.append(game.next_read(state))
-                state = looked
-                continue
-        actions = list(game.some_actions(state, int(chance() * _PARTS)))
-        if actions:
-            action = actions[int(chance() * len(actions))]
-            moves.append((action[0].__name__, action[1]))
-            state = game.act(state, action)
-        else:
-            before -= 1
+    moves, state = play_game(game, seed, _PACE)
     return walked(game, seed, game.plan.scope, moves, state)
 
 

@@ -1,4 +1,4 @@
-"""A history of the adversary as a snapshot: decided on like any other, as the model itself decides on it."""
+"""A history of the model as a snapshot: decided on like any other, as the model itself decides on it."""
 
 from collections import Counter
 from collections.abc import Iterator

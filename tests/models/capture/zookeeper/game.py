@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
 from typing import Any, NamedTuple
 
 from tests.models.capture.turns import Move
@@ -71,6 +72,14 @@ class ZkGame:
         yield from peer_actions(world)
         yield from quorum_actions(world, scope)
 
+    def drawn(self, state: ZkState, draw: Random) -> tuple[Move, ZkState] | None:
+        """An action of the cluster, and the state after it; None = it can do nothing."""
+        actions = list(self.actions(state))
+        if not actions:
+            return None
+        action = draw.choice(actions)
+        return (action[0].__name__, action[1]), self.act(state, action)
+
     def act(self, state: ZkState, action: Action) -> ZkState:
         """The state after an action of the cluster; listed files that nobody needs any more are forgotten."""
         world = action[0](state.world, *action[1])
@@ -107,6 +116,10 @@ class ZkGame:
     def files(self, state: ZkState) -> Listing | None:
         """What was listed; None = not yet."""
         return next((answer for name, answer in state.read if name == "files"), None)
+
+    def next_read(self, state: ZkState) -> Move:
+        """The capture's next read."""
+        return state.todo[0]
 
     def is_over(self, state: ZkState) -> bool:
         """See `Turns.is_over`."""

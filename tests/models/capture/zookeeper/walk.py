@@ -3,17 +3,14 @@
 import random
 from functools import lru_cache
 
-from tests.models.capture.turns import Move
 from tests.models.capture.walk import HISTORIES_OF_ONE, Walk, walked
 from tests.models.capture.zookeeper.game import ZkGame, ZkState
 from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZkMutant
 from tests.models.capture.zookeeper.scope import CVERSION, LOCK, MULTI, ZkScope, ZkServer
+from tests.models.walk import Pace
+from tests.models.walk import play as play_game
 
-_MOST_MOVES = 300
-_HURRY = (0.2, 0.4, 0.6)
-"""Chance that the next move is a read of the capture."""
-_BEFORE = (0, 0, 5, 12)
-"""Moves before the capture may begin."""
+_PACE = Pace(hurry=(0.2, 0.4, 0.6), before=(0, 0, 5, 12), most=300, draws_from_all=True)
 ZkWalk = Walk[ZkScope, ZkState]
 """One history."""
 
@@ -66,25 +63,5 @@ def _game(scope: ZkScope, weakened: ZkMutant) -> ZkGame:
 
 def zk_play(game: ZkGame, seed: int) -> ZkWalk:
     """One history of a game; it ends with the capture, or as soon as nothing is left to lose."""
-    draw = random.Random(~seed)
-    hurry, before = draw.choice(_HURRY), draw.choice(_BEFORE)
-    state, moves = game.first(), list[Move]()
-    while not game.is_over(state) and not game.is_hopeless(state) and len(moves) < 2 * _MOST_MOVES:
-        if len(moves) >= before and (draw.random() < hurry or len(moves) > _MOST_MOVES):
-            looked = game.look(state)
-            if looked is not None:
-                moves.append(state.todo[0])
-                state = looked
-                continue
-        actions = list(game.actions(state))
-        if actions:
-            action = draw.choice(actions)
-            moves.append((action[0].__name__, action[1]))
-            state = game.act(state, action)
-        elif before:
-            before -= 1
-        else:
-            hurry = 1.0
-            if game.look(state) is None:
-                break
+    moves, state = play_game(game, seed, _PACE)
     return walked(game, seed, game.plan.scope, moves, state)
