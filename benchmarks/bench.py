@@ -20,8 +20,8 @@ from jobs.cli.context import JobContext
 from jobs.cli.session import local_session
 from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.common.instants import DAY_MS
-from pipelines.simulate.large import STEP_MS, Shape
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
+from tests.models.large import STEP_MS, Shape
 
 P = ParamSpec("P")
 T = TypeVar("T")

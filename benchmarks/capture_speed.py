@@ -39,13 +39,13 @@ from benchmarks.records import RESULTS, add, begin, folder
 from jobs.capture import capture_cluster
 from jobs.cli.config import load_config
 from jobs.cli.context import JobContext
+from jobs.demo.cluster.model import GeneratedCapture
+from jobs.demo.cluster.on_disk import write_answers
 from pipelines.files.file_batch import FileBatch
-from pipelines.simulate.large import file_batches, queue_cells, snapshot
-from pipelines.simulate.model import GeneratedCapture
-from pipelines.simulate.on_disk import write_answers
 from pipelines.snapshot.model import parse_snapshot
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import OPTIMIZED
+from tests.models.large import file_batches, queue_cells, snapshot
 
 SOURCES = ("hadoop", "webhdfs", "fsimage", "ls")
 IMAGE_HEAD = (

@@ -35,12 +35,12 @@ from jobs.cleanup.wiring import cleanup
 from jobs.cli.config import Config, load_config
 from jobs.cli.context import JobContext
 from jobs.cli.session import local_session
+from jobs.demo.cluster.on_disk import write_answers
 from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.common.outcome import Outcome
-from pipelines.simulate.on_disk import write_answers
 from pipelines.snapshot.model import Retention
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import OPTIMIZED

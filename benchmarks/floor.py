@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.bench import SERVERS, say, shape
 from benchmarks.generate import write
 from benchmarks.records import RESULTS, add, begin, folder
-from pipelines.simulate.large import Shape
+from tests.models.large import Shape
 
 PROJECT = Path(__file__).resolve().parent.parent
 LOG_LINE = re.compile(r"\S+Z INFO +(?:jobs|pipelines)\.\S+: (.*)")

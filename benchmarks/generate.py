@@ -5,7 +5,7 @@
     … --largest 0.6                                      the first cluster of the fleet has 60 % of all files
     … --names FILE                                       also the bare file names, a line each, for HBase's own cleaner
 
-What the clusters are made of: `pipelines/simulate/large.py`. Names come in the order of an HDFS listing. Files are made
+What the clusters are made of: `tests/models/large.py`. Names come in the order of an HDFS listing. Files are made
 server by server, so memory stays the same however many there are; the same arguments give the same bytes.
 """
 
@@ -20,9 +20,9 @@ from typing import TextIO
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from pipelines.files.file_batch import FileBatch
-from pipelines.simulate.large import Shape, file_batches, fleet, queue_cells, snapshot
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
+from tests.models.large import Shape, file_batches, fleet, queue_cells, snapshot
 
 
 def write(shape: Shape, out: Path, names: TextIO | None) -> None:

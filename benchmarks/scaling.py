@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.bench import HEAP, Ran, alone, bytes_below, job_speed, make_snapshot, reconcile, say, session, shape
 from benchmarks.generate import write
 from benchmarks.records import RESULTS, Run, add, begin, folder
-from pipelines.simulate.large import fleet
+from tests.models.large import fleet
 
 
 def sizes(run: Run, args: argparse.Namespace, work: Path) -> None:

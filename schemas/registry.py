@@ -18,7 +18,6 @@ from schemas.queue_edits import QUEUE_EDITS
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.remote_wals import REMOTE_WALS
 from schemas.runs import RUNS
-from schemas.simulations import SIMULATIONS
 from schemas.split_diff import SPLIT_DIFF
 from schemas.split_logs import SPLIT_LOGS
 from schemas.split_manifest import SPLIT_MANIFEST
@@ -27,7 +26,6 @@ from schemas.split_partitions import SPLIT_PARTITIONS
 from schemas.split_plan import SPLIT_PLAN
 from schemas.split_preflight import SPLIT_PREFLIGHT
 from schemas.split_routes import SPLIT_ROUTES
-from schemas.split_simulations import SPLIT_SIMULATIONS
 from schemas.split_stale import SPLIT_STALE
 from schemas.split_verify import SPLIT_VERIFY
 from schemas.sync_peers import SYNC_PEERS
@@ -64,7 +62,7 @@ DUMP_TABLES: tuple[Table, ...] = (DUMPED_PEERS, DUMPED_QUEUES, DUMPED_WALS, DUMP
 """Tables that dump-queues writes."""
 MIGRATION_TABLES: tuple[Table, ...] = (MIGRATION_ROWS, MIGRATION_CHECKS)
 """Tables that plan-migration and verify-migration write, besides findings."""
-SPLIT_ROW_TABLES: tuple[Table, ...] = (SPLIT_VERIFY, SPLIT_DIFF, SPLIT_STALE, SPLIT_SIMULATIONS)
+SPLIT_ROW_TABLES: tuple[Table, ...] = (SPLIT_VERIFY, SPLIT_DIFF, SPLIT_STALE)
 """Tables that the jobs on the rows of a Pegasus table write, besides findings."""
 SPLIT_AUDIT_TABLES: tuple[Table, ...] = (
     SPLIT_PREFLIGHT,
@@ -87,5 +85,4 @@ TABLES: tuple[Table, ...] = (
     *SYNCUP_TABLES,
     *SPLIT_ROW_TABLES,
     *SPLIT_AUDIT_TABLES,
-    SIMULATIONS,
 )

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipelines.simulate.adversary import cleaner, disk, master, peers, servers, text
-from pipelines.simulate.adversary.game import Game, Plan
-from pipelines.simulate.adversary.histories import WRITTEN
-from pipelines.simulate.adversary.mutants import MUTANTS
-from pipelines.simulate.adversary.names import Names
-from pipelines.simulate.adversary.scenarios import KEPT, SCOPES
-from pipelines.simulate.adversary.shrink import loss_of
-from pipelines.simulate.adversary.turns import Move
-from pipelines.simulate.adversary.walk import mutant as mutant_of
 from scripts import proof_zookeeper
+from tests.models.capture import cleaner, disk, master, peers, servers, text
+from tests.models.capture.game import Game, Plan
+from tests.models.capture.histories import WRITTEN
+from tests.models.capture.mutants import MUTANTS
+from tests.models.capture.names import Names
+from tests.models.capture.scenarios import KEPT, SCOPES
+from tests.models.capture.shrink import loss_of
+from tests.models.capture.turns import Move
+from tests.models.capture.walk import mutant as mutant_of
 
 PROJECT = Path(__file__).resolve().parent.parent
 Found = dict[str, Any]

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from pipelines.simulate.adversary.search import Outcome, explore_game
-from pipelines.simulate.adversary.turns import Move
-from pipelines.simulate.adversary.zookeeper import claims, peers, quorum, servers
-from pipelines.simulate.adversary.zookeeper.agreement import ZkAgreementGame
-from pipelines.simulate.adversary.zookeeper.game import ZkGame, ZkState
-from pipelines.simulate.adversary.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS, ZkMutant, zk_mutant
-from pipelines.simulate.adversary.zookeeper.scenarios import ZK_GROUNDS, ZK_KEPT, ZK_SCOPES
-from pipelines.simulate.adversary.zookeeper.text import CLAIMS, ZK_TOLD, zk_in_one_line
+from tests.models.capture.search import Outcome, explore_game
+from tests.models.capture.turns import Move
+from tests.models.capture.zookeeper import claims, peers, quorum, servers
+from tests.models.capture.zookeeper.agreement import ZkAgreementGame
+from tests.models.capture.zookeeper.game import ZkGame, ZkState
+from tests.models.capture.zookeeper.mutants import ZK_DESIGN, ZK_MUTANTS, ZkMutant, zk_mutant
+from tests.models.capture.zookeeper.scenarios import ZK_GROUNDS, ZK_KEPT, ZK_SCOPES
+from tests.models.capture.zookeeper.text import CLAIMS, ZK_TOLD, zk_in_one_line
 
 Found = dict[str, Any]
 Keep = Callable[[str, str, Found], None]

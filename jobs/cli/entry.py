@@ -17,17 +17,19 @@ from pathlib import Path
 
 from jobs.cli import failures, log
 from jobs.cli.context import JobContext
-from jobs.cli.registry import JOBS, Job
+from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Entry, Job
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
 from pipelines.common.outcome import Outcome
 from pipelines.common.version import VERSION
 
-__all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "main", "parse"]
+__all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "invocation_of", "main", "parse", "run"]
 
 logger = logging.getLogger(__name__)
 
 PROGRAM = "./spark-submit.sh"
+SPLIT = "split"
+"""No job: `split --help` lists the jobs of the group Pegasus."""
 OUTPUT_FILE_ENV = "WALSAFE_OUTPUT_FILE"
 """File that receives the result instead of standard output: spark-submit merges the two streams of a Python driver."""
 
@@ -57,7 +59,11 @@ def main(argv: Sequence[str] | None = None, *, context: JobContext | None = None
     Returns:
         The exit code. Wrong usage and `--help` raise SystemExit, as in argparse.
     """
-    invocation = parse(sys.argv[1:] if argv is None else argv)
+    return run(parse(sys.argv[1:] if argv is None else argv), context)
+
+
+def run(invocation: Invocation, context: JobContext | None = None) -> int:
+    """Runs a validated command line; `context` and the result are those of `main`."""
     args = invocation.args
     _print("")  # creates the result file, which shows the launcher that spark-submit reached the job
     log.set_up(args.log_level)
@@ -87,33 +93,67 @@ def parse(argv: Sequence[str]) -> Invocation:
     if name == "--version":
         sys.stdout.write(f"walsafe {VERSION}\n")
         raise SystemExit(EXIT_DONE)
+    if name == SPLIT and (not argv[1:] or argv[1] in {"-h", "--help", "help"}):
+        sys.stdout.write(split_overview())
+        raise SystemExit(EXIT_DONE)
     if name not in JOBS:
         raise _no_such_job(name)
-    job = JOBS[name].load()
+    return invocation_of(PROGRAM, name, JOBS[name].load(), argv[1:])
+
+
+def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> Invocation:
+    """Validates the options of a job that is started as `program` and its name.
+
+    Raises:
+        SystemExit: 0 after `--help`, 2 after wrong usage; the message is already written.
+    """
     parser = ArgumentParser(
-        prog=f"{PROGRAM} {name}",
+        prog=f"{program} {name}",
         description=job.DESCRIPTION,
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     job.add_arguments(parser)
     _add_common_arguments(parser)
-    return Invocation(name, job, parser.parse_args(argv[1:]))
+    return Invocation(name, job, parser.parse_args(options))
 
 
 def overview() -> str:
     """Returns the text of `--help` without a job."""
-    width = max(map(len, JOBS))
-    jobs = "\n".join(f"  {name:<{width}}  {entry.help}" for name, entry in JOBS.items())
+    shown = {group: jobs for group, jobs in GROUPS.items() if group != PEGASUS}
+    width = max(len(name) for jobs in shown.values() for name in jobs)
+    parts = [f"{group}:\n{_lines(jobs, width)}" for group, jobs in shown.items()]
+    pegasus = (
+        f"  {f'{SPLIT} --help':<{width}}  partition splits of Apache Pegasus: the {len(GROUPS[PEGASUS])} jobs for them"
+    )
+    jobs = "\n\n".join([*parts, f"{PEGASUS}:\n{pegasus}"])
     return (
         f"usage: {PROGRAM} JOB [options]\n\n"
         "walsafe tells which HBase write-ahead logs in oldWALs are safe to delete, why every other one is held,\n"
         "and by whom. Only purge ever deletes one, after clean has moved it away; both rehearse without --execute.\n\n"
-        f"jobs:\n{jobs}\n\n"
+        f"{jobs}\n\n"
         f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n\n"
         "exit codes: 0 done · 2 wrong usage or configuration · 3 refused for safety · 4 unavailable, try again ·\n"
         "            5 done, but a cluster was refused or an error finding is new\n"
     )
+
+
+def split_overview() -> str:
+    """Returns the text of `split --help`."""
+    jobs = GROUPS[PEGASUS]
+    return (
+        f"usage: {PROGRAM} JOB [options]\n\n"
+        "The partition split of Apache Pegasus: is a table fit for it, did it keep to its rules, was anything lost,\n"
+        "which private logs may go; and an offline split that needs no server. Nobody is asked over the network: you\n"
+        "bring states, logs and rows.\n\n"
+        f"jobs:\n{_lines(jobs, max(map(len, jobs)))}\n\n"
+        f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} split-demo\n\n"
+        "exit codes: those of every job (--help); 3 is also a blocker or a broken rule\n"
+    )
+
+
+def _lines(jobs: Mapping[str, Entry], width: int) -> str:
+    return "\n".join(f"  {name:<{width}}  {entry.help}" for name, entry in jobs.items())
 
 
 def result_object(job: str, outcome: Outcome) -> dict[str, object]:
@@ -133,7 +173,7 @@ def _add_common_arguments(parser: ArgumentParser) -> None:
 
 
 def _no_such_job(name: str) -> SystemExit:
-    close = get_close_matches(name, JOBS, n=1)
+    close = get_close_matches(name, JOBS, n=1) if name != SPLIT else [f"{SPLIT} --help"]
     problem = f"no such job: {name!r}" if name else "no job named"
     hint = f"; did you mean {close[0]}?" if close else ""
     sys.stderr.write(f"walsafe: {problem}{hint} Jobs: {', '.join(JOBS)}. {PROGRAM} --help explains them.\n")

@@ -59,91 +59,109 @@ class Entry:
         return cast("Job", importlib.import_module(self.module))
 
 
-JOBS: dict[str, Entry] = {
-    "demo": Entry(
-        "jobs.demo",
-        "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration",
-        small=True,
-        archives_classes=True,
-    ),
-    "capture": Entry("jobs.capture", "take a snapshot of a live cluster"),
-    "reconcile": Entry("jobs.reconcile", "decide which oldWALs are delete-safe; write the list, tables, report"),
-    "explain": Entry(
-        "jobs.explain", "who holds a file, a peer or a server, since when, what would free it", small=True
-    ),
-    "clean": Entry(
-        "jobs.cleanup.clean",
-        "move the files of a delete-safe list to a quarantine, after deciding on each again",
-        gentle=True,
-    ),
-    "restore": Entry("jobs.cleanup.restore", "put quarantined files back where they were", small=True, gentle=True),
-    "purge": Entry(
-        "jobs.cleanup.purge", "delete quarantined runs for good once their grace is over, or archive them", gentle=True
-    ),
-    "inspect-wals": Entry(
-        "jobs.queues.inspect_wals",
-        "look into the WALs that queues still have to read: whose edits, and what peers want of them",
-    ),
-    "audit-queues": Entry(
-        "jobs.queues.audit_queues",
-        "what state every replication queue is in, who claimed it when, and how orphans can be claimed",
-    ),
-    "dump-queues": Entry(
-        "jobs.queues.dump_queues",
-        "replication queues as HBase's DumpReplicationQueues prints them, the cluster up or down",
-    ),
-    "plan-migration": Entry(
-        "jobs.queues.plan_migration",
-        "before an upgrade to HBase 3: what the migration of the queues would write, drop and stumble over",
-        small=True,
-    ),
-    "verify-migration": Entry(
-        "jobs.queues.verify_migration",
-        "after an upgrade to HBase 3: whether hbase:replication has what ZooKeeper had, row by row",
-        small=True,
-    ),
-    "plan-syncup": Entry(
-        "jobs.queues.plan_syncup",
-        "what ReplicationSyncUp (HBase 3) would ship with the source cluster down, and what it would lose",
-        small=True,
-    ),
-    "split-verify": Entry(
-        "jobs.split.verify",
-        "prove that two copies of a Pegasus table hold the same rows: before and after a split, or two clusters",
-    ),
-    "split-simulate": Entry(
-        "jobs.split.simulate", "make a model of Pegasus's partition split break: every failure, every order of events"
-    ),
-    "split-demo": Entry(
-        "jobs.split.demo", "a split of a simulated Pegasus table with one row lost, found by split-verify", small=True
-    ),
-    "split-stale": Entry(
-        "jobs.split.stale", "what Pegasus's compaction filter would drop after a partition split, and why"
-    ),
-    "maintain": Entry("jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"),
-    "simulate": Entry("jobs.simulate", "try to make the rule lose data: random histories of a model cluster, by seed"),
-    "split-preflight": Entry(
-        "jobs.split.preflight", "may these Pegasus tables be split now? blockers and warnings", small=True
-    ),
-    "split-audit-config": Entry(
-        "jobs.split.audit_config",
-        "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas",
-        small=True,
-    ),
-    "split-audit-log": Entry(
-        "jobs.split.audit_log",
-        "Pegasus's private logs: parent against child by decree, late writes, and which logs are delete-safe",
-    ),
-    "split-run": Entry(
-        "jobs.split.run", "split a Pegasus table offline, by any power of two, into files for a bulk load"
-    ),
-    "split-route": Entry(
-        "jobs.split.route",
-        "what clients of a Pegasus table were told during a split, or would be told: rejected, misused, accepted",
-        small=True,
-    ),
-    "split-plan": Entry(
-        "jobs.split.plan",
-        "what a split of a Pegasus table would yield: sizes, skew, hash keys too hot for any split, doublings needed",
-    ),
+GROUPS: dict[str, dict[str, Entry]] = {
+    "start": {
+        "demo": Entry(
+            "jobs.demo",
+            "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration",
+            small=True,
+            archives_classes=True,
+        ),
+    },
+    "every night": {
+        "capture": Entry("jobs.capture", "take a snapshot of a live cluster"),
+        "reconcile": Entry("jobs.reconcile", "decide which oldWALs are delete-safe; write the list, tables, report"),
+        "maintain": Entry(
+            "jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"
+        ),
+    },
+    "ask": {
+        "explain": Entry(
+            "jobs.explain", "who holds a file, a peer or a server, since when, what would free it", small=True
+        ),
+        "audit-queues": Entry(
+            "jobs.queues.audit_queues",
+            "what state every replication queue is in, who claimed it when, and how orphans can be claimed",
+        ),
+        "dump-queues": Entry(
+            "jobs.queues.dump_queues",
+            "replication queues as HBase's DumpReplicationQueues prints them, the cluster up or down",
+        ),
+        "inspect-wals": Entry(
+            "jobs.queues.inspect_wals",
+            "look into the WALs that queues still have to read: whose edits, and what peers want of them",
+        ),
+    },
+    "clean up": {
+        "clean": Entry(
+            "jobs.cleanup.clean",
+            "move the files of a delete-safe list to a quarantine, after deciding on each again",
+            gentle=True,
+        ),
+        "restore": Entry("jobs.cleanup.restore", "put quarantined files back where they were", small=True, gentle=True),
+        "purge": Entry(
+            "jobs.cleanup.purge",
+            "delete quarantined runs for good once their grace is over, or archive them",
+            gentle=True,
+        ),
+    },
+    "upgrade and disaster": {
+        "plan-migration": Entry(
+            "jobs.queues.plan_migration",
+            "before an upgrade to HBase 3: what the migration of the queues would write, drop and stumble over",
+            small=True,
+        ),
+        "verify-migration": Entry(
+            "jobs.queues.verify_migration",
+            "after an upgrade to HBase 3: whether hbase:replication has what ZooKeeper had, row by row",
+            small=True,
+        ),
+        "plan-syncup": Entry(
+            "jobs.queues.plan_syncup",
+            "what ReplicationSyncUp (HBase 3) would ship with the source cluster down, and what it would lose",
+            small=True,
+        ),
+    },
+    "Pegasus": {
+        "split-preflight": Entry(
+            "jobs.split.preflight", "may these Pegasus tables be split now? blockers and warnings", small=True
+        ),
+        "split-plan": Entry(
+            "jobs.split.plan",
+            "what a split of a Pegasus table would yield: sizes, skew, hash keys too hot to split, doublings needed",
+        ),
+        "split-run": Entry(
+            "jobs.split.run", "split a Pegasus table offline, by any power of two, into files for a bulk load"
+        ),
+        "split-route": Entry(
+            "jobs.split.route",
+            "what clients of a Pegasus table were told during a split, or would be told: rejected, misused, accepted",
+            small=True,
+        ),
+        "split-audit-config": Entry(
+            "jobs.split.audit_config",
+            "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas",
+            small=True,
+        ),
+        "split-audit-log": Entry(
+            "jobs.split.audit_log",
+            "Pegasus's private logs: parent against child by decree, late writes, and which logs are delete-safe",
+        ),
+        "split-verify": Entry(
+            "jobs.split.verify",
+            "prove that two copies of a Pegasus table hold the same rows: before and after a split, or two clusters",
+        ),
+        "split-stale": Entry(
+            "jobs.split.stale", "what Pegasus's compaction filter would drop after a partition split, and why"
+        ),
+        "split-demo": Entry(
+            "jobs.split.demo",
+            "a split of a simulated Pegasus table with one row lost, found by split-verify",
+            small=True,
+        ),
+    },
 }
+"""The jobs as `--help` shows them: what an operator wants to do, and the jobs for it."""
+JOBS: dict[str, Entry] = {name: entry for jobs in GROUPS.values() for name, entry in jobs.items()}
+PEGASUS = "Pegasus"
+"""The group whose jobs only `split --help` lists."""

@@ -11,6 +11,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.cli.context import JobContext, project_file
+from jobs.demo.cluster.capture import capture_at
+from jobs.demo.cluster.on_disk import ROOT, lay_out
+from jobs.demo.cluster.parts import DISABLED_PEER
+from jobs.demo.cluster.plans import demo_plan
+from jobs.demo.cluster.zookeeper import before_upgrade
 from jobs.demo.dump import DUMP_TITLE, queue_lines
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
@@ -21,11 +26,6 @@ from pipelines.common.instants import DAY_MS
 from pipelines.common.outcome import Outcome
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunSummary
-from pipelines.simulate.capture import capture_at
-from pipelines.simulate.on_disk import ROOT, lay_out
-from pipelines.simulate.parts import DISABLED_PEER
-from pipelines.simulate.plans import demo_plan
-from pipelines.simulate.zookeeper import before_upgrade
 
 HELP = "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration"
 DESCRIPTION = """\

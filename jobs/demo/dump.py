@@ -1,12 +1,12 @@
 """Shows one queue of the demo's last night as dump-queues does, without Spark."""
 
+from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.decide.rule.cluster_view import QueueRow, merge_passes
 from pipelines.hbase.replication_queues import parse_queue_cells
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.queues.dump.table_queues import table_dump
 from pipelines.queues.dump.text import distributed_text
 from pipelines.queues.wals.rows import InspectedFile
-from pipelines.simulate.model import GeneratedCapture
 
 DUMP_TITLE = "A queue of the disabled peer, in the words of HBase's DumpReplicationQueues (its WALs left out)"
 _POSITION = " Replication position for "

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.files.file_batch import FileBatch
-from pipelines.simulate.model import GeneratedCapture
 
 
 def write_snapshot(made: GeneratedCapture, out: Path) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from jobs.demo.cluster.snapshots import SAFE_FLAGS
+from jobs.demo.cluster.zookeeper import ZooKeeperCapture
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import GroupOffset, QueueId, parse_queue_id
 from pipelines.hbase.zookeeper.queued import unsettled
@@ -13,8 +15,6 @@ from pipelines.queues.migration.rows import Action, Family
 from pipelines.queues.migration.sides import After, Before, states_of
 from pipelines.queues.migration.verify import verify
 from pipelines.reconcile.findings.evidence import ERROR
-from pipelines.simulate.snapshots import SAFE_FLAGS
-from pipelines.simulate.zookeeper import ZooKeeperCapture
 
 MIGRATION_TITLE = "Were it an HBase 2 before the upgrade to HBase 3: its queues on their way to hbase:replication"
 

@@ -11,7 +11,7 @@ from pipelines.common.outcome import Outcome
 HELP = "a split of a simulated Pegasus table with one row lost, found by split-verify"
 NEEDS_SPARK = True
 DESCRIPTION = """\
-Plays the split of a Pegasus table from 4 to 8 partitions, with crashes and failovers, on the model of split-simulate;
+Plays the split of a Pegasus table from 4 to 8 partitions, with crashes and failovers, on a model of the protocol;
 writes the rows before and after; takes one acknowledged row away from the partition that owns it; and lets split-verify
 compare. It must find exactly that row. It needs no cluster and no network.
 """
@@ -36,6 +36,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     from pipelines.pegasus.domain.keys import escaped, key_hash
     from pipelines.pegasus.domain.partitions import partition_index
     from pipelines.pegasus.domain.rows import Placement
+    from pipelines.pegasus.simulate.world import Design
     from pipelines.pegasus.use_cases.frame import SplitRun
     from pipelines.pegasus.use_cases.split_verify import Copy, VerifyRequest
 
@@ -43,7 +44,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     out = Path(args.out or f"walsafe-out/split-demo-{datetime.fromtimestamp(now // 1000, timezone.utc):%Y%m%dT%H%M%SZ}")
     if out.exists():
         raise UsageError(f"{out}: is there already; give a new directory")
-    emitted = write_table(str(out), whole_histories(GROUPS, args.seed, "mended"))
+    emitted = write_table(str(out), whole_histories(GROUPS, args.seed, Design()))
     owned = [row for row in emitted.after if partition_index(key_hash(row.key), 2 * GROUPS) == row.partition_index]
     lost = owned[args.seed % len(owned)]
     write_rows([row for row in emitted.after if row != lost], out / "after-with-a-loss")

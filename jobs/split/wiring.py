@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from jobs.cli.context import JobContext
 from pipelines.common.outcome import Outcome
@@ -14,13 +14,11 @@ from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.past_findings import LakeInspections
 from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.state.model import ClusterState
-from pipelines.pegasus.simulate.batch import Simulated, play
 from pipelines.pegasus.sources.private_logs import PrivateLogs
 from pipelines.pegasus.sources.row_files import CHECKED, ParquetRows, parquet_errors
 from pipelines.pegasus.sources.state_files import StateFiles
 from pipelines.pegasus.use_cases.audit_log import LogInputs
 from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun
-from pipelines.pegasus.use_cases.split_simulate import split_simulate
 from pipelines.pegasus.use_cases.split_stale import StaleRequest, split_stale
 from pipelines.pegasus.use_cases.split_verify import VerifyRequest, split_verify
 
@@ -68,27 +66,6 @@ def run_split_verify(context: JobContext, request: VerifyRequest, run: SplitRun,
 def run_split_stale(context: JobContext, request: StaleRequest, run: SplitRun, lake: str | None) -> Outcome:
     """Run split-stale with the production ports; `lake` as in `run_split_verify`."""
     return split_stale(request, ParquetRows(context.spark), run, _row_ports(context, run, lake))
-
-
-class SparkPlayer:
-    """Implements `Player` with one Spark task per subject."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-
-    def play(self, subjects: Sequence[str], design: str) -> Sequence[Simulated]:
-        """See `Player.play`."""
-        if not subjects:
-            return []
-        work = self._spark.sparkContext.parallelize(list(subjects), len(subjects))
-        return work.map(lambda subject: play(subject, design)).collect()
-
-
-def run_split_simulate(
-    context: JobContext, subjects: Sequence[str], design: str, run: SplitRun, lake: str | None
-) -> Outcome:
-    """Run split-simulate with the production ports; `lake` as in `run_split_verify`."""
-    return split_simulate(subjects, design, SparkPlayer(context.spark), run, _row_ports(context, run, lake))
 
 
 def _row_ports(context: JobContext, run: SplitRun, lake: str | None) -> SplitPorts:

@@ -1,12 +1,11 @@
-"""The Protocols of the split jobs that read rows, and of split-simulate."""
+"""The Protocol of the split jobs that read rows."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Protocol
 
 from pyspark.sql import DataFrame
 
 from pipelines.pegasus.domain.rows import Kind, Tallies
-from pipelines.pegasus.simulate.batch import Simulated
 from pipelines.pegasus.transforms.examined_rows import Question
 
 
@@ -19,12 +18,4 @@ class RowReader(Protocol):
 
     def details(self, uri: str, question: Question, groups: Collection[int], kinds: Collection[Kind]) -> DataFrame:
         """Returns the single rows of some groups or of some kinds (`row_frames.DETAIL_SCHEMA`)."""
-        ...
-
-
-class Player(Protocol):
-    """Plays the model, many subjects in parallel."""
-
-    def play(self, subjects: Sequence[str], design: str) -> Sequence[Simulated]:
-        """Returns the result of each subject (`simulate.batch.play`), in their order."""
         ...

@@ -43,14 +43,6 @@ from pipelines.hbase.zookeeper.values import (
     parse_sync_states,
 )
 from pipelines.reconcile.delete_list import Manifest, Part, manifest_json, parse_manifest
-from pipelines.simulate.oddities import (
-    MALFORMED_CELLS,
-    ODD_NAMES,
-    OTHER_FAMILIES,
-    TRAP_SERVERS,
-    encodings,
-    groups_of,
-)
 from pipelines.snapshot.backup import (
     BackupSession,
     backup_of,
@@ -66,6 +58,14 @@ from pipelines.snapshot.writer import znode_document
 from tests.fuzz.parser import Parser, of_text
 from tests.fuzz.split_parsers import SPLIT_PARSERS
 from tests.labs.places import GOLDEN, TESTS
+from tests.models.oddities import (
+    MALFORMED_CELLS,
+    ODD_NAMES,
+    OTHER_FAMILIES,
+    TRAP_SERVERS,
+    encodings,
+    groups_of,
+)
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 from tests.strategies.zookeeper import znodes
 

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
+from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import Release, Settings
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
-from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.model import Membership, WalDirectory
 from tests.strategies import ClusterCase, cluster_cases, generated_cases, view_of
 from tests.strategies.clusters import MASTER, NOW, snapshot_of

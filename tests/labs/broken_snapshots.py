@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import HOUR_MS
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
-from pipelines.simulate.model import GeneratedCapture
-from pipelines.simulate.oddities import MALFORMED_CELLS
 from pipelines.snapshot.model import Flags, WalDirectory
 from tests.labs.small_cluster import (
     D1,
@@ -26,6 +25,7 @@ from tests.labs.small_cluster import (
     with_files,
     with_snapshot,
 )
+from tests.models.oddities import MALFORMED_CELLS
 
 PART = "files/part-00000.parquet"
 

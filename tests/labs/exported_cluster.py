@@ -8,10 +8,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import format_instant
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
-from pipelines.simulate.model import GeneratedCapture
 from pipelines.snapshot.model import Flags, Membership
 
 EDGE = "edge1"

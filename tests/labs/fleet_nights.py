@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from jobs.cli.config import parse_config
+from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.common.outcome import Outcome
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.server_names import ServerName
-from pipelines.simulate.model import GeneratedCapture
 from pipelines.snapshot.model import Retention, WalDirectory
 from tests.labs.small_cluster import (
     D1,

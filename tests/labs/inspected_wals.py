@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
-from pipelines.simulate.model import GeneratedCapture
 from tests.labs.small_cluster import D1, H1, H2, Desk, group, row, small, wal, with_cells
 from tests.labs.wal_files import Cell, Edit, ends, entry, header
 from tests.labs.wal_files import wal as wal_file

@@ -24,6 +24,8 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.config import Config, parse_config
 from jobs.cli.context import JobContext
+from jobs.demo.cluster.model import MINUTE_MS, SECOND_MS, GeneratedCapture
+from jobs.demo.cluster.snapshots import quiet_snapshot, steps_at
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.common.instants import DAY_MS, HOUR_MS
@@ -34,8 +36,6 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import encode_prefix
-from pipelines.simulate.model import MINUTE_MS, SECOND_MS, GeneratedCapture
-from pipelines.simulate.snapshots import quiet_snapshot, steps_at
 from pipelines.snapshot.model import Membership, WalDirectory
 
 NOW = 1_790_000_000_000

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.files.file_batch import FileBatch
-from pipelines.simulate.model import GeneratedCapture
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from tests.strategies.zookeeper import Queues, znodes, zookeeper_snapshot

@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import DAY_MS
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode
-from pipelines.simulate.model import GeneratedCapture
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
 from pipelines.snapshot.model import Membership, Step, WalDirectory
 from schemas.registry import AUDIT_TABLES

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from jobs.demo.cluster.on_disk import lay_out
 from pipelines.common.instants import format_instant
-from pipelines.simulate.on_disk import lay_out
 from tests.labs.exported_cluster import EDGE, Exported, cell_lines, closed, text_of
 from tests.labs.small_cluster import D1, DECIDED_AFTER_MS, H2, NOW, ROOT, At, group, row, small, wal, with_cells
 

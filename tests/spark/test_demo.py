@@ -16,6 +16,8 @@ from jobs import demo
 from jobs.cli.config import Config
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main, parse
+from jobs.demo.cluster.capture import capture_at
+from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.dump import DUMP_TITLE
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE
@@ -25,11 +27,9 @@ from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.outcome import Outcome
 from pipelines.queues.dump.text import human_size
-from pipelines.simulate.capture import capture_at
-from pipelines.simulate.parts import DISABLED_PEER
-from pipelines.simulate.plans import healthy_plan
 from tests.labs.places import PROJECT
 from tests.labs.spark.submitter import clean_environment
+from tests.models.healthy import healthy_plan
 
 pytestmark = pytest.mark.slow("three nights of twenty thousand files, as a newcomer sees them first")
 

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
-from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.model import Flags
 from schemas.registry import DUMP_TABLES
 from tests.labs.places import DOCS

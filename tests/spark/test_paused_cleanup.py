@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
+from jobs.demo.cluster.model import MINUTE_MS
 from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.common.outcome import Outcome
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey
-from pipelines.simulate.model import MINUTE_MS
 from schemas.runs import RUNS
 from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
 from tests.labs.small_cluster import H1, NOW, archived, clusters_of, group, row, wal, with_cells, with_snapshot

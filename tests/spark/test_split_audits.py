@@ -11,11 +11,12 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from jobs.split.audits import audited
 from jobs.split.emission import write_table
-from pipelines.pegasus.simulate.cases import tables
-from pipelines.pegasus.use_cases.audit_matrix import matrix_lines, seen
 from tests.labs.places import DOCS
+from tests.models.commands import main as models
+from tests.models.split.audit_matrix import matrix_lines, seen
+from tests.models.split.audits import audited
+from tests.models.split.cases import tables
 
 pytestmark = pytest.mark.long
 
@@ -26,7 +27,7 @@ def text_blocks(page: str) -> list[str]:
 
 def matrix() -> str:
     """The generated table of the page."""
-    (found,) = [block for block in text_blocks("split-simulate.md") if block.startswith("table good")]
+    (found,) = [block for block in text_blocks("split-model.md") if block.startswith("table good")]
     return found
 
 
@@ -35,10 +36,16 @@ def run(spark: SparkSession, root: Path, job: str, *options: str) -> tuple[int, 
     return code, json.loads((root / "result.json").read_text())
 
 
+def searched(spark: SparkSession, root: Path, *options: str) -> tuple[int, dict[str, Any]]:
+    words = ["split", *options, "--result", f"{root}/result.json"]
+    code = models(words, context=JobContext("split", spark=spark))
+    return code, json.loads((root / "result.json").read_text())
+
+
 def test_the_audits_of_a_good_split_raise_nothing(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "emitted"
     options = ("--emit", str(out), "--first-seed", "3", "--rows", "F7", "F36", "--confirmed", "45")
-    code, result = run(spark, tmp_path, "split-simulate", *options)
+    code, result = searched(spark, tmp_path, *options)
     assert (code, result["broken"], result["partitions"], len(result["commands"])) == (0, [], 4, 5)
     for command in result["commands"]:
         _, job, *words = shlex.split(command)
@@ -54,7 +61,7 @@ def test_the_example_of_split_audit_config(
 ) -> None:
     out = tmp_path / "emitted"
     options = ("--emit", str(out), "--groups", "2", "--rows", "F11", "F2", "--design", "shipped")
-    assert run(spark, tmp_path, "split-simulate", *options)[1]["broken"] == ["STUCK"]
+    assert searched(spark, tmp_path, *options)[1]["broken"] == ["STUCK"]
     capsys.readouterr()
     code, _ = run(spark, tmp_path, "split-audit-config", "--states", f"{out}/states")
     assert (code, capsys.readouterr().out) == (3, text_blocks("split-audit-config.md")[0])
@@ -64,17 +71,17 @@ def test_the_example_of_split_audit_config(
 def test_every_mutant_is_seen_by_the_audits_that_should_see_it(spark: SparkSession, tmp_path: Path) -> None:
     cases = tables()["broken"]
     emitted = write_table(str(tmp_path / "broken"), [case.history for case in cases])
-    found = seen(cases, audited(JobContext("split-simulate", spark=spark), tmp_path / "broken", emitted))
+    found = seen(cases, audited(JobContext("split", spark=spark), tmp_path / "broken", emitted))
     assert [row.case.name for row in found if not row.is_right] == []
     lines = list(matrix_lines("broken", found))
-    assert "\n".join(lines) in matrix(), "./spark-submit.sh split-simulate --audits DIR says what the page should"
+    assert "\n".join(lines) in matrix(), "./tests/run --search split --audits DIR says what the page should"
 
 
 @pytest.mark.deep
 def test_every_row_and_every_mutant_as_the_page_has_it(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, result = run(spark, tmp_path, "split-simulate", "--audits", str(tmp_path / "audits"))
+    code, result = searched(spark, tmp_path, "--audits", str(tmp_path / "audits"))
     assert (code, result["wrong"]) == (0, [])
     assert capsys.readouterr().out == matrix()
     rows = {row["split"]: row for table in ("good", "cancelled") for row in result["tables"][table]}

@@ -1,4 +1,4 @@
-"""split-stale, split-simulate and split-demo from end to end; the examples of the pages."""
+"""split-verify, split-stale and split-demo from end to end; the examples of the pages."""
 
 import json
 import re
@@ -69,36 +69,6 @@ def test_the_example_of_split_stale_and_what_becomes_of_it_without_the_env(
     for wrong, words in (("0", "such as 3=-1"), ("x=1", "such as 3=-1"), ("1=4", "partition_version 4")):
         capsys.readouterr()
         assert desk.run("split-stale", *about, "--validate-env", "true", "--version", wrong)[0] == 2
-        assert words in capsys.readouterr().err
-
-
-def test_simulations_side_by_side(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    lake = f"file:{desk.root}/lake"
-    code, result = desk.run("split-simulate", "--rows", "F2", "F11", "--seeds", "600", "--lake", lake)
-    assert (code, result["broken"]) == (0, 0)
-    assert [one["subject"] for one in result["played"]] == ["F2", "F11", "seeds 0 to 499", "seeds 500 to 999"]
-    code, result = desk.run("split-simulate", "--rows", "F11", "--design", "shipped", "--lake", lake)
-    assert (code, result["played"][0]["broken"]) == (3, "STUCK")
-    rows = desk.spark.read.format("delta").load(f"{lake}/split_simulations").collect()
-    assert sorted(row["subject"] for row in rows if row["broken"] is None) == [
-        "F11",
-        "F2",
-        "seeds 0 to 499",
-        "seeds 500 to 999",
-    ]
-    for options, words in (
-        (("--rows", "F99"), "no row 'F99'"),
-        (("--rows", "F2", "--design", "x"), "no design 'x'"),
-        ((), "give --rows or --seeds"),
-        (("--emit", f"{desk.root}/x", "--seeds", "500"), "give --rows or --seeds"),
-        (("--audits", f"{desk.root}"), "not empty"),
-        (("--rows", "F2", "--confirmed", "3"), "with --emit"),
-        (("--emit", f"{desk.root}/x", "--rows", "F2", "F32"), "cancelled as a whole"),
-        (("--emit", f"{desk.root}", "--groups", "3"), "a power of two"),
-        (("--emit", f"{desk.root}"), "not empty"),
-    ):
-        capsys.readouterr()
-        assert desk.run("split-simulate", *options)[0] == 2
         assert words in capsys.readouterr().err
 
 

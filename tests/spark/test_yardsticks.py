@@ -15,8 +15,8 @@ from pipelines.decide.spark import tables
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.reconcile.cases import cases
-from pipelines.simulate.large import Shape
 from pipelines.snapshot.reader import SnapshotDirectories
+from tests.models.large import Shape
 
 pytestmark = pytest.mark.long
 

@@ -3,7 +3,7 @@
 `cluster_cases()` draws what no HBase need ever have written: rows, names, memberships and times that meet by chance;
 files are biased to hit the groups of the queue rows, one millisecond before, at and after an offset's WAL, and the
 edges of every time to live. `generated_cases()` draws what HBase can write: lives and histories of
-`pipelines.simulate`. `any_cases()` draws both. The traps themselves stand in `pipelines.simulate.oddities`; `garbage`
+`jobs.demo.cluster`. `any_cases()` draws both. The traps themselves stand in `tests.models.oddities`; `garbage`
 breaks whatever is well-formed.
 """
 

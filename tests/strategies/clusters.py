@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
+from jobs.demo.cluster.queues import cells_of
+from jobs.demo.cluster.snapshots import LOG_CLEANERS, NO_BACKUP, SAFE_FLAGS, quiet_snapshot, steps_at
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
@@ -14,10 +16,8 @@ from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, QueueCell, parse_queue_cells
 from pipelines.hbase.server_names import MAX_LONG, ServerName
-from pipelines.simulate.oddities import MALFORMED_CELLS, OTHER_FAMILIES, TIMESTAMPS, TRAP_PEERS
-from pipelines.simulate.queues import cells_of
-from pipelines.simulate.snapshots import LOG_CLEANERS, NO_BACKUP, SAFE_FLAGS, quiet_snapshot, steps_at
 from pipelines.snapshot.model import Backup, Flags, Membership, Retention, Snapshot, WalDirectory
+from tests.models.oddities import MALFORMED_CELLS, OTHER_FAMILIES, TIMESTAMPS, TRAP_PEERS
 from tests.strategies.names import server_names, wal_file_names
 from tests.strategies.queues import REMOVED_PEER_IDS, anchors_of, both_passes
 

@@ -1,13 +1,13 @@
-"""Clusters of `pipelines.simulate`, which are in a state that HBase can be in; hypothesis makes the choices."""
+"""Clusters of `jobs.demo.cluster`, which are in a state that HBase can be in; hypothesis makes the choices."""
 
 from hypothesis import strategies as st
 
+from jobs.demo.cluster.capture import capture_at
+from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
 from pipelines.decide.rule.settings import Settings
-from pipelines.simulate.adversary.captured import captured
-from pipelines.simulate.adversary.walk import walk
-from pipelines.simulate.capture import capture_at
-from pipelines.simulate.drawn import drawn_plan
-from pipelines.simulate.model import ClusterPlan, GeneratedCapture
+from tests.models.capture.captured import captured
+from tests.models.capture.walk import walk
+from tests.models.drawn import drawn_plan
 from tests.strategies.clusters import NOW, ClusterCase, cluster_cases
 
 _MOST_SEEDS = 10**6

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from pipelines.hbase.server_names import MAX_LONG, ServerName
-from pipelines.simulate.oddities import (
+from tests.models.oddities import (
     CONTROL_CHARACTER_NAMES,
     GOOD_SUFFIXES,
     NAME_SUFFIXES,

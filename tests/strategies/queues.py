@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from pipelines.hbase.server_names import ServerName
-from pipelines.simulate.oddities import OFFSETS, TIMESTAMPS
+from tests.models.oddities import OFFSETS, TIMESTAMPS
 from tests.strategies.names import group_names
 
 REMOVED_PEER_IDS = ("9", "")

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
+from jobs.demo.cluster.snapshots import queues_in_zookeeper
 from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
 from pipelines.decide.rule.settings import Release, Settings
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
-from pipelines.simulate.oddities import TRAP_PEERS
-from pipelines.simulate.snapshots import queues_in_zookeeper
 from pipelines.snapshot.model import Membership, Snapshot
+from tests.models.oddities import TRAP_PEERS
 from tests.strategies.clusters import MASTER, backups, modification_times, snapshot_of
 from tests.strategies.names import server_names, wal_file_names
 

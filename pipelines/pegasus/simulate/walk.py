@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.pegasus.simulate.clients import is_settled, violation
 from pipelines.pegasus.simulate.faults import FAULTS
-from pipelines.pegasus.simulate.search import steps
+from pipelines.pegasus.simulate.steps import steps
 from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Move, Scope, World, first_world
 
 _MOST_STEPS = 400

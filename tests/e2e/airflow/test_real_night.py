@@ -12,8 +12,8 @@ import pytest
 from deltalake import DeltaTable
 
 from jobs.dags.walsafe_nightly_logic import night_id
-from pipelines.simulate.model import GeneratedCapture
-from pipelines.simulate.on_disk import ROOT, lay_out, write_answers
+from jobs.demo.cluster.model import GeneratedCapture
+from jobs.demo.cluster.on_disk import ROOT, lay_out, write_answers
 from tests.labs import small_cluster
 from tests.labs.airflow.nights import Airflow, Night
 from tests.labs.places import PROJECT

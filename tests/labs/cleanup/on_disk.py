@@ -15,6 +15,8 @@ from jobs.capture import capture_cluster
 from jobs.cleanup.wiring import cleanup
 from jobs.cli.config import load_config
 from jobs.cli.context import JobContext
+from jobs.demo.cluster.model import GeneratedCapture
+from jobs.demo.cluster.on_disk import ROOT, lay_out, write_answers
 from jobs.reconcile.wiring import Places, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
@@ -22,8 +24,6 @@ from pipelines.cleanup.quarantine import LEASES
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.restore import RestoreRequest, restore
 from pipelines.common.outcome import Outcome
-from pipelines.simulate.model import GeneratedCapture
-from pipelines.simulate.on_disk import ROOT, lay_out, write_answers
 from tests.labs.small_cluster import NOW, At, small
 
 RUN = "night"

@@ -13,8 +13,8 @@ from deltalake import DeltaTable
 
 from benchmarks.generate import write
 from pipelines.common.instants import DAY_MS
-from pipelines.simulate.large import Shape, fleet
 from tests.labs.spark.submitter import Submitter, clean_environment
+from tests.models.large import Shape, fleet
 
 FILES, CLUSTERS, LARGEST = 12_000, 3, 0.6
 TABLES = ("wal_verdicts", "verdict_totals", "queue_offsets", "pinned_bytes", "findings")

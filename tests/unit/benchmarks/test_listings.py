@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 
 from benchmarks.capture_speed import image_lines, ls_lines
 from pipelines.capture.sources.ls_text_files import LsText
-from pipelines.simulate.large import Shape, file_batches
+from tests.models.large import Shape, file_batches
 
 SHAPE = Shape("bench", 500, 5, 2, 2, 1, 1_790_000_000_000)
 ROOT = "/hbase"

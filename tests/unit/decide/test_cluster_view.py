@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import DEFAULT_CLEANERS, ClusterView, cluster_view, merge_passes
 from pipelines.decide.rule.settings import Release, Settings
 from pipelines.hbase.replication_queues import NEEDS_ALL, QueueCell, parse_offset, parse_queue_id
 from pipelines.hbase.server_names import ServerName
-from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.model import Backup, Flags, Membership, Snapshot, WalDirectory
 from tests.strategies.clusters import MASTER, NOW, STEP_MS, snapshot_of
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.decide.rule.cluster_view import zookeeper_view
 from pipelines.decide.rule.settings import Release, Settings
 from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
@@ -14,7 +15,6 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queue_ids import parse_zk_queue_id
 from pipelines.hbase.zookeeper.queued import first_wals, queued_wals, unsettled
 from pipelines.hbase.zookeeper.tree import ABSENT, ReplicationTree, ZkQueue
-from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
 from tests.strategies.clusters import MASTER, NOW
 from tests.strategies.zookeeper import zookeeper_snapshot

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.decide.rule.settings import Release
 from pipelines.decide.rule.trust import distrust, migrating
 from pipelines.hbase.known_servers import Servers
 from pipelines.hbase.peers import Peer, ambiguous_peer
 from pipelines.hbase.replication_queues import Cell, QueueCell, QueueId, parse_queue_cells, parse_queue_id
 from pipelines.hbase.server_names import ServerName
-from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp, clock_fault
 from pipelines.snapshot.capture_order import other_listing, stranger
 from pipelines.snapshot.model import Flags, Membership, Snapshot, Step, WalDirectory

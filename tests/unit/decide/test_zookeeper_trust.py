@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
 from pipelines.decide.rule.cluster_view import zookeeper_view
 from pipelines.decide.rule.settings import Release, Settings
@@ -13,7 +14,6 @@ from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import parse_tree
-from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.model import Flags, Membership, Snapshot, Step, WalDirectory
 from tests.labs.documented_failover import START
 from tests.labs.documented_files import FILES

@@ -29,6 +29,7 @@ from pipelines.snapshot.model import parse_snapshot, snapshot_document
 from schemas.registry import TABLES
 from schemas.verdict_totals import VERDICT_TOTALS
 from tests.labs.places import DOCS, PROJECT
+from tests.models.commands import parse as parse_search
 
 PAGES = sorted([*PROJECT.glob("*.md"), *DOCS.rglob("*.md"), *(PROJECT / "benchmarks").glob("*.md")])
 IDS = [str(page.relative_to(PROJECT)) for page in PAGES]
@@ -126,6 +127,35 @@ def test_commands_are_taken_by_the_parsers(capsys: pytest.CaptureFixture[str]) -
     assert checked > 12
 
 
+SEARCHES = sorted(
+    {
+        (name, rest.partition("#")[0].strip())
+        for page, name in zip(PAGES, IDS, strict=True)
+        for rest in re.findall(r"\./tests/run --search ([^`\n]+)", text_of(page))
+    }
+)
+
+
+@pytest.mark.parametrize(("page", "rest"), SEARCHES)
+def test_searches_are_taken_by_their_parsers(page: str, rest: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each `./tests/run --search …` of a page."""
+    try:
+        parse_search(shlex.split(rest))
+    except SystemExit as end:
+        assert end.code == 0, f"{page}: ./tests/run --search {rest}\n{capsys.readouterr().err}"  # noqa: PT017
+
+
+def test_the_searches_of_the_pages_are_found() -> None:
+    assert {page for page, _ in SEARCHES} >= {"README.md", "docs/proof.md", "docs/split-model.md"}
+
+
+def test_no_page_starts_what_is_no_job_any_more() -> None:
+    """Not even in a sentence; the changelog tells what became of them."""
+    for page in PAGES:
+        if page.name not in {"CHANGELOG.md", "0026-models-in-tests.md"}:
+            assert re.findall(r"`(?:split-)?simulate\b", text_of(page)) == [], page
+
+
 @pytest.mark.promise("delta-without-a-metastore")
 def test_the_pages_show_every_job_and_table() -> None:
     started = {rest.split()[0] for page, rest in commands() if page in {"docs/commands.md", "docs/splits.md"}}
@@ -205,8 +235,7 @@ def test_every_finding_is_ruled_on_and_the_page_says_which_pause_the_clean_up() 
 
 def test_remove_peer_is_never_proposed_without_what_it_gives_up() -> None:
     """In the code by one function alone; in the pages wherever they tell an operator to use it."""
-    rooms = (folder for folder in (PROJECT / "pipelines").iterdir() if folder.name != "simulate")
-    folders = [PROJECT / "jobs", *rooms]
+    folders = [PROJECT / "jobs", PROJECT / "pipelines"]
     naming = [file for folder in folders for file in folder.rglob("*") if file.suffix in {".py", ".html"}]
     naming = [file for file in naming if "remove_peer" in text_of(file)]
     assert sorted(file.name for file in naming) == ["peer_remedy.py"]

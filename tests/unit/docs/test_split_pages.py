@@ -1,4 +1,4 @@
-"""The answers that docs/split-simulate.md shows are those of the model."""
+"""The answers that docs/split-model.md shows are those of the model."""
 
 import re
 from collections.abc import Sequence
@@ -7,27 +7,18 @@ import grimp
 import pytest
 
 from jobs.cli.registry import JOBS
-from pipelines.pegasus.simulate.batch import Simulated, play
-from pipelines.pegasus.simulate.injections import BY_ROW, MUTANTS
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun
-from pipelines.pegasus.use_cases.split_simulate import split_simulate
 from tests.labs.places import DOCS, PROJECT
+from tests.models.split.injections import BY_ROW, MUTANTS
+from tests.models.split.report import split_search
 
-PAGE = (DOCS / "split-simulate.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "split-model.md").read_text(encoding="utf-8")
 NETWORK = {"socket", "http", "requests", "hdfs", "happybase", "kazoo"}
 """Not urllib, of which quoting names is used; `urllib.request` is nowhere in the product."""
 BLOCKS = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-class Here:
-    """A `Player` without Spark."""
-
-    def play(self, subjects: Sequence[str], design: str) -> Sequence[Simulated]:
-        return [play(subject, design) for subject in subjects]
-
-
 def said(rows: Sequence[str], design: str) -> tuple[int, str]:
-    outcome = split_simulate(rows, design, Here(), SplitRun("split-simulate", "simulated", 0), SplitPorts())
+    outcome = split_search(rows, design, 0)
     return outcome.exit_code, outcome.text
 
 

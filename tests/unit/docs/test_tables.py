@@ -12,14 +12,12 @@ from pipelines.lake.lake_records import Blocker, FileVerdict
 from pipelines.lake.run_summary import FindingRow, PinnedRow, QueueRow, RunKey, VerdictTotal
 from pipelines.pegasus.domain.stale import StaleRow
 from pipelines.pegasus.domain.verify.compare import DiffRow, PartitionRow
-from pipelines.pegasus.simulate.batch import Simulated
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.registry import TABLES
 from schemas.split_diff import SPLIT_DIFF
-from schemas.split_simulations import SPLIT_SIMULATIONS
 from schemas.split_stale import SPLIT_STALE
 from schemas.split_verify import SPLIT_VERIFY
 from schemas.table import Table
@@ -53,7 +51,6 @@ def test_every_table_begins_with_the_identity_and_explains_every_column(table: T
         (PartitionRow, SPLIT_VERIFY),
         (DiffRow, SPLIT_DIFF),
         (StaleRow, SPLIT_STALE),
-        (Simulated, SPLIT_SIMULATIONS),
     ],
 )
 def test_row_classes_have_the_columns_of_their_table(row: type, table: Table) -> None:

@@ -132,6 +132,10 @@ def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
         entry.main(["--help"])
     assert left.value.code == 0
     text = capsys.readouterr().out
+    with pytest.raises(SystemExit) as left:
+        entry.main(["split", "--help"])
+    assert left.value.code == 0
+    text += capsys.readouterr().out
     assert all(f"  {name} " in text and job.help in text for name, job in JOBS.items())
 
 

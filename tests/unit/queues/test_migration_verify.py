@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, GroupOffset, QueueId, parse_queue_cells, parse_queue_id
@@ -14,7 +15,6 @@ from pipelines.queues.migration.plan import MigrationPeers, migration_rows
 from pipelines.queues.migration.rows import MigrationCheck, MigrationRow, Rule
 from pipelines.queues.migration.sides import After, Before, hfile_refs_of, rows_of, sequence_ids_of, states_of
 from pipelines.queues.migration.verify import verify
-from pipelines.simulate.snapshots import SAFE_FLAGS
 from pipelines.snapshot.model import Flags
 from schemas.migration_checks import MIGRATION_CHECKS
 from schemas.migration_rows import MIGRATION_ROWS

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
+from jobs.demo.cluster.snapshots import steps_at
 from pipelines.hbase.replication_queues import QueueId, parse_queue_id
 from pipelines.hbase.server_names import ServerName
-from pipelines.simulate.snapshots import steps_at
 from pipelines.snapshot.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER, order_fault, restlessness
 from pipelines.snapshot.model import Membership, Snapshot, Step
 from tests.strategies.clusters import MASTER, NOW, snapshot_of

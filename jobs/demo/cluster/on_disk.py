@@ -1,0 +1,57 @@
+"""A generated cluster laid out on disk, where capture and the clean-up find it as they find a live one."""
+
+import base64
+import json
+import os
+from itertools import groupby
+from pathlib import Path
+
+from jobs.demo.cluster.model import GeneratedCapture
+from pipelines.hbase.replication_queues import Cell
+from pipelines.snapshot.model import snapshot_document
+
+ROOT = "hbase"
+
+
+def lay_out(made: GeneratedCapture, directory: Path) -> None:
+    """Write the cluster: sparse files of the right length and time, and what HBase would answer.
+
+    Args:
+        made: what is to be found.
+        directory: where; it may hold the same cluster as it was before, whose files are then left alone.
+    """
+    root = directory / ROOT
+    for file in made.files:
+        place = root / file.path
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with place.open("wb") as out:
+                out.truncate(file.length)
+        os.utime(place, ns=(file.modification_time * 1_000_000,) * 2)
+    membership = made.snapshot.membership
+    for one in membership.wal_directories if membership else ():
+        (root / "WALs" / str(one.server)).mkdir(parents=True, exist_ok=True)
+    for name in ("WALs", "oldWALs"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    write_answers(made, directory)
+
+
+def write_answers(made: GeneratedCapture, directory: Path) -> None:
+    """Write what HBase would answer alone: the cluster went on, its files stayed."""
+    document = snapshot_document(made.snapshot) | {"wal_root": (directory / ROOT).resolve().as_uri()}
+    _replace(directory / "state.json", json.dumps(document, indent=1) + "\n")
+    rows = sum(1 for _ in groupby(made.pass_2, key=lambda cell: cell.row))
+    lines = [*(json.dumps(_cell(cell)) for cell in made.pass_2), f"{rows} row(s)"]
+    _replace(directory / "queues.jsonl", "".join(f"{line}\n" for line in lines))
+
+
+def _cell(cell: Cell) -> dict[str, str]:
+    names = ("row", "family", "qualifier", "value")
+    return {name: base64.b64encode(getattr(cell, name)).decode("ascii") for name in names}
+
+
+def _replace(file: Path, text: str) -> None:
+    """A reader sees the old text or the new one."""
+    making = file.with_name(f".{file.name}.making")
+    making.write_text(text, encoding="utf-8")
+    making.rename(file)

@@ -1,0 +1,84 @@
+"""A range of seeds, played one after the other: the unit of work of a search by seed."""
+
+import hashlib
+import pkgutil
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+
+from tests.models.capture.players import player
+
+_CODE = ("pipelines.hbase", "pipelines.snapshot", "pipelines.decide.rule", "jobs.demo.cluster", "tests.models.capture")
+MOST_VIOLATIONS = 20
+"""Of one range; more tell nothing new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A history that loses data.
+
+    Attributes:
+        seed: `capture --replay SEED` shows it whole.
+        wal: file name of the WAL that is needed and DELETABLE.
+        reason: of its verdict.
+        replay: the shortest form found, as text.
+    """
+
+    seed: int
+    wal: str
+    reason: str
+    replay: str
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What became of a range.
+
+    Attributes:
+        first_seed: of the range.
+        seeds: histories played.
+        contested: histories that ended with a needed WAL among the listed ones.
+        moves: steps of all histories.
+        cpu_ms: processor time.
+        violations: the first `MOST_VIOLATIONS`.
+    """
+
+    first_seed: int
+    seeds: int
+    contested: int
+    moves: int
+    cpu_ms: int
+    violations: tuple[Violation, ...]
+
+
+def play_range(first_seed: int, seeds: int, mutant_name: str) -> Played:
+    """Play `seeds` histories from `first_seed` on.
+
+    Raises:
+        UsageError: there is no such mutant.
+    """
+    playing, began = player(mutant_name), time.process_time()
+    contested, moves, violations = 0, 0, list[Violation]()
+    for seed in range(first_seed, first_seed + seeds):
+        history = playing.history(seed)
+        contested += bool(history.needed)
+        moves += len(history.moves)
+        if history.loss is not None and len(violations) < MOST_VIOLATIONS:
+            least, scope = playing.shrunk(history), history.scope
+            wal = playing.names(scope).wal(*least.wal)
+            violations.append(Violation(seed, wal, least.reason, playing.told_whole(scope, least.moves, least)))
+    spent = int((time.process_time() - began) * 1000)
+    return Played(first_seed, seeds, contested, moves, spent, tuple(violations))
+
+
+def code_sha256() -> str:
+    """SHA-256 of the source of rule and model: results of other code do not count as played."""
+    digest = hashlib.sha256()
+    for package in _CODE:
+        path = import_module(package).__path__
+        for name in sorted(found.name for found in pkgutil.walk_packages(path, f"{package}.")):
+            spec = find_spec(name)
+            source = spec.loader.get_source(name) if spec and spec.loader else None  # type: ignore[attr-defined]
+            digest.update(f"{name}\0{source}\0".encode())
+    return digest.hexdigest()

@@ -1,0 +1,69 @@
+"""A history of the model as the capture that it is: a snapshot like any other, for the jobs and for property tests."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jobs.demo.cluster.model import MIB, GeneratedCapture
+from jobs.demo.cluster.queues import in_scan_order
+from jobs.demo.cluster.snapshots import RETENTION
+from pipelines.common.instants import DAY_MS
+from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.snapshot.model import Step
+from tests.models.capture.capture import list_files
+from tests.models.capture.game import Game, Plan, State
+from tests.models.capture.ruling import LISTED_AT
+from tests.models.capture.scope import Scope
+from tests.models.capture.shrink import run
+from tests.models.capture.turns import Move
+from tests.models.capture.walk import Walk
+
+_AGE_MS = 30 * DAY_MS
+"""Of every listed WAL: older than any time to live."""
+
+
+def captured(history: Walk[Scope, State], ended: int) -> GeneratedCapture:
+    """What the capture of a history has found; a capture that had nothing to lose any more is led to its end first.
+
+    Args:
+        history: of the design; a mutant reads in another order, which no snapshot may have.
+        ended: end of the capture, ms.
+    """
+    game = Game(Plan(history.scope))
+    names, moves = game.judge.names, history.moves
+    # the game forgets listed files that nobody needs
+    listed = list_files(_after(game, moves[: moves.index(("files", ()))]).world)
+    seen = game.seen(_read_on(game, _after(game, moves)))
+    snapshot, _ = game.judge.snapshot(seen)
+    later = ended - snapshot.steps[-1].finished_at
+    snapshot = replace(
+        snapshot,
+        cluster=f"history-{history.seed}",
+        cluster_id=None,
+        retention=RETENTION,
+        steps=tuple(Step(one.step, one.started_at + later, one.finished_at + later) for one in snapshot.steps),
+    )
+    files = (ArchivedFile(f"oldWALs/{names.wal(*wal)}", MIB, LISTED_AT + later - _AGE_MS) for wal in listed)
+    return GeneratedCapture(
+        snapshot,
+        tuple(sorted(files, key=lambda file: file.path)),
+        in_scan_order(cell for row in seen.queues_1 for cell in names.written(row)),
+        in_scan_order(cell for row in seen.queues_2 for cell in names.written(row)),
+    )
+
+
+def _after(game: Game, moves: Sequence[Move]) -> State:
+    state = run(game, moves)
+    if state is None:
+        raise ValueError(f"no history of {game.plan.scope.name}: {moves}")
+    return state
+
+
+def _read_on(game: Game, state: State) -> State:
+    """The state after the reads that are left; a master that loads is waited for, as capture does."""
+    while not game.is_over(state):
+        after = game.look(state)
+        if after is None:
+            load = next(action for action in game.actions(state) if action[0].__name__ == "load")
+            after = game.act(state, load)
+        state = after
+    return state

@@ -1,0 +1,88 @@
+"""Names that HBase would give to the model's servers, WALs and queue rows."""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from jobs.demo.cluster.parts import region_server, wal_groups
+from jobs.demo.cluster.queues import cells_of
+from pipelines.hbase.replication_queues import Cell, QueueCell, QueueId, parse_queue_cell
+from pipelines.hbase.server_names import ServerName
+from tests.models.capture.scope import NO_OFFSET, Scope
+from tests.models.capture.world import OWN, Row
+
+MASTER_PORT = 16000
+_FIRST_WAL = 9
+"""Timestamp of the first WAL, ms: the second has one digit more, which an order of strings gets wrong."""
+_POSITION = 443
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of one scope."""
+
+    scope: Scope
+
+    @cached_property
+    def servers(self) -> tuple[ServerName, ...]:
+        """Server names by number."""
+        return tuple(region_server(plan.host, plan.startcode) for plan in self.scope.servers)
+
+    def servers_of(self, bits: int) -> frozenset[ServerName]:
+        """The servers of a bit set."""
+        return frozenset(server for number, server in enumerate(self.servers) if bits >> number & 1)
+
+    def peers_of(self, bits: int) -> tuple[str, ...]:
+        """The peer ids of a bit set."""
+        return tuple(self.peer(number) for number in range(len(self.scope.peers)) if bits >> number & 1)
+
+    def peer(self, number: int) -> str:
+        """Peer id."""
+        return f"p{number + 1}"
+
+    def master(self, number: int) -> str:
+        """Server name of an active master."""
+        return f"m{number % 2 + 1}.example.org,{MASTER_PORT},{number + 1}"
+
+    def group(self, server: int, group: int) -> str:
+        """WAL group, as in the queue table."""
+        return wal_groups(self.servers[server], self.scope.groups)[group]
+
+    def wal(self, server: int, group: int, number: int) -> str:
+        """File name of a WAL; a later life on a host has later timestamps."""
+        first = _FIRST_WAL * self.scope.servers[server].startcode
+        return f"{self.group(server, group)}.{first + number}"
+
+    def queue(self, row: Row) -> QueueId:
+        """Row key."""
+        peer, owner, source, _ = row
+        return QueueId(self.peer(peer), self.servers[owner], None if source == OWN else self.servers[source])
+
+    def cells(self, row: Row) -> tuple[QueueCell, ...]:
+        """The cells of a row as walsafe parses them."""
+        known = self._cells.get(row)
+        if known is None:
+            known = self._cells[row] = tuple(map(_parsed, self.written(row)))
+        return known
+
+    @cached_property
+    def _cells(self) -> dict[Row, tuple[QueueCell, ...]]:
+        return {}
+
+    def written(self, row: Row) -> tuple[Cell, ...]:
+        """The cells of a row as HBase writes them; one without any offset has the crash procedure's placeholder."""
+        source = row[1] if row[2] == OWN else row[2]
+        offsets = {
+            self.group(source, group): self._offset(source, group, offset)
+            for group, offset in enumerate(row[3])
+            if offset != NO_OFFSET
+        }
+        return cells_of({str(self.queue(row)): offsets or {str(self.servers[source]): ":0"}})
+
+    def _offset(self, source: int, group: int, offset: int) -> str:
+        number, finished = divmod(offset, 2)
+        return f"{self.wal(source, group, number)}:{-1 if finished else _POSITION}"
+
+
+@lru_cache(maxsize=100_000)
+def _parsed(cell: Cell) -> QueueCell:
+    return parse_queue_cell(cell)

@@ -1,0 +1,62 @@
+"""Looks through all histories of a small cluster for one in which a needed WAL is DELETABLE."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic
+
+from tests.models.capture.game import Game, Plan, State
+from tests.models.capture.turns import Loss, Move, StateT, Turns, Wal
+from tests.models.search import history, search
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[StateT]):
+    """What a breadth-first search came to.
+
+    Attributes:
+        states: different states visited.
+        finished: no state was left out.
+        captures: captures that ended with a needed WAL among the listed ones, so that there was something to lose.
+        loss: the shortest history that loses data, or None.
+    """
+
+    states: int
+    finished: bool
+    captures: int
+    loss: Loss[StateT] | None
+
+
+class _Losing(Generic[StateT]):
+    """A game as a model: what it breaks is a loss at the end of a capture."""
+
+    def __init__(self, game: Turns[StateT]) -> None:
+        self.first, self.is_hopeless, self.is_over = game.first, game.is_hopeless, game.is_over
+        self._game = game
+
+    def moves(self, state: StateT) -> Iterator[tuple[Move, StateT]]:
+        return self._game.moves(state)
+
+    def broken(self, _before: StateT, after: StateT) -> tuple[Wal, str] | None:
+        return self._game.loss(after) if self._game.is_over(after) else None
+
+
+def explore(plan: Plan, limit: int = 10_000_000, *, shorten: bool = True) -> Outcome[State]:
+    """Breadth-first, until a loss or the end; the first loss is a shortest one.
+
+    Args:
+        plan: what to search.
+        limit: states after which to give up.
+        shorten: leave out what cannot make a difference.
+    """
+    return explore_game(Game(plan, shorten=shorten), limit)
+
+
+def explore_game(game: Turns[StateT], limit: int = 10_000_000) -> Outcome[StateT]:
+    """The same for a game that is set up already."""
+    model = _Losing(game)
+    searched = search(model, limit)
+    loss = None
+    if searched.found is not None and searched.last is not None:
+        moves, state = history(model, searched.parents, searched.last)
+        loss = Loss(moves, *searched.found, state)
+    return Outcome(len(searched.parents), searched.finished, searched.ended, loss)

@@ -1,0 +1,72 @@
+"""Units of work of a search of the split: a row of the failure table, or a range of seeds."""
+
+from dataclasses import dataclass
+
+from pipelines.common.errors import UsageError
+from pipelines.pegasus.simulate.walk import story, walk
+from pipelines.pegasus.simulate.world import Design
+from tests.models.split.injections import BY_ROW, MUTANTS, SHIPPED
+
+RANGE = 500
+"""Number of seeds in one range."""
+DESIGNS: dict[str, Design] = {"mended": Design(), "shipped": SHIPPED, **MUTANTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What became of one subject.
+
+    Attributes:
+        design: the protocol.
+        subject: row of the failure table, or the seeds.
+        what: the failure, in words.
+        states: visited; of seeds, steps made.
+        is_finished: no history was left out; of seeds always false.
+        settled: states, or histories, in which the split had come to an end.
+        broken: LOST, DOUBLE_OWNER, BALLOT, COUNT, MISSCANNED, FORGOTTEN or STUCK; None = nothing.
+        history: the shortest that breaks it, a step a line.
+    """
+
+    design: str
+    subject: str
+    what: str
+    states: int
+    is_finished: bool
+    settled: int
+    broken: str | None
+    history: str | None
+
+
+def design_of(name: str) -> Design:
+    """Returns the protocol of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in DESIGNS:
+        raise UsageError(f"no design {name!r}; there are {', '.join(DESIGNS)} (docs/split-model.md)")
+    return DESIGNS[name]
+
+
+def play(subject: str, design: str) -> Simulated:
+    """Searches one row of the failure table (such as `F11`), or plays a range of seeds (given by its first seed)."""
+    if subject in BY_ROW:
+        one = BY_ROW[subject]
+        found = one.search(design_of(design))
+        broken = found.broken
+        what, history = (broken.what, story(broken.moves)) if broken else (None, None)
+        return Simulated(design, subject, one.what, found.states, found.finished, found.settled, what, history)
+    first, made, settled = int(subject), 0, 0
+    protocol = design_of(design)
+    for seed in range(first, first + RANGE):
+        history_of = walk(seed, protocol)
+        made += len(history_of.moves)
+        settled += history_of.is_settled
+        if history_of.broken is not None:
+            words = f"seed {seed}\n{story(history_of.moves)}"
+            return Simulated(design, _seeds(first), "random histories", made, False, settled, history_of.broken, words)
+    return Simulated(design, _seeds(first), "random histories", made, False, settled, None, None)
+
+
+def _seeds(first: int) -> str:
+    return f"seeds {first} to {first + RANGE - 1}"

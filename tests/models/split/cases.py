@@ -1,0 +1,119 @@
+"""Good and broken splits for testing the audits: rows of the failure table, mutants, and who must detect them."""
+
+from dataclasses import dataclass
+
+from pipelines.pegasus.simulate.clients import DOUBLE
+from pipelines.pegasus.simulate.walk import History, walk
+from pipelines.pegasus.simulate.world import Design
+from tests.models.split.injections import BY_ROW, HOMES, INJECTIONS, MUTANTS, SHIPPED
+from tests.models.split.witness import broken_history, struck_history
+
+CANCELLED = ("F5", "F21", "F32")
+"""Rows whose splits are cancelled."""
+SHIPPED_ROWS = ("F11", "F29")
+"""Pegasus issue #2209 and two owners. Everything else that the shipped protocol breaks repeats these two or
+`forget-pauses`.
+"""
+ALONE = ("env-lost", "no-start-check")
+"""Mutants that affect a whole table: each has its own table."""
+VERIFY, STALE, LOG, CONFIG, ROUTE = (
+    "split-verify",
+    "split-stale",
+    "split-audit-log",
+    "split-audit-config",
+    "split-route",
+)
+AUDITS = (VERIFY, STALE, LOG, CONFIG, ROUTE)
+_DOUBLE = frozenset({VERIFY, LOG, ROUTE})
+_STUCK = frozenset({CONFIG})
+SEEN_BY = {
+    "no-sync-point": frozenset({VERIFY, LOG}),
+    "no-reject": frozenset({LOG, ROUTE}),
+    "no-ballot-check": frozenset({LOG, ROUTE}),
+    "same-ballot": frozenset({CONFIG}),
+    "ballot-leaps": frozenset({CONFIG}),
+    "children-outlive-ballots": _STUCK,
+    "orphans-are-loaded": frozenset({CONFIG, ROUTE}),
+    "filter-while-rejecting": frozenset({VERIFY}),
+    "restart-alone": _STUCK,
+    "serve-before-asking": _DOUBLE,
+    "forget-pauses": frozenset({CONFIG}),
+    "no-start-check": frozenset({CONFIG}),
+    "no-preflight": _STUCK,
+    "env-lost": frozenset({STALE, LOG, ROUTE}),
+    "stubborn-clients": frozenset({ROUTE}),
+    "scans-unfiltered": frozenset({ROUTE}),
+}
+"""The audits that must detect each mutant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One partition of a simulated table.
+
+    Attributes:
+        name: row of the failure table, mutant, or seed.
+        design: the protocol.
+        what: the failure, in words.
+        history: the history that was played.
+        seen_by: audits that must report something; empty for a good split.
+    """
+
+    name: str
+    design: str
+    what: str
+    history: History
+    seen_by: frozenset[str] = frozenset()
+
+
+def tables() -> dict[str, list[Case]]:
+    """Returns tables of cases, one case for each partition; the number of cases is a power of two.
+
+    `good` and `cancelled` have every row of the failure table in the mended protocol. `broken` has the mutants and the
+    shipped protocol. Each mutant that affects a whole table has its own table.
+    """
+    good = [_struck(row.row, "split") for row in INJECTIONS if row.row not in CANCELLED]
+    cancelled = [_struck(row, "cancelled") for row in CANCELLED]
+    broken = [_mutant(name) for name in MUTANTS if name not in ALONE]
+    broken += [_shipped(row) for row in SHIPPED_ROWS]
+    return {
+        "good": [*good, *_seeds(_missing(good))],
+        "cancelled": [*cancelled, cancelled[-1]],
+        "broken": [*broken, *_seeds(_missing(broken))],
+        **{name: [_mutant(name)] for name in ALONE},
+    }
+
+
+def _missing(cases: list[Case]) -> int:
+    return (1 << (len(cases) - 1).bit_length()) - len(cases)
+
+
+def _struck(row: str, end: str) -> Case:
+    return Case(row, "mended", BY_ROW[row].what, struck_history(BY_ROW[row], Design(), (end,)))
+
+
+def _mutant(name: str) -> Case:
+    row = BY_ROW[HOMES[name]]
+    history = broken_history(row, MUTANTS[name])
+    if history is None:
+        raise LookupError(f"mutant {name} breaks nothing in {row.row}")
+    return Case(name, "mutant", str(history.broken), history, SEEN_BY[name])
+
+
+def _shipped(row: str) -> Case:
+    history = broken_history(BY_ROW[row], SHIPPED)
+    if history is None:
+        raise LookupError(f"the shipped protocol breaks nothing in {row}")
+    return Case(row, "shipped", str(history.broken), history, _DOUBLE if history.broken == DOUBLE else _STUCK)
+
+
+def _seeds(number: int) -> list[Case]:
+    """Returns random histories of the mended protocol in which the split is completed."""
+    found: list[Case] = []
+    seed = 0
+    while len(found) < number:
+        history = walk(seed, Design())
+        if history.is_settled and history.worlds[-1].meta.child is not None:
+            found.append(Case(f"seed {seed}", "mended", "random history", history))
+        seed += 1
+    return found
