@@ -1,14 +1,20 @@
-"""Writes docs/tables.md from the schemas: `python -m docs.generate`. A test holds the two equal."""
+"""Writes docs/tables.md from the schemas, and docs/conditions.md from the table of conditions.
+
+`python -m docs.generate`; a test compares each page with its source.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from pyspark.sql.types import ArrayType, DataType, StructType
 
+from pipelines.common.conditions import Condition
+from pipelines.reconcile.findings.clean_up import CLEAN_UP
 from schemas.registry import TABLES
 from schemas.table import Table
 
 TARGET = Path(__file__).with_name("tables.md")
+CONDITIONS = Path(__file__).with_name("conditions.md")
 _HEAD = """\
 # Tables
 
@@ -30,6 +36,55 @@ cluster, join with the newest `runs` row whose `status` is `DONE`.
 
 Every column may be NULL where the value is unknown, or where an older walsafe wrote the row.
 """
+
+_CONDITIONS_HEAD = """\
+# Conditions
+
+*Generated from `pipelines/common/conditions.py` by `python -m docs.generate`; change the table there, not this page.*
+
+Every refusal has a stable name. It stands in the JSON object of `--output json` and `--result` beside the sentence:
+
+```json
+{
+  "job": "clean",
+  "exit_code": 3,
+  "error": {
+    "kind": "RefusedError",
+    "message": "run 20261121T020000Z was cleaned before, and a list is cleaned once. …",
+    "condition": "LIST_ALREADY_CLEANED"
+  }
+}
+```
+
+A program asks for the name and the exit code, never for words of the message: these may change with any version. A name is
+never given another meaning; new ones may come. `condition` is null after a bug (1) and an interruption (130). `reconcile`
+gives the `condition` of each refused cluster in `clusters`, and `purge` that of each run in `runs`.
+
+A job whose exit code is 3 because of what it found, and not because it stopped (`plan-migration`, `verify-migration` and the
+audits of splits), has no `error`: there the findings say why.
+"""
+_FINDINGS_HEAD = """\
+## Findings
+
+A finding has a name too: `code`, in table [`findings`](tables.md#findings) and in the JSON object. The page behind it has
+its meaning and remedy. While a finding that pauses is open, `clean` and `purge` refuse with CLEANUP_PAUSED.
+
+| name | clean-up |
+|---|---|
+"""
+
+
+def conditions_page() -> str:
+    """The text of docs/conditions.md."""
+    rows = "\n".join(
+        f"| `{condition.name}` | {condition.value.meaning} | {condition.value.what_to_do} |" for condition in Condition
+    )
+    findings = "\n".join(
+        f"| [{code}](findings.md#{code.lower()}) | {'**pauses**' if one.pauses else 'goes on'} |"
+        for code, one in CLEAN_UP.items()
+    )
+    head = "| name | what it means | what to do |\n|---|---|---|"
+    return f"{_CONDITIONS_HEAD}\n## Refusals\n\n{head}\n{rows}\n\n{_FINDINGS_HEAD}{findings}\n"
 
 
 def tables_page() -> str:
@@ -61,3 +116,4 @@ def _kind(kind: DataType) -> str:
 
 if __name__ == "__main__":
     TARGET.write_text(tables_page(), encoding="utf-8")
+    CONDITIONS.write_text(conditions_page(), encoding="utf-8")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.instants import format_instant
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view, zookeeper_view
@@ -40,6 +41,7 @@ class Case:
         table: the decision table of `view`.
         mode: NIGHTLY, or REPLAY after `not_after`.
         not_after: ms since the epoch.
+        condition: the name of `refused`; it means nothing without one.
     """
 
     key: RunKey
@@ -49,6 +51,7 @@ class Case:
     table: DecisionTable | None
     mode: str
     not_after: int
+    condition: Condition = Condition.SNAPSHOT_UNTRUSTED
 
     @property
     def snapshot(self) -> Snapshot:
@@ -63,7 +66,7 @@ class Case:
             RefusedError: the case is refused.
         """
         if self.refused is not None or self.view is None or self.table is None:
-            raise RefusedError(f"{self.opened.uri}: {self.refused or 'it cannot be read'}")
+            raise RefusedError(self.condition, f"{self.opened.uri}: {self.refused or 'it cannot be read'}")
         return self.view, self.table
 
     @property
@@ -74,7 +77,7 @@ class Case:
     def refuse(self, reason: str) -> "Case":
         """Returns the case after the gate refused it: every file becomes HELD, SNAPSHOT_UNTRUSTED."""
         view = None if self.view is None else replace(self.view, untrusted=reason)
-        return replace(self, refused=reason, view=view)
+        return replace(self, refused=reason, view=view, condition=Condition.GATE_FAILED)
 
 
 def cases(
@@ -123,7 +126,8 @@ def _case(
         name = re.sub(r"[^A-Za-z0-9._-]", "_", opened.cluster)[:64].lstrip("._-") or "unknown"
         fallback = run_id or f"unreadable-{(opened.sha256 or '0' * 8)[:8]}"
         bare = replace(opened, snapshot=None, listing_readable=False)
-        return Case(RunKey.of(name, fallback, now), bare, reason, None, None, NIGHTLY, now)
+        condition = opened.fault_condition if opened.fault else Condition.SNAPSHOT_INCOMPLETE
+        return Case(RunKey.of(name, fallback, now), bare, reason, None, None, NIGHTLY, now, condition)
     snapshot = opened.snapshot
     started = snapshot.files_step.started_at
     refused = (
@@ -147,7 +151,17 @@ def _case(
         table=decision_table(view, bucket) if view.queued is None else name_table(view, view.queued, bucket),
         mode=REPLAY if now > not_after else NIGHTLY,
         not_after=not_after,
+        condition=_condition(opened, started, now),
     )
+
+
+def _condition(opened: OpenedSnapshot, started: int, now: int) -> Condition:
+    """Returns the name for why a snapshot is refused, if it is; in the order in which `_case` asks."""
+    if opened.fault is not None:
+        return opened.fault_condition
+    if _clock_fault(started, now) is not None:
+        return Condition.CLOCK_WRONG
+    return Condition.SNAPSHOT_UNTRUSTED if opened.malformed is None else Condition.QUEUE_MALFORMED
 
 
 def _distrust(opened: OpenedSnapshot, settings: Settings) -> str | None:

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
 from pipelines.common.outcome import Outcome
 from pipelines.decide.rule.settings import Settings
@@ -101,7 +102,7 @@ def planned(snapshots: TableReading, opened: OpenedSnapshot, settings: Settings)
         )
     distrusted = distrust_zookeeper(whole.known, whole.trees, settings.release)
     if distrusted is not None:
-        raise RefusedError(f"{opened.uri}: {distrusted}")
+        raise RefusedError(Condition.SNAPSHOT_UNTRUSTED, f"{opened.uri}: {distrusted}")
     tree = whole.trees[-1]
     names = {wal for queue in tree.queues for wal in queue.wals}
     lengths = wal_lengths(snapshots.files([whole]), names) if names else {}
@@ -120,9 +121,10 @@ def readable(opened: OpenedSnapshot) -> OpenedSnapshot:
         RefusedError: otherwise.
     """
     if opened.fault is not None or opened.snapshot is None:
-        raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
+        raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
     if opened.malformed is not None:
         raise RefusedError(
-            f"{opened.uri}: {opened.malformed}. HBase throws on it, and a migration never ends. Mend it, capture again"
+            Condition.QUEUE_MALFORMED,
+            f"{opened.uri}: {opened.malformed}. HBase throws on it, and a migration never ends. Mend it, capture again",
         )
     return opened

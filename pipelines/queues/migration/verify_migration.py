@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, MalformedError, RefusedError, UsageError
 from pipelines.common.outcome import Outcome
 from pipelines.decide.rule.settings import Settings
@@ -87,7 +88,7 @@ def _table_side(opened: OpenedSnapshot, zookeeper: OpenedSnapshot) -> OpenedSnap
         )
     distrusted = distrust_reading(after)
     if distrusted is not None:
-        raise RefusedError(f"{opened.uri}: {distrusted}")
+        raise RefusedError(Condition.SNAPSHOT_UNTRUSTED, f"{opened.uri}: {distrusted}")
     if after.files_step.started_at <= before.files_step.started_at:
         raise UsageError(f"{opened.uri} was captured before {zookeeper.uri}: --table is the later one")
     return whole
@@ -113,4 +114,6 @@ def _after(snapshots: TableReading, opened: OpenedSnapshot) -> After:
             flags=(known.flags, known.flags_2),
         )
     except MalformedError as error:
-        raise RefusedError(f"{opened.uri}, hbase:replication: {error}. Mend it, capture again") from None
+        raise RefusedError(
+            Condition.QUEUE_MALFORMED, f"{opened.uri}, hbase:replication: {error}. Mend it, capture again"
+        ) from None
