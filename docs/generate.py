@@ -1,14 +1,16 @@
-"""Writes docs/tables.md from the schemas, and docs/conditions.md from the table of conditions.
+"""Writes docs/tables.md from the schemas, and docs/conditions.md from the names of refusals and findings.
 
 `python -m docs.generate`; a test compares each page with its source.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pyspark.sql.types import ArrayType, DataType, StructType
 
-from pipelines.common.conditions import Condition
+from pipelines.common.conditions import Condition, Told
+from pipelines.common.finding_names import FINDINGS
 from pipelines.reconcile.findings.clean_up import CLEAN_UP
 from schemas.registry import TABLES
 from schemas.table import Table
@@ -40,7 +42,8 @@ Every column may be NULL where the value is unknown, or where an older walsafe w
 _CONDITIONS_HEAD = """\
 # Conditions
 
-*Generated from `pipelines/common/conditions.py` by `python -m docs.generate`; change the table there, not this page.*
+*Generated from `pipelines/common/conditions.py` and `finding_names.py` by `python -m docs.generate`; change
+these tables, not this page.*
 
 Every refusal has a stable name. It stands in the JSON object of `--output json` and `--result` beside the sentence:
 
@@ -56,35 +59,40 @@ Every refusal has a stable name. It stands in the JSON object of `--output json`
 }
 ```
 
-A program asks for the name and the exit code, never for words of the message: these may change with any version. A name is
-never given another meaning; new ones may come. `condition` is null after a bug (1) and an interruption (130). `reconcile`
-gives the `condition` of each refused cluster in `clusters`, and `purge` that of each run in `runs`.
+A program asks for the name and the exit code, never for words of the message: these may change with any version. A name
+is never given another meaning; new ones may come. `condition` is null after a bug (1) and an interruption (130).
+`reconcile` gives the `condition` of each refused cluster in `clusters`, and `purge` that of each run in `runs`.
 
-A job whose exit code is 3 because of what it found, and not because it stopped (`plan-migration`, `verify-migration` and the
-audits of splits), has no `error`: there the findings say why.
+A job that ends with 3 because of what it found, and not because it stopped, has no `error`: `plan-migration`,
+`verify-migration`, `simulate` and the jobs of splits. There the findings say why.
 """
 _FINDINGS_HEAD = """\
 ## Findings
 
-A finding has a name too: `code`, in table [`findings`](tables.md#findings) and in the JSON object. The page behind it has
-its meaning and remedy. While a finding that pauses is open, `clean` and `purge` refuse with CLEANUP_PAUSED.
-
-| name | clean-up |
-|---|---|
+A finding has a name too: `code`, in table [`findings`](tables.md#findings) and in the JSON object. The page behind it
+has the causes, every remedy, and when it is not raised. While a finding that pauses the clean-up is open, `clean` and
+`purge` refuse with CLEANUP_PAUSED. Findings of splits are on [their own page](split-rules.md).
 """
 
 
 def conditions_page() -> str:
     """The text of docs/conditions.md."""
-    rows = "\n".join(
-        f"| `{condition.name}` | {condition.value.meaning} | {condition.value.what_to_do} |" for condition in Condition
-    )
-    findings = "\n".join(
-        f"| [{code}](findings.md#{code.lower()}) | {'**pauses**' if one.pauses else 'goes on'} |"
-        for code, one in CLEAN_UP.items()
-    )
-    head = "| name | what it means | what to do |\n|---|---|---|"
-    return f"{_CONDITIONS_HEAD}\n## Refusals\n\n{head}\n{rows}\n\n{_FINDINGS_HEAD}{findings}\n"
+    refusals = [(f"`{one.name}`", one.value, "") for one in Condition]
+    findings = [
+        (f"[{code}](findings.md#{code.lower()})", told, " **Pauses the clean-up.**" if CLEAN_UP[code].pauses else "")
+        for code, told in FINDINGS.items()
+    ]
+    parts = [_CONDITIONS_HEAD, "## Refusals and other errors\n", _told(refusals), _FINDINGS_HEAD, _told(findings)]
+    return "\n".join(parts)
+
+
+def _told(names: Iterable[tuple[str, Told, str]]) -> str:
+    rows = (f"| {name} | {told.meaning}{more} | {_linked(told.what_to_do)} |\n" for name, told, more in names)
+    return "| name | what it means | what to do |\n|---|---|---|\n" + "".join(rows)
+
+
+def _linked(text: str) -> str:
+    return re.sub(r"docs/(\w+)\.md", r"the page [\1](\1.md)", text)
 
 
 def tables_page() -> str:

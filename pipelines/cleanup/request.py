@@ -102,7 +102,7 @@ def believe(looked: Looked, known_peers: tuple[str, ...] | None, cluster_id: str
             f"{looked.cluster_id or 'unknown'}: check wal_root, capture.queues and hbase.site in the configuration",
         )
     if looked.refused is not None:
-        raise RefusedError(Condition.SNAPSHOT_UNTRUSTED, f"the cluster cannot be believed now: {looked.refused}")
+        raise RefusedError(looked.condition, f"the cluster cannot be believed now: {looked.refused}")
     if looked.add_peer_running:
         raise RefusedError(
             Condition.ADD_PEER_RUNNING, "a peer is being added (AddPeer is running); try again when it has ended"

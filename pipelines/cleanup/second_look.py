@@ -150,6 +150,7 @@ class CaptureAgain:
             snapshot_sha256=opened.sha256 or "",
             files=(),
             add_peer_running=_may_add_peer(captured.snapshot),
+            condition=case.condition,
         )
         return looked, decisions, captured.files
 

@@ -1,8 +1,8 @@
 """The conditions under which a job refuses: a stable name for programs, and for people what it means and what to do.
 
 The name stands in the JSON result beside the sentence (`error.condition`) and in docs/conditions.md, which is generated
-from this table. A name is never changed and never used for something else; the sentence may change at any time. The
-names of findings are in docs/findings.md.
+from this table and from that of the findings (finding_names.py). A name is never changed and never used for something
+else; the sentence may change at any time.
 """
 
 from dataclasses import dataclass
@@ -71,16 +71,20 @@ class Condition(Enum):
         "Check `wal_root`, `capture.hbase.site` and where queues are read, then capture again.",
     )
     MASTER_CHANGED = Told(
-        "The active master changed during the capture, so crash procedures may have been missed.",
-        "Capture again.",
+        "The active master changed during the capture, or was not known twice, so a crash may have been missed.",
+        "Capture again once one master is up.",
     )
     MIGRATION_PENDING = Told(
-        "The migration of the queues from ZooKeeper to `hbase:replication` is not known to have ended.",
-        "Wait until it has ended, then capture again.",
+        "The queues are, or may be, in another place than was read: they move from ZooKeeper to `hbase:replication`.",
+        "Wait until the migration has ended, then capture from where the queues are.",
     )
     CLUSTER_RUNNING = Told(
         "HBase is running, and what was asked for needs a cluster that is down.",
         "Stop HBase, then capture with `state.source: offline`; or use a job for a running cluster.",
+    )
+    CLUSTER_DOWN = Told(
+        "The snapshot is of a cluster that was down, so nobody knows whose crash was unfinished.",
+        "Start HBase, then capture again; `plan-syncup` takes such a snapshot.",
     )
     QUEUES_IN_ZOOKEEPER = Told(
         "The queues are in ZooKeeper, and this job reads `hbase:replication`.",

@@ -13,9 +13,9 @@ from pipelines.decide.rule.decision_table import DecisionTable, decision_table
 from pipelines.decide.rule.name_table import name_table
 from pipelines.decide.rule.settings import Settings
 from pipelines.decide.rule.totals import BucketTotal
-from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.trust import Doubts, doubts, first_doubt
 from pipelines.decide.rule.verdict import Reason, Verdict
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queued import queue_key
@@ -41,7 +41,7 @@ class Case:
         table: the decision table of `view`.
         mode: NIGHTLY, or REPLAY after `not_after`.
         not_after: ms since the epoch.
-        condition: the name of `refused`; it means nothing without one.
+        condition: the name for `refused`; it means nothing without one.
     """
 
     key: RunKey
@@ -130,17 +130,8 @@ def _case(
         return Case(RunKey.of(name, fallback, now), bare, reason, None, None, NIGHTLY, now, condition)
     snapshot = opened.snapshot
     started = snapshot.files_step.started_at
-    refused = (
-        opened.fault
-        or _clock_fault(started, now)
-        or (
-            f"malformed queue row: {opened.malformed}. HBase's own cleaner stops at it too"
-            if opened.malformed
-            else None
-        )
-        or _distrust(opened, settings)
-        or other_listing(snapshot, listed, _queues(opened))
-    )
+    doubt = first_doubt(_doubts(opened, snapshot, settings, now, listed))
+    condition, refused = doubt or (Condition.SNAPSHOT_UNTRUSTED, None)
     view = _view(opened, settings, refused)
     not_after = started + settings.valid_for_ms
     return Case(
@@ -151,23 +142,26 @@ def _case(
         table=decision_table(view, bucket) if view.queued is None else name_table(view, view.queued, bucket),
         mode=REPLAY if now > not_after else NIGHTLY,
         not_after=not_after,
-        condition=_condition(opened, started, now),
+        condition=condition,
     )
 
 
-def _condition(opened: OpenedSnapshot, started: int, now: int) -> Condition:
-    """Returns the name for why a snapshot is refused, if it is; in the order in which `_case` asks."""
-    if opened.fault is not None:
-        return opened.fault_condition
-    if _clock_fault(started, now) is not None:
-        return Condition.CLOCK_WRONG
-    return Condition.SNAPSHOT_UNTRUSTED if opened.malformed is None else Condition.QUEUE_MALFORMED
-
-
-def _distrust(opened: OpenedSnapshot, settings: Settings) -> str | None:
-    if opened.known.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
-        return distrust_zookeeper(opened.known, opened.trees, settings.release)
-    return distrust(opened.known, opened.passes, settings.release)
+def _doubts(
+    opened: OpenedSnapshot, snapshot: Snapshot, settings: Settings, now: int, listed: frozenset[ServerName]
+) -> Doubts:
+    """Yields why the run must not emit a list for the cluster, in the order in which it is asked."""
+    yield opened.fault_condition, opened.fault
+    yield Condition.CLOCK_WRONG, _clock_fault(snapshot.files_step.started_at, now)
+    if opened.malformed:
+        yield (
+            Condition.QUEUE_MALFORMED,
+            f"malformed queue row: {opened.malformed}. HBase's own cleaner stops at it too",
+        )
+    if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+        yield from zookeeper_doubts(snapshot, opened.trees, settings.release)
+    else:
+        yield from doubts(snapshot, opened.passes, settings.release)
+    yield Condition.MIXED_CLUSTERS, other_listing(snapshot, listed, _queues(opened))
 
 
 def _queues(opened: OpenedSnapshot) -> frozenset[QueueId]:

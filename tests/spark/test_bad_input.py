@@ -283,6 +283,30 @@ BROKEN: Mapping[str, Broken] = {
 }
 
 
+NAMED = {
+    **dict.fromkeys(("unfinished", "pass-unnamed", "files-missing"), "SNAPSHOT_INCOMPLETE"),
+    **dict.fromkeys(("queue-digest", "listing-digest", "listing-rows", "queue-rows"), "SNAPSHOT_DAMAGED"),
+    **dict.fromkeys(("file-missing", "file-unnamed", "not-parquet"), "SNAPSHOT_DAMAGED"),
+    **dict.fromkeys(("truncated", "no-object", "unknown-key", "unknown-flag", "missing-key"), "DOCUMENT_MALFORMED"),
+    **dict.fromkeys(
+        ("peer-twice", "wal-root", "no-instant", "zookeeper", "not-base64", "not-utf8"), "DOCUMENT_MALFORMED"
+    ),
+    **dict.fromkeys(("unknown-version", "unknown-extra"), "FORMAT_UNKNOWN"),
+    **dict.fromkeys(("step-missing", "steps-swapped", "steps-overlap", "step-backwards"), "SNAPSHOT_OUT_OF_ORDER"),
+    **dict.fromkeys(("master-changed", "master-unproven"), "MASTER_CHANGED"),
+    **dict.fromkeys(("migration", "migration-unknown", "half-migrated"), "MIGRATION_PENDING"),
+    **dict.fromkeys(("no-directories", "other-directories", "other-queues", "other-listing"), "MIXED_CLUSTERS"),
+    **dict.fromkeys(("duplicate-path", "dot-dot", "absolute", "newline", "control", "negative"), "GATE_FAILED"),
+    "no-peers-at-all": "GATE_FAILED",
+    "from-the-future": "CLOCK_WRONG",
+    "no-queue-table": "QUEUE_TABLE_MISSING",
+    "hyphen": "PEER_ID_AMBIGUOUS",
+    "empty-listing": "LISTING_EMPTY",
+    **{name: "QUEUE_MALFORMED" for name in BROKEN if name.startswith("malformed-")},
+}
+"""The condition of each; of the others it is SNAPSHOT_UNTRUSTED."""
+
+
 def young_without_peers(made: GeneratedCapture) -> GeneratedCapture:
     young = ArchivedFile(f"oldWALs/{wal(D1, 500)}", 4096, NOW - 1)
     return with_files(with_snapshot(replace(made, pass_1=(), pass_2=()), peers=()), young)
@@ -373,6 +397,7 @@ def test_a_broken_snapshot_is_refused(
     one, broken = clusters_of(outcome)[name], BROKEN[name]
     assert (one["status"], one["exit_code"], one["list_uri"]) == ("REFUSED", 3, None)
     assert re.search(broken.words, one["reason"]), one["reason"]
+    assert one["condition"] == NAMED.get(name, "SNAPSHOT_UNTRUSTED")
     assert not (desk.lists / name).exists()
     started, ended = runs[name]
     assert (started["status"], started["exit_code"]) == ("STARTED", None)

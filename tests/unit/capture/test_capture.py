@@ -9,6 +9,7 @@ import pytest
 from pipelines.capture.capture import Captured, Patience, Sources, Subject, capture
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.secrets import HIDDEN, without_secrets
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError
 from pipelines.decide.rule.cluster_view import cluster_view
 from pipelines.decide.rule.settings import Settings
@@ -337,8 +338,9 @@ def test_a_row_of_the_other_layout_that_moved_is_not_quiet() -> None:
 @pytest.mark.promise("another-master-is-refused")
 def test_another_master_is_refused() -> None:
     world = World(masters=["m,1,1", "m,1,2"])
-    with pytest.raises(RefusedError, match="active master changed from m,1,1 to m,1,2"):
+    with pytest.raises(RefusedError, match="active master changed from m,1,1 to m,1,2") as refused:
         world.capture(quiet_attempts=2)
+    assert refused.value.condition is Condition.MASTER_CHANGED
     assert world.asked.count("queues-1") == 2
     assert world.finished is None
 
@@ -348,8 +350,9 @@ def test_servers_that_have_just_come_up_get_another_attempt() -> None:
     world = World(directories=[()])
     assert world.capture(quiet_attempts=2).restless is None
     assert world.asked == ["settings", "files", *THE_REST, *THE_REST]
-    with pytest.raises(RefusedError, match="wal_root belongs to another cluster"):
+    with pytest.raises(RefusedError, match="wal_root belongs to another cluster") as refused:
         World(directories=[(), ()]).capture(quiet_attempts=2)
+    assert refused.value.condition is Condition.MIXED_CLUSTERS
 
 
 @pytest.mark.parametrize(
@@ -362,8 +365,9 @@ def test_servers_that_have_just_come_up_get_another_attempt() -> None:
 )
 def test_exported_inputs_out_of_order_are_refused(stamps: dict[str, Step], words: str) -> None:
     world = World(stamps={name: Stamp(step, "edge") for name, step in stamps.items()})
-    with pytest.raises(RefusedError, match=words):
+    with pytest.raises(RefusedError, match=words) as refused:
         world.capture()
+    assert refused.value.condition is Condition.SNAPSHOT_OUT_OF_ORDER
     assert world.finished is None
 
 
@@ -394,8 +398,9 @@ def test_a_step_stamped_by_another_clock_than_the_rest_is_refused(name: str, hos
     """Its times look right, and a clock that is ahead makes any order look right."""
     world = World(stamps={**BY_EDGE9, name: Stamp(RIGHT_TIMES[name], host)})
     words = "nobody says by which host's clock step" if host is None else "the clocks of two hosts"
-    with pytest.raises(RefusedError, match=words):
+    with pytest.raises(RefusedError, match=words) as refused:
         world.capture()
+    assert refused.value.condition is Condition.SNAPSHOT_OUT_OF_ORDER
     assert world.finished is None
 
 
@@ -429,8 +434,9 @@ def test_an_image_of_the_file_system_goes_with_an_export() -> None:
 @pytest.mark.promise("peer-id-with-a-hyphen-is-refused")
 def test_a_peer_whose_queues_would_be_read_as_another_s_is_refused() -> None:
     world = World(peer=Peer("1-x", "ENABLED"))
-    with pytest.raises(RefusedError, match="peer id '1-x' has a '-', which HBase forbids"):
+    with pytest.raises(RefusedError, match="peer id '1-x' has a '-', which HBase forbids") as refused:
         world.capture()
+    assert refused.value.condition is Condition.PEER_ID_AMBIGUOUS
     assert world.finished is None
     assert "queues-1" not in world.asked
 

@@ -11,9 +11,11 @@ import pytest
 from docs.generate import CONDITIONS, conditions_page
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError, WalsafeError
+from pipelines.common.finding_names import FINDINGS
 from pipelines.decide.rule.verdict import Reason
 from pipelines.reconcile.findings.clean_up import CLEAN_UP
 from tests.labs.places import PROJECT
+from tests.unit.docs.test_docs import sections
 
 REFUSALS = {"RefusedError", "SnapshotError"}
 TABLE = PROJECT / "pipelines" / "common" / "conditions.py"
@@ -30,8 +32,8 @@ def is_member(node: ast.expr) -> bool:
 
 
 def passes_on(node: ast.expr) -> bool:
-    """Whether it is the condition of another error, or of an opened snapshot or case."""
-    return isinstance(node, ast.Attribute) and node.attr in {"condition", "fault_condition"}
+    """Whether it is the condition of another error, of an opened snapshot, or of a doubt about one."""
+    return ast.unparse(node).endswith((".condition", ".fault_condition")) or ast.unparse(node) == "doubt[0]"
 
 
 def test_the_page_is_generated_from_the_table() -> None:
@@ -63,18 +65,21 @@ def test_no_condition_is_without_its_refusal() -> None:
 
 
 def test_a_condition_says_what_it_means_and_what_to_do_in_a_sentence_each() -> None:
-    for condition in Condition:
-        assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", condition.name)
-        for sentence in (condition.value.meaning, condition.value.what_to_do):
-            assert re.fullmatch(r"[A-Z][^|\n]+\.", sentence), condition
-            assert ". " not in sentence, condition
-        for page in re.findall(r"docs/(\w+\.md)", condition.value.what_to_do):
-            assert CONDITIONS.with_name(page).exists()
+    for name, told in [*((one.name, one.value) for one in Condition), *FINDINGS.items()]:
+        assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", name)
+        for sentence in (told.meaning, told.what_to_do):
+            assert re.fullmatch(r"[A-Z`][^|\n]+\.", sentence), name
+            assert ". " not in sentence, name
+
+
+def test_every_finding_is_in_the_table_of_names() -> None:
+    assert list(FINDINGS) == list(sections(CONDITIONS.with_name("findings.md")))
+    assert set(FINDINGS) == set(CLEAN_UP)
 
 
 def test_a_name_stands_for_one_thing_among_findings_and_reasons_too() -> None:
     names = set(Condition.__members__)
-    assert names & set(CLEAN_UP) == {"ADD_PEER_RUNNING"}
+    assert names & set(FINDINGS) == {"ADD_PEER_RUNNING"}
     assert names & {reason.value for reason in Reason} == {"ADD_PEER_RUNNING", "SNAPSHOT_UNTRUSTED"}
 
 
