@@ -91,8 +91,8 @@ class Condition(Enum):
         "Use `dump-queues` or `audit-queues`.",
     )
     QUEUE_TABLE_MISSING = Told(
-        "There are peers, but `hbase:replication` has no directory.",
-        "Check `hbase.rootdir` in the `hbase-site.xml` of the capture, then capture again.",
+        "There are peers and no `hbase:replication`, and HBase's own cleaner would delete everything then.",
+        "`cleaner_chore_switch false`, then find out who dropped it; of a cluster that is down, check `hbase.rootdir`.",
     )
 
     # reconcile and its lists
