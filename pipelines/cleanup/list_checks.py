@@ -76,7 +76,7 @@ def check_once(actions: frozenset[Action], run_id: str, *, anew: bool) -> None:
     """
     if actions & {Action.RESTORE, Action.PURGE}:
         raise RefusedError(
-            Condition.LIST_ALREADY_UNDONE,
+            Condition.LIST_RESTORED_OR_PURGED,
             f"files of run {run_id} were restored or purged already: a list is cleaned once. Reconcile a new capture",
         )
     if anew and Action.CLEAN in actions:

@@ -75,8 +75,8 @@ class Condition(Enum):
         "Capture again once one master is up.",
     )
     MIGRATION_PENDING = Told(
-        "The queues are, or may be, in another place than was read: they move from ZooKeeper to `hbase:replication`.",
-        "Wait until the migration has ended, then capture from where the queues are.",
+        "The migration of the queues from ZooKeeper to `hbase:replication` is not known to have ended.",
+        "Wait until it has ended, then capture again.",
     )
     CLUSTER_RUNNING = Told(
         "HBase is running, and what was asked for needs a cluster that is down.",
@@ -85,6 +85,10 @@ class Condition(Enum):
     CLUSTER_DOWN = Told(
         "The snapshot is of a cluster that was down, so nobody knows whose crash was unfinished.",
         "Start HBase, then capture again; `plan-syncup` takes such a snapshot.",
+    )
+    QUEUES_IN_TABLE = Told(
+        "ZooKeeper was read for queues, and they are in `hbase:replication`, or may be, or are on their way there.",
+        "Wait until a migration has ended, then capture with queues from that table.",
     )
     QUEUES_IN_ZOOKEEPER = Told(
         "The queues are in ZooKeeper, and this job reads `hbase:replication`.",
@@ -140,7 +144,7 @@ class Condition(Enum):
         "The list was cleaned before, and a list is cleaned once.",
         "If that attempt stopped or died, go on with `--resume`.",
     )
-    LIST_ALREADY_UNDONE = Told(
+    LIST_RESTORED_OR_PURGED = Told(
         "Files of the list were restored or purged already.",
         "Capture and reconcile again, and clean that list.",
     )
@@ -227,8 +231,8 @@ class Condition(Enum):
 
     # no refusals: exit codes 2 and 4
     SNAPSHOT_EXISTS = Told(
-        "There is a snapshot in the directory of `--out` already (exit 2).",
-        "Use it, or give a directory that does not exist yet.",
+        "What `--out` names exists already (exit 2).",
+        "Use it if it is the snapshot of this night; else give a directory that does not exist yet.",
     )
     OBSERVER_READS = Told(
         "The Hadoop client would read from observer NameNodes, whose answers may be old (exit 2).",

@@ -70,7 +70,7 @@ def test_there_and_back_and_gone(lab: Lab) -> None:
     assert lab.outcomes()[back] == "RESTORED"
     with pytest.raises(RefusedError, match="restored or purged already") as undone:
         lab.clean(resume=True)
-    assert undone.value.condition is Condition.LIST_ALREADY_UNDONE
+    assert undone.value.condition is Condition.LIST_RESTORED_OR_PURGED
 
     waiting = lab.purge(execute=True)
     assert [one["status"] for one in waiting.result["runs"]] == ["WAITING"]  # type: ignore[index, union-attr]

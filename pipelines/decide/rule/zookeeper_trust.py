@@ -31,7 +31,7 @@ def zookeeper_doubts(snapshot: Snapshot, trees: Sequence[ReplicationTree], relea
     yield extra_condition(snapshot), unknown_extra(snapshot)
     yield Condition.SNAPSHOT_OUT_OF_ORDER, wrong_order(snapshot, ZOOKEEPER_CAPTURE_ORDER)
     yield Condition.PEER_ID_AMBIGUOUS, ambiguous_peer(snapshot.peers)
-    yield Condition.MIGRATION_PENDING, other_storage(snapshot)
+    yield Condition.QUEUES_IN_TABLE, other_storage(snapshot)
     yield Condition.MASTER_CHANGED, _changed_master(snapshot)
     yield Condition.SNAPSHOT_UNTRUSTED, _queues(snapshot, trees, release)
     yield Condition.MIXED_CLUSTERS, _strangers(snapshot, trees)

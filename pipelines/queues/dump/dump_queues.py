@@ -121,9 +121,10 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
             f"malformed queue: {opened.malformed}; HBase itself throws on it. Mend it, capture again",
         )
     snapshot = opened.snapshot
-    halved = migrating(snapshot) if snapshot.queue_storage == QUEUE_STORAGE_TABLE else other_storage(snapshot)
+    in_table = snapshot.queue_storage == QUEUE_STORAGE_TABLE
+    halved = migrating(snapshot) if in_table else other_storage(snapshot)
     if halved is not None:
-        raise RefusedError(Condition.MIGRATION_PENDING, halved)
+        raise RefusedError(Condition.MIGRATION_PENDING if in_table else Condition.QUEUES_IN_TABLE, halved)
     restless = _restless(opened)
     if restless is not None:
         _LOG.warning("Queues moved during the capture: %s. This is its last reading", restless)

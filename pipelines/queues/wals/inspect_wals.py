@@ -135,7 +135,7 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
     in_table = opened.snapshot.queue_storage == QUEUE_STORAGE_TABLE
     halved = migrating(opened.snapshot) if in_table else other_storage(opened.snapshot)
     if halved is not None:
-        raise RefusedError(Condition.MIGRATION_PENDING, halved)
+        raise RefusedError(Condition.MIGRATION_PENDING if in_table else Condition.QUEUES_IN_TABLE, halved)
     if opened.malformed is not None:
         raise RefusedError(
             Condition.QUEUE_MALFORMED,

@@ -82,7 +82,7 @@ def test_a_list_that_was_begun_has_another_name_than_one_that_is_over() -> None:
     cleaned, over = frozenset({Action.CLEAN}), frozenset({Action.CLEAN, Action.PURGE})
     check_once(cleaned, N1, anew=False)
     assert refused(lambda: check_once(cleaned, N1, anew=True)) is Condition.LIST_ALREADY_CLEANED
-    assert refused(lambda: check_once(over, N1, anew=False)) is Condition.LIST_ALREADY_UNDONE
+    assert refused(lambda: check_once(over, N1, anew=False)) is Condition.LIST_RESTORED_OR_PURGED
 
 
 def test_of_a_path() -> None:

@@ -187,7 +187,7 @@ def test_a_queue_of_a_server_that_is_known_is_enough() -> None:
         ({"extras": ("syncup",)}, Condition.CLUSTER_DOWN),
         ({"steps": ()}, Condition.SNAPSHOT_OUT_OF_ORDER),
         ({"peers": (Peer("1-a", "ENABLED"),)}, Condition.PEER_ID_AMBIGUOUS),
-        ({"hbase_version": "3.0.0"}, Condition.MIGRATION_PENDING),
+        ({"hbase_version": "3.0.0"}, Condition.QUEUES_IN_TABLE),
         ({"peers": (Peer("2", "ENABLED"),)}, Condition.SNAPSHOT_UNTRUSTED),
         ({"membership": Membership(MASTER, frozenset({H3}), frozenset())}, Condition.MIXED_CLUSTERS),
         (

@@ -28,6 +28,8 @@ def product() -> Iterator[tuple[Path, ast.Module]]:
 
 
 def is_member(node: ast.expr) -> bool:
+    if isinstance(node, ast.IfExp):
+        return is_member(node.body) and is_member(node.orelse)
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Condition"
 
 

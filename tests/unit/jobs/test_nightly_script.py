@@ -91,7 +91,7 @@ def test_a_clean_that_was_begun_is_resumed(tmp_path: Path) -> None:
 
 def test_a_clean_that_is_refused_ends_the_night(tmp_path: Path) -> None:
     undone = RefusedError(
-        Condition.LIST_ALREADY_UNDONE, 'the list was cleaned before; "condition": "LIST_ALREADY_CLEANED"'
+        Condition.LIST_RESTORED_OR_PURGED, 'the list was cleaned before; "condition": "LIST_ALREADY_CLEANED"'
     )
     for number, answer in enumerate([{"code": 3}, {"code": 3, "result": _failed("clean", undone).result}]):
         folder = tmp_path / str(number)
