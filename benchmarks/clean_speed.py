@@ -117,7 +117,7 @@ class Bench:
     def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
         context = JobContext(job, spark=self.spark)
         config, lists = self.configured(context), f"file:{self.work}/lists"
-        with cleanup(context, str(self.config), CLUSTER, self.lake, lists, config) as (place, ports):
+        with cleanup(context, str(self.config), CLUSTER, self.lake, lists, config=config) as (place, ports):
             yield place, replace(ports, tell=self.tell, audit=Clocked(ports.audit, self.told))
 
     def tell(self, line: str) -> None:

@@ -18,11 +18,15 @@ from pipelines.capture.capture import Patience, Subject
 from pipelines.capture.sources.hbase_root import hbase_root
 from pipelines.cleanup.archive import HadoopArchive
 from pipelines.cleanup.audit import LakeAudit
+from pipelines.cleanup.paths import parse_uri
 from pipelines.cleanup.quarantine import Quarantine, check_hbase_root, check_quarantine
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.second_look import CaptureAgain, CaptureParts
-from pipelines.cleanup.stores.hadoop_wal_store import HadoopWalStore
-from pipelines.cleanup.stores.webhdfs_wal_store import WebHdfsWalStore
+from pipelines.cleanup.stores.file_calls import FileCalls
+from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
+from pipelines.cleanup.stores.local_calls import LocalCalls
+from pipelines.cleanup.stores.wal_store import FileSystemWalStore
+from pipelines.cleanup.stores.webhdfs_calls import WebHdfsCalls
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.files.observer_reads import refuse_observer_reads
@@ -166,10 +170,17 @@ def _root(hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, name: str) 
 
 def _store(
     hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, clean: CleanSection, cluster: str
-) -> HadoopWalStore | WebHdfsWalStore:
+) -> FileSystemWalStore:
     within = (f"{wal_root}/oldWALs", f"{clean.quarantine}/{cluster}")
-    files = capture.files
+    files, where = capture.files, None
+    calls: FileCalls
     if isinstance(files, WebHdfsFilesSection):
-        return WebHdfsWalStore(files.urls, wal_root, within, files.user, files.timeout, clean.threads)
-    properties = revealed(files.properties) if files.source == "hadoop" else {}
-    return HadoopWalStore(hadoop, wal_root, within, properties, clean.threads)
+        calls, where = (
+            WebHdfsCalls(files.urls, files.user, files.timeout, clean.threads),
+            f"WebHDFS {', '.join(files.urls)}",
+        )
+    elif parse_uri(wal_root).scheme == "file":
+        calls = LocalCalls()
+    else:
+        calls = HadoopCalls(hadoop, wal_root, revealed(files.properties) if files.source == "hadoop" else {})
+    return FileSystemWalStore(calls, wal_root, within, clean.threads, where)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.sql import SparkSession
@@ -13,6 +14,7 @@ from pipelines.common.errors import UnavailableError, UsageError
 JavaObject: TypeAlias = Any
 """Any object of the JVM; py4j has no types."""
 
+_COMPILED: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 _NOT_ALLOWED = ("AccessControlException", "AccessDeniedException", "UnknownHostException", "UnsupportedFileSystem")
 
 
@@ -39,6 +41,25 @@ class HadoopJvm:
     def path(self, uri: str) -> JavaObject:
         """Returns a Hadoop `Path`."""
         return self.view.org.apache.hadoop.fs.Path(uri)
+
+    def compiled(self, name: str, source: str) -> JavaObject:
+        """Compiles a small Java class with the compiler that Spark uses for its queries, and returns an object of it.
+
+        A py4j call takes about 0.2 ms. Where each of many files would need several of them, such a class needs one.
+
+        Args:
+            name: full name of the class.
+            source: one file of Java, without generics and lambdas; the class has no state.
+        """
+        # py4j finds methods by the name of the class, so a name may be compiled once only
+        known = _COMPILED.setdefault(self.gateway, {})
+        if name not in known:
+            compiler = self.view.org.codehaus.janino.SimpleCompiler()
+            # the context class loader of the thread knows the classes that came with --jars
+            compiler.setParentClassLoader(self.view.java.lang.Thread.currentThread().getContextClassLoader())
+            compiler.cook(source)
+            known[name] = compiler.getClassLoader().loadClass(name).newInstance()
+        return known[name]
 
     def qualified(self, uri: str) -> str:
         """Returns the full URI of a path; a path without scheme and authority gets those of `fs.defaultFS`.

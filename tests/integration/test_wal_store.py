@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from benchmarks.hdfs_files import make_files
 from pipelines.cleanup.ports import Move, WalStore
-from pipelines.cleanup.stores.hadoop_wal_store import HadoopWalStore
-from pipelines.cleanup.stores.java_handles import JavaHandles, JavaLoop
-from pipelines.cleanup.stores.webhdfs_wal_store import WebHdfsWalStore
+from pipelines.cleanup.stores.file_calls import FileCalls
+from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
+from pipelines.cleanup.stores.wal_store import FileSystemWalStore
+from pipelines.cleanup.stores.webhdfs_calls import WebHdfsCalls
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from tests.labs.cluster.hdfs import HdfsCluster
@@ -44,13 +45,13 @@ Open = Callable[..., WalStore]
 @pytest.fixture
 def opened(spark: SparkSession, hdfs_cluster: HdfsCluster, kind: str, root: str) -> Iterator[Open]:
     """Opens stores: of the superuser, or of somebody else."""
-    stores: list[Any] = []
+    stores: list[FileSystemWalStore] = []
     within = [f"{root}/old", f"{root}/quarantine"]
 
     def of(user: str | None = None) -> WalStore:
-        store: HadoopWalStore | WebHdfsWalStore
+        calls: FileCalls
         if kind == "webhdfs":
-            store = WebHdfsWalStore([hdfs_cluster.webhdfs()], root, within, user, 300_000)
+            calls = WebHdfsCalls([hdfs_cluster.webhdfs()], user, 300_000)
         else:
             hadoop = HadoopJvm.of(spark)
             information = hadoop.view.org.apache.hadoop.security.UserGroupInformation
@@ -58,11 +59,11 @@ def opened(spark: SparkSession, hdfs_cluster: HdfsCluster, kind: str, root: str)
             if user is not None:
                 information.setLoginUser(information.createRemoteUser(user))
             try:
-                store = HadoopWalStore(hadoop, root, within)
+                calls = HadoopCalls(hadoop, root)
             finally:
                 information.setLoginUser(before)
-        stores.append(store)
-        return store
+        stores.append(FileSystemWalStore(calls, root, within))
+        return stores[-1]
 
     yield of
     for store in stores:
@@ -290,29 +291,20 @@ def test_thousands_of_files_in_one_call(spark: SparkSession, store: WalStore, ro
 
 
 def make_many(spark: SparkSession, root: str, count: int) -> list[str]:
-    """Empty files `old/h1%2C5.<index>`, made by the loop under test: one call a file would take half a minute."""
-    hadoop = HadoopJvm.of(spark)
-    handles = JavaHandles(hadoop)
-    files = hadoop.path(root).getFileSystem(hadoop.conf)
-    path = "org.apache.hadoop.fs.Path"
-    create = handles.virtual("org.apache.hadoop.fs.FileSystem", "createNewFile", "boolean", path).bindTo(files)
-    uris = [f"{root}/old/h1%2C5.{index}" for index in range(count)]
-    text = handles.static("java.lang.String", "valueOf", "java.lang.String", "boolean")
-    loop = JavaLoop(handles, 8)
-    step = handles.then(handles.texts(uris), handles.constructor(path, "java.lang.String"), create, text)
-    assert loop.run(step, count) == ["true"] * count
-    loop.close()
-    return uris
+    """Empty files `old/h1%2C5.<index>`."""
+    names = [f"old/h1%2C5.{index}" for index in range(count)]
+    assert make_files(spark, root, names) == count
+    return [f"{root}/{name}" for name in names]
 
 
 def test_a_server_that_is_not_there(spark: SparkSession, root: str, kind: str) -> None:
     gone = "hdfs://localhost:1"
-    store: WalStore
+    calls: FileCalls
     if kind == "webhdfs":
-        store = WebHdfsWalStore(["http://localhost:1"], f"{gone}/hbase", [f"{gone}/hbase/oldWALs"], "me", 2_000)
+        calls = WebHdfsCalls(["http://localhost:1"], "me", 2_000)
     else:
-        fast = {"ipc.client.connect.max.retries": "0"}
-        store = HadoopWalStore(HadoopJvm.of(spark), f"{gone}/hbase", [f"{gone}/hbase/oldWALs"], fast)
+        calls = HadoopCalls(HadoopJvm.of(spark), f"{gone}/hbase", {"ipc.client.connect.max.retries": "0"})
+    store = FileSystemWalStore(calls, f"{gone}/hbase", [f"{gone}/hbase/oldWALs"])
     with pytest.raises(UnavailableError, match="Connect"):
         store.seen([f"{gone}/hbase/oldWALs/{index}" for index in range(1_000)])
     with pytest.raises(UnavailableError, match="Connect"):

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from pipelines.cleanup.stores.hadoop_wal_store import HadoopWalStore
+from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject
 from pipelines.files.observer_reads import refuse_observer_reads
@@ -72,7 +72,7 @@ def test_so_is_a_class_that_extends_one_under_another_name(spark: SparkSession) 
 def test_the_store_of_a_clean_up_looks_at_the_properties_of_its_own_configuration(spark: SparkSession) -> None:
     properties = {KEY: f"{HA}.ObserverReadProxyProvider"}
     with pytest.raises(UsageError, match=rf"wal_root {ROOT}.*property {KEY}.*key {KEY} of capture.files.properties"):
-        HadoopWalStore(HadoopJvm.of(spark), ROOT, [f"{ROOT}/oldWALs"], properties)
+        HadoopCalls(HadoopJvm.of(spark), ROOT, properties)
 
 
 @contextmanager

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pipelines.cleanup.paths import check_within, folders_above, parse_uri, refuse_outside
 from pipelines.cleanup.stores.store_failures import Failure, failed, to_blame
-from pipelines.cleanup.stores.wal_walk import Listed
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
+from pipelines.files.file_status import FileStatus
 
-Describe = Callable[[Sequence[str], str], Sequence[Listed | Failure]]
-"""Describes each URI without following symbolic links; the text names the purpose, for messages."""
+Describe = Callable[[Sequence[str]], Sequence[FileStatus | Failure]]
+"""Describes each URI without following symbolic links."""
 
 
 class WalGuard:
@@ -41,8 +41,8 @@ class WalGuard:
             refuse_outside(uri, self._within)
         folders, what = folders_above(uris), f"looking for symbolic links on {self._root}"
         failures = []
-        for folder, answer in zip(folders, self._describe(folders, what), strict=True):
-            is_link = isinstance(answer, Listed) and not answer.is_file and not answer.is_directory
+        for folder, answer in zip(folders, self._describe(folders), strict=True):
+            is_link = isinstance(answer, FileStatus) and not answer.is_file and not answer.is_directory
             if is_link or (isinstance(answer, Failure) and answer.kind == "UnresolvedLinkException"):
                 raise RefusedError(
                     Condition.SYMBOLIC_LINK,

@@ -1,22 +1,11 @@
 """Walks trees of directories for the stores that move and delete, independent of the file system."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from pipelines.files.file_batch import FileBatch
+from pipelines.files.file_status import FileStatus
 
-
-class Listed(NamedTuple):
-    """One element of a directory; a symbolic link is neither a file nor a directory."""
-
-    name: str
-    is_file: bool
-    is_directory: bool
-    length: int
-    modification_time: int
-
-
-Pages = Callable[[str], Iterator[Sequence[Listed]]]
+Pages = Callable[[str], Iterator[Sequence[FileStatus]]]
 """Lists a directory, given by its URI, in pages; yields none if there is no such directory (any more)."""
 
 

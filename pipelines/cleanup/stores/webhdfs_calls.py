@@ -1,9 +1,9 @@
-"""Single WebHDFS requests through the `hdfs` library, and many of them concurrently."""
+"""The clean-up's calls through WebHDFS, with the `hdfs` library: no Hadoop client, no Kerberos."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import uuid
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Event
+from threading import Lock
 from typing import Any, TypeVar
 
 from hdfs import HdfsError, InsecureClient
@@ -11,12 +11,15 @@ from hdfs.client import _Request
 from requests import JSONDecodeError, RequestException, Session
 from requests.adapters import HTTPAdapter
 
-from pipelines.cleanup.stores.store_failures import NOT_TRIED, Failure, parse_failure
-from pipelines.cleanup.stores.wal_walk import Listed
+from pipelines.cleanup.paths import parse_uri
+from pipelines.cleanup.stores.file_calls import FileCallError
+from pipelines.cleanup.stores.store_failures import OTHER, Failure, parse_failure
+from pipelines.common.errors import UsageError
+from pipelines.files.file_status import FileStatus
 
-_T = TypeVar("_T")
 _R = TypeVar("_R")
 _BLOCK = 1 << 16
+_IGNORED = Failure("UnsupportedOperationException", "the server ignores renameoptions")
 
 
 class _Client(InsecureClient):  # type: ignore[misc] # hdfs ships no types
@@ -33,106 +36,129 @@ class _Client(InsecureClient):  # type: ignore[misc] # hdfs ships no types
         return hdfs_path
 
 
-class WebHdfsError(Exception):
-    """A request that failed."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.text)
-        self.failure = failure
-
-
 class WebHdfsCalls:
-    """Requests about absolute paths; each raises WebHdfsError.
+    """`FileCalls` by WebHDFS requests.
 
-    Changes go to the name node that accepts them. After the first change, reads go only to that name node.
+    Changes go to the name node that accepts them. After the first change, reads go only to that name node. A rename
+    carries `renameoptions`, so that the name node renames as `FileContext` does. HttpFS ignores them: this is detected
+    before the first rename, and refused. Name nodes of Hadoop 3.1.2 and 3.2.0 read `%2C` in a path as `,` (HDFS-14423)
+    and find no WAL at all; use `source: hadoop` there.
 
     Args:
-        urls: `http://host:port` of every name node.
+        urls: `http://host:port` of every name node; an observer must not be among them.
         user: `user.name`; None = the user of this process.
         timeout_ms: of each request.
         threads: number of concurrent requests.
     """
 
-    def __init__(self, urls: Sequence[str], user: str | None, timeout_ms: int, threads: int) -> None:
+    def __init__(
+        self, urls: Sequence[str], user: str | None = None, timeout_ms: int = 60_000, threads: int = 8
+    ) -> None:
         session = Session()
         for scheme in ("http://", "https://"):
             session.mount(scheme, HTTPAdapter(pool_connections=2 * len(urls), pool_maxsize=threads))
         self._session = session
         self._user, self._timeout = user, timeout_ms / 1000
+        self._where = f"WebHDFS {', '.join(urls)}"
         self._client = self._made(";".join(urls))
         self._reader = self._client
-        self._threads = threads
+        self._renames_safely = False
+        self._proving = Lock()
 
-    def status(self, path: str) -> Listed:
-        """Returns what is at a path."""
-        return self._ask(self._reader.file_status, path, lambda answer: _listed(answer["FileStatus"]))
+    def status(self, uri: str) -> FileStatus:
+        """See `FileCalls.status`."""
+        return self._ask(self._reader.file_status, uri, lambda answer: _parsed(answer["FileStatus"]))
 
-    def elements(self, path: str) -> list[Listed]:
-        """Returns all elements of a directory; a file has one element without a name."""
-        return self._ask(
+    def pages(self, uri: str) -> Iterator[Sequence[FileStatus]]:
+        """See `FileCalls.pages`; all elements are in one answer, and a file has one element without a name."""
+        yield self._ask(
             self._reader.listing,
-            path,
-            lambda answer: [_listed(status) for status in answer["FileStatuses"]["FileStatus"]],
+            uri,
+            lambda answer: [_parsed(status) for status in answer["FileStatuses"]["FileStatus"] if status["pathSuffix"]],
         )
 
-    def rename(self, source: str, target: str, *, overwrite: bool = False) -> bool:
-        """Renames as `FileContext.rename` does: never into a directory, and replacing only on request.
+    def rename(self, source: str, target: str) -> None:
+        """See `FileCalls.rename`.
 
-        Returns:
-            False: the server does not know `renameoptions`, and renamed in its own way or did not rename.
+        Raises:
+            UsageError: the server ignores `renameoptions`, so a rename could replace a file or end inside a directory.
         """
-        options = "OVERWRITE" if overwrite else "NONE"
-        response = self._send(self._client.renaming, source, destination=target, renameoptions=options)
-        return not response.content  # the older rename answers {"boolean": …}
+        with self._proving:
+            if not self._renames_safely:
+                self._prove_rename(target)
+        self._rename(source, target, "NONE")
 
-    def delete(self, path: str) -> None:
-        """Deletes a file or an empty directory; a missing path is no error."""
-        self._send(self._client.deleting, path, recursive="false")
+    def rename_file(self, source: str, target: str) -> None:
+        """See `FileCalls.rename_file`."""
+        self._check_file(source)
+        self.rename(source, target)
 
-    def make_directory(self, path: str) -> bool:
-        """Creates a directory with its parents."""
-        made = self._ask(self._client.making, path, lambda answer: bool(answer["boolean"]))
+    def replace(self, source: str, target: str) -> None:
+        """See `FileCalls.replace`."""
+        self._rename(source, target, "OVERWRITE")
+
+    def delete_file(self, uri: str) -> None:
+        """See `FileCalls.delete_file`; a missing path may be no error."""
+        self._check_file(uri)
+        self.delete_directory(uri)
+
+    def delete_directory(self, uri: str) -> None:
+        """See `FileCalls.delete_directory`; a missing path is no error."""
+        self._send(self._client.deleting, uri, recursive="false")
+
+    def make_directory(self, uri: str) -> None:
+        """See `FileCalls.make_directory`."""
+        made = self._ask(self._client.making, uri, lambda answer: bool(answer["boolean"]))
         self._read_from_writer()
-        return made
+        if not made:
+            raise FileCallError(Failure("IOException", "it could not be made a directory"))
 
-    def write_new(self, path: str, text: str) -> None:
-        """Creates a file with its parents, if it does not exist yet."""
+    def write_new(self, uri: str, text: str) -> None:
+        """See `FileCalls.write_new`."""
         with _translated():
-            self._client.write(path, data=text.encode("utf-8"), overwrite=False)
+            self._client.write(_path(uri), data=text.encode("utf-8"), overwrite=False)
         self._read_from_writer()
 
-    def read(self, path: str) -> str:
-        """Returns the text of a whole file."""
-        with _translated(), self._reader.read(path, chunk_size=_BLOCK) as blocks:
+    def read(self, uri: str) -> str:
+        """See `FileCalls.read`."""
+        with _translated(), self._reader.read(_path(uri), chunk_size=_BLOCK) as blocks:
             return b"".join(blocks).decode("utf-8", "replace")
 
-    def each(self, call: Callable[[_T], _R], elements: Iterable[_T]) -> list[_R | Failure]:
-        """Calls for each element; the answers are in order, and a failure is the answer of its element.
-
-        Once an element fails because the file system does not answer, the elements that have not begun are not tried.
-        """
-        broken = Event()
-
-        def one(element: _T) -> _R | Failure:
-            if broken.is_set():
-                return parse_failure(NOT_TRIED)
-            try:
-                return call(element)
-            except WebHdfsError as error:
-                if error.failure.unavailable:
-                    broken.set()
-                return error.failure
-
-        with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(one, elements))
-
     def close(self) -> None:
-        """Closes the connections."""
+        """See `FileCalls.close`."""
         self._session.close()
 
-    def _send(self, operation: Callable[..., Any], path: str, **parameters: str) -> Any:  # noqa: ANN401 - a response
+    def _check_file(self, uri: str) -> None:
+        if not self.status(uri).is_file:
+            raise FileCallError(parse_failure(OTHER))
+
+    def _rename(self, source: str, target: str, options: str) -> None:
+        response = self._send(self._client.renaming, source, destination=_path(target), renameoptions=options)
+        if response.content:  # the older rename, which knows no options, answers {"boolean": …}
+            raise FileCallError(_IGNORED)
+
+    def _prove_rename(self, target: str) -> None:
+        """Tests whether the server knows `renameoptions`, by renaming a name that does not exist.
+
+        A name node that knows them answers that there is no such file; HttpFS answers `false`.
+        """
+        nobody = f"{target.rpartition('/')[0]}/.walsafe-{uuid.uuid4().hex}"
+        try:
+            self._rename(nobody, f"{nobody}.moved", "NONE")
+        except FileCallError as error:
+            if error.failure == _IGNORED:
+                raise UsageError(
+                    f"{self._where} ignores renameoptions, as HttpFS does: a rename could land elsewhere, so none was "
+                    "tried. Give the addresses of the name nodes as urls, or use source: hadoop"
+                ) from error
+            if error.failure.gone:
+                self._renames_safely = True
+            elif not error.failure.denied:  # a user who lacks permission gets that error for each file
+                raise
+
+    def _send(self, operation: Callable[..., Any], uri: str, **parameters: str) -> Any:  # noqa: ANN401 - a response
         with _translated():
-            response = operation(path, **parameters)
+            response = operation(_path(uri), **parameters)
         self._read_from_writer()
         return response
 
@@ -145,29 +171,33 @@ class WebHdfsCalls:
         if self._reader is self._client or self._reader.url != url:
             self._reader = self._made(url)
 
-    def _ask(self, operation: Callable[..., Any], path: str, parse: Callable[[Any], _R]) -> _R:
+    def _ask(self, operation: Callable[..., Any], uri: str, parse: Callable[[Any], _R]) -> _R:
         with _translated():
-            return parse(operation(path).json())
+            return parse(operation(_path(uri)).json())
 
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Translates exceptions of the library to WebHdfsError."""
+    """Translates exceptions of the library to FileCallError."""
     try:
         yield
     except HdfsError as error:
         text = next(iter(str(error).splitlines()), "")
         # for a 401 the library keeps no exception name
         kind = error.exception or ("SecurityException" if text.startswith("Authentication failure") else "HdfsError")
-        raise WebHdfsError(Failure(kind, text)) from error
+        raise FileCallError(Failure(kind, text)) from error
     except (JSONDecodeError, KeyError, TypeError) as error:  # a proxy's page, for example
-        raise WebHdfsError(Failure("ConnectError", "an answer that is not of WebHDFS; check urls")) from error
+        raise FileCallError(Failure("ConnectError", "an answer that is not of WebHDFS; check urls")) from error
     except RequestException as error:
         text = next(iter(str(error).splitlines()), "")
-        raise WebHdfsError(Failure(type(error).__name__, text)) from error
+        raise FileCallError(Failure(type(error).__name__, text)) from error
 
 
-def _listed(status: dict[str, Any]) -> Listed:
+def _path(uri: str) -> str:
+    return parse_uri(uri).path
+
+
+def _parsed(status: dict[str, Any]) -> FileStatus:
     kind = status["type"]
     name, length, modified = str(status["pathSuffix"]), int(status["length"]), int(status["modificationTime"])
-    return Listed(name, kind == "FILE", kind == "DIRECTORY", length, modified)
+    return FileStatus(name, kind == "FILE", kind == "DIRECTORY", length, modified)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.capture.sources.exported_cells import parse_cell, scanned_cells
 from pipelines.capture.sources.exported_state import ExportedState
-from pipelines.capture.sources.hadoop_files import parse_statuses
 from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.capture.sources.minutes import end_of_minute
 from pipelines.capture.sources.wal_tree import Entry, NoSuchDirectoryError, WalTree
@@ -123,34 +122,6 @@ class TestLsText:
         assert (found.server, found.entries, found.modification_time) == (H1, 1, instant("2026-11-21T02:00:59.999"))
         with pytest.raises(UsageError, match=r"files below WALs/h1,16020,5, but no line of that directory; list WALs"):
             self.text.directories(enumerate(lines[1:], 1))
-
-
-class TestStatuses:
-    FILE = (
-        "HdfsNamedFileStatus{{path=hdfs://ns1/hbase/oldWALs/{name}; isDirectory=false; length=42; replication=3; "
-        "blocksize=268435456; modification_time=1795312047457; access_time=1795312037411; owner=o; group=g; "
-        "permission=rw-r--r--; isSymlink=false; hasAcl=false; isEncrypted=false; isErasureCoded=false}}"
-    )
-    DIRECTORY = (
-        "HdfsNamedFileStatus{path=hdfs://ns1/hbase/WALs/h1,16020,5; isDirectory=true; modification_time=7; "
-        "access_time=0; owner=o; group=g; permission=rwxr-xr-x; isSymlink=false; hasAcl=false}"
-    )
-
-    def test_files_and_directories(self) -> None:
-        text = f"[{self.FILE.format(name='h1%2C16020%2C5.7')}, {self.DIRECTORY}]"
-        assert parse_statuses(text, 2) == [
-            Entry("h1%2C16020%2C5.7", False, 42, 1795312047457),
-            Entry("h1,16020,5", True, 0, 7),
-        ]
-
-    @pytest.mark.parametrize("name", ["a; b", "a}", "{path=x", "line\nend", "a, b", "; length=1; modification_time=1;"])
-    def test_odd_names_are_cut_right(self, name: str) -> None:
-        text = f"[{self.FILE.format(name=name)}, {self.DIRECTORY}]"
-        assert parse_statuses(text, 2) == [Entry(name, False, 42, 1795312047457), Entry("h1,16020,5", True, 0, 7)]
-
-    def test_a_name_that_imitates_the_text_is_not_guessed(self) -> None:
-        text = f"[{self.FILE.format(name='x; isDirectory=false; length=1; modification_time=1;')}]"
-        assert parse_statuses(text, 1) is None
 
 
 class TestProcedures:

@@ -135,7 +135,7 @@ def test_a_folder_that_was_not_tried_any_more_is_not_the_reason() -> None:
     guard = WalGuard(
         "hdfs://n/hbase",
         ["hdfs://n/hbase/oldWALs"],
-        lambda uris, _: [parse_failure(NOT_TRIED)] * (len(uris) - 1) + [refused],
+        lambda uris: [parse_failure(NOT_TRIED)] * (len(uris) - 1) + [refused],
     )
     with pytest.raises(UnavailableError, match="ConnectException"):
         guard.allow(["hdfs://n/hbase/oldWALs/a/b"])

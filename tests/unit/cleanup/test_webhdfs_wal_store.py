@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from pipelines.cleanup.ports import Move
+from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.cleanup.stores.webhdfs_calls import WebHdfsCalls
-from pipelines.cleanup.stores.webhdfs_wal_store import WebHdfsWalStore
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 
@@ -51,10 +51,10 @@ def served(answer: Answer) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 @contextmanager
-def serving(answer: Answer) -> Iterator[tuple[WebHdfsWalStore, list[tuple[str, str]]]]:
+def serving(answer: Answer) -> Iterator[tuple[FileSystemWalStore, list[tuple[str, str]]]]:
     """A store on a server that answers by operation and path, and all it was asked."""
     with served(answer) as (url, asked):
-        store = WebHdfsWalStore([url], ROOT, [OLD, QUARANTINE], "me", 300_000)
+        store = FileSystemWalStore(WebHdfsCalls([url], "me", 300_000), ROOT, [OLD, QUARANTINE])
         try:
             yield store, asked
         finally:
@@ -152,10 +152,10 @@ def test_reads_go_to_the_name_node_that_took_the_last_change() -> None:
 
     with served(named("observer")) as (observer, _), served(named("active")) as (active, _):
         calls = WebHdfsCalls([observer, active], "me", 300_000, 2)
-        assert calls.make_directory("/quarantine")
+        calls.make_directory(QUARANTINE)
         asked["observer"].clear()
-        assert calls.status("/a").is_file
+        assert calls.status(MOVE.target).is_file
         calls._client._urls.rotate(-1)  # another change has found that name node out of reach for a moment
-        assert calls.status("/a").is_file
+        assert calls.status(MOVE.target).is_file
         assert asked["observer"] == []
         calls.close()

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.cleanup.ports import Move, Seen, WalStore
-from pipelines.cleanup.stores.hadoop_wal_store import HadoopWalStore
+from pipelines.cleanup.stores.local_calls import LocalCalls
+from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
-from pipelines.files.hadoop_jvm import HadoopJvm
 
 NAMES = (
     "h1%2C16020%2C5.7",
@@ -48,9 +47,9 @@ class Disk:
 
 
 @pytest.fixture
-def disk(spark: SparkSession, tmp_path: Path) -> Iterator[Disk]:
+def disk(tmp_path: Path) -> Iterator[Disk]:
     root = f"file:{tmp_path}"
-    store = HadoopWalStore(HadoopJvm.of(spark), root, [f"{root}/old", f"{root}/quarantine"], threads=4)
+    store = FileSystemWalStore(LocalCalls(), root, [f"{root}/old", f"{root}/quarantine"], threads=4)
     for name in ("old", "quarantine"):
         (tmp_path / name).mkdir()
     yield Disk(tmp_path, store)
@@ -86,8 +85,8 @@ def test_one_bad_element_hides_no_other(disk: Disk) -> None:
     for answer, words in (
         (taken, "FileAlreadyExists"),
         (directory, "FileAlreadyExists"),
-        (parent, "NoSuchFile"),
-        (missing, "NoSuchFile"),
+        (parent, "FileNotFound"),
+        (missing, "FileNotFound"),
         (tree, "NotAFile"),
     ):
         assert answer is not None
@@ -244,6 +243,6 @@ def test_answers_keep_their_order(disk: Disk) -> None:
     assert seen.modification_time == (disk.path / "old/w1").stat().st_mtime_ns // 1_000_000
 
 
-def test_directories_of_another_file_system_are_no_home(spark: SparkSession, tmp_path: Path) -> None:
+def test_directories_of_another_file_system_are_no_home(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not on the file system"):
-        HadoopWalStore(HadoopJvm.of(spark), f"file:{tmp_path}", ["hdfs://ns1/hbase/oldWALs"])
+        FileSystemWalStore(LocalCalls(), f"file:{tmp_path}", ["hdfs://ns1/hbase/oldWALs"])

@@ -1,0 +1,201 @@
+"""The clean-up's calls through Hadoop's `FileSystem` in Spark's JVM: any scheme, HA nameservices, Kerberos."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from py4j.protocol import Py4JJavaError
+
+from pipelines.cleanup.stores.file_calls import FileCallError
+from pipelines.cleanup.stores.store_failures import OTHER, parse_failure
+from pipelines.files.file_status import FileStatus
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause, java_errors
+from pipelines.files.hadoop_listing import HadoopListing
+from pipelines.files.observer_reads import refuse_observer_reads
+
+_PAGE = 5_000
+_DONE, _FAILED = "+", "-"
+_CLASS = "walsafe.HadoopCalls"
+_SOURCE = r"""
+package walsafe;
+
+import java.io.InputStream;
+import java.io.OutputStream;
+import org.apache.commons.io.IOUtils;
+import org.apache.hadoop.fs.FileContext;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Options;
+import org.apache.hadoop.fs.Path;
+
+/** Each method answers with one text: "+" and the result, or "-" and the exception. */
+public class HadoopCalls {
+    public String status(FileSystem files, String path) {
+        try {
+            FileStatus status = files.getFileLinkStatus(new Path(path));
+            String kind = status.isFile() ? "file" : status.isDirectory() ? "directory" : "link";
+            return "+" + kind + "," + status.getLen() + "," + status.getModificationTime();
+        } catch (Throwable problem) {
+            return "-" + problem;
+        }
+    }
+
+    /** FileContext's rename is atomic on HDFS. */
+    public String rename(FileContext context, String source, String target, boolean replaces) {
+        try {
+            Options.Rename[] options = new Options.Rename[replaces ? 1 : 0];
+            if (replaces) {
+                options[0] = Options.Rename.OVERWRITE;
+            }
+            context.rename(new Path(source), new Path(target), options);
+            return "+";
+        } catch (Throwable problem) {
+            return "-" + problem;
+        }
+    }
+
+    public String renameFile(FileSystem files, FileContext context, String source, String target, String other) {
+        try {
+            boolean isFile = files.getFileLinkStatus(new Path(source)).isFile();
+            return isFile ? rename(context, source, target, false) : "-" + other;
+        } catch (Throwable problem) {
+            return "-" + problem;
+        }
+    }
+
+    public String delete(FileSystem files, String path, boolean isDirectory, String other) {
+        try {
+            FileStatus status = files.getFileLinkStatus(new Path(path));
+            if (isDirectory ? !status.isDirectory() : !status.isFile()) {
+                return "-" + other;
+            }
+            files.delete(new Path(path), false);
+            return "+";
+        } catch (Throwable problem) {
+            return "-" + problem;
+        }
+    }
+
+    public String makeDirectory(FileSystem files, String path) {
+        try {
+            return files.mkdirs(new Path(path)) ? "+" : "-java.io.IOException: it could not be made a directory";
+        } catch (Throwable problem) {
+            return "-" + problem;
+        }
+    }
+
+    public String writeNew(FileSystem files, String path, String text) {
+        try {
+            OutputStream out = files.create(new Path(path), false);
+            try {
+                out.write(text.getBytes("UTF-8"));
+            } finally {
+                out.close();
+            }
+            return "+";
+        } catch (Throwable problem) {
+            return "-" + problem;
+        }
+    }
+
+    public String read(FileSystem files, String path) {
+        try {
+            InputStream in = files.open(new Path(path));
+            try {
+                return "+" + IOUtils.toString(in, "UTF-8");
+            } finally {
+                in.close();
+            }
+        } catch (Throwable problem) {
+            return "-" + problem;
+        }
+    }
+}
+"""
+
+
+class HadoopCalls:
+    """`FileCalls` over one Hadoop file system, which is opened for these calls alone.
+
+    Args:
+        hadoop: the JVM.
+        root: full URI on the file system.
+        properties: Hadoop properties in addition to those that Spark was started with.
+
+    Raises:
+        UsageError: no file system for that URI, or reads may be answered by an observer.
+        UnavailableError: it cannot be reached.
+    """
+
+    def __init__(self, hadoop: HadoopJvm, root: str, properties: Mapping[str, str] | None = None) -> None:
+        self._root = root
+        fs = hadoop.view.org.apache.hadoop.fs
+        with java_errors(root):
+            conf = hadoop.view.org.apache.hadoop.conf.Configuration(hadoop.conf)
+            for name, value in (properties or {}).items():
+                conf.set(name, value)
+        refuse_observer_reads(
+            hadoop, conf, root, "wal_root", "key {0} of capture.files.properties, or Spark property spark.hadoop.{0}"
+        )
+        with java_errors(root):
+            uri = hadoop.path(root).toUri()
+            # a new instance: a cached one would ignore the properties
+            self._files = fs.FileSystem.newInstance(uri, conf)
+            self._context = fs.FileContext.getFileContext(uri, conf)
+            self._java = hadoop.compiled(_CLASS, _SOURCE)
+            self._listing = HadoopListing(hadoop, self._files)
+
+    def status(self, uri: str) -> FileStatus:
+        """See `FileCalls.status`."""
+        kind, length, modified = self._answer(uri, self._java.status, self._files, uri).split(",")
+        is_directory = kind == "directory"
+        return FileStatus("", kind == "file", is_directory, 0 if is_directory else int(length), int(modified))
+
+    def pages(self, uri: str) -> Iterator[Sequence[FileStatus]]:
+        """See `FileCalls.pages`."""
+        try:
+            yield from self._listing.pages(uri, _PAGE)
+        except Py4JJavaError as error:
+            raise FileCallError(parse_failure(java_cause(error))) from error
+
+    def rename(self, source: str, target: str) -> None:
+        """See `FileCalls.rename`."""
+        self._answer(source, self._java.rename, self._context, source, target, False)
+
+    def rename_file(self, source: str, target: str) -> None:
+        """See `FileCalls.rename_file`."""
+        self._answer(source, self._java.renameFile, self._files, self._context, source, target, OTHER)
+
+    def replace(self, source: str, target: str) -> None:
+        """See `FileCalls.replace`."""
+        self._answer(source, self._java.rename, self._context, source, target, True)
+
+    def delete_file(self, uri: str) -> None:
+        """See `FileCalls.delete_file`."""
+        self._answer(uri, self._java.delete, self._files, uri, False, OTHER)
+
+    def delete_directory(self, uri: str) -> None:
+        """See `FileCalls.delete_directory`."""
+        self._answer(uri, self._java.delete, self._files, uri, True, OTHER)
+
+    def make_directory(self, uri: str) -> None:
+        """See `FileCalls.make_directory`."""
+        self._answer(uri, self._java.makeDirectory, self._files, uri)
+
+    def write_new(self, uri: str, text: str) -> None:
+        """See `FileCalls.write_new`; the name node lets only one caller create a file."""
+        self._answer(uri, self._java.writeNew, self._files, uri, text)
+
+    def read(self, uri: str) -> str:
+        """See `FileCalls.read`."""
+        return self._answer(uri, self._java.read, self._files, uri)
+
+    def close(self) -> None:
+        """See `FileCalls.close`."""
+        with java_errors(self._root):
+            self._files.close()
+
+    def _answer(self, uri: str, method: JavaObject, *arguments: JavaObject) -> str:
+        with java_errors(uri):
+            text = str(method(*arguments))
+        if text.startswith(_FAILED):
+            raise FileCallError(parse_failure(text.removeprefix(_FAILED)))
+        return text.removeprefix(_DONE)

@@ -1,0 +1,229 @@
+"""Moves and deletes the files of one file system: local, through Hadoop or through WebHDFS."""
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Event
+from typing import TypeVar
+
+from pipelines.cleanup.ports import Move, Seen
+from pipelines.cleanup.stores.file_calls import FileCallError, FileCalls
+from pipelines.cleanup.stores.store_failures import (
+    NOT_TRIED,
+    Failure,
+    failed,
+    outcomes,
+    parse_failure,
+    raise_common,
+    to_blame,
+)
+from pipelines.cleanup.stores.wal_guard import WalGuard
+from pipelines.cleanup.stores.wal_walk import directories_without_files, walk_files
+from pipelines.common.errors import UnavailableError
+from pipelines.files.file_batch import FileBatch
+from pipelines.files.file_status import FileStatus
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+class FileSystemWalStore:
+    """`WalStore` over one file system.
+
+    Nothing is changed outside `within`, nor below a symbolic link. A call that raises UnavailableError may have done
+    part of its work, and an element whose connection broke may have been done: check with `seen`.
+
+    Args:
+        calls: of the file system.
+        root: full URI on the file system.
+        within: full URIs of the directories inside which alone it may change anything.
+        threads: number of concurrent calls.
+        where: what messages call the file system; None = the root.
+
+    Raises:
+        UsageError: `within` is not on the file system of root.
+    """
+
+    def __init__(
+        self, calls: FileCalls, root: str, within: Iterable[str], threads: int = 8, where: str | None = None
+    ) -> None:
+        self._calls = calls
+        self._where = where or root
+        self._guard = WalGuard(root, within, self._described)
+        self._pool = ThreadPoolExecutor(threads)
+
+    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+        """See `WalStore.seen`."""
+        self._guard.own(uris)
+        what = f"looking at {len(uris)} paths on {self._where}"
+        answers = self._described(uris)
+        failures = [answer for answer in answers if isinstance(answer, Failure) and not answer.gone]
+        if failures:  # an unknown state is an error: the caller would take None for "gone"
+            raise_common(failures, len(failures), what)
+            raise failed(to_blame(failures), what)
+        return [
+            None if isinstance(answer, Failure) else Seen(answer.length, answer.modification_time, answer.is_file)
+            for answer in answers
+        ]
+
+    def move(self, moves: Sequence[Move]) -> list[str | None]:
+        """See `WalStore.move`; a directory or a symbolic link is not moved."""
+        self._guard.allow([path for move in moves for path in (move.source, move.target)])
+        answers = self._each(lambda move: self._calls.rename_file(move.source, move.target), moves)
+        return outcomes(_failures(answers), f"moving {len(moves)} files on {self._where}")
+
+    def delete(self, uris: Sequence[str]) -> list[str | None]:
+        """See `WalStore.delete`."""
+        self._guard.allow(uris)
+        answers = _failures(self._each(self._calls.delete_file, uris))
+        what = f"deleting {len(uris)} files on {self._where}"
+        return outcomes([None if answer and answer.gone else answer for answer in answers], what)
+
+    def walk(self, directory: str) -> Iterator[FileBatch]:
+        """See `WalStore.walk`; memory grows with the number of directories, plus one page."""
+        return walk_files(self._pages, directory)
+
+    def make_directories(self, uris: Sequence[str]) -> None:
+        """See `WalStore.make_directories`."""
+        self._guard.allow(uris)
+        for uri in uris:
+            self._make_directory(uri)
+
+    def remove_empty(self, directory: str) -> bool:
+        """See `WalStore.remove_empty`; a file created meanwhile stays, with the directories above it."""
+        self._guard.allow([directory])
+        directories = directories_without_files(self._pages, directory)
+        if directories is None:
+            return False
+        self._guard.allow(directories)
+        # children before parents
+        return all(self._remove_directory(uri) for uri in directories)
+
+    def names(self, directory: str) -> list[str]:
+        """See `WalStore.names`."""
+        return sorted(entry.name for page in self._pages(directory) for entry in page)
+
+    def rename_directory(self, source: str, target: str) -> bool:
+        """See `WalStore.rename_directory`; the parent of the target must exist."""
+        self._guard.allow([source, target])
+        what = f"renaming {source} to {target}"
+        (before,) = self._described([source])
+        if isinstance(before, Failure):
+            if before.gone:
+                return False
+            raise failed(before, what)
+        if not before.is_directory:
+            raise UnavailableError(f"{what}: the source is no directory; look what has taken its place")
+        try:
+            self._calls.rename(source, target)
+        except FileCallError as error:
+            if error.failure.gone and isinstance(self._described([source])[0], Failure):
+                return False
+            raise failed(error.failure, what) from error
+        return True
+
+    def create(self, uri: str, text: str) -> bool:
+        """See `WalStore.create`. A creator that dies may leave an empty file, which then counts as existing."""
+        self._guard.allow([uri])
+        try:
+            self._calls.write_new(uri, text)
+        except FileCallError as error:
+            if error.failure.exists:
+                return False
+            raise failed(error.failure, f"creating {uri}") from error
+        return True
+
+    def replace(self, uri: str, text: str) -> None:
+        """See `WalStore.replace`: writes a temporary file beside it, then renames that over it atomically."""
+        self._guard.allow([uri])
+        parent, _, name = uri.rpartition("/")
+        temporary = f"{parent}/.{name}.{uuid.uuid4().hex}"
+        try:
+            self._calls.write_new(temporary, text)
+            self._calls.replace(temporary, uri)
+        except BaseException as error:
+            with suppress(FileCallError, UnavailableError):
+                self._calls.delete_file(temporary)
+            if isinstance(error, FileCallError):
+                raise failed(error.failure, f"replacing {uri}") from error
+            raise
+
+    def read(self, uri: str) -> str | None:
+        """See `WalStore.read`; if the creator died, returns what it had written, even if empty."""
+        self._guard.own([uri])
+        what = f"reading {uri}"
+        try:
+            if not self._calls.status(uri).is_file:
+                raise UnavailableError(f"{what}: it is no file; look what has taken its place")
+            return self._calls.read(uri)
+        except FileCallError as error:
+            if error.failure.gone:
+                return None
+            raise failed(error.failure, what) from error
+
+    def close(self) -> None:
+        """Ends the threads and closes the connections."""
+        self._pool.shutdown(cancel_futures=True)
+        self._calls.close()
+
+    def _each(self, call: Callable[[_T], _R], elements: Sequence[_T]) -> list[_R | Failure]:
+        """Calls for each element; the answers are in order, and a failure is the answer of its element.
+
+        Once a call fails because the file system does not answer, the elements that have not begun are not tried: each
+        could wait for minutes.
+        """
+        broken = Event()
+
+        def one(element: _T) -> _R | Failure:
+            if broken.is_set():
+                return parse_failure(NOT_TRIED)
+            try:
+                return call(element)
+            except FileCallError as error:
+                if error.failure.unavailable:
+                    broken.set()
+                return error.failure
+            except BaseException:
+                broken.set()
+                raise
+
+        if len(elements) == 1:
+            return [one(elements[0])]
+        return list(self._pool.map(one, elements))
+
+    def _described(self, uris: Sequence[str]) -> list[FileStatus | Failure]:
+        return self._each(self._calls.status, uris)
+
+    def _make_directory(self, uri: str) -> None:
+        try:
+            self._calls.make_directory(uri)
+        except FileCallError as error:
+            raise failed(error.failure, f"making the directory {uri}") from error
+
+    def _remove_directory(self, uri: str) -> bool:
+        try:
+            # a directory that has become a file meanwhile must stay
+            if not self._calls.status(uri).is_directory:
+                return False
+            self._calls.delete_directory(uri)
+        except FileCallError as error:
+            if "NotEmpty" in error.failure.kind:
+                return False
+            if not error.failure.gone:
+                raise failed(error.failure, f"removing the empty directory {uri}") from error
+        return True
+
+    def _pages(self, directory: str) -> Iterator[Sequence[FileStatus]]:
+        """See `Pages`."""
+        self._guard.own([directory])
+        try:
+            if self._calls.status(directory).is_directory:
+                yield from self._calls.pages(directory)
+        except FileCallError as error:
+            if not error.failure.gone:
+                raise failed(error.failure, f"listing {directory}") from error
+
+
+def _failures(answers: Sequence[object]) -> list[Failure | None]:
+    return [answer if isinstance(answer, Failure) else None for answer in answers]

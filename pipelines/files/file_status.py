@@ -1,0 +1,19 @@
+"""One file or directory, as a file system shows it."""
+
+from typing import NamedTuple
+
+
+class FileStatus(NamedTuple):
+    """What a file system says about one path; a symbolic link is neither a file nor a directory.
+
+    Attributes:
+        name: last element of the path; empty if the caller asked about one path.
+        length: bytes; 0 for a directory.
+        modification_time: ms since the epoch, UTC.
+    """
+
+    name: str
+    is_file: bool
+    is_directory: bool
+    length: int
+    modification_time: int
