@@ -164,7 +164,8 @@ class SnapshotDirectories:
             if len(opened) > 1:  # a damaged snapshot of one cluster must not stop the others
                 return [counted for one in opened for counted in self._with_row_counts([one])]
             fault = f"{readable[0].uri}/files: a part is not a readable Parquet file; capture again"
-            return [replace(readable[0], fault=fault, listing_readable=False)]
+            damaged = Condition.SNAPSHOT_DAMAGED
+            return [replace(readable[0], fault=fault, fault_condition=damaged, listing_readable=False)]
         for row in rows:
             directory, _, part = row["path"].rpartition("/")
             place = plain_uri(directory)
