@@ -1,14 +1,22 @@
-"""Writes docs/tables.md from the schemas: `python -m docs.generate`. A test holds the two equal."""
+"""Writes docs/tables.md from the schemas, and docs/conditions.md from the names of refusals and findings.
 
-from collections.abc import Iterator
+`python -m docs.generate`; a test compares each page with its source.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pyspark.sql.types import ArrayType, DataType, StructType
 
+from pipelines.common.conditions import Condition, Told
+from pipelines.common.finding_names import FINDINGS
+from pipelines.reconcile.findings.clean_up import CLEAN_UP
 from schemas.registry import TABLES
 from schemas.table import Table
 
 TARGET = Path(__file__).with_name("tables.md")
+CONDITIONS = Path(__file__).with_name("conditions.md")
 _HEAD = """\
 # Tables
 
@@ -30,6 +38,61 @@ cluster, join with the newest `runs` row whose `status` is `DONE`.
 
 Every column may be NULL where the value is unknown, or where an older walsafe wrote the row.
 """
+
+_CONDITIONS_HEAD = """\
+# Conditions
+
+*Generated from `pipelines/common/conditions.py` and `finding_names.py` by `python -m docs.generate`; change
+these tables, not this page.*
+
+Every refusal has a stable name. It stands in the JSON object of `--output json` and `--result` beside the sentence:
+
+```json
+{
+  "job": "clean",
+  "exit_code": 3,
+  "error": {
+    "kind": "RefusedError",
+    "message": "run 20261121T020000Z was cleaned before, and a list is cleaned once. …",
+    "condition": "LIST_ALREADY_CLEANED"
+  }
+}
+```
+
+A program asks for the name and the exit code, never for words of the message: these may change with any version. A name
+is never given another meaning; new ones may come. `condition` is null after a bug (1) and an interruption (130).
+`reconcile` gives the `condition` of each refused cluster in `clusters`, and `purge` that of each run in `runs`.
+
+A job that ends with 3 because of what it found, and not because it stopped, has no `error`: `plan-migration`,
+`verify-migration`, `simulate` and the jobs of splits. There the findings say why.
+"""
+_FINDINGS_HEAD = """\
+## Findings
+
+A finding has a name too: `code`, in table [`findings`](tables.md#findings) and in the JSON object. The page behind it
+has the causes, every remedy, and when it is not raised. While a finding that pauses the clean-up is open, `clean` and
+`purge` refuse with CLEANUP_PAUSED. Findings of splits are on [their own page](split-rules.md).
+"""
+
+
+def conditions_page() -> str:
+    """The text of docs/conditions.md."""
+    refusals = [(f"`{one.name}`", one.value, "") for one in Condition]
+    findings = [
+        (f"[{code}](findings.md#{code.lower()})", told, " **Pauses the clean-up.**" if CLEAN_UP[code].pauses else "")
+        for code, told in FINDINGS.items()
+    ]
+    parts = [_CONDITIONS_HEAD, "## Refusals and other errors\n", _told(refusals), _FINDINGS_HEAD, _told(findings)]
+    return "\n".join(parts)
+
+
+def _told(names: Iterable[tuple[str, Told, str]]) -> str:
+    rows = (f"| {name} | {told.meaning}{more} | {_linked(told.what_to_do)} |\n" for name, told, more in names)
+    return "| name | what it means | what to do |\n|---|---|---|\n" + "".join(rows)
+
+
+def _linked(text: str) -> str:
+    return re.sub(r"docs/(\w+)\.md", r"the page [\1](\1.md)", text)
 
 
 def tables_page() -> str:
@@ -61,3 +124,4 @@ def _kind(kind: DataType) -> str:
 
 if __name__ == "__main__":
     TARGET.write_text(tables_page(), encoding="utf-8")
+    CONDITIONS.write_text(conditions_page(), encoding="utf-8")

@@ -185,7 +185,9 @@ def _failed(job: str, error: BaseException) -> Outcome:
     if failure.is_bug:
         logger.error("this is a bug of walsafe; please report it with this traceback", exc_info=error)
     sys.stderr.write(failure.line(job) + "\n")
-    return Outcome(failure.exit_code, {"error": {"kind": failure.kind, "message": failure.message}}, "")
+    condition = failure.condition.name if failure.condition else None
+    told = {"kind": failure.kind, "message": failure.message, "condition": condition}
+    return Outcome(failure.exit_code, {"error": told}, "")
 
 
 def _deliver(outcome: Outcome, document: Mapping[str, object], args: Namespace, context: JobContext) -> int:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_UNAVAILABLE, EXIT_USAGE, WalsafeError
 
 EXIT_BUG = 1
@@ -30,12 +31,14 @@ class Failure:
         exit_code: of the process.
         kind: the class of the error, stable for programs.
         message: for the user.
+        condition: its name for programs (docs/conditions.md); None for a bug and an interruption.
         is_bug: the exception was not expected, so its traceback belongs in the log.
     """
 
     exit_code: int
     kind: str
     message: str
+    condition: Condition | None = None
     is_bug: bool = False
 
     def line(self, job: str) -> str:
@@ -51,7 +54,7 @@ def read(error: BaseException) -> Failure:
     a bug (1).
     """
     if isinstance(error, WalsafeError):
-        return Failure(error.exit_code, type(error).__name__, str(error))
+        return Failure(error.exit_code, type(error).__name__, str(error), error.condition)
     if isinstance(error, KeyboardInterrupt):
         return Failure(EXIT_INTERRUPTED, "Interrupted", "interrupted; the same command may be run again")
     if isinstance(error, OSError):
@@ -59,7 +62,7 @@ def read(error: BaseException) -> Failure:
     if type(error).__module__.split(".")[0] in _JVM_LIBRARIES:
         missing = _MISSING_PATH.search(str(error))
         if missing:
-            return Failure(EXIT_USAGE, "UsageError", f"{missing.group(1)}; check the path")
+            return Failure(EXIT_USAGE, "UsageError", f"{missing.group(1)}; check the path", Condition.USAGE)
         cause = _JAVA_UNAVAILABLE.search(str(error))
         if cause:
             return _unavailable(cause.group(0).strip()[:_LONGEST_CAUSE])
@@ -70,7 +73,7 @@ def read(error: BaseException) -> Failure:
 
 def _unavailable(cause: str) -> Failure:
     message = f"a source or sink is unavailable: {cause}; put it right and run the same command again"
-    return Failure(EXIT_UNAVAILABLE, "UnavailableError", message)
+    return Failure(EXIT_UNAVAILABLE, "UnavailableError", message, Condition.UNAVAILABLE)
 
 
 def _first_line(error: BaseException) -> str:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from jobs.dags.walsafe_nightly_config import Cluster, Nightly
 
 DONE, USAGE, REFUSED, UNAVAILABLE, DONE_WITH_REFUSALS = 0, 2, 3, 4, 5
-CLEANED_BEFORE = "was cleaned before"
-SNAPSHOT_EXISTS = "exists already"
+LIST_ALREADY_CLEANED, SNAPSHOT_EXISTS = "LIST_ALREADY_CLEANED", "SNAPSHOT_EXISTS"
+"""Names of conditions (docs/conditions.md); what a job says in words may change."""
 APPROVE, REJECT = "Approve", "Reject"
 
 
@@ -95,14 +95,20 @@ def error_of(result: Mapping[str, Any] | None) -> str:
     return str(error.get("message") or "")
 
 
+def condition_of(result: Mapping[str, Any] | None) -> str:
+    """Returns the name of the condition that a job failed with; '' if it left none."""
+    error = (result or {}).get("error") or {}
+    return str(error.get("condition") or "")
+
+
 def already_captured(exit_code: int, result: Mapping[str, Any] | None) -> bool:
     """Tell whether capture failed only because this night's snapshot exists; a snapshot is written atomically."""
-    return exit_code == USAGE and "--out" in error_of(result) and SNAPSHOT_EXISTS in error_of(result)
+    return exit_code == USAGE and condition_of(result) == SNAPSHOT_EXISTS
 
 
 def cleaned_before(exit_code: int, result: Mapping[str, Any] | None) -> bool:
     """Tell whether clean refused only because of an earlier attempt, which `--resume` continues."""
-    return exit_code == REFUSED and CLEANED_BEFORE in error_of(result)
+    return exit_code == REFUSED and condition_of(result) == LIST_ALREADY_CLEANED
 
 
 def why_paused(result: Mapping[str, Any] | None) -> str:

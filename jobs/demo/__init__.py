@@ -21,6 +21,7 @@ from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
 from jobs.demo.queues import AUDIT_TITLE, audit_lines
 from jobs.demo.text import Command, Place, demo_text
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.outcome import Outcome
@@ -204,7 +205,9 @@ def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSumma
     run_reconcile(context, load_config(str(places.config), context), where, [_uri(snapshot)], reporter=told)
     (summary,) = told.summaries
     if summary.status != DONE:
-        raise RefusedError(f"the demo's own cluster was refused, which is a defect: {summary.reason}")
+        raise RefusedError(
+            Condition.SELF_CHECK_FAILED, f"the demo's own cluster was refused, which is a defect: {summary.reason}"
+        )
     return summary
 
 

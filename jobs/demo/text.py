@@ -7,28 +7,12 @@ from textwrap import wrap
 
 from pipelines.common.human import human_bytes
 from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.decide.reason_words import REASON_WORDS
 from pipelines.lake.run_summary import DELETABLE, HELD, FindingRow, PinnedRow, RunSummary, VerdictTotal
 
 _WIDTH = 118
 _TOP = 6
 _QUEUES = 3
-MEANING = {
-    "REPLICATED": "every peer has shipped it",
-    "DEAD_NO_QUEUE": "its server is fully dead and no peer has a queue of it: all was shipped",
-    "META_WAL": "hbase:meta is never replicated",
-    "NO_PEERS": "no replication peer",
-    "PROCEDURE_WAL": "a procedure WAL past its time to live",
-    "MASTER_LOCAL_WAL": "the master's own store, past its time to live",
-    "PENDING": "a queue still has to ship it",
-    "QUEUE_MISSING": "a peer has no offset for it yet, so it may need all of it",
-    "LEFTOVER_WAL_DIR": "a directory below WALs/ says its server may not be fully dead",
-    "CLUSTER_MOVED": "queues moved during the capture, so a missing queue proves nothing",
-    "REPLICATION_TABLE_WAL": "WAL of hbase:replication itself, which HBase 3 never frees",
-    "TOO_YOUNG": "younger than its time to live",
-    "FUTURE_TIMESTAMP": "modified after the listing: a clock is wrong",
-    "INVALID_NAME": "not a WAL at all; HBase deletes it itself",
-    "POISON_NAME": "a name HBase's cleaner throws on, leaving the whole directory uncleaned",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +88,7 @@ def _reason_rows(totals: Sequence[VerdictTotal]) -> Iterable[Sequence[str]]:
         sums[total.verdict, total.reason] = (files + total.files, size + total.bytes)
     yield ("verdict", "reason", "files>", "bytes>", "")
     for (verdict, reason), (files, size) in sorted(sums.items(), key=lambda item: (item[0][0], -item[1][1])):
-        yield (verdict, reason, f"{files:,}", human_bytes(size), MEANING.get(reason, ""))
+        yield (verdict, reason, f"{files:,}", human_bytes(size), REASON_WORDS[reason].short)
 
 
 def _holder_lines(night: RunSummary) -> list[str]:

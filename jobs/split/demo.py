@@ -5,6 +5,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.cli.context import JobContext
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
 from pipelines.common.outcome import Outcome
 
@@ -61,7 +62,10 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     shown = damaged.result["shown"]
     found = [(row["reason"], row["key"]) for row in shown] if isinstance(shown, list) else []
     if whole.exit_code != EXIT_DONE or damaged.exit_code != EXIT_REFUSED or found != [("lost", escaped(lost.key))]:
-        raise RefusedError(f"split-verify should have found the row {escaped(lost.key)} alone, and found {found}")
+        raise RefusedError(
+            Condition.SELF_CHECK_FAILED,
+            f"split-verify should have found the row {escaped(lost.key)} alone, and found {found}",
+        )
     text = (
         f"The split as it was played:\n\n{whole.text}\nThe same with one row taken away, {escaped(lost.key)} of "
         f"partition {lost.partition_index}:\n\n{damaged.text}\nFound exactly. All of it is in {out}; the tables are in "

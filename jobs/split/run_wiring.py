@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from jobs.cli.context import JobContext
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
 from pipelines.common.version import VERSION
 from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
@@ -104,7 +105,9 @@ def logged_mutations(folder: str) -> Iterator[Mutation]:
                 reader = LogReader(stream.read, crc32c, name.start_offset)
                 yield from reader
             if reader.ending is Ending.CORRUPT:
-                raise RefusedError(f"{path} is broken: {reader.problem}. Take the replica of another server")
+                raise RefusedError(
+                    Condition.REPLICA_DAMAGED, f"{path} is broken: {reader.problem}. Take the replica of another server"
+                )
     except OSError as error:
         raise UnavailableError(f"{folder} cannot be read: {error.strerror}") from None
 

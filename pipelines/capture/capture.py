@@ -22,6 +22,7 @@ from pipelines.capture.ports import (
 )
 from pipelines.capture.secrets import without_secrets
 from pipelines.common.clock import Clock
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, RefusedError, UnavailableError
 from pipelines.hbase.peers import Peer, ambiguous_peer
 from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, read_passes, readable_queues
@@ -147,7 +148,7 @@ class Timeline:
         """
         disorder = order_fault(self.steps, needed) or clock_fault(self.stamps)
         if disorder is not None:
-            raise RefusedError(f"not the capture order: {disorder}. {way_out}")
+            raise RefusedError(Condition.SNAPSHOT_OUT_OF_ORDER, f"not the capture order: {disorder}. {way_out}")
 
 
 def patiently(what: str, read: Callable[[], ValueT], patience: Patience) -> ValueT:
@@ -269,21 +270,24 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
         "Exported inputs must be read by one run of the export script, and the listing before everything else",
     )
     if fault is not None:
-        raise RefusedError(fault)
+        raise fault
     snapshot = with_neighbours(snapshot, readings.neighbours, sink)
     return Captured(sink.finish(snapshot), snapshot, files, readings.cells, restless)
 
 
-def _fault(readings: Readings) -> str | None:
+def _fault(readings: Readings) -> RefusedError | None:
     """Returns why these answers make no snapshot, or None."""
     membership = Membership(None, readings.online, readings.crashing, readings.directories)
     rows = readable_queues(readings.queues_1 | readings.queues_2)
     strange = stranger(membership, readings.peers, rows, readings.online_2 | readings.crashing_2)
     if strange is not None:
-        return f"{strange}. Check wal_root, capture.hbase.site and where queues are read"
+        return RefusedError(
+            Condition.MIXED_CLUSTERS, f"{strange}. Check wal_root, capture.hbase.site and where queues are read"
+        )
     if readings.master != readings.master_2:
-        return (
-            f"the active master changed from {readings.master} to {readings.master_2} while it was read; capture again"
+        return RefusedError(
+            Condition.MASTER_CHANGED,
+            f"the active master changed from {readings.master} to {readings.master_2} while it was read; capture again",
         )
     return None
 
@@ -302,7 +306,7 @@ def known_peers(state: PeerSource | OfflineState) -> tuple[Peer, ...]:
     peers = state.peers()
     ambiguous = ambiguous_peer(peers)
     if ambiguous is not None:
-        raise RefusedError(ambiguous)
+        raise RefusedError(Condition.PEER_ID_AMBIGUOUS, ambiguous)
     return peers
 
 

@@ -20,6 +20,7 @@ from pipelines.capture.ports import (
 )
 from pipelines.capture.secrets import without_secrets
 from pipelines.common.clock import Clock
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.offline_table import unflushed
@@ -90,8 +91,9 @@ def _refuse_running(state: OfflineState, patience: Patience) -> None:
     running = patiently("ZooKeeper", state.running, patience)
     if running is not None:
         raise RefusedError(
+            Condition.CLUSTER_RUNNING,
             f"{running}: HBase is running, and state.source offline is for a cluster that is down. Stop it, and wait "
-            "until its znodes have expired; or capture it with state.source hbase"
+            "until its znodes have expired; or capture it with state.source hbase",
         )
 
 
@@ -140,7 +142,7 @@ def _refuse_strangers(snapshot: Snapshot, cells: Sequence[Sequence[Cell]]) -> No
     rows = readable_queues({cell.row for each in cells for cell in each if cell.family == QUEUE_FAMILY})
     strange = None if snapshot.membership is None else stranger(snapshot.membership, snapshot.peers, rows)
     if strange is not None:
-        raise RefusedError(f"{strange}. Check wal_root and where the cells were exported")
+        raise RefusedError(Condition.MIXED_CLUSTERS, f"{strange}. Check wal_root and where the cells were exported")
 
 
 def _snapshot(

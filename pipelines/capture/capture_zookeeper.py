@@ -24,6 +24,7 @@ from pipelines.capture.ports import (
 )
 from pipelines.capture.secrets import without_secrets
 from pipelines.common.clock import Clock
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, RefusedError, UsageError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import QueueId
@@ -146,8 +147,9 @@ def _one_cluster(
         )
     if strange is not None:
         raise RefusedError(
+            Condition.MIXED_CLUSTERS,
             f"{strange}. Check wal_root, and quorum and parent of capture.queues; a saved listing (ls, fsimage) must "
-            "have WALs/ too, and be younger than the servers that run now"
+            "have WALs/ too, and be younger than the servers that run now",
         )
 
 

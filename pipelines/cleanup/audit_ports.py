@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.common.conditions import Condition
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.delete_list import Manifest
 
@@ -152,6 +153,7 @@ class Looked:
         snapshot_sha256: of the new snapshot.json.
         files: the decided files, by path; can be iterated once.
         add_peer_running: whether a peer is being added, or may be; only relevant with queues in a table.
+        condition: the name for `refused`; it means nothing without one.
     """
 
     refused: str | None
@@ -161,6 +163,7 @@ class Looked:
     snapshot_sha256: str
     files: Iterable[Planned]
     add_peer_running: bool = False
+    condition: Condition = Condition.SNAPSHOT_UNTRUSTED
 
 
 class SecondLook(Protocol):

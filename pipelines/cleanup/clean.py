@@ -18,6 +18,7 @@ from pipelines.cleanup.request import (
 )
 from pipelines.cleanup.settle import settle
 from pipelines.cleanup.text import clean_outcome
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import (
     EXIT_DONE,
     EXIT_REFUSED,
@@ -158,7 +159,7 @@ def _execute(
 ) -> None:
     directory = holder.take_run(request.run_id, make=True)
     if directory is None:
-        raise RefusedError(f"{place.quarantine.home} cannot hold run {request.run_id}")
+        raise RefusedError(Condition.QUARANTINE_UNUSABLE, f"{place.quarantine.home} cannot hold run {request.run_id}")
     report.settled = settle(attempt, directory, place, ports, holder)
     refuse_while_paused(place, ports)
     check_age(report.manifest, ports)

@@ -8,6 +8,7 @@ from pipelines.cleanup.lease import Lease, may_take, numbers, parse_lease
 from pipelines.cleanup.looking import FreshLooks
 from pipelines.cleanup.ports import Seen, WalStore
 from pipelines.cleanup.quarantine import Quarantine, lease_in, runs_in
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
 
 _LOG = logging.getLogger(__name__)
@@ -43,7 +44,10 @@ class LeaseHolder:
         number = may_take(newest, renewed_at, now, self._time_to_live, folder)
         lease = Lease(number, self._holder)
         if not self._store.create(f"{folder}/{lease.file_name}", lease.text()):
-            raise UnavailableError(f"another job took lease {number} below {folder} at the same moment; try again")
+            raise UnavailableError(
+                f"another job took lease {number} below {folder} at the same moment; try again",
+                condition=Condition.LEASE_HELD,
+            )
         self._lease = lease
         try:
             found = self._newest_is_mine()  # another job may have taken a higher lease and removed lower ones
@@ -158,12 +162,14 @@ class LeaseHolder:
         if newest > self.number:
             raise UnavailableError(
                 f"lease {self.number} expired and another job holds lease {newest}: this one stops. What it began has "
-                "its rows in the table deletions; the next job of that run looks it up first"
+                "its rows in the table deletions; the next job of that run looks it up first",
+                condition=Condition.LEASE_LOST,
             )
         if newest < self.number:
             raise UnavailableError(
                 f"lease {self.number} is missing in {self._quarantine.leases}, so nothing says that this job may go "
-                "on: it stops. Nobody but walsafe may remove files there; try again"
+                "on: it stops. Nobody but walsafe may remove files there; try again",
+                condition=Condition.LEASE_LOST,
             )
         return found
 

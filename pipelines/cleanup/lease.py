@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UnavailableError
 from pipelines.common.json_form import read_json
 
@@ -75,6 +76,7 @@ def may_take(newest: Lease | None, renewed_at: int, now: int, time_to_live_ms: i
     if not newest.released and left > 0:
         raise UnavailableError(
             f"another job is at work on this cluster: {newest.holder}, lease {newest.number} below {where}; try again "
-            f"when it has ended. If it died, its lease expires in {left // 1000 + 1} s"
+            f"when it has ended. If it died, its lease expires in {left // 1000 + 1} s",
+            condition=Condition.LEASE_HELD,
         )
     return newest.number + 1

@@ -3,6 +3,7 @@
 from pipelines.cleanup.audit_ports import DecidedRun
 from pipelines.cleanup.deletions import Action
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.instants import format_instant
 from pipelines.reconcile.delete_list import Manifest
@@ -16,29 +17,34 @@ def check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace)
     """
     if (manifest.cluster, manifest.run_id) != (decided.run.cluster, decided.run.run_id):
         raise RefusedError(
+            Condition.LIST_OF_ANOTHER_RUN,
             f"the manifest is that of run {manifest.run_id} of cluster {manifest.cluster}, not of {decided.run.run_id} "
-            f"of {place.cluster}: somebody copied it. Use the list where reconcile wrote it"
+            f"of {place.cluster}: somebody copied it. Use the list where reconcile wrote it",
         )
     if manifest.snapshot_sha256 != decided.snapshot_sha256:
         raise RefusedError(
+            Condition.LIST_OF_ANOTHER_RUN,
             f"the list of run {manifest.run_id} was decided on another snapshot than the lake says: --lists and --lake "
-            "do not belong together"
+            "do not belong together",
         )
     if manifest.cluster_id is None:
         raise RefusedError(
+            Condition.LIST_WITHOUT_PROOF,
             "the list does not say which cluster (hbase.id) it was decided for, so nothing proves that it is this one; "
-            "capture with a source that knows the cluster's id, and reconcile again"
+            "capture with a source that knows the cluster's id, and reconcile again",
         )
     if decided.peer_ids is None:
         raise RefusedError(
+            Condition.LIST_WITHOUT_PROOF,
             f"run {manifest.run_id} was decided by a walsafe that did not write its peers down, so a new one would not "
-            "be seen; capture and reconcile again, or reconcile under another --run-id"
+            "be seen; capture and reconcile again, or reconcile under another --run-id",
         )
     if decided.cluster_id != manifest.cluster_id:
         raise RefusedError(
+            Condition.ANOTHER_CLUSTER,
             f"run {manifest.run_id} was decided for the cluster with id {manifest.cluster_id} by the list, and with "
             f"{decided.cluster_id or 'none'} by the lake: an older walsafe decided it, or somebody changed one of the "
-            "two. Capture and reconcile again, or reconcile under another --run-id"
+            "two. Capture and reconcile again, or reconcile under another --run-id",
         )
 
 
@@ -51,8 +57,9 @@ def check_age(manifest: Manifest, ports: CleanupPorts) -> None:
     now = ports.clock.now_ms()
     if now > manifest.not_after:
         raise RefusedError(
+            Condition.LIST_EXPIRED,
             f"the list is valid until {format_instant(manifest.not_after)}, and it is {format_instant(now)}: capture "
-            "and reconcile again, and clean that list"
+            "and reconcile again, and clean that list",
         )
 
 
@@ -69,10 +76,12 @@ def check_once(actions: frozenset[Action], run_id: str, *, anew: bool) -> None:
     """
     if actions & {Action.RESTORE, Action.PURGE}:
         raise RefusedError(
-            f"files of run {run_id} were restored or purged already: a list is cleaned once. Reconcile a new capture"
+            Condition.LIST_RESTORED_OR_PURGED,
+            f"files of run {run_id} were restored or purged already: a list is cleaned once. Reconcile a new capture",
         )
     if anew and Action.CLEAN in actions:
         raise RefusedError(
+            Condition.LIST_ALREADY_CLEANED,
             f"run {run_id} was cleaned before, and a list is cleaned once. If that attempt stopped or died, go on with "
-            "--resume"
+            "--resume",
         )

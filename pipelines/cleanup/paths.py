@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*)|(?!//))(/.*)", re.DOTALL)
@@ -37,12 +38,18 @@ def parse_uri(uri: str) -> StorePath:
     """
     match = _URI.fullmatch(uri)
     if match is None:
-        raise RefusedError(f"{uri!r} is no full URI; write it like hdfs://ns1/hbase/oldWALs/…")
+        raise RefusedError(
+            Condition.PATH_MALFORMED, f"{uri!r} is no full URI; write it like hdfs://ns1/hbase/oldWALs/…"
+        )
     if _UNSPEAKABLE.search(uri):
-        raise RefusedError(f"{uri!r} holds control characters; rename that file by hand, then try again")
+        raise RefusedError(
+            Condition.PATH_MALFORMED, f"{uri!r} holds control characters; rename that file by hand, then try again"
+        )
     scheme, authority, path = match.groups()
     if any(element in {"", ".", ".."} for element in path[1:].split("/")):
-        raise RefusedError(f"{uri!r} has an empty, '.' or '..' element; give the path without any")
+        raise RefusedError(
+            Condition.PATH_MALFORMED, f"{uri!r} has an empty, '.' or '..' element; give the path without any"
+        )
     return StorePath(scheme, authority or "", path)
 
 
@@ -62,8 +69,9 @@ def refuse_outside(uri: str, within: Sequence[str]) -> None:
         if (scheme, authority) == folder[:2] and path.startswith(f"{folder.path}/"):
             return
     raise RefusedError(
+        Condition.OUTSIDE_WAL_ROOT,
         f"{uri} lies outside of what the clean-up may touch ({', '.join(within) or 'nothing'}); "
-        "check the list, wal_root and clean.quarantine"
+        "check the list, wal_root and clean.quarantine",
     )
 
 

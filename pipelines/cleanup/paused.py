@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.outcome import Outcome
 from pipelines.reconcile.pause import Pause
@@ -23,7 +24,7 @@ def refuse_while_paused(place: CleanupPlace, ports: CleanupPorts) -> None:
     """
     pause = find_pause(place, ports)
     if pause is not None:
-        raise RefusedError(pause.text)
+        raise RefusedError(Condition.CLEANUP_PAUSED, pause.text)
 
 
 def say_pause_first(outcome: Outcome, pause: Pause | None) -> Outcome:

@@ -20,6 +20,7 @@ from pipelines.cleanup.request import (
 )
 from pipelines.cleanup.resting import resting_files
 from pipelines.cleanup.settle import settle
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import (
     EXIT_REFUSED,
     EXIT_UNAVAILABLE,
@@ -114,8 +115,9 @@ def _decided(
     found = ports.audit.decided(place.cluster, run_id)
     if found is None:
         raise RefusedError(
+            Condition.RUN_UNKNOWN,
             f"{directory} belongs to no run of {place.cluster} that ended in this lake, so nothing in it is deleted. "
-            "Look what it is: give the --lake of its run, or move it out of the quarantine"
+            "Look what it is: give the --lake of its run, or move it out of the quarantine",
         )
     return found
 

@@ -88,6 +88,7 @@ def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:
                 "run_id": one.run_id,
                 "status": one.status,
                 "reason": one.reason,
+                "condition": one.error.condition.name if one.error else None,
                 "waits_ms": one.waits_ms,
                 **tally_object(one.tally),
                 "left": [left_object(left) for left in one.left[:100]],
@@ -100,7 +101,8 @@ def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:
     if troubled:
         worst = next((one for one in troubled if one.exit_code == code), troubled[0])
         message = f"{len(troubled)} of {len(runs)} runs in quarantine need a look; {worst.run_id}: {worst.reason}"
-        result["error"] = {"kind": type(worst.error).__name__, "message": message}
+        condition = worst.error.condition.name if worst.error else None
+        result["error"] = {"kind": type(worst.error).__name__, "message": message, "condition": condition}
         names = ", ".join(one.run_id for one in troubled)
         lines.append(f"{len(troubled)} of {len(runs)} runs in quarantine need a look: {names}")
     return Outcome(code, result, "\n".join(lines))

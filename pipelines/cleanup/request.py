@@ -8,6 +8,7 @@ from pipelines.cleanup.ports import WalStore
 from pipelines.cleanup.quarantine import Quarantine
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.clock import Clock
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.names import NAME
 from pipelines.lake.answers import FindingReader
@@ -77,7 +78,8 @@ def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> Decide
     found = ports.audit.decided(place.cluster, run_id)
     if found is None:
         raise RefusedError(
-            f"run {run_id} of cluster {place.cluster} never ended in this lake: check --run-id, --cluster and --lake"
+            Condition.RUN_UNKNOWN,
+            f"run {run_id} of cluster {place.cluster} never ended in this lake: check --run-id, --cluster and --lake",
         )
     return found
 
@@ -95,18 +97,25 @@ def believe(looked: Looked, known_peers: tuple[str, ...] | None, cluster_id: str
     """
     if cluster_id is not None and looked.cluster_id != cluster_id:
         raise RefusedError(
+            Condition.ANOTHER_CLUSTER,
             f"the files were decided on for the cluster with id {cluster_id}, but the one that answers is "
-            f"{looked.cluster_id or 'unknown'}: check wal_root, capture.queues and hbase.site in the configuration"
+            f"{looked.cluster_id or 'unknown'}: check wal_root, capture.queues and hbase.site in the configuration",
         )
     if looked.refused is not None:
-        raise RefusedError(f"the cluster cannot be believed now: {looked.refused}")
+        raise RefusedError(looked.condition, f"the cluster cannot be believed now: {looked.refused}")
     if looked.add_peer_running:
-        raise RefusedError("a peer is being added (AddPeer is running); try again when it has ended")
+        raise RefusedError(
+            Condition.ADD_PEER_RUNNING, "a peer is being added (AddPeer is running); try again when it has ended"
+        )
     if known_peers is not None:
         new = sorted(set(looked.peer_ids) - set(known_peers))
         if new:
             raise RefusedError(
-                f"peer {new[0]!r} was added since the list was decided: capture, reconcile, and clean that new list"
+                Condition.PEER_ADDED,
+                f"peer {new[0]!r} was added since the list was decided: capture, reconcile, and clean that new list",
             )
     if looked.restless is not None:
-        raise RefusedError(f"the cluster moved while it was read ({looked.restless}); try again when it is quiet")
+        raise RefusedError(
+            Condition.CLUSTER_NOT_QUIET,
+            f"the cluster moved while it was read ({looked.restless}); try again when it is quiet",
+        )

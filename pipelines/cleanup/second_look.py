@@ -15,6 +15,7 @@ from pipelines.cleanup.clean_plan import ARCHIVE, clean_plan, in_pieces, listed_
 from pipelines.cleanup.deletions import FileOutcome, Subject
 from pipelines.cleanup.ports import WalStore
 from pipelines.common.clock import Clock
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.common.spark.local_rows import local_rows
@@ -133,7 +134,7 @@ class CaptureAgain:
         reader = SnapshotDirectories(self._spark, parts.settings.row_layout)
         (opened,) = reader.open([captured.uri])
         if opened.snapshot is None:
-            raise RefusedError(opened.fault or f"{captured.uri} cannot be read")
+            raise RefusedError(opened.fault_condition, opened.fault or f"{captured.uri} cannot be read")
         (case,) = cases([opened], None, parts.settings, parts.clock.now_ms())
         refused, decisions = case.refused, self._nothing()
         if captured.files == 0:
@@ -149,6 +150,7 @@ class CaptureAgain:
             snapshot_sha256=opened.sha256 or "",
             files=(),
             add_peer_running=_may_add_peer(captured.snapshot),
+            condition=case.condition,
         )
         return looked, decisions, captured.files
 
@@ -173,14 +175,16 @@ def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> Non
     foreign = paths.where("path IS NULL").select("line").limit(1).collect()
     if foreign:
         raise RefusedError(
+            Condition.OUTSIDE_WAL_ROOT,
             f"the list names {foreign[0]['line']!r}, which does not lie below oldWALs of the configured wal_root: "
-            "nothing was moved. Check wal_root; if it is right, reconcile again"
+            "nothing was moved. Check wal_root; if it is right, reconcile again",
         )
     odd = strangers(paths, listed).limit(1).collect()
     if odd:
         raise RefusedError(
+            Condition.LIST_DAMAGED,
             f"the list of run {manifest.run_id} names {odd[0]['line']!r}, which the run did not find DELETABLE, or "
-            "names it twice: nothing was moved. Reconcile again"
+            "names it twice: nothing was moved. Reconcile again",
         )
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.cleanup.deletions import FileOutcome, Result, Tally
 from pipelines.cleanup.request import CleanupPlace
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError
 from pipelines.common.human import human_bytes
 from pipelines.common.outcome import Outcome
@@ -32,7 +33,11 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "Report", *, execute
     }
     if report.late:
         message = f"{report.reason}; {tally.done_files:,} files were moved, the others stay. {LATE_WAY_OUT}"
-        result["error"] = {"kind": RefusedError.__name__, "message": message}
+        result["error"] = {
+            "kind": RefusedError.__name__,
+            "message": message,
+            "condition": Condition.LIST_EXPIRED.name,
+        }
     word = "Moved" if executed else "Would move"
     lines = [
         f"{word} {tally.done_files:,} of {report.manifest.files:,} listed files, {human_bytes(tally.done_bytes)}, to",

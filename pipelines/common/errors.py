@@ -1,7 +1,10 @@
 """The errors that walsafe raises on purpose, and the exit code of each.
 
-Every message ends with what the user can do. A traceback appears only for a bug.
+Every message ends with what the user can do. Programs ask for the condition, never for words of a message
+(pipelines/common/conditions.py). A traceback appears only for a bug.
 """
+
+from pipelines.common.conditions import Condition
 
 EXIT_DONE = 0
 EXIT_USAGE = 2
@@ -11,9 +14,18 @@ EXIT_PARTIAL = 5
 
 
 class WalsafeError(Exception):
-    """Base class of all errors that walsafe raises on purpose; `exit_code` is the process's exit code."""
+    """Base class of all errors that walsafe raises on purpose.
+
+    Attributes:
+        exit_code: the process's exit code.
+        condition: its stable name for programs.
+    """
 
     exit_code = EXIT_USAGE
+
+    def __init__(self, message: str, condition: Condition) -> None:
+        super().__init__(message)
+        self.condition = condition
 
 
 class UsageError(WalsafeError):
@@ -21,11 +33,20 @@ class UsageError(WalsafeError):
 
     exit_code = EXIT_USAGE
 
+    def __init__(self, message: str, *, condition: Condition = Condition.USAGE) -> None:
+        super().__init__(message, condition)
+
 
 class RefusedError(WalsafeError):
     """To continue could lose data, so the job wrote nothing (exit 3)."""
 
     exit_code = EXIT_REFUSED
+
+    def __init__(self, condition: Condition, message: str) -> None:
+        super().__init__(message, condition)
+
+    def __reduce__(self) -> tuple[object, ...]:  # a Spark task returns its error pickled
+        return type(self), (self.condition, str(self))
 
 
 class SnapshotError(RefusedError):
@@ -36,6 +57,9 @@ class UnavailableError(WalsafeError):
     """A source or sink did not answer; the same command may succeed later (exit 4)."""
 
     exit_code = EXIT_UNAVAILABLE
+
+    def __init__(self, message: str, *, condition: Condition = Condition.UNAVAILABLE) -> None:
+        super().__init__(message, condition)
 
 
 class MalformedError(ValueError):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 
 JsonValue: TypeAlias = Any
@@ -30,7 +31,7 @@ def read_json(text: str | bytes, where: str) -> JsonValue:
     try:
         return _READER.decode(text if isinstance(text, str) else text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"{where}: truncated or not JSON ({error})") from None
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: truncated or not JSON ({error})") from None
 
 
 def _each_key_once(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
@@ -59,10 +60,12 @@ class Form:
 
     def __init__(self, document: object, where: str) -> None:
         if not isinstance(document, dict):
-            raise SnapshotError(f"{where}: expected a JSON object, found {type(document).__name__}")
+            raise SnapshotError(
+                Condition.DOCUMENT_MALFORMED, f"{where}: expected a JSON object, found {type(document).__name__}"
+            )
         for name in document:
             if not _is_utf8(name):
-                raise SnapshotError(f"{where}: key {name!r} is half of a character")
+                raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: key {name!r} is half of a character")
         self._values: dict[str, Any] = document
         self._where = where
         self._asked: set[str] = set()
@@ -80,7 +83,7 @@ class Form:
         """Raises SnapshotError if the object has a key that no accessor was called for."""
         unknown = sorted(set(self._values) - self._asked)
         if unknown:
-            raise SnapshotError(f"{self._where}: unknown key {unknown[0]!r}")
+            raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{self._where}: unknown key {unknown[0]!r}")
 
     def text(self, key: str) -> str:
         """Returns a non-empty string."""
@@ -185,11 +188,13 @@ class Form:
     def _required(self, key: str) -> JsonValue:
         self._asked.add(key)
         if key not in self._values:
-            raise SnapshotError(f"{self._where}: key {key!r} is missing")
+            raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{self._where}: key {key!r} is missing")
         return self._values[key]
 
     def _wrong(self, key: str, expected: str, found: object) -> SnapshotError:
-        return SnapshotError(f"{self._where}: {key!r} must be {expected}, found {str(found)[:120]!r}")
+        return SnapshotError(
+            Condition.DOCUMENT_MALFORMED, f"{self._where}: {key!r} must be {expected}, found {str(found)[:120]!r}"
+        )
 
 
 def _is_utf8(text: str) -> bool:

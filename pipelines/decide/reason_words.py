@@ -1,4 +1,7 @@
-"""Explains each reason of a verdict in one sentence, and says what the operator can do (docs/verdicts.md)."""
+"""What each reason of a verdict means, and what the operator can do: the one place for report, explain, demo and docs.
+
+docs/verdicts.md has the short form in its first table and explains each reason at length; a test compares them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,70 +12,94 @@ class Words:
     """The explanation of one reason.
 
     Attributes:
+        short: the same in a few words, for the tables of the demo and of docs/verdicts.md.
         why: why the file got this verdict.
         way_out: what makes the file deletable; empty if there is nothing to do.
     """
 
+    short: str
     why: str
     way_out: str = ""
 
 
 REASON_WORDS: Mapping[str, Words] = {
     "SNAPSHOT_UNTRUSTED": Words(
+        "the capture cannot be believed",
         "the capture cannot be believed, so nothing of this cluster may go",
         "look at the run's reason, put it right, and capture again",
     ),
     "ADD_PEER_RUNNING": Words(
+        "a peer was being added",
         "a peer was being added while the cluster was read, and it may need any file",
         "wait for the procedure, then capture again",
     ),
     "INVALID_NAME": Words(
+        "not a WAL at all; HBase deletes it itself",
         "this is no WAL; HBase's own cleaner deletes such files without waiting for any TTL",
         "move it elsewhere if it is wanted",
     ),
     "FUTURE_TIMESTAMP": Words(
+        "modified after the listing: a clock is wrong",
         "it was modified after the listing ended, so the clocks differ",
         "check NTP on the NameNode and on the host that captured",
     ),
-    "TOO_YOUNG": Words("it has been in oldWALs for less than the TTL", "wait until its TTL has passed"),
+    "TOO_YOUNG": Words(
+        "younger than its time to live", "it has been in oldWALs for less than the TTL", "wait until its TTL has passed"
+    ),
     "FOREIGN_CLEANER": Words(
+        "something unknown could need it",
         "a log-cleaner plugin that walsafe does not know could need it",
         "name the plugin in cleaners.harmless if it needs no WAL",
     ),
-    "PROCEDURE_WAL": Words("a procedure WAL past its TTL"),
-    "MASTER_LOCAL_WAL": Words("a WAL of the master's local region past its TTL"),
+    "PROCEDURE_WAL": Words("a procedure WAL past its time to live", "a procedure WAL past its TTL"),
+    "MASTER_LOCAL_WAL": Words(
+        "the master's own store, past its time to live", "a WAL of the master's local region past its TTL"
+    ),
     "BACKUP": Words(
+        "not backed up yet",
         "the next incremental backup of HBase backup may need it",
         "run an incremental backup, or delete backups nobody needs; the finding BACKUP_BEHIND names the root",
     ),
-    "NO_PEERS": Words("the cluster has no replication peer"),
-    "META_WAL": Words("a WAL of hbase:meta, which is never replicated"),
+    "NO_PEERS": Words("no replication peer", "the cluster has no replication peer"),
+    "META_WAL": Words("hbase:meta is never replicated", "a WAL of hbase:meta, which is never replicated"),
     "POISON_NAME": Words(
+        "a name HBase's cleaner throws on, leaving the whole directory uncleaned",
         "HBase throws on this name, and skips its whole directory each time it cleans",
         "look at the file and move it out of oldWALs",
     ),
     "REPLICATION_TABLE_WAL": Words(
+        "WAL of hbase:replication itself, which HBase 3 never frees",
         "a WAL of hbase:replication itself: no peer wants it, and HBase 3 never frees it while its server lives",
         "set release.replication_table_wals to have such WALs listed",
     ),
     "CLUSTER_MOVED": Words(
+        "queues moved during the capture, so a missing queue proves nothing",
         "queues moved while the cluster was read, so the missing queue of a dead server proves nothing",
         "capture again when no server is crashing",
     ),
     "LEFTOVER_WAL_DIR": Words(
+        "a directory below WALs/ says its server may not be fully dead",
         "its server is dead, but its directory below WALs/ still stands, and a peer has no queue of it",
         "HBCK2 scheduleRecoveries for that server, or remove the directory if it is empty",
     ),
     "QUEUE_MISSING": Words(
+        "a peer has no offset for it yet, so it may need all of it",
         "its server is not fully dead, and a peer has no queue, or no offset, for its WALs yet",
         "it comes free when the server ships its first WAL of the group, or when its crash procedure ends",
     ),
-    "PENDING": Words("a peer has not shipped it yet", "let the peer catch up"),
-    "REPLICATED": Words("every peer that had to ship it has done so"),
-    "DEAD_NO_QUEUE": Words("its server is fully dead, and no peer has a queue of it any more"),
-    "NOT_QUEUED": Words("it is in no replication queue in ZooKeeper"),
-    "QUEUE_READ_TOO_OLD": Words(
-        "it was archived after the queues in ZooKeeper were read, so they may have got it unseen", "capture again"
+    "PENDING": Words("a queue still has to ship it", "a peer has not shipped it yet", "let the peer catch up"),
+    "REPLICATED": Words("every peer has shipped it", "every peer that had to ship it has done so"),
+    "DEAD_NO_QUEUE": Words(
+        "its server is fully dead and no peer has a queue of it: all was shipped",
+        "its server is fully dead, and no peer has a queue of it any more",
     ),
-    "UNDECIDED": Words("no rule applied; this is a defect of walsafe", "report it with the snapshot"),
+    "NOT_QUEUED": Words("in no queue in ZooKeeper", "it is in no replication queue in ZooKeeper"),
+    "QUEUE_READ_TOO_OLD": Words(
+        "archived after the queues were read",
+        "it was archived after the queues in ZooKeeper were read, so they may have got it unseen",
+        "capture again",
+    ),
+    "UNDECIDED": Words(
+        "a defect of walsafe", "no rule applied; this is a defect of walsafe", "report it with the snapshot"
+    ),
 }

@@ -2,6 +2,7 @@
 
 from py4j.protocol import Py4JError
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 
@@ -34,7 +35,8 @@ def refuse_observer_reads(hadoop: HadoopJvm, conf: JavaObject, uri: str, key: st
                 raise UsageError(
                     f"{key} {uri}: the Hadoop property {name} is {provider}, which reads from observer name nodes. "
                     "They may not know yet of a rename that was acknowledged, and clean, restore and purge must. For "
-                    f"these jobs set it to {INSTEAD}: {where.format(name)}"
+                    f"these jobs set it to {INSTEAD}: {where.format(name)}",
+                    condition=Condition.OBSERVER_READS,
                 )
 
 

@@ -23,7 +23,7 @@ _DAMAGED_FILE = (
     r"is not a Parquet file|can not read class org\.apache\.parquet\.format|ParquetDecodingException|ZstdIOException"
     r"|(Caused by|^): (org\.apache|shaded)\.parquet\."
 )
-_KNOWN: tuple[tuple[str, type[WalsafeError], str], ...] = (
+_KNOWN: tuple[tuple[str, type[UsageError] | type[UnavailableError], str], ...] = (
     (
         r"No space left on device|QuotaExceeded|[Dd]isk quota",
         UnavailableError,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from datetime import date, datetime, timezone
 from typing import TYPE_CHECKING
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import UsageError
 from pipelines.common.names import NAME
 
@@ -175,6 +176,7 @@ class RunSummary:
         files_started_ms: start of step `files`, ms since the epoch; ages count from it.
         list_uri: directory of the delete-safe list; None if there is no list.
         history: earlier nights, for curves.
+        condition: the name of `reason` if the run was refused.
     """
 
     cluster: str
@@ -191,6 +193,7 @@ class RunSummary:
     list_uri: str | None = None
     lake_uri: str | None = None
     history: History = History()
+    condition: Condition | None = None
 
     @property
     def key(self) -> RunKey:

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.json_form import read_json
 from pipelines.common.names import NAME
@@ -170,7 +171,9 @@ class HadoopDirectories:
             one = one.getParent()
             if one is not None and one.equals(self._root):
                 return
-        raise RefusedError(f"{path.toString()} is not below {self._root.toString()}; nothing was removed")
+        raise RefusedError(
+            Condition.DIRECTORY_UNKNOWN, f"{path.toString()} is not below {self._root.toString()}; nothing was removed"
+        )
 
     def _is_link(self, path: JavaObject) -> bool:
         if path.toUri().getScheme() == "file":  # on the local disk Hadoop never reports a symbolic link
@@ -181,7 +184,7 @@ class HadoopDirectories:
 def _list(uri: str, content: bytes) -> Stored:
     manifest = parse_manifest(content.decode("utf-8"), MANIFEST)
     if uri.split("/")[-2:] != [manifest.cluster, manifest.run_id]:
-        raise RefusedError(f"its {MANIFEST} is of {manifest.cluster}/{manifest.run_id}")
+        raise RefusedError(Condition.DIRECTORY_UNKNOWN, f"its {MANIFEST} is of {manifest.cluster}/{manifest.run_id}")
     names = frozenset({MANIFEST, *(part.name for part in manifest.parts)})
     return Stored(LIST, uri, manifest.not_after, manifest.cluster, manifest.run_id, manifest.snapshot_sha256, names)
 
@@ -189,7 +192,7 @@ def _list(uri: str, content: bytes) -> Stored:
 def _snapshot(uri: str, content: bytes) -> Stored:
     snapshot = parse_snapshot(read_json(content, SNAPSHOT_JSON))
     if not snapshot.steps:
-        raise RefusedError(f"its {SNAPSHOT_JSON} has no steps")
+        raise RefusedError(Condition.DIRECTORY_UNKNOWN, f"its {SNAPSHOT_JSON} has no steps")
     taken = max(step.finished_at for step in snapshot.steps)
     names = frozenset({SNAPSHOT_JSON, *snapshot.contents})
     return Stored(SNAPSHOT, uri, taken, snapshot.cluster, None, hashlib.sha256(content).hexdigest(), names)

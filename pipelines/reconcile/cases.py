@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.instants import format_instant
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view, zookeeper_view
@@ -12,9 +13,9 @@ from pipelines.decide.rule.decision_table import DecisionTable, decision_table
 from pipelines.decide.rule.name_table import name_table
 from pipelines.decide.rule.settings import Settings
 from pipelines.decide.rule.totals import BucketTotal
-from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.trust import Doubts, doubts, first_doubt
 from pipelines.decide.rule.verdict import Reason, Verdict
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queued import queue_key
@@ -40,6 +41,7 @@ class Case:
         table: the decision table of `view`.
         mode: NIGHTLY, or REPLAY after `not_after`.
         not_after: ms since the epoch.
+        condition: the name for `refused`; it means nothing without one.
     """
 
     key: RunKey
@@ -49,6 +51,7 @@ class Case:
     table: DecisionTable | None
     mode: str
     not_after: int
+    condition: Condition = Condition.SNAPSHOT_UNTRUSTED
 
     @property
     def snapshot(self) -> Snapshot:
@@ -63,7 +66,7 @@ class Case:
             RefusedError: the case is refused.
         """
         if self.refused is not None or self.view is None or self.table is None:
-            raise RefusedError(f"{self.opened.uri}: {self.refused or 'it cannot be read'}")
+            raise RefusedError(self.condition, f"{self.opened.uri}: {self.refused or 'it cannot be read'}")
         return self.view, self.table
 
     @property
@@ -74,7 +77,7 @@ class Case:
     def refuse(self, reason: str) -> "Case":
         """Returns the case after the gate refused it: every file becomes HELD, SNAPSHOT_UNTRUSTED."""
         view = None if self.view is None else replace(self.view, untrusted=reason)
-        return replace(self, refused=reason, view=view)
+        return replace(self, refused=reason, view=view, condition=Condition.GATE_FAILED)
 
 
 def cases(
@@ -123,20 +126,12 @@ def _case(
         name = re.sub(r"[^A-Za-z0-9._-]", "_", opened.cluster)[:64].lstrip("._-") or "unknown"
         fallback = run_id or f"unreadable-{(opened.sha256 or '0' * 8)[:8]}"
         bare = replace(opened, snapshot=None, listing_readable=False)
-        return Case(RunKey.of(name, fallback, now), bare, reason, None, None, NIGHTLY, now)
+        condition = opened.fault_condition if opened.fault else Condition.SNAPSHOT_INCOMPLETE
+        return Case(RunKey.of(name, fallback, now), bare, reason, None, None, NIGHTLY, now, condition)
     snapshot = opened.snapshot
     started = snapshot.files_step.started_at
-    refused = (
-        opened.fault
-        or _clock_fault(started, now)
-        or (
-            f"malformed queue row: {opened.malformed}. HBase's own cleaner stops at it too"
-            if opened.malformed
-            else None
-        )
-        or _distrust(opened, settings)
-        or other_listing(snapshot, listed, _queues(opened))
-    )
+    doubt = first_doubt(_doubts(opened, snapshot, settings, now, listed))
+    condition, refused = doubt or (Condition.SNAPSHOT_UNTRUSTED, None)
     view = _view(opened, settings, refused)
     not_after = started + settings.valid_for_ms
     return Case(
@@ -147,13 +142,26 @@ def _case(
         table=decision_table(view, bucket) if view.queued is None else name_table(view, view.queued, bucket),
         mode=REPLAY if now > not_after else NIGHTLY,
         not_after=not_after,
+        condition=condition,
     )
 
 
-def _distrust(opened: OpenedSnapshot, settings: Settings) -> str | None:
-    if opened.known.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
-        return distrust_zookeeper(opened.known, opened.trees, settings.release)
-    return distrust(opened.known, opened.passes, settings.release)
+def _doubts(
+    opened: OpenedSnapshot, snapshot: Snapshot, settings: Settings, now: int, listed: frozenset[ServerName]
+) -> Doubts:
+    """Yields why the run must not emit a list for the cluster, in the order in which it is asked."""
+    yield opened.fault_condition, opened.fault
+    yield Condition.CLOCK_WRONG, _clock_fault(snapshot.files_step.started_at, now)
+    if opened.malformed:
+        yield (
+            Condition.QUEUE_MALFORMED,
+            f"malformed queue row: {opened.malformed}. HBase's own cleaner stops at it too",
+        )
+    if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
+        yield from zookeeper_doubts(snapshot, opened.trees, settings.release)
+    else:
+        yield from doubts(snapshot, opened.passes, settings.release)
+    yield Condition.MIXED_CLUSTERS, other_listing(snapshot, listed, _queues(opened))
 
 
 def _queues(opened: OpenedSnapshot) -> frozenset[QueueId]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError
 from pipelines.common.instants import format_instant, parse_instant
 from pipelines.common.json_form import Form, read_json
@@ -71,7 +72,7 @@ def parse_manifest(text: str, where: str) -> Manifest:
     try:
         form = Form(read_json(text, where), where)
         if form.integer("format") != FORMAT:
-            raise RefusedError(f"{where}: only format {FORMAT} is known")
+            raise RefusedError(Condition.FORMAT_UNKNOWN, f"{where}: only format {FORMAT} is known")
         manifest = Manifest(
             cluster=form.matching("cluster", NAME),
             cluster_id=form.optional_text("cluster_id"),
@@ -85,9 +86,11 @@ def parse_manifest(text: str, where: str) -> Manifest:
         )
         form.no_other_keys()
     except SnapshotError as error:
-        raise RefusedError(f"{error}; reconcile again under another --run-id") from None
+        raise RefusedError(Condition.LIST_DAMAGED, f"{error}; reconcile again under another --run-id") from None
     except ValueError as error:
-        raise RefusedError(f"{where}: not a manifest ({error}); reconcile again under another --run-id") from None
+        raise RefusedError(
+            Condition.LIST_DAMAGED, f"{where}: not a manifest ({error}); reconcile again under another --run-id"
+        ) from None
     return manifest
 
 

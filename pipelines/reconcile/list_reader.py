@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.files.storage import storage_for
@@ -31,8 +32,9 @@ class ListReader:
         names = {entry.name for entry in storage.entries(folder) or ()}
         if MANIFEST not in names:
             raise RefusedError(
+                Condition.LIST_MISSING,
                 f"{folder} has no {MANIFEST}: that run wrote no list, or not a whole one. Reconcile again, or check "
-                "--lists, --cluster and --run-id"
+                "--lists, --cluster and --run-id",
             )
         where = f"{folder}/{MANIFEST}"
         manifest = parse_manifest(storage.read(where).decode("utf-8", errors="replace"), where)
@@ -40,17 +42,21 @@ class ListReader:
         extra = sorted(name for name in names - {MANIFEST, *named} if not name.startswith("."))
         if extra or len(set(named)) < len(named):
             raise RefusedError(
+                Condition.LIST_DAMAGED,
                 f"{folder}/{extra[0] if extra else named[0]} is not a part that the manifest names once: somebody "
-                "changed the list. Reconcile again under another --run-id"
+                "changed the list. Reconcile again under another --run-id",
             )
         for part in manifest.parts:
             if part.name not in names or storage.sha256(f"{folder}/{part.name}") != part.sha256:
                 raise RefusedError(
+                    Condition.LIST_DAMAGED,
                     f"{folder}/{part.name} is not the part that was written (its SHA-256 differs, or it is gone): "
-                    "somebody changed the list. Reconcile again under another --run-id"
+                    "somebody changed the list. Reconcile again under another --run-id",
                 )
         if sum(part.lines for part in manifest.parts) != manifest.files:
-            raise RefusedError(f"{where}: its parts have not as many lines as it has files. Reconcile again")
+            raise RefusedError(
+                Condition.LIST_DAMAGED, f"{where}: its parts have not as many lines as it has files. Reconcile again"
+            )
         return manifest
 
     def lines(self, manifest: Manifest) -> DataFrame:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError
 from pipelines.common.spark.few_rows import fitting
 from pipelines.common.spark.local_frames import local_frame
@@ -232,8 +233,9 @@ def _same_list(standing: Manifest, request: ListRequest, final: str) -> Manifest
     asked = (request.snapshot_sha256, request.files, request.bytes)
     if (standing.snapshot_sha256, standing.files, standing.bytes) != asked:
         raise RefusedError(
+            Condition.RUN_ID_TAKEN,
             f"{final} already holds another list of {standing.files} files, which is never replaced; "
-            "give another --run-id"
+            "give another --run-id",
         )
     return standing
 

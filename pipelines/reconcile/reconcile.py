@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_REFUSED, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
 from pipelines.common.names import NAME
 from pipelines.common.outcome import Outcome
@@ -113,9 +114,13 @@ def _without_finished(
                 f"({min(str(one) for one in other)[:8]}…); give another --run-id, or leave it out"
             )
             if len(all_cases) == 1:
-                raise RefusedError(reason)
+                raise RefusedError(Condition.RUN_ID_TAKEN, reason)
             # the rows of that run_id belong to the other snapshot, so this refusal is not written to the tables
-            clashes.append(run_summary(replace(case, refused=reason), Small(), None, ports.lake_uri))
+            clashes.append(
+                run_summary(
+                    replace(case, refused=reason, condition=Condition.RUN_ID_TAKEN), Small(), None, ports.lake_uri
+                )
+            )
             continue
         done = [one for one in earlier if one.status == DONE]
         if manifest is not None and done:

@@ -234,6 +234,7 @@ def run_summary(
         findings=small.findings,
         list_uri=list_uri,
         lake_uri=lake_uri,
+        condition=None if case.refused is None else case.condition,
     )
 
 

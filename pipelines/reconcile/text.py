@@ -26,6 +26,7 @@ def _cluster(one: RunSummary, pages: Mapping[str, str]) -> dict[str, object]:
         "mode": one.mode,
         "exit_code": one.exit_code,
         "reason": one.reason,
+        "condition": one.condition.name if one.condition else None,
         "paused": pause.document() if pause else None,
         "files_started_at": format_instant(one.files_started_ms),
         "deletable_files": deletable[0],

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError
 from pipelines.common.json_form import Form, read_json
 from pipelines.snapshot.backup import BackupSession, backup_of, parse_session
@@ -58,7 +59,10 @@ def parse_extras(snapshot: Snapshot, lines: Mapping[str, Iterable[tuple[str, str
     """
     half = sorted((frozenset(snapshot.extras) ^ frozenset(lines)) & KNOWN_EXTRAS)
     if half:
-        raise SnapshotError(f"{extra_file(half[0])}: 'extras' and 'contents' of snapshot.json do not agree on it")
+        raise SnapshotError(
+            Condition.SNAPSHOT_DAMAGED,
+            f"{extra_file(half[0])}: 'extras' and 'contents' of snapshot.json do not agree on it",
+        )
     backups = _parsed(lines[BACKUP], parse_session) if BACKUP in lines else None
     if backups is not None:
         _check_backups(snapshot, backups)
@@ -67,12 +71,16 @@ def parse_extras(snapshot: Snapshot, lines: Mapping[str, Iterable[tuple[str, str
 
 def _check_backups(snapshot: Snapshot, backups: tuple[BackupSession, ...]) -> None:
     if snapshot.step("peers") is None:
-        raise SnapshotError(f"{extra_file(BACKUP)}: step 'peers', in which it is read, is missing; capture again")
+        raise SnapshotError(
+            Condition.SNAPSHOT_INCOMPLETE,
+            f"{extra_file(BACKUP)}: step 'peers', in which it is read, is missing; capture again",
+        )
     stated = snapshot.backup
     if stated is None or not stated.enabled or dict(stated.boundaries) != dict(backup_of(backups).boundaries):
         raise SnapshotError(
+            Condition.SNAPSHOT_DAMAGED,
             f"{extra_file(BACKUP)}: its sessions do not give the boundaries that snapshot.json has under 'backup'; "
-            "capture again"
+            "capture again",
         )
 
 
@@ -84,4 +92,4 @@ def _parsed_line(line: str, where: str, parse: Callable[[Form], LineT]) -> LineT
     try:
         return parse(Form(read_json(line, where), where))
     except MalformedError as error:
-        raise SnapshotError(f"{where}: {error}") from None
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: {error}") from None

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError
 from pipelines.common.instants import format_instant, parse_instant
 from pipelines.common.json_form import Form
@@ -138,7 +139,7 @@ class Snapshot:
         """
         step = self.step("files")
         if step is None:
-            raise SnapshotError("snapshot.json has no step 'files'; capture again")
+            raise SnapshotError(Condition.SNAPSHOT_INCOMPLETE, "snapshot.json has no step 'files'; capture again")
         return step
 
 
@@ -151,11 +152,14 @@ def parse_snapshot(document: object) -> Snapshot:
     form = Form(document, "snapshot.json")
     version = form.integer("format")
     if version != FORMAT:
-        raise SnapshotError(f"snapshot.json: format {version} is not known (this walsafe reads format {FORMAT})")
+        raise SnapshotError(
+            Condition.FORMAT_UNKNOWN,
+            f"snapshot.json: format {version} is not known (this walsafe reads format {FORMAT})",
+        )
     try:
         return _snapshot(form)
     except MalformedError as error:
-        raise SnapshotError(f"snapshot.json: {error}") from None
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"snapshot.json: {error}") from None
 
 
 def _snapshot(form: Form) -> Snapshot:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 from pipelines.hbase.replication_queues import QueueCell
 from pipelines.hbase.zookeeper.tree import ReplicationTree
@@ -23,6 +24,7 @@ class OpenedSnapshot:
         sha256: SHA-256 of snapshot.json; None if the file does not exist.
         snapshot: None if snapshot.json cannot be read.
         fault: why the directory differs from what was captured; None = all digests and counts are correct.
+        fault_condition: the name of the fault; it means nothing without one.
         listing_readable: whether the files of the listing are those that were captured.
         listing_directories: the listing's directory as Spark spells it.
         passes: parsed cells of queues-1 and queues-2.
@@ -36,6 +38,7 @@ class OpenedSnapshot:
     sha256: str | None = None
     snapshot: Snapshot | None = None
     fault: str | None = None
+    fault_condition: Condition = Condition.SNAPSHOT_DAMAGED
     listing_readable: bool = False
     listing_directories: tuple[str, ...] = ()
     passes: tuple[tuple[QueueCell, ...], ...] = ()
@@ -52,7 +55,7 @@ class OpenedSnapshot:
             SnapshotError: snapshot.json could not be read.
         """
         if self.snapshot is None:
-            raise SnapshotError(self.fault or f"{self.uri}: snapshot.json cannot be read")
+            raise SnapshotError(self.fault_condition, self.fault or f"{self.uri}: snapshot.json cannot be read")
         return self.snapshot
 
     @property

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
 from pipelines.common.json_form import Form, read_json
 from pipelines.common.spark.few_rows import fitting
@@ -124,14 +125,15 @@ class SnapshotDirectories:
         if entries is None:
             raise UsageError(f"no snapshot directory at {uri}")
         if SNAPSHOT_JSON not in {entry.name for entry in entries}:
-            return OpenedSnapshot(place, fault=f"{uri} has no {SNAPSHOT_JSON}: the capture did not finish")
+            fault = f"{uri} has no {SNAPSHOT_JSON}: the capture did not finish"
+            return OpenedSnapshot(place, fault=fault, fault_condition=Condition.SNAPSHOT_INCOMPLETE)
         raw = storage.read(f"{uri}/{SNAPSHOT_JSON}")
         opened = OpenedSnapshot(place, sha256=hashlib.sha256(raw).hexdigest())
         try:
             opened = replace(opened, snapshot=parse_snapshot(_json(raw, f"{uri}/{SNAPSHOT_JSON}")))
             _check_contents(storage, uri, opened.known)
         except SnapshotError as error:
-            return replace(opened, fault=str(error))
+            return replace(opened, fault=str(error), fault_condition=error.condition)
         try:
             opened = replace(opened, extras=_extras(storage, uri, opened.known))
             if opened.known.queue_storage != QUEUE_STORAGE_TABLE:
@@ -144,7 +146,7 @@ class SnapshotDirectories:
             )
             return replace(opened, listing_readable=True, passes=passes, beside=beside_rows(beside))
         except SnapshotError as error:
-            return replace(opened, listing_readable=True, fault=str(error))
+            return replace(opened, listing_readable=True, fault=str(error), fault_condition=error.condition)
         except MalformedError as error:
             return replace(opened, listing_readable=True, malformed=str(error))
 
@@ -162,7 +164,8 @@ class SnapshotDirectories:
             if len(opened) > 1:  # a damaged snapshot of one cluster must not stop the others
                 return [counted for one in opened for counted in self._with_row_counts([one])]
             fault = f"{readable[0].uri}/files: a part is not a readable Parquet file; capture again"
-            return [replace(readable[0], fault=fault, listing_readable=False)]
+            damaged = Condition.SNAPSHOT_DAMAGED
+            return [replace(readable[0], fault=fault, fault_condition=damaged, listing_readable=False)]
         for row in rows:
             directory, _, part = row["path"].rpartition("/")
             place = plain_uri(directory)
@@ -198,7 +201,7 @@ def _json(text: str | bytes, where: str) -> object:
     try:
         return read_json(text, where)
     except SnapshotError as error:
-        raise SnapshotError(f"{error}; capture again") from None
+        raise SnapshotError(error.condition, f"{error}; capture again") from None
 
 
 def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
@@ -215,15 +218,26 @@ def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
     named = set(snapshot.contents)
     for name in sorted((found - {SNAPSHOT_JSON}) ^ named):
         state = "is missing" if name in named else "is not named in snapshot.json"
-        raise SnapshotError(f"{uri}/{name} {state}: the snapshot is not the one that was captured; capture again")
+        raise SnapshotError(
+            Condition.SNAPSHOT_DAMAGED,
+            f"{uri}/{name} {state}: the snapshot is not the one that was captured; capture again",
+        )
     for name in PASSES:
         if name not in named:
-            raise SnapshotError(f"{uri}: snapshot.json does not name {name}; capture again")
+            raise SnapshotError(
+                Condition.SNAPSHOT_INCOMPLETE, f"{uri}: snapshot.json does not name {name}; capture again"
+            )
     if not any(name.startswith("files/") and content.rows for name, content in snapshot.contents.items()):
-        raise SnapshotError(f"{uri}: the listing is empty, which no cluster with a region server can be; capture again")
+        raise SnapshotError(
+            Condition.LISTING_EMPTY,
+            f"{uri}: the listing is empty, which no cluster with a region server can be; capture again",
+        )
     for name, content in sorted(snapshot.contents.items()):
         if storage.sha256(f"{uri}/{name}") != content.sha256:
-            raise SnapshotError(f"{uri}/{name}: SHA-256 differs from snapshot.json: truncated or edited; capture again")
+            raise SnapshotError(
+                Condition.SNAPSHOT_DAMAGED,
+                f"{uri}/{name}: SHA-256 differs from snapshot.json: truncated or edited; capture again",
+            )
 
 
 def _pass(
@@ -248,9 +262,12 @@ def _lines(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> Iterato
     try:
         lines = storage.read(where).decode("utf-8", errors="replace").splitlines()
     except UnicodeDecodeError as error:
-        raise SnapshotError(f"{where}: not UTF-8 ({error}); capture again") from None
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: not UTF-8 ({error}); capture again") from None
     if len(lines) != snapshot.contents[name].rows:
-        raise SnapshotError(f"{where}: {len(lines)} rows, but snapshot.json says {snapshot.contents[name].rows}")
+        raise SnapshotError(
+            Condition.SNAPSHOT_DAMAGED,
+            f"{where}: {len(lines)} rows, but snapshot.json says {snapshot.contents[name].rows}",
+        )
     for number, line in enumerate(lines, 1):
         yield line, f"{where}, line {number}"
 
@@ -262,7 +279,7 @@ def _cell(line: str, where: str) -> Cell:
             b64decode(form.any_text(key), validate=True) for key in ("row", "family", "qualifier", "value")
         )
     except ValueError as error:  # characters that are not base64, ASCII or not
-        raise SnapshotError(f"{where}: not base64 ({error}); capture again") from None
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: not base64 ({error}); capture again") from None
     form.no_other_keys()
     return Cell(row, family, qualifier, value)
 
@@ -273,6 +290,6 @@ def _znode(line: str, where: str) -> Znode:
     try:
         data = b64decode(form.any_text("data"), validate=True)
     except ValueError as error:
-        raise SnapshotError(f"{where}: not base64 ({error}); capture again") from None
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: not base64 ({error}); capture again") from None
     form.no_other_keys()
     return Znode(path, data, cversion)

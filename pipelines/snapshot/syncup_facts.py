@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 from pipelines.common.instants import format_instant, parse_instant
 from pipelines.common.json_form import Form
@@ -145,14 +146,16 @@ def parse_facts(forms: Iterable[Form]) -> SyncUpFacts:
         form.no_other_keys()
     for kind in ("root", "table"):
         if len(found.get(kind, ())) > 1:
-            raise SnapshotError(f"{where}: two lines of kind {kind!r}; capture again")
+            raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: two lines of kind {kind!r}; capture again")
     if "root" not in found:
-        raise SnapshotError(f"{where}: no line of kind 'root'; capture again")
+        raise SnapshotError(Condition.SNAPSHOT_INCOMPLETE, f"{where}: no line of kind 'root'; capture again")
     table = None
     if "table" in found:
         table = TableFacts(tuple(found.get("store_file", ())), tuple(found.get("unflushed", ())), found["table"][0])
     elif "store_file" in found or "unflushed" in found:
-        raise SnapshotError(f"{where}: no line of kind 'table' for its store files; capture again")
+        raise SnapshotError(
+            Condition.SNAPSHOT_INCOMPLETE, f"{where}: no line of kind 'table' for its store files; capture again"
+        )
     return SyncUpFacts(found["root"][0], tuple(found.get("directory", ())), tuple(found.get("flag", ())), table)
 
 
@@ -190,7 +193,7 @@ def _instant(form: Form, key: str = "modification_time") -> int:
     try:
         return parse_instant(form.text(key))
     except ValueError as error:
-        raise SnapshotError(f"{form.where}: {error}") from None
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{form.where}: {error}") from None
 
 
 def _coded(data: bytes) -> str:
@@ -201,4 +204,6 @@ def _decoded(form: Form, key: str) -> bytes:
     try:
         return base64.b64decode(form.any_text(key), validate=True)
     except ValueError as error:
-        raise SnapshotError(f"{form.where}: {key!r} is not base64 ({error}); capture again") from None
+        raise SnapshotError(
+            Condition.DOCUMENT_MALFORMED, f"{form.where}: {key!r} is not base64 ({error}); capture again"
+        ) from None

@@ -6,6 +6,7 @@ import uuid
 from pathlib import Path
 from typing import Protocol
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 
@@ -149,7 +150,9 @@ def _beside(out: Path) -> Path:
 
 
 def _exists(out: str) -> UsageError:
-    return UsageError(f"--out {out} exists already; give a directory that does not exist yet")
+    return UsageError(
+        f"--out {out} exists already; give a directory that does not exist yet", condition=Condition.SNAPSHOT_EXISTS
+    )
 
 
 def _sync(path: Path) -> None:

@@ -267,6 +267,29 @@ BROKEN: Mapping[str, Broken] = {
     for number, cell in enumerate(MALFORMED_CELLS)
 }
 
+NAMED = {
+    **dict.fromkeys(("unfinished", "pass-unnamed", "files-missing"), "SNAPSHOT_INCOMPLETE"),
+    **dict.fromkeys(("queue-digest", "listing-digest", "listing-rows", "queue-rows"), "SNAPSHOT_DAMAGED"),
+    **dict.fromkeys(("file-missing", "file-unnamed", "not-parquet"), "SNAPSHOT_DAMAGED"),
+    **dict.fromkeys(("truncated", "no-object", "unknown-key", "unknown-flag", "missing-key"), "DOCUMENT_MALFORMED"),
+    **dict.fromkeys(
+        ("peer-twice", "wal-root", "no-instant", "zookeeper", "not-base64", "not-utf8"), "DOCUMENT_MALFORMED"
+    ),
+    **dict.fromkeys(("unknown-version", "unknown-extra"), "FORMAT_UNKNOWN"),
+    **dict.fromkeys(("step-missing", "steps-swapped", "steps-overlap", "step-backwards"), "SNAPSHOT_OUT_OF_ORDER"),
+    **dict.fromkeys(("master-changed", "master-unproven"), "MASTER_CHANGED"),
+    **dict.fromkeys(("migration", "migration-unknown", "half-migrated"), "MIGRATION_PENDING"),
+    **dict.fromkeys(("no-directories", "other-directories", "other-queues", "other-listing"), "MIXED_CLUSTERS"),
+    **dict.fromkeys(("duplicate-path", "dot-dot", "absolute", "newline", "control", "negative"), "GATE_FAILED"),
+    "no-peers-at-all": "GATE_FAILED",
+    "from-the-future": "CLOCK_WRONG",
+    "no-queue-table": "QUEUE_TABLE_MISSING",
+    "hyphen": "PEER_ID_AMBIGUOUS",
+    "empty-listing": "LISTING_EMPTY",
+    **{name: "QUEUE_MALFORMED" for name in BROKEN if name.startswith("malformed-")},
+}
+"""The condition of each; of the others it is SNAPSHOT_UNTRUSTED."""
+
 
 def young_without_peers(made: GeneratedCapture) -> GeneratedCapture:
     young = ArchivedFile(f"oldWALs/{wal(D1, 500)}", 4096, NOW - 1)

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.common.outcome import Outcome
-from tests.labs.broken_snapshots import BROKEN, SOUND
+from tests.labs.broken_snapshots import BROKEN, NAMED, SOUND
 from tests.labs.small_cluster import H1, Desk, archived, clusters_of, small
 
 pytestmark = pytest.mark.slow("one run over a fleet of broken snapshots, and every test reads what became of one")
@@ -87,6 +87,7 @@ def test_a_broken_snapshot_is_refused(
     one, broken = clusters_of(outcome)[name], BROKEN[name]
     assert (one["status"], one["exit_code"], one["list_uri"]) == ("REFUSED", 3, None)
     assert re.search(broken.words, one["reason"]), one["reason"]
+    assert one["condition"] == NAMED.get(name, "SNAPSHOT_UNTRUSTED")
     assert not (desk.lists / name).exists()
     started, ended = runs[name]
     assert (started["status"], started["exit_code"]) == ("STARTED", None)

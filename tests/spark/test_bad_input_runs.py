@@ -15,6 +15,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from jobs.cli.config import parse_config
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.outcome import Outcome
@@ -98,7 +99,7 @@ def test_a_run_id_is_not_used_for_another_snapshot(desk: Desk) -> None:
         RefusedError, match="run_id night of cluster prod was already used for another snapshot"
     ) as told:
         desk.reconcile(other, run_id="night", now=NOW + DAY_MS + DECIDED_AFTER_MS)
-    assert told.value.exit_code == 3
+    assert (told.value.exit_code, told.value.condition) == (3, Condition.RUN_ID_TAKEN)
     assert "give another --run-id" in str(told.value)
     assert (state(desk, "prod"), desk.run_rows("prod")) == (before, runs)
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines.cleanup.request import CleanupPorts
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.hbase.peers import Peer
@@ -62,8 +63,9 @@ def test_there_and_back_and_gone(lab: Lab) -> None:
     assert {one["path"] for one in intents} == moved
     assert [one["status"] for one in sorted(lab.rows("cleanups"), key=lambda one: one["status"])] == ["DONE", "STARTED"]
 
-    with pytest.raises(RefusedError, match="was cleaned before, and a list is cleaned once"):
+    with pytest.raises(RefusedError, match="was cleaned before, and a list is cleaned once") as before_that:
         lab.clean(execute=True)
+    assert before_that.value.condition is Condition.LIST_ALREADY_CLEANED
     again = lab.clean(resume=True)
     assert (again.result["status"], again.result["done_files"]) == ("DONE", 0)
 
@@ -72,8 +74,9 @@ def test_there_and_back_and_gone(lab: Lab) -> None:
     assert (restored.exit_code, restored.result["done_files"]) == (0, 1)
     assert back in lab.home()
     assert lab.outcomes()[back] == "RESTORED"
-    with pytest.raises(RefusedError, match="restored or purged already"):
+    with pytest.raises(RefusedError, match="restored or purged already") as undone:
         lab.clean(resume=True)
+    assert undone.value.condition is Condition.LIST_RESTORED_OR_PURGED
 
     waiting = lab.purge(execute=True)
     assert [one["status"] for one in waiting.result["runs"]] == ["WAITING"]  # type: ignore[index, union-attr]
@@ -111,7 +114,7 @@ def test_a_rehearsal_leaves_no_table_no_directory_and_no_lease(lab: Lab) -> None
     assert flags is not None
     lab.changes(with_snapshot(lab.made, flags=replace(flags, add_peer_running=True)))
     refused: Any = lab.purge(before_grace="disk full").result["runs"]
-    assert [one["status"] for one in refused] == ["REFUSED"]
+    assert [(one["status"], one["condition"]) for one in refused] == [("REFUSED", "ADD_PEER_RUNNING")]
     assert "a peer is being added" in refused[0]["reason"]
     lab.changes(small(CLUSTER))
     assert lab.tree() == before

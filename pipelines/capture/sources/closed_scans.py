@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 
 _CLOSING = re.compile(r"([0-9]+) row\(s\)")
@@ -43,11 +44,16 @@ def closed_scan(
     closed = False
     for number, line in lines:
         if closed:
-            raise SnapshotError(f"{name}, line {number}: something follows the closing `N row(s)`; {way_out}")
+            raise SnapshotError(
+                Condition.EXPORT_DAMAGED, f"{name}, line {number}: something follows the closing `N row(s)`; {way_out}"
+            )
         closing = _CLOSING.fullmatch(line)
         if closing is not None:
             if (closing.group(1).lstrip("0") or "0") != str(rows):  # Python converts no number of thousands of digits
-                raise SnapshotError(f"{name}: {rows} rows, but its closing line says {closing.group(1)}; {way_out}")
+                raise SnapshotError(
+                    Condition.EXPORT_INCOMPLETE,
+                    f"{name}: {rows} rows, but its closing line says {closing.group(1)}; {way_out}",
+                )
             closed = True
             continue
         found = parse(line, f"{name}, line {number}")
@@ -55,4 +61,6 @@ def closed_scan(
         last = found.row
         yield found
     if not closed:
-        raise SnapshotError(f"{name}: the closing `N row(s)` is missing, the scan is not whole; {way_out}")
+        raise SnapshotError(
+            Condition.EXPORT_INCOMPLETE, f"{name}: the closing `N row(s)` is missing, the scan is not whole; {way_out}"
+        )

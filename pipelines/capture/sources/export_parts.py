@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
 from pipelines.common.instants import parse_instant
 from pipelines.common.json_form import Form, read_json
@@ -76,17 +77,29 @@ class ExportPart:
             if begin is None:
                 begin = _BEGIN.fullmatch(line)
                 if begin is None or begin.group(1) != self._step:
-                    raise SnapshotError(f"{self.name}: not a part {self._step!r} of walsafe-export.sh: {line[:120]!r}")
+                    raise SnapshotError(
+                        Condition.EXPORT_DAMAGED,
+                        f"{self.name}: not a part {self._step!r} of walsafe-export.sh: {line[:120]!r}",
+                    )
             elif end is not None:
-                raise SnapshotError(f"{self.name}, line {number}: something follows the closing line; export again")
+                raise SnapshotError(
+                    Condition.EXPORT_DAMAGED,
+                    f"{self.name}, line {number}: something follows the closing line; export again",
+                )
             elif line.startswith(_ANY):
                 end = _END.fullmatch(line)
                 if end is None or end.group(1) != self._step:
-                    raise SnapshotError(f"{self.name}, line {number}: the step did not end well: {line[:120]!r}")
+                    raise SnapshotError(
+                        Condition.EXPORT_INCOMPLETE,
+                        f"{self.name}, line {number}: the step did not end well: {line[:120]!r}",
+                    )
             else:
                 yield number, line
         if begin is None or end is None:
-            raise SnapshotError(f"{self.name}: cut off, its closing line is missing; run walsafe-export.sh again")
+            raise SnapshotError(
+                Condition.EXPORT_INCOMPLETE,
+                f"{self.name}: cut off, its closing line is missing; run walsafe-export.sh again",
+            )
         self._stamp = self._stamped(begin, end)
 
     def form(self) -> Form:
@@ -99,7 +112,9 @@ class ExportPart:
         try:
             document = read_json(lines[0] if len(lines) == 1 else "", self.name)
         except SnapshotError:
-            raise SnapshotError(f"{self.name}: expected one line of JSON between the stamps; export again") from None
+            raise SnapshotError(
+                Condition.EXPORT_DAMAGED, f"{self.name}: expected one line of JSON between the stamps; export again"
+            ) from None
         return Form(document, self.name)
 
     def _stamped(self, begin: re.Match[str], end: re.Match[str]) -> PartStamp:
@@ -107,7 +122,9 @@ class ExportPart:
             step = Step(self._step, parse_instant(begin.group(2)), parse_instant(end.group(2)))
             return PartStamp(step, begin.group(3), ZoneInfo(begin.group(4)))
         except (MalformedError, ZoneInfoNotFoundError, ValueError, OSError) as error:
-            raise SnapshotError(f"{self.name}: a stamp that the script does not write: {error}") from None
+            raise SnapshotError(
+                Condition.EXPORT_DAMAGED, f"{self.name}: a stamp that the script does not write: {error}"
+            ) from None
 
 
 class ExportDirectory:
@@ -143,9 +160,10 @@ class ExportDirectory:
         first = next(iter(self._parts.values()), part)
         if part.stamp().host != first.stamp().host:
             raise SnapshotError(
+                Condition.SNAPSHOT_OUT_OF_ORDER,
                 f"{part.name} was stamped by the clock of host {part.stamp().host}, {first.name} by that of "
                 f"{first.stamp().host}: the clocks of two hosts do not tell which was first. Export again: one run of "
-                "walsafe-export.sh writes all parts"
+                "walsafe-export.sh writes all parts",
             )
         self._parts[step] = part
 

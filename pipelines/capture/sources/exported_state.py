@@ -7,6 +7,7 @@ from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.capture.sources.exported_cells import scanned_cells, scanned_versions
 from pipelines.capture.sources.hbase_neighbours import barriers_of, counted
 from pipelines.capture.sources.ls_text_files import LsText
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
 from pipelines.common.json_form import Form
 from pipelines.hbase.known_servers import Servers
@@ -90,7 +91,7 @@ class ExportedState:
         try:
             return crashing(parse_procedures(form.text("procedures")))
         except MalformedError as error:
-            raise SnapshotError(f"{step}.txt: {error}; export again") from None
+            raise SnapshotError(Condition.EXPORT_DAMAGED, f"{step}.txt: {error}; export again") from None
 
     def peers(self) -> tuple[Peer, ...]:
         """See `StateSource.peers`."""
@@ -126,7 +127,9 @@ class ExportedState:
         """
         part = self._export.optional_part(name)
         if part is not None and part.stamp().step.started_at < self._export.part("peers").stamp().step.finished_at:
-            raise SnapshotError(f"{part.name}: not read behind the peers; export again")
+            raise SnapshotError(
+                Condition.SNAPSHOT_OUT_OF_ORDER, f"{part.name}: not read behind the peers; export again"
+            )
         return part
 
     def flags(self, step: str) -> Flags:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pipelines.capture.sources.hbase_client_scan import cells_of_row, result_mapper
 from pipelines.capture.sources.hbase_library import HBaseLibrary
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.files.hadoop_jvm import JavaObject, java_errors
 from pipelines.hbase.offline_table import Region, regions_to_read
@@ -58,8 +59,9 @@ class HFileTable:
         found = self._cells
         if step == "queues-2" and self._listing() != self._listed:
             raise RefusedError(
+                Condition.CLUSTER_RUNNING,
                 f"{self._where}: store files came or went while they were read, so HBase is running. ReplicationSyncUp "
-                "is for a cluster that is down; capture a running one with queues.source hbase or thrift"
+                "is for a cluster that is down; capture a running one with queues.source hbase or thrift",
             )
         yield from found
 

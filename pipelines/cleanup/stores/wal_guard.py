@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pipelines.cleanup.paths import check_within, folders_above, parse_uri, refuse_outside
 from pipelines.cleanup.stores.store_failures import Failure, failed, to_blame
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.files.file_status import FileStatus
 
@@ -44,8 +45,9 @@ class WalGuard:
             is_link = isinstance(answer, FileStatus) and not answer.is_file and not answer.is_directory
             if is_link or (isinstance(answer, Failure) and answer.kind == "UnresolvedLinkException"):
                 raise RefusedError(
+                    Condition.SYMBOLIC_LINK,
                     f"{folder} is a symbolic link, which may lead anywhere: nothing was changed; "
-                    "give the path that it stands for"
+                    "give the path that it stands for",
                 )
             # a folder that is missing or not readable is ignored: the call on the elements themselves fails then
             if isinstance(answer, Failure) and not answer.gone and not answer.denied:
@@ -61,4 +63,7 @@ class WalGuard:
         """
         for uri in uris:
             if parse_uri(uri)[:2] != self._home[:2]:
-                raise RefusedError(f"{uri} is not on the file system of {self._root}; check the list and wal_root")
+                raise RefusedError(
+                    Condition.OUTSIDE_WAL_ROOT,
+                    f"{uri} is not on the file system of {self._root}; check the list and wal_root",
+                )

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, AtMost, Equal, expectations
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
@@ -112,16 +113,22 @@ def _broken(metrics: Sequence[ClusterMetrics], rules: Sequence[Equal | AtMost]) 
         answer = result.result or {}
         if answer.get("element_count") != len(metrics) or "unexpected_index_list" not in answer:
             raise RefusedError(
+                Condition.GATE_NOT_EVALUATED,
                 f"the gate could not evaluate {name}: {result.exception_info}; nothing is emitted. "
-                "Check that the installed great_expectations is the pinned one"
+                "Check that the installed great_expectations is the pinned one",
             )
         clusters = frozenset(str(row["cluster"]) for row in answer["unexpected_index_list"])
         if result.success == bool(clusters):
-            raise RefusedError(f"the gate contradicts itself on {name}: success={result.success}, {len(clusters)} rows")
+            raise RefusedError(
+                Condition.GATE_NOT_EVALUATED,
+                f"the gate contradicts itself on {name}: success={result.success}, {len(clusters)} rows",
+            )
         broken[name] = clusters
     missing = [rule.name for rule in rules if rule.name not in broken]
     if missing:
-        raise RefusedError(f"the gate gave no answer for {', '.join(missing)}; nothing is emitted")
+        raise RefusedError(
+            Condition.GATE_NOT_EVALUATED, f"the gate gave no answer for {', '.join(missing)}; nothing is emitted"
+        )
     return broken
 
 

@@ -1,7 +1,9 @@
 """Decides whether a snapshot can be trusted at all (reason SNAPSHOT_UNTRUSTED)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
+from pipelines.common.conditions import Condition
 from pipelines.decide.rule.settings import Release
 from pipelines.hbase.peers import ambiguous_peer
 from pipelines.hbase.replication_queues import QueueCell
@@ -9,6 +11,14 @@ from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault, strange
 from pipelines.snapshot.extras import KNOWN_EXTRAS, named_extras
 from pipelines.snapshot.model import Flags, Snapshot
 from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
+
+Doubts: TypeAlias = Iterator[tuple[Condition, str | None]]
+"""Questions of trust in the order in which they are asked: the name for a doubt, and its sentence; None = no doubt."""
+
+
+def first_doubt(doubts: Doubts) -> tuple[Condition, str] | None:
+    """Returns the first doubt, or None; nothing behind it is asked."""
+    return next(((condition, why) for condition, why in doubts if why is not None), None)
 
 
 def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
@@ -19,12 +29,34 @@ def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release:
         passes: parsed cells of queues-1 and queues-2.
         release: opt-ins of the configuration.
     """
-    return (
-        distrust_reading(snapshot)
-        or _flags(snapshot)
-        or _rows(snapshot, passes, release)
-        or _strangers(snapshot, passes)
-    )
+    found = first_doubt(doubts(snapshot, passes, release))
+    return None if found is None else found[1]
+
+
+def doubts(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> Doubts:
+    """Yields the doubts of `distrust`."""
+    yield from doubts_of_reading(snapshot)
+    for flags in (snapshot.flags, snapshot.flags_2):
+        if flags is None:
+            yield Condition.SNAPSHOT_UNTRUSTED, "the master's flags were not read twice. Capture again"
+        else:
+            yield Condition.MIGRATION_PENDING, _migration(flags)
+            yield Condition.QUEUE_TABLE_MISSING, _no_table(flags, has_peers=bool(snapshot.peers))
+    yield Condition.SNAPSHOT_UNTRUSTED, _rows(snapshot, passes, release)
+    yield Condition.MIXED_CLUSTERS, _strangers(snapshot, passes)
+
+
+def doubts_of_reading(snapshot: Snapshot) -> Doubts:
+    """Yields the doubts of `distrust` that precede flags and rows, on a snapshot with storage `table`."""
+    yield extra_condition(snapshot), unknown_extra(snapshot)
+    yield Condition.SNAPSHOT_OUT_OF_ORDER, wrong_order(snapshot, CAPTURE_ORDER)
+    yield Condition.PEER_ID_AMBIGUOUS, ambiguous_peer(snapshot.peers)
+    yield Condition.MASTER_CHANGED, _master(snapshot)
+
+
+def extra_condition(snapshot: Snapshot) -> Condition:
+    """Returns the name for what `unknown_extra` says."""
+    return Condition.CLUSTER_DOWN if SYNC_UP in named_extras(snapshot) else Condition.FORMAT_UNKNOWN
 
 
 def unknown_extra(snapshot: Snapshot) -> str | None:
@@ -66,32 +98,12 @@ def _master(snapshot: Snapshot) -> str | None:
     return None
 
 
-def _flags(snapshot: Snapshot) -> str | None:
-    for flags in (snapshot.flags, snapshot.flags_2):
-        if flags is None:
-            return "the master's flags were not read twice. Capture again"
-        reason = _flag(flags, has_peers=bool(snapshot.peers))
-        if reason is not None:
-            return reason
-    return None
-
-
 def migrating(snapshot: Snapshot) -> str | None:
     """Returns why the queues may be in two places, or None: the migration from ZooKeeper is not known to have ended.
 
     Every job that reads queues then refuses (docs/migration.md), except plan-migration and verify-migration.
     """
     return next(filter(None, (_migration(flags) for flags in (snapshot.flags, snapshot.flags_2) if flags)), None)
-
-
-def distrust_reading(snapshot: Snapshot) -> str | None:
-    """Runs the checks of `distrust` that precede flags and rows, on a snapshot with storage `table`."""
-    return (
-        unknown_extra(snapshot)
-        or wrong_order(snapshot, CAPTURE_ORDER)
-        or ambiguous_peer(snapshot.peers)
-        or _master(snapshot)
-    )
 
 
 def _migration(flags: Flags) -> str | None:
@@ -104,10 +116,7 @@ def _migration(flags: Flags) -> str | None:
     return None
 
 
-def _flag(flags: Flags, *, has_peers: bool) -> str | None:
-    reason = _migration(flags)
-    if reason is not None:
-        return reason
+def _no_table(flags: Flags, *, has_peers: bool) -> str | None:
     if has_peers and flags.queue_table_exists is not True:
         known = "does not exist" if flags.queue_table_exists is False else "may not exist (unknown)"
         return f"hbase:replication {known} although peers do; HBase's own cleaner would delete everything"

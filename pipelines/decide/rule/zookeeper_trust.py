@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from pipelines.common.conditions import Condition
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.trust import unknown_extra, wrong_order
+from pipelines.decide.rule.trust import Doubts, extra_condition, first_doubt, unknown_extra, wrong_order
 from pipelines.hbase.peers import ambiguous_peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import ReplicationTree
@@ -21,15 +22,19 @@ def distrust_zookeeper(snapshot: Snapshot, trees: Sequence[ReplicationTree], rel
         trees: both readings of the queues.
         release: opt-ins of the configuration.
     """
-    return (
-        unknown_extra(snapshot)
-        or wrong_order(snapshot, ZOOKEEPER_CAPTURE_ORDER)
-        or ambiguous_peer(snapshot.peers)
-        or other_storage(snapshot)
-        or _changed_master(snapshot)
-        or _queues(snapshot, trees, release)
-        or _strangers(snapshot, trees)
-    )
+    found = first_doubt(zookeeper_doubts(snapshot, trees, release))
+    return None if found is None else found[1]
+
+
+def zookeeper_doubts(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> Doubts:
+    """Yields the doubts of `distrust_zookeeper`."""
+    yield extra_condition(snapshot), unknown_extra(snapshot)
+    yield Condition.SNAPSHOT_OUT_OF_ORDER, wrong_order(snapshot, ZOOKEEPER_CAPTURE_ORDER)
+    yield Condition.PEER_ID_AMBIGUOUS, ambiguous_peer(snapshot.peers)
+    yield Condition.QUEUES_IN_TABLE, other_storage(snapshot)
+    yield Condition.MASTER_CHANGED, _changed_master(snapshot)
+    yield Condition.SNAPSHOT_UNTRUSTED, _queues(snapshot, trees, release)
+    yield Condition.MIXED_CLUSTERS, _strangers(snapshot, trees)
 
 
 def other_storage(snapshot: Snapshot) -> str | None:

@@ -1,5 +1,6 @@
 """Detects files that Pegasus has encrypted: each begins with the header of Pegasus's RocksDB encryption plugin."""
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 
 MAGIC = b"pegsenc"
@@ -26,6 +27,7 @@ def refuse_encrypted(head: bytes, where: str) -> None:
     """
     if is_encrypted(head):
         raise RefusedError(
+            Condition.DATA_ENCRYPTED,
             f"{where} is encrypted by Pegasus (encrypt_data_at_rest), and nobody but its server has the key. Export "
-            "the table's rows through a client as Parquet, and give those (docs/split-rows.md)"
+            "the table's rows through a client as Parquet, and give those (docs/split-rows.md)",
         )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.json_form import Form, read_json
 
@@ -64,7 +65,9 @@ def parse_request(text: str | bytes, line: int, where: str) -> Asked:
 def _request(form: Form, line: int) -> Asked:
     digits = form.text("hash")
     if len(digits) != 16 or not set(digits) <= set("0123456789abcdef"):
-        raise SnapshotError(f"{form.where}: 'hash' must be 16 hexadecimal digits, found {digits!r}")
+        raise SnapshotError(
+            Condition.DOCUMENT_MALFORMED, f"{form.where}: 'hash' must be 16 hexadecimal digits, found {digits!r}"
+        )
     return Asked(
         line,
         form.count("ts"),

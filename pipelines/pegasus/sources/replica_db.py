@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
 
@@ -55,9 +56,13 @@ class ReplicaDb:
         try:
             iterator.status()
         except Exception as error:  # noqa: BLE001 - rocksdict raises bare exceptions
-            raise RefusedError(_stopped(self._where, count, str(error).replace(self._clone, self._where))) from None
+            raise RefusedError(
+                Condition.REPLICA_DAMAGED, _stopped(self._where, count, str(error).replace(self._clone, self._where))
+            ) from None
         if iterator.valid():
-            raise RefusedError(_stopped(self._where, count, "it has more rows when it is asked again"))
+            raise RefusedError(
+                Condition.REPLICA_DAMAGED, _stopped(self._where, count, "it has more rows when it is asked again")
+            )
 
 
 @contextmanager

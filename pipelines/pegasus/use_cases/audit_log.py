@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.outcome import Outcome
@@ -61,9 +62,10 @@ def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> Outcom
         raise UsageError(f"no log is of table {facts.app_id}, which the facts are about")
     if encrypted := [file for file in files if file.problem == ENCRYPTED]:
         raise RefusedError(
+            Condition.DATA_ENCRYPTED,
             f"{encrypted[0].where} and {len(encrypted) - 1} other logs of {len(files)} are encrypted "
             "(encrypt_data_at_rest): nobody but their server has the key, so nothing can be said of them. Ask the "
-            "server with its own mlog_dump, on a copy: it renames logs that it does not like"
+            "server with its own mlog_dump, on a copy: it renames logs that it does not like",
         )
     mutations = inputs.decoded.where("mutation IS NOT NULL").select("mutation.*")
     mine = mutations.where(F.col("app_id") == facts.app_id)

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.pegasus.domain.offline.merge import merged
 from pipelines.pegasus.domain.offline.plan import Counts, Done, PartFile, Rules, Source
@@ -75,8 +76,9 @@ def split_partition(source: Source, counts: Counts, rules: Rules, tools: Partiti
             )  # fmt: skip
         elif rules.committed is not None and rules.committed > database.flushed:
             raise RefusedError(
+                Condition.DECREE_MISSING,
                 f"{source.database}: the data end at decree {database.flushed}, and there is no log up to "
-                f"{rules.committed}"
+                f"{rules.committed}",
             )
         sink = tools.sink(source.partition)
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, MalformedError, RefusedError
 from pipelines.common.human import human_count, human_instant
 from pipelines.common.outcome import Outcome
@@ -91,7 +92,9 @@ def dump_queues(request: DumpRequest, ports: DumpPorts) -> Outcome:
     try:
         dump = _of_table(request, ports, opened) if in_table else _of_zookeeper(ports, opened)
     except MalformedError as error:
-        raise RefusedError(f"{opened.uri}/queues-2.jsonl: {error}. Mend it, capture again") from None
+        raise RefusedError(
+            Condition.QUEUE_MALFORMED, f"{opened.uri}/queues-2.jsonl: {error}. Mend it, capture again"
+        ) from None
     started = snapshot.files_step.started_at
     run_id = f"{default_run_id(started, opened.sha256 or '')}{DUMP_SUFFIX}"
     key = RunKey.of(snapshot.cluster, run_id, started)
@@ -111,13 +114,17 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
         RefusedError: the snapshot is faulty, has a malformed queue, or is in the middle of a migration.
     """
     if opened.fault is not None or opened.snapshot is None:
-        raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
+        raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
     if opened.malformed is not None:
-        raise RefusedError(f"malformed queue: {opened.malformed}; HBase itself throws on it. Mend it, capture again")
+        raise RefusedError(
+            Condition.QUEUE_MALFORMED,
+            f"malformed queue: {opened.malformed}; HBase itself throws on it. Mend it, capture again",
+        )
     snapshot = opened.snapshot
-    halved = migrating(snapshot) if snapshot.queue_storage == QUEUE_STORAGE_TABLE else other_storage(snapshot)
+    in_table = snapshot.queue_storage == QUEUE_STORAGE_TABLE
+    halved = migrating(snapshot) if in_table else other_storage(snapshot)
     if halved is not None:
-        raise RefusedError(halved)
+        raise RefusedError(Condition.MIGRATION_PENDING if in_table else Condition.QUEUES_IN_TABLE, halved)
     restless = _restless(opened)
     if restless is not None:
         _LOG.warning("Queues moved during the capture: %s. This is its last reading", restless)

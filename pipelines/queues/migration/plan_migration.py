@@ -2,10 +2,12 @@
 
 from dataclasses import asdict, dataclass
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
 from pipelines.common.outcome import Outcome
 from pipelines.decide.rule.settings import Settings
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.decide.rule.trust import first_doubt
+from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.zookeeper.queued import unsettled
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.lake.table_sink import TableSink
@@ -99,9 +101,9 @@ def planned(snapshots: TableReading, opened: OpenedSnapshot, settings: Settings)
         raise UsageError(
             f"{opened.uri} has queues of hbase:replication: give a snapshot captured from ZooKeeper before the upgrade"
         )
-    distrusted = distrust_zookeeper(whole.known, whole.trees, settings.release)
-    if distrusted is not None:
-        raise RefusedError(f"{opened.uri}: {distrusted}")
+    doubt = first_doubt(zookeeper_doubts(whole.known, whole.trees, settings.release))
+    if doubt is not None:
+        raise RefusedError(doubt[0], f"{opened.uri}: {doubt[1]}")
     tree = whole.trees[-1]
     names = {wal for queue in tree.queues for wal in queue.wals}
     lengths = wal_lengths(snapshots.files([whole]), names) if names else {}
@@ -120,9 +122,10 @@ def readable(opened: OpenedSnapshot) -> OpenedSnapshot:
         RefusedError: otherwise.
     """
     if opened.fault is not None or opened.snapshot is None:
-        raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
+        raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
     if opened.malformed is not None:
         raise RefusedError(
-            f"{opened.uri}: {opened.malformed}. HBase throws on it, and a migration never ends. Mend it, capture again"
+            Condition.QUEUE_MALFORMED,
+            f"{opened.uri}: {opened.malformed}. HBase throws on it, and a migration never ends. Mend it, capture again",
         )
     return opened

@@ -2,10 +2,11 @@
 
 from dataclasses import asdict
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, MalformedError, RefusedError, UsageError
 from pipelines.common.outcome import Outcome
 from pipelines.decide.rule.settings import Settings
-from pipelines.decide.rule.trust import distrust_reading
+from pipelines.decide.rule.trust import doubts_of_reading, first_doubt
 from pipelines.lake.run_summary import RunKey, table_row
 from pipelines.queues.migration.findings import verify_findings
 from pipelines.queues.migration.plan_migration import MigrationPorts, PlannedMigration, planned, readable
@@ -85,9 +86,9 @@ def _table_side(opened: OpenedSnapshot, zookeeper: OpenedSnapshot) -> OpenedSnap
             f"cluster {after.cluster} has id {after.cluster_id} in --table and {before.cluster_id} in --zookeeper: "
             "they are two clusters of one name; give two snapshots of one"
         )
-    distrusted = distrust_reading(after)
-    if distrusted is not None:
-        raise RefusedError(f"{opened.uri}: {distrusted}")
+    doubt = first_doubt(doubts_of_reading(after))
+    if doubt is not None:
+        raise RefusedError(doubt[0], f"{opened.uri}: {doubt[1]}")
     if after.files_step.started_at <= before.files_step.started_at:
         raise UsageError(f"{opened.uri} was captured before {zookeeper.uri}: --table is the later one")
     return whole
@@ -113,4 +114,6 @@ def _after(snapshots: TableReading, opened: OpenedSnapshot) -> After:
             flags=(known.flags, known.flags_2),
         )
     except MalformedError as error:
-        raise RefusedError(f"{opened.uri}, hbase:replication: {error}. Mend it, capture again") from None
+        raise RefusedError(
+            Condition.QUEUE_MALFORMED, f"{opened.uri}, hbase:replication: {error}. Mend it, capture again"
+        ) from None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import functions as F
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, MalformedError, RefusedError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.outcome import Outcome
@@ -115,24 +116,29 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
         RefusedError: otherwise.
     """
     if opened.fault is not None or opened.snapshot is None:
-        raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
+        raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
     snapshot = opened.snapshot
     if snapshot.queue_storage != QUEUE_STORAGE_TABLE:
         raise RefusedError(
+            Condition.QUEUES_IN_ZOOKEEPER,
             f"{opened.uri}: the queues are in ZooKeeper. plan-syncup knows ReplicationSyncUp of HBase 3, whose queues "
-            "are in hbase:replication; dump-queues shows these"
+            "are in hbase:replication; dump-queues shows these",
         )
     if EXTRA not in snapshot.extras:
         raise RefusedError(
+            Condition.CLUSTER_RUNNING,
             f"{opened.uri} has no extra {EXTRA!r}: it was taken of a running cluster, and ReplicationSyncUp is for one "
-            "that is down. Stop HBase, then capture with state.source offline (docs/syncup.md)"
+            "that is down. Stop HBase, then capture with state.source offline (docs/syncup.md)",
         )
     foreign = sorted(named_extras(snapshot) - {EXTRA})
     if foreign:
-        raise RefusedError(f"{opened.uri}: extra {foreign[0]!r} is not known to plan-syncup; capture again")
+        raise RefusedError(
+            Condition.FORMAT_UNKNOWN, f"{opened.uri}: extra {foreign[0]!r} is not known to plan-syncup; capture again"
+        )
     if opened.malformed is not None:
         raise RefusedError(
-            f"malformed queue row: {opened.malformed}; ReplicationSyncUp throws on it. Start HBase, mend it there"
+            Condition.QUEUE_MALFORMED,
+            f"malformed queue row: {opened.malformed}; ReplicationSyncUp throws on it. Start HBase, mend it there",
         )
     _refuse_flags(opened.uri, snapshot)
     return opened
@@ -142,13 +148,15 @@ def _refuse_flags(uri: str, snapshot: Snapshot) -> None:
     pending = migrating(snapshot)
     if pending is not None:
         raise RefusedError(
+            Condition.MIGRATION_PENDING,
             f"{uri}: {pending}. Nobody migrates while HBase is down: start it and let it; ReplicationSyncUp does not "
-            "see what is in ZooKeeper"
+            "see what is in ZooKeeper",
         )
     if snapshot.peers and (snapshot.flags is None or snapshot.flags.queue_table_exists is not True):
         raise RefusedError(
+            Condition.QUEUE_TABLE_MISSING,
             f"{uri}: there are peers, but hbase:replication has no directory. Check hbase.rootdir in "
-            "capture.hbase.site, capture again"
+            "capture.hbase.site, capture again",
         )
 
 
@@ -182,7 +190,9 @@ def _true_rows(facts: SyncUpFacts, cells: Sequence[Cell], settings: Settings) ->
     try:
         return merge_passes([parse_queue_cells(as_it_is(cells, facts.table.unflushed), settings.row_layout)])
     except MalformedError as error:
-        raise RefusedError(f"malformed queue row, not flushed yet: {error}. Start HBase, mend it there") from None
+        raise RefusedError(
+            Condition.QUEUE_MALFORMED, f"malformed queue row, not flushed yet: {error}. Start HBase, mend it there"
+        ) from None
 
 
 def _refuse(planned: SyncUpPlan) -> None:
@@ -193,22 +203,24 @@ def _refuse(planned: SyncUpPlan) -> None:
     """
     if planned.poison:
         raise RefusedError(
+            Condition.SYNCUP_BAD_WAL_NAME,
             f"ReplicationSyncUp throws at the name of {planned.poison[0]}"
-            f"{_and_more(len(planned.poison) - 1)}, which is no WAL's. Move it away, capture again"
+            f"{_and_more(len(planned.poison) - 1)}, which is no WAL's. Move it away, capture again",
         )
     if planned.serial:
         peers = ", ".join(sorted({one.row.queue.peer_id for one in planned.serial})[:_SHOWN])
         size = human_bytes(sum(one.bytes for one in planned.serial))
         raise RefusedError(
+            Condition.SYNCUP_SERIAL_PEER,
             f"Peer {peers} is serial, and {human_count(len(planned.serial), 'queue')} of it would be read, {size}. "
             "ReplicationSyncUp cannot ask hbase:meta for the order of its entries: at the first one that the peer "
             "wants the tool dies, and leaves flag files with which HBase drops the queues of every peer when it "
-            "starts. Start HBase and let it ship (docs/syncup.md#a-serial-peer)"
+            "starts. Start HBase and let it ship (docs/syncup.md#a-serial-peer)",
         )
     for gap in Gap:
         found = [one for one in planned.unread if one.gap is gap]
         if found:
-            raise RefusedError(f"{_unread(found)}. {_WAYS_OUT[gap]}")
+            raise RefusedError(Condition.SYNCUP_WALS_UNREAD, f"{_unread(found)}. {_WAYS_OUT[gap]}")
 
 
 def _unread(found: Sequence[Unread]) -> str:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, RefusedError, UnavailableError, UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.outcome import Outcome
@@ -130,13 +131,16 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
         RefusedError: the snapshot is faulty, has a malformed queue, or is in the middle of a migration.
     """
     if opened.fault is not None or opened.snapshot is None:
-        raise RefusedError(opened.fault or f"{opened.uri}: snapshot.json cannot be read")
+        raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
     in_table = opened.snapshot.queue_storage == QUEUE_STORAGE_TABLE
     halved = migrating(opened.snapshot) if in_table else other_storage(opened.snapshot)
     if halved is not None:
-        raise RefusedError(halved)
+        raise RefusedError(Condition.MIGRATION_PENDING if in_table else Condition.QUEUES_IN_TABLE, halved)
     if opened.malformed is not None:
-        raise RefusedError(f"malformed queue: {opened.malformed}; no offset can be believed. Mend it, capture again")
+        raise RefusedError(
+            Condition.QUEUE_MALFORMED,
+            f"malformed queue: {opened.malformed}; no offset can be believed. Mend it, capture again",
+        )
     return opened
 
 

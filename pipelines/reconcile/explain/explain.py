@@ -126,7 +126,7 @@ class _Holding:
 
 
 def _file(file: FileVerdict, run: AnsweringRun, holding: _Holding) -> Json:
-    words = REASON_WORDS.get(file.reason, Words(file.reason))
+    words = REASON_WORDS.get(file.reason, Words(file.reason, file.reason))
     archived = file.modification_time
     return {
         **run.json(),

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.long
 
 REFUSAL = {"cluster": "prod-b", "status": "REFUSED", "reason": "the active master moved", "list_uri": None}
 PASSED = {"cluster": "prod-a", "status": "DONE", "reason": None, "list_uri": "/lists/prod-a"}
-BEFORE = {"error": {"kind": "RefusedError", "message": "run x was cleaned before, and a list is cleaned once. …"}}
-EXISTS = {"error": {"kind": "UsageError", "message": "--out /w/snapshots/prod-a/x exists already; give a directory"}}
-LOST = {"error": {"kind": "UnavailableError", "message": "nn1 does not answer"}}
+BEFORE = {"error": {"kind": "RefusedError", "message": "run x had its turn", "condition": "LIST_ALREADY_CLEANED"}}
+EXISTS = {"error": {"kind": "UsageError", "message": "--out: there is one", "condition": "SNAPSHOT_EXISTS"}}
+LOST = {"error": {"kind": "UnavailableError", "message": "nn1 does not answer", "condition": "UNAVAILABLE"}}
 GONE_ON = {"status": "DONE", "executed": True, "done_files": 7, "done_bytes": 70}
 
 

@@ -5,6 +5,7 @@ import time
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext, project_file
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.outcome import Outcome
 
@@ -23,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> Outcome:
     sys.stderr.write("said on standard error\n")
     if args.what == "refuse":
-        raise RefusedError("the order of the capture is wrong")
+        raise RefusedError(Condition.SNAPSHOT_OUT_OF_ORDER, "the order of the capture is wrong")
     if args.what == "delta":
         return _delta(args, context)
     if args.what == "unreachable":

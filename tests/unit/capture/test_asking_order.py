@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError
 from pipelines.decide.rule.cluster_view import cluster_view
 from pipelines.decide.rule.settings import Settings
@@ -115,5 +116,6 @@ def test_servers_that_have_just_come_up_get_another_attempt() -> None:
     world = World(directories=[()])
     assert world.capture(quiet_attempts=2).restless is None
     assert world.asked == ["settings", "files", *THE_REST, *THE_REST]
-    with pytest.raises(RefusedError, match="wal_root belongs to another cluster"):
+    with pytest.raises(RefusedError, match="wal_root belongs to another cluster") as refused:
         World(directories=[(), ()]).capture(quiet_attempts=2)
+    assert refused.value.condition is Condition.MIXED_CLUSTERS

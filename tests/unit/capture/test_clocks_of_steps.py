@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
@@ -19,8 +20,9 @@ from tests.labs.capture_world import World
 )
 def test_exported_inputs_out_of_order_are_refused(stamps: dict[str, Step], words: str) -> None:
     world = World(stamps={name: Stamp(step, "edge") for name, step in stamps.items()})
-    with pytest.raises(RefusedError, match=words):
+    with pytest.raises(RefusedError, match=words) as refused:
         world.capture()
+    assert refused.value.condition is Condition.SNAPSHOT_OUT_OF_ORDER
     assert world.finished is None
 
 
@@ -51,8 +53,9 @@ def test_a_step_stamped_by_another_clock_than_the_rest_is_refused(name: str, hos
     """Its times look right, and a clock that is ahead makes any order look right."""
     world = World(stamps={**BY_EDGE9, name: Stamp(RIGHT_TIMES[name], host)})
     words = "nobody says by which host's clock step" if host is None else "the clocks of two hosts"
-    with pytest.raises(RefusedError, match=words):
+    with pytest.raises(RefusedError, match=words) as refused:
         world.capture()
+    assert refused.value.condition is Condition.SNAPSHOT_OUT_OF_ORDER
     assert world.finished is None
 
 

@@ -17,6 +17,7 @@ from pipelines.capture.sources.exported_cells import ExportedQueues, SavedCells
 from pipelines.capture.sources.exported_state import ExportedState
 from pipelines.capture.sources.ls_text_files import LsFiles, LsText
 from pipelines.capture.sources.watched_listing import WatchedListing
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, WalsafeError
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view, zookeeper_view
 from pipelines.decide.rule.settings import Settings
@@ -278,8 +279,9 @@ OTHER = {("else.example.org,16020,1789000000000", "1"): {"x.1": b""}}
 @pytest.mark.promise("peer-id-with-a-hyphen-is-refused")
 def test_a_peer_with_a_hyphen_beside_zookeeper_is_refused(tmp_path: Path) -> None:
     zookeeper = ZooKeeper(OWN, frozenset({H1}), Peer("1-x", "ENABLED"))
-    with pytest.raises(RefusedError, match="peer id '1-x' has a '-', which HBase forbids"):
+    with pytest.raises(RefusedError, match="peer id '1-x' has a '-', which HBase forbids") as refused:
         captured_beside(zookeeper, own_listing(tmp_path, text_of(Exported(MADE).parts["files"])))
+    assert refused.value.condition is Condition.PEER_ID_AMBIGUOUS
 
 
 @pytest.mark.promise("cut-listing-beside-zookeeper")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
@@ -12,8 +13,9 @@ from tests.labs.capture_world import World
 @pytest.mark.promise("another-master-is-refused")
 def test_another_master_is_refused() -> None:
     world = World(masters=["m,1,1", "m,1,2"])
-    with pytest.raises(RefusedError, match="active master changed from m,1,1 to m,1,2"):
+    with pytest.raises(RefusedError, match="active master changed from m,1,1 to m,1,2") as refused:
         world.capture(quiet_attempts=2)
+    assert refused.value.condition is Condition.MASTER_CHANGED
     assert world.asked.count("queues-1") == 2
     assert world.finished is None
 
@@ -21,8 +23,9 @@ def test_another_master_is_refused() -> None:
 @pytest.mark.promise("peer-id-with-a-hyphen-is-refused")
 def test_a_peer_whose_queues_would_be_read_as_another_s_is_refused() -> None:
     world = World(peer=Peer("1-x", "ENABLED"))
-    with pytest.raises(RefusedError, match="peer id '1-x' has a '-', which HBase forbids"):
+    with pytest.raises(RefusedError, match="peer id '1-x' has a '-', which HBase forbids") as refused:
         world.capture()
+    assert refused.value.condition is Condition.PEER_ID_AMBIGUOUS
     assert world.finished is None
     assert "queues-1" not in world.asked
 

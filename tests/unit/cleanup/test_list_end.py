@@ -1,6 +1,7 @@
 """A list that ends before its clean-up does: what is begun is settled, and nothing more is moved."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,9 @@ def test_the_end_of_a_list_is_looked_at_before_every_batch_and_after_its_intents
         assert done.result["left_files"] == refused, looks
         assert len(world.resting()) == moved
         assert open_paths(world) == set()
-        assert f"{moved} files were moved, the others stay" in str(done.result["error"])
+        error: Any = done.result["error"]
+        assert f"{moved} files were moved, the others stay" in error["message"]
+        assert error["condition"] == "LIST_EXPIRED"
         world.disk.now += DAY_MS + 1
         with pytest.raises(RefusedError, match="the list is valid until"):
             cleaning(RUN)(world, Process())

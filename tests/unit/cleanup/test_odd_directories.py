@@ -134,7 +134,10 @@ def test_all_runs_refused_is_a_refusal() -> None:
     done = purging()(world, Process())
     assert done is not None
     assert (answered(done), done.exit_code) == ({N1: ("REFUSED", 0), N2: ("REFUSED", 0)}, 3)
-    assert done.result["error"]["kind"] == "RefusedError"  # type: ignore[index]
+    error: Any = done.result["error"]
+    assert (error["kind"], error["condition"]) == ("RefusedError", "ANOTHER_CLUSTER")
+    runs: Any = done.result["runs"]
+    assert [one["condition"] for one in runs] == ["ANOTHER_CLUSTER", "ANOTHER_CLUSTER"]
 
 
 class Unanswered(MemoryStore):

@@ -8,6 +8,7 @@ from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.deletions import FileOutcome
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_REFUSED, RefusedError
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.run_summary import FindingRow
@@ -54,7 +55,7 @@ def test_nothing_is_moved_or_deleted_while_a_finding_pauses_the_clean_up(job: Jo
     home, resting = world.home(), world.resting()
     with pytest.raises(RefusedError) as refused:
         job(world, Process())
-    assert refused.value.exit_code == EXIT_REFUSED
+    assert (refused.value.exit_code, refused.value.condition) == (EXIT_REFUSED, Condition.CLEANUP_PAUSED)
     assert [words for words in WORDS if words not in str(refused.value)] == []
     assert "QUEUE_STALLED" not in str(refused.value)
     assert (world.home(), world.resting()) == (home, resting)

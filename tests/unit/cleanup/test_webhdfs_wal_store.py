@@ -12,6 +12,7 @@ import pytest
 from pipelines.cleanup.ports import Move
 from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.cleanup.stores.webhdfs_calls import WebHdfsCalls
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 
 ROOT = "hdfs://ns1/hbase"
@@ -98,8 +99,9 @@ def test_a_symbolic_link_on_the_way_is_refused() -> None:
 
     for answer in (linked, unresolved):
         with serving(answer) as (store, asked):
-            with pytest.raises(RefusedError, match="quarantine is a symbolic link"):
+            with pytest.raises(RefusedError, match="quarantine is a symbolic link") as refused:
                 store.move([MOVE])
+            assert refused.value.condition is Condition.SYMBOLIC_LINK
             assert {operation for operation, _ in asked} == {"GETFILESTATUS"}
 
 

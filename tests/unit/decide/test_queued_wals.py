@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
+from pipelines.common.conditions import Condition
 from pipelines.decide.rule.cluster_view import zookeeper_view
 from pipelines.decide.rule.settings import Release, Settings
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.decide.rule.trust import first_doubt
+from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper, zookeeper_doubts
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.server_names import ServerName
@@ -177,3 +179,27 @@ def test_a_queue_of_a_server_that_is_known_is_enough() -> None:
     assert distrust_zookeeper(replace(PEER_1, peers=()), (tree(),), Release()) is None
     two = replace(PEER_1, peers=(Peer("1", "ENABLED"), Peer("2", "ENABLED")))
     assert why(two, tree((H1, "2", {W7: 0}))) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "condition"),
+    [
+        ({"extras": ("syncup",)}, Condition.CLUSTER_DOWN),
+        ({"steps": ()}, Condition.SNAPSHOT_OUT_OF_ORDER),
+        ({"peers": (Peer("1-a", "ENABLED"),)}, Condition.PEER_ID_AMBIGUOUS),
+        ({"hbase_version": "3.0.0"}, Condition.QUEUES_IN_TABLE),
+        ({"peers": (Peer("2", "ENABLED"),)}, Condition.SNAPSHOT_UNTRUSTED),
+        ({"membership": Membership(MASTER, frozenset({H3}), frozenset())}, Condition.MIXED_CLUSTERS),
+        (
+            {
+                "membership": Membership(MASTER, frozenset({H1}), frozenset()),
+                "membership_2": Membership("m2,1,1", frozenset({H1}), frozenset()),
+            },
+            Condition.MASTER_CHANGED,
+        ),
+    ],
+)
+def test_each_doubt_has_its_name(changes: dict[str, object], condition: Condition) -> None:
+    changed = replace(PEER_1, **changes)  # type: ignore[arg-type]
+    doubts = zookeeper_doubts(changed, (tree((H1, "1", {W7: 0})),), Release())
+    assert first_doubt(doubts) == (condition, why(changed))

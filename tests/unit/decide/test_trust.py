@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
+from pipelines.common.conditions import Condition
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.trust import distrust, migrating
+from pipelines.decide.rule.trust import distrust, doubts, first_doubt, migrating
 from pipelines.hbase.known_servers import Servers
 from pipelines.hbase.peers import Peer, ambiguous_peer
 from pipelines.hbase.replication_queues import Cell, QueueCell, QueueId, parse_queue_cells, parse_queue_id
@@ -65,6 +66,26 @@ def test_what_the_snapshot_says_of_itself(changes: dict[str, object], message: s
     found = why(replace(WHOLE, **changes))  # type: ignore[arg-type]
     assert found is not None
     assert message in found
+
+
+@pytest.mark.parametrize(
+    ("changes", "condition"),
+    [
+        ({"extras": ("syncup",), "steps": ()}, Condition.CLUSTER_DOWN),
+        ({"extras": ("new",), "steps": ()}, Condition.FORMAT_UNKNOWN),
+        ({"steps": (), "membership": None}, Condition.SNAPSHOT_OUT_OF_ORDER),
+        ({"peers": (Peer("1-a", "ENABLED"),), "membership": None}, Condition.PEER_ID_AMBIGUOUS),
+        ({"membership": None, "flags": None}, Condition.MASTER_CHANGED),
+        ({"flags": None}, Condition.SNAPSHOT_UNTRUSTED),
+        ({"flags_2": replace(SAFE_FLAGS, migration_pending=None)}, Condition.MIGRATION_PENDING),
+        ({"flags": replace(SAFE_FLAGS, queue_table_exists=False)}, Condition.QUEUE_TABLE_MISSING),
+        ({"membership": alive(below=()), "membership_2": alive(below=())}, Condition.MIXED_CLUSTERS),
+    ],
+)
+def test_each_doubt_has_its_name_and_the_first_one_counts(changes: dict[str, object], condition: Condition) -> None:
+    changed = replace(WHOLE, **changes)  # type: ignore[arg-type]
+    assert first_doubt(doubts(changed, [ROWS, ROWS], Release())) == (condition, why(changed))
+    assert first_doubt(doubts(WHOLE, [ROWS, ROWS], Release())) is None
 
 
 @pytest.mark.parametrize("place", ["flags", "flags_2"])

@@ -16,6 +16,7 @@ from jobs.cli.config import parse_config
 from jobs.cli.entry import parse
 from jobs.cli.registry import JOBS
 from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
+from pipelines.decide.reason_words import REASON_WORDS
 from pipelines.decide.rule import verdict
 from pipelines.decide.rule.settings import Release
 from pipelines.decide.rule.trust import distrust
@@ -146,7 +147,7 @@ def test_searches_are_taken_by_their_parsers(page: str, rest: str, capsys: pytes
 
 
 def test_the_searches_of_the_pages_are_found() -> None:
-    assert {page for page, _ in SEARCHES} >= {"README.md", "docs/proof.md", "docs/split-model.md"}
+    assert {page for page, _ in SEARCHES} >= {"docs/commands.md", "docs/proof.md", "docs/split-model.md"}
 
 
 def test_no_page_starts_what_is_no_job_any_more() -> None:
@@ -182,8 +183,9 @@ def test_every_reason_has_its_section_with_its_verdicts() -> None:
     assert {reason for _, reason in said} == {reason.value for reason in Reason}
     for kind, reason in said:
         assert f"**{kind.upper()}**" in found[reason].replace(".**", "**"), f"{reason}: {kind}"
-    glance = re.findall(r"^\| \[(\w+)\]", text_of(DOCS / "verdicts.md"), re.MULTILINE)
-    assert glance == [reason.value for reason in Reason], "in the order in which the rule asks"
+    glance = re.findall(r"^\| \[(\w+)\]\(#\w+\) \| [A-Z or]+ \| (.+) \|$", text_of(DOCS / "verdicts.md"), re.MULTILINE)
+    assert [name for name, _ in glance] == [reason.value for reason in Reason], "in the order in which the rule asks"
+    assert dict(glance) == {name: words.short for name, words in REASON_WORDS.items()}, "the words of the one table"
 
 
 RAISING = {"finding", "_of_peer", "_of_queue"}

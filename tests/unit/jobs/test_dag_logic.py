@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
-from jobs.cli.entry import parse
+from jobs.cli.entry import _failed, parse
 from jobs.dags import walsafe_nightly_logic as logic
 from jobs.dags.walsafe_nightly_config import Cluster, ConfigurationError, Nightly, parse_nightly
 from jobs.dags.walsafe_nightly_logic import Decision
 from jobs.dags.walsafe_nightly_process import read_result, run_job
 from jobs.reconcile import DESCRIPTION as RECONCILE
 from pipelines.cleanup import list_checks
+from pipelines.cleanup.deletions import Action
 from pipelines.cleanup.paused import say_pause_first
 from pipelines.common import errors
 from pipelines.common.outcome import Outcome
@@ -172,24 +173,28 @@ def test_exit_codes_are_those_of_the_jobs() -> None:
     assert "refused" in RECONCILE
 
 
-def failed(message: str) -> dict[str, Any]:
-    return {"error": {"kind": "RefusedError", "message": message}}
+def failed(error: errors.WalsafeError) -> dict[str, Any]:
+    """The result object of a job that ended with this error."""
+    return dict(_failed("job", error).result)
 
 
 def test_a_snapshot_that_stands_is_no_failure_and_any_other_wrong_usage_is() -> None:
     with pytest.raises(errors.UsageError) as refused:
         raise target._exists("/w/snapshots/prod-a/x")
-    assert logic.already_captured(2, failed(str(refused.value)))
-    assert not logic.already_captured(4, failed(str(refused.value)))
-    assert not logic.already_captured(2, failed("a.yaml: key 'wal_root' is missing"))
+    assert logic.already_captured(2, failed(refused.value))
+    assert not logic.already_captured(4, failed(refused.value))
+    assert not logic.already_captured(2, failed(errors.UsageError("a.yaml: key '--out' exists already")))
     assert not logic.already_captured(2, None)
 
 
 def test_only_a_list_that_was_begun_is_resumed() -> None:
-    source = Path(list_checks.__file__).read_text(encoding="utf-8")
-    assert f"{{run_id}} {logic.CLEANED_BEFORE}, and a list is cleaned once" in source
-    assert logic.cleaned_before(3, failed("run x was cleaned before, and a list is cleaned once."))
-    assert not logic.cleaned_before(3, failed("files of run x were restored or purged already"))
+    with pytest.raises(errors.RefusedError, match="was cleaned before") as refused:
+        list_checks.check_once(frozenset({Action.CLEAN}), "x", anew=True)
+    assert logic.cleaned_before(3, failed(refused.value))
+    assert not logic.cleaned_before(4, failed(refused.value))
+    with pytest.raises(errors.RefusedError) as undone:
+        list_checks.check_once(frozenset({Action.CLEAN, Action.RESTORE}), "x", anew=True)
+    assert not logic.cleaned_before(3, failed(undone.value))
     assert not logic.cleaned_before(3, None)
 
 

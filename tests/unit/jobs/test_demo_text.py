@@ -1,9 +1,12 @@
 """What the demo prints."""
 
+from dataclasses import replace
+
 import pytest
 
-from jobs.demo.text import MEANING, Command, Place, demo_text, human_age
+from jobs.demo.text import Command, Place, demo_text, human_age
 from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.decide.reason_words import REASON_WORDS
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
 
@@ -104,7 +107,9 @@ def test_ages_for_people() -> None:
     assert [human_age(age) for age in (None, 5 * HOUR_MS, 8 * DAY_MS)] == ["", "5.0 h", "8.0 d"]
 
 
-def test_every_reason_of_one_file_has_words() -> None:
-    of_a_cluster = {"SNAPSHOT_UNTRUSTED", "ADD_PEER_RUNNING", "FOREIGN_CLEANER", "BACKUP", "UNDECIDED"}
-    of_zookeeper = {"NOT_QUEUED", "QUEUE_READ_TOO_OLD"}  # the demo's cluster has its queues in the table
-    assert set(MEANING) == {reason.value for reason in Reason} - of_a_cluster - of_zookeeper
+def test_every_reason_is_shown_with_its_short_words() -> None:
+    totals = tuple(VerdictTotal("HELD", reason.value, "KEEP", 1, GIB) for reason in Reason)
+    lines = text(replace(night(1), totals=totals)).splitlines()
+    for reason in Reason:
+        (line,) = [line for line in lines if line.startswith(f"  HELD     {reason.value} ")]
+        assert line.endswith(f"  {REASON_WORDS[reason.value].short}")

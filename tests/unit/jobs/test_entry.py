@@ -12,6 +12,7 @@ import pytest
 from jobs.cli import entry
 from jobs.cli.context import JobContext, project_file
 from jobs.cli.registry import JOBS, Entry
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
 from pipelines.common.outcome import Outcome
 
@@ -74,18 +75,24 @@ def test_result_that_cannot_be_written_is_a_failure_but_never_hides_the_answer(
 
 @pytest.mark.promise("exit-2", "exit-4", "exit-1-and-130")
 @pytest.mark.parametrize(
-    ("error", "code", "kind"),
+    ("error", "code", "kind", "condition"),
     [
-        (UsageError("which cluster?"), 2, "UsageError"),
-        (RefusedError("the master changed"), 3, "RefusedError"),
-        (SnapshotError("cut off"), 3, "SnapshotError"),
-        (UnavailableError("no answer"), 4, "UnavailableError"),
-        (OSError(28, "No space left on device"), 4, "UnavailableError"),
-        (KeyboardInterrupt(), 130, "Interrupted"),
+        (UsageError("which cluster?"), 2, "UsageError", "USAGE"),
+        (RefusedError(Condition.MASTER_CHANGED, "the master changed"), 3, "RefusedError", "MASTER_CHANGED"),
+        (SnapshotError(Condition.SNAPSHOT_DAMAGED, "cut off"), 3, "SnapshotError", "SNAPSHOT_DAMAGED"),
+        (UnavailableError("no answer"), 4, "UnavailableError", "UNAVAILABLE"),
+        (UnavailableError("busy", condition=Condition.LEASE_HELD), 4, "UnavailableError", "LEASE_HELD"),
+        (OSError(28, "No space left on device"), 4, "UnavailableError", "UNAVAILABLE"),
+        (KeyboardInterrupt(), 130, "Interrupted", None),
     ],
 )
 def test_an_error_is_one_line_an_exit_code_and_an_object(
-    install: Install, capsys: pytest.CaptureFixture[str], error: BaseException, code: int, kind: str
+    install: Install,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    kind: str,
+    condition: str | None,
 ) -> None:
     def fail(_args: Namespace, _context: JobContext) -> Outcome:
         raise error
@@ -95,6 +102,7 @@ def test_an_error_is_one_line_an_exit_code_and_an_object(
     captured = capsys.readouterr()
     document = json.loads(captured.out)
     assert (document["exit_code"], document["error"]["kind"]) == (code, kind)
+    assert document["error"]["condition"] == condition
     assert captured.err == f"walsafe probe: {document['error']['message']}\n"
 
 

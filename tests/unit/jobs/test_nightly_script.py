@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from jobs.cli.entry import _failed
 from pipelines.cleanup.paused import say_pause_first
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError
 from pipelines.common.outcome import Outcome
 from pipelines.reconcile.pause import unknown_pause
 from tests.labs.places import PROJECT
@@ -18,7 +21,7 @@ from tests.labs.places import PROJECT
 NIGHTLY = PROJECT / "conf" / "nightly"
 STAND_IN = PROJECT / "tests" / "labs" / "airflow" / "stand_in.py"
 RUN = "20261121T020000Z"
-BEFORE = {"error": {"message": "run x was cleaned before, and a list is cleaned once."}}
+BEFORE = _failed("clean", RefusedError(Condition.LIST_ALREADY_CLEANED, "run x had its turn")).result
 UNTIL_CLEAN = ["capture", "reconcile", "clean"]
 AFTER = ["purge --execute", "maintain --execute"]
 
@@ -87,8 +90,14 @@ def test_a_clean_that_was_begun_is_resumed(tmp_path: Path) -> None:
 
 
 def test_a_clean_that_is_refused_ends_the_night(tmp_path: Path) -> None:
-    code, calls, _ = night(tmp_path, {"clean prod-a --execute": [{"code": 3}]}, APPROVAL="automatic")
-    assert (code, calls) == (3, [*UNTIL_CLEAN, "clean --execute"])
+    undone = RefusedError(
+        Condition.LIST_RESTORED_OR_PURGED, 'the list was cleaned before; "condition": "LIST_ALREADY_CLEANED"'
+    )
+    for number, answer in enumerate([{"code": 3}, {"code": 3, "result": _failed("clean", undone).result}]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        code, calls, _ = night(folder, {"clean prod-a --execute": [answer]}, APPROVAL="automatic")
+        assert (code, calls) == (3, [*UNTIL_CLEAN, "clean --execute"])
 
 
 @pytest.mark.parametrize("approval", ["automatic", "manual"])

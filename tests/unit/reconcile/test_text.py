@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from pipelines.common.conditions import Condition
 from pipelines.lake.run_summary import FindingRow, RunSummary, VerdictTotal
 from pipelines.reconcile.text import reconcile_result, reconcile_text
 
@@ -35,3 +36,9 @@ def test_programs_are_told_too() -> None:
     assert told[0] is None
     assert [one["key"] for one in told[1]["findings"]] == ["QUEUE_TABLE_REWOUND:1"]
     assert (told[2]["findings"], "was REFUSED (order)" in told[2]["unknown"]) == ([], True)
+
+
+def test_a_refused_cluster_has_the_name_of_its_condition() -> None:
+    refused = replace(ONE, status="REFUSED", reason="order", condition=Condition.SNAPSHOT_OUT_OF_ORDER)
+    clusters = reconcile_result([ONE, refused], {}, 5)["clusters"]
+    assert [one["condition"] for one in clusters] == [None, "SNAPSHOT_OUT_OF_ORDER"]  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.json_form import Form, read_json
 from pipelines.common.names import NAME
@@ -68,29 +69,34 @@ def parse_facts(text: str | bytes, where: str) -> Facts:
 
 def _facts(form: Form) -> Facts:
     if form.integer("format") != 1:
-        raise SnapshotError(f"{form.where}: 'format' must be 1")
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{form.where}: 'format' must be 1")
     names = tuple(form.names())
     old_count = form.count("old_count") if "old_count" in names else None
     if old_count is not None and not is_power_of_two(old_count):
-        raise SnapshotError(f"{form.where}: 'old_count' {old_count} is no power of two")
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{form.where}: 'old_count' {old_count} is no power of two")
     groups: dict[int, Group] = {}
     durable: dict[tuple[str, int], int] = {}
     confirmed: dict[int, int] = {}
     for part in form.parts("groups") if "groups" in names else ():
         group = _group(part)
         if old_count is None or group.parent >= old_count or group.parent in groups:
-            raise SnapshotError(f"{part.where}: 'parent' {group.parent} is given twice, or is not below 'old_count'")
+            raise SnapshotError(
+                Condition.DOCUMENT_MALFORMED,
+                f"{part.where}: 'parent' {group.parent} is given twice, or is not below 'old_count'",
+            )
         groups[group.parent] = group
     for part in form.parts("replicas") if "replicas" in names else ():
         replica = part.text("node"), part.count("pidx")
         if replica in durable:
-            raise SnapshotError(f"{part.where}: 'pidx' {replica[1]} of {replica[0]} is given twice")
+            raise SnapshotError(
+                Condition.DOCUMENT_MALFORMED, f"{part.where}: 'pidx' {replica[1]} of {replica[0]} is given twice"
+            )
         durable[replica] = part.count("last_durable_decree")
         part.no_other_keys()
     for part in form.parts("duplication") if "duplication" in names else ():
         partition = part.count("pidx")
         if partition in confirmed:
-            raise SnapshotError(f"{part.where}: 'pidx' {partition} is given twice")
+            raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{part.where}: 'pidx' {partition} is given twice")
         confirmed[partition] = part.count("confirmed_decree")
         part.no_other_keys()
     facts = Facts(

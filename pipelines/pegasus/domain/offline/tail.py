@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.requests import Replay, RowWrite, decode
@@ -53,8 +54,9 @@ def tail_of(
     missing = [decree for decree in range(flushed + 1, upto + 1) if decree not in behind]
     if missing:
         raise RefusedError(
+            Condition.DECREE_MISSING,
             f"{where}: decree {missing[0]} is in no private log, the data end at {flushed}, and {upto} is committed: "
-            "writes would be lost. Take the logs along, or say --committed-decree"
+            "writes would be lost. Take the logs along, or say --committed-decree",
         )
     tail: dict[bytes, bytes | None] = {}
     writes = 0
@@ -70,8 +72,9 @@ def _rows(mutation: Mutation, where: str) -> Iterator[RowWrite]:
         request = decode(update)
         if request.replay in {Replay.NEEDS_BASE, Replay.UNKNOWN}:
             raise RefusedError(
+                Condition.DECREE_NOT_REPLAYABLE,
                 f"{where}: decree {mutation.decree} is {update.code}, which the log alone cannot replay"
-                f"{': ' + request.problem if request.problem else ''}. Flush the table first, or split a cold backup"
+                f"{': ' + request.problem if request.problem else ''}. Flush the table first, or split a cold backup",
             )
         yield from request.rows
 

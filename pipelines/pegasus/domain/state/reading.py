@@ -4,6 +4,7 @@ An unknown key of the format itself is refused, so that a typing error never hid
 itself differ between its versions, so unknown keys in them are ignored.
 """
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.instants import parse_instant
 from pipelines.common.json_form import Form, read_json
@@ -37,16 +38,18 @@ def parse_state(text: str | bytes, where: str) -> ClusterState:
 
 def _state(form: Form) -> ClusterState:
     if form.integer("format") != 1:
-        raise SnapshotError(f"{form.where}: 'format' must be 1")
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{form.where}: 'format' must be 1")
     cluster = form.matching("cluster", NAME)
     try:
         at = parse_instant(form.text("observed_at"))
     except ValueError as error:
-        raise SnapshotError(f"{form.where}: 'observed_at': {error}") from None
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{form.where}: 'observed_at': {error}") from None
     tables = tuple(_table(part) for part in form.parts("apps"))
     doubled = [one.app_id for one in tables]
     if len(set(doubled)) < len(doubled):
-        raise SnapshotError(f"{form.where}: app_id {max(doubled, key=doubled.count)} is given twice")
+        raise SnapshotError(
+            Condition.DOCUMENT_MALFORMED, f"{form.where}: app_id {max(doubled, key=doubled.count)} is given twice"
+        )
     leader = form.optional_text("meta_leader")
     disks = tuple(_disk(part) for part in form.parts("disks")) if _has(form, "disks") else None
     form.no_other_keys()
@@ -78,7 +81,7 @@ def _table(form: Form) -> Table:
 def _zookeeper_table(info: Form, nodes: dict[str, Form]) -> Table:
     app_id, count = info.integer("app_id"), info.count("partition_count")
     if not 0 < count <= 1 << 20:
-        raise SnapshotError(f"{info.where}: 'partition_count' {count} cannot be")
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{info.where}: 'partition_count' {count} cannot be")
     found = {_index(name, form): _partition(form, app_id, name) for name, form in nodes.items()}
     return Table(
         app_id=app_id,
@@ -97,7 +100,9 @@ def _zookeeper_table(info: Form, nodes: dict[str, Form]) -> Table:
 def _partition(form: Form, app_id: int, name: str) -> Partition:
     pid = form.text("pid")
     if pid != f"{app_id}.{name}":
-        raise SnapshotError(f"{form.where}: 'pid' {pid!r} is not that of node {app_id}/{name}")
+        raise SnapshotError(
+            Condition.DOCUMENT_MALFORMED, f"{form.where}: 'pid' {pid!r} is not that of node {app_id}/{name}"
+        )
     return Partition(
         index=int(name),
         ballot=form.integer("ballot"),
@@ -140,7 +145,9 @@ def _somebody(address: str) -> str | None:
 
 def _index(name: str, form: Form) -> int:
     if not (name.isascii() and name.isdigit() and len(name) < 10):
-        raise SnapshotError(f"{form.where}: {name!r} is no number of a partition or table")
+        raise SnapshotError(
+            Condition.DOCUMENT_MALFORMED, f"{form.where}: {name!r} is no number of a partition or table"
+        )
     return int(name)
 
 

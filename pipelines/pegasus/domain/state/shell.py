@@ -1,5 +1,6 @@
 """Parses a table as Pegasus's shell prints it: `app <name> -d -j`, where every value is a string."""
 
+from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 from pipelines.common.json_form import Form
 from pipelines.pegasus.domain.state.model import UNREGISTERED, Partition, Table
@@ -23,7 +24,7 @@ def shell_table(form: Form, envs: dict[str, str] | None) -> Table:
     for name, row in form.named_parts("replicas").items():
         index = _number(row, "pidx")
         if str(index) != name:
-            raise SnapshotError(f"{row.where}: 'pidx' {index} is not {name!r}")
+            raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{row.where}: 'pidx' {index} is not {name!r}")
         found[index] = _partition(row, index)
     return Table(
         app_id=_number(general, "app_id"),
@@ -52,4 +53,6 @@ def _number(form: Form, key: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise SnapshotError(f"{form.where}: {key!r} must be a number in a string, found {text!r}") from None
+        raise SnapshotError(
+            Condition.DOCUMENT_MALFORMED, f"{form.where}: {key!r} must be a number in a string, found {text!r}"
+        ) from None

@@ -1,0 +1,256 @@
+"""The conditions under which a job refuses: a stable name for programs, and for people what it means and what to do.
+
+The name stands in the JSON result beside the sentence (`error.condition`) and in docs/conditions.md, which is generated
+from this table and from that of the findings (finding_names.py). A name is never changed and never used for something
+else; the sentence may change at any time.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, unique
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a condition means, and what the operator does about it; one sentence each."""
+
+    meaning: str
+    what_to_do: str
+
+
+@unique
+class Condition(Enum):
+    """Why a job did not do what it was asked for."""
+
+    # snapshots, and what they are made from
+    SNAPSHOT_INCOMPLETE = Told(
+        "The capture did not finish, or a part that every snapshot has is missing.",
+        "Capture again.",
+    )
+    SNAPSHOT_DAMAGED = Told(
+        "A file of the snapshot is missing, is new, or differs from what `snapshot.json` says of it.",
+        "Capture again; find out who changed the directory.",
+    )
+    SNAPSHOT_OUT_OF_ORDER = Told(
+        "The steps were not taken in the capture order, or two clocks time them.",
+        "Capture again with walsafe, or with one run of the export script that it ships.",
+    )
+    SNAPSHOT_UNTRUSTED = Told(
+        "The snapshot is whole, but what it says of the cluster cannot be believed.",
+        "Do what the sentence says, then capture again; docs/runbook.md has each cause.",
+    )
+    LISTING_EMPTY = Told(
+        "The snapshot lists no file, and a cluster with a region server always has some.",
+        "Check `wal_root`, then capture again.",
+    )
+    FORMAT_UNKNOWN = Told(
+        "The snapshot, an extra of it or a list has a format that this walsafe does not know.",
+        "Use the walsafe that wrote it, or capture and reconcile again.",
+    )
+    DOCUMENT_MALFORMED = Told(
+        "A document or a line is cut off, is not JSON, or has a key that is missing, unknown or wrong.",
+        "Write it again in the way that the sentence names; a snapshot is captured again.",
+    )
+    EXPORT_INCOMPLETE = Told(
+        "An exported text is cut off: its closing line is missing, or counts other rows.",
+        "Export again.",
+    )
+    EXPORT_DAMAGED = Told(
+        "An exported text is not what the export script writes.",
+        "Export again with the script of this version, and do not edit its files.",
+    )
+    QUEUE_MALFORMED = Told(
+        "HBase itself throws on a row or znode of a replication queue.",
+        "Mend that queue, then capture again.",
+    )
+    PEER_ID_AMBIGUOUS = Told(
+        "A peer id has a `-`, so that its queues would be read as those of another peer.",
+        "Add the peer again under an id without `-`.",
+    )
+    MIXED_CLUSTERS = Told(
+        "Files, queues and servers were not read from one cluster.",
+        "Check `wal_root`, `capture.hbase.site` and where queues are read, then capture again.",
+    )
+    MASTER_CHANGED = Told(
+        "The active master changed during the capture, or was not known twice, so a crash may have been missed.",
+        "Capture again once one master is up.",
+    )
+    MIGRATION_PENDING = Told(
+        "The migration of the queues from ZooKeeper to `hbase:replication` is not known to have ended.",
+        "Wait until it has ended, then capture again.",
+    )
+    CLUSTER_RUNNING = Told(
+        "HBase is running, and what was asked for needs a cluster that is down.",
+        "Stop HBase, then capture with `state.source: offline`; or use a job for a running cluster.",
+    )
+    CLUSTER_DOWN = Told(
+        "The snapshot is of a cluster that was down, so nobody knows whose crash was unfinished.",
+        "Start HBase, then capture again; `plan-syncup` takes such a snapshot.",
+    )
+    QUEUES_IN_TABLE = Told(
+        "ZooKeeper was read for queues, and they are in `hbase:replication`, or may be, or are on their way there.",
+        "Wait until a migration has ended, then capture with queues from that table.",
+    )
+    QUEUES_IN_ZOOKEEPER = Told(
+        "The queues are in ZooKeeper, and this job reads `hbase:replication`.",
+        "Use `dump-queues` or `audit-queues`.",
+    )
+    QUEUE_TABLE_MISSING = Told(
+        "There are peers and no `hbase:replication`, and HBase's own cleaner would delete everything then.",
+        "`cleaner_chore_switch false`, then find out who dropped it; of a cluster that is down, check `hbase.rootdir`.",
+    )
+
+    # reconcile and its lists
+    CLOCK_WRONG = Told(
+        "The capture starts later than the clock of this machine says it is.",
+        "Check NTP on both hosts, then capture again.",
+    )
+    GATE_FAILED = Told(
+        "The quality gate found that the night breaks an expectation.",
+        "Read which one in table `quality_results`; docs/runbook.md has each of them.",
+    )
+    GATE_NOT_EVALUATED = Told(
+        "Great Expectations gave no answer, or contradicts itself.",
+        "Install the version that `constraints.txt` pins, then run the same command again.",
+    )
+    RUN_ID_TAKEN = Told(
+        "The run id was already used for another snapshot.",
+        "Give another `--run-id`, or none.",
+    )
+    RUN_UNKNOWN = Told(
+        "The lake has no run of that id and cluster which ended.",
+        "Check `--run-id`, `--cluster` and `--lake`.",
+    )
+    LIST_MISSING = Told(
+        "The run has no manifest: it wrote no list, or not a whole one.",
+        "Check `--lists`, `--cluster` and `--run-id`, or reconcile again.",
+    )
+    LIST_DAMAGED = Told(
+        "The list differs from what reconcile wrote, or names a file that the run did not find DELETABLE.",
+        "Reconcile again under another `--run-id`; find out who changed the list.",
+    )
+    LIST_OF_ANOTHER_RUN = Told(
+        "The list belongs to another run, cluster or snapshot than the lake says.",
+        "Use the list where reconcile wrote it, with the lake of that run.",
+    )
+    LIST_WITHOUT_PROOF = Told(
+        "The list or its run does not say which cluster and which peers it was decided for.",
+        "Capture with a source that knows the cluster's id, and reconcile again.",
+    )
+    LIST_EXPIRED = Told(
+        "The list is older than it may be.",
+        "Capture and reconcile again, and clean that list.",
+    )
+    LIST_ALREADY_CLEANED = Told(
+        "The list was cleaned before, and a list is cleaned once.",
+        "If that attempt stopped or died, go on with `--resume`.",
+    )
+    LIST_RESTORED_OR_PURGED = Told(
+        "Files of the list were restored or purged already.",
+        "Capture and reconcile again, and clean that list.",
+    )
+
+    # clean, restore, purge, maintain
+    CLEANUP_PAUSED = Told(
+        "A finding pauses the clean-up, or the cluster's newest run did not end well.",
+        "Do what the finding says, or acknowledge it; docs/findings.md says which ones pause.",
+    )
+    ANOTHER_CLUSTER = Told(
+        "The id of the cluster (`hbase.id`) is not the one that the files were decided for.",
+        "Check `wal_root`, `capture.queues` and `hbase.site` in the configuration.",
+    )
+    ADD_PEER_RUNNING = Told(
+        "A peer is being added, and it may need any file.",
+        "Wait until AddPeer has ended, then run the same command again.",
+    )
+    PEER_ADDED = Told(
+        "A peer was added since the list was decided.",
+        "Capture and reconcile again, and clean that list.",
+    )
+    CLUSTER_NOT_QUIET = Told(
+        "Servers or queues moved while the cluster was read.",
+        "Run the same command again when no server starts, stops or crashes.",
+    )
+    OUTSIDE_WAL_ROOT = Told(
+        "A path lies outside of the directories that the clean-up may touch.",
+        "Check the list, `wal_root` and `clean.quarantine`.",
+    )
+    PATH_MALFORMED = Told(
+        "A path is no full URI, or has control characters or an empty, `.` or `..` element.",
+        "Write it like `hdfs://ns1/hbase/oldWALs/…`; rename such a file by hand.",
+    )
+    SYMBOLIC_LINK = Told(
+        "A directory is a symbolic link, which may lead anywhere.",
+        "Give the path that it stands for.",
+    )
+    QUARANTINE_UNUSABLE = Told(
+        "The quarantine cannot hold the directory of the run.",
+        "Check `clean.quarantine` and what lies in it.",
+    )
+    DIRECTORY_UNKNOWN = Told(
+        "A directory is not what walsafe wrote, or not where `maintain` looks, so it is not removed.",
+        "Look what it is; remove it by hand if nobody needs it.",
+    )
+
+    # plan-syncup
+    SYNCUP_BAD_WAL_NAME = Told(
+        "ReplicationSyncUp throws at the name of a file below `WALs/` or `oldWALs/`.",
+        "Move that file away, then capture again.",
+    )
+    SYNCUP_SERIAL_PEER = Told(
+        "ReplicationSyncUp would read queues of a serial peer, die, and make HBase drop queues at its next start.",
+        "Start HBase and let it ship.",
+    )
+    SYNCUP_WALS_UNREAD = Told(
+        "ReplicationSyncUp would not ship WALs that a peer needs.",
+        "Take the way out that the sentence names.",
+    )
+
+    # splits of Pegasus partitions
+    DATA_ENCRYPTED = Told(
+        "Pegasus encrypted the files, and only their server has the key.",
+        "Export the rows through a client as Parquet, or let the server read its own logs.",
+    )
+    DECREE_MISSING = Told(
+        "A committed decree is neither in the data nor in a private log, so writes would be lost.",
+        "Take the logs along, or give `--committed-decree`.",
+    )
+    DECREE_NOT_REPLAYABLE = Told(
+        "A logged write needs a value that the log does not have.",
+        "Flush the table first, or split a cold backup.",
+    )
+    REPLICA_DAMAGED = Told(
+        "The data or a log of a replica cannot be read to its end.",
+        "Take the replica of another server.",
+    )
+
+    # of walsafe itself
+    SELF_CHECK_FAILED = Told(
+        "A demo did not find what it had put there: a defect of walsafe.",
+        "Report it with the output.",
+    )
+
+    # no refusals: exit codes 2 and 4
+    SNAPSHOT_EXISTS = Told(
+        "What `--out` names exists already (exit 2).",
+        "Use it if it is the snapshot of this night; else give a directory that does not exist yet.",
+    )
+    OBSERVER_READS = Told(
+        "The Hadoop client would read from observer NameNodes, whose answers may be old (exit 2).",
+        "Configure a proxy provider that reads from the active NameNode for walsafe.",
+    )
+    USAGE = Told(
+        "Arguments, configuration or input are wrong in some other way (exit 2).",
+        "Change what the sentence names.",
+    )
+    LEASE_HELD = Told(
+        "Another clean-up job holds the lease of the cluster (exit 4).",
+        "Wait until it has ended, or until its lease has expired.",
+    )
+    LEASE_LOST = Told(
+        "The lease expired, or cannot be read, so another job may have taken over (exit 4).",
+        "Run the same command again when no other job runs; `clean` goes on with `--resume`.",
+    )
+    UNAVAILABLE = Told(
+        "A source or sink did not answer (exit 4).",
+        "Put it right, then run the same command again.",
+    )

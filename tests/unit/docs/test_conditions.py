@@ -1,0 +1,106 @@
+"""Every refusal has a name: the table, the page and the code agree on all of them."""
+
+import ast
+import re
+from collections.abc import Iterator
+from copy import copy
+from pathlib import Path
+
+import pytest
+
+from docs.generate import CONDITIONS, conditions_page
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError, WalsafeError
+from pipelines.common.finding_names import FINDINGS
+from pipelines.decide.rule.verdict import Reason
+from pipelines.reconcile.findings.clean_up import CLEAN_UP
+from tests.labs.places import PROJECT
+from tests.unit.docs.test_docs import sections
+
+REFUSALS = {"RefusedError", "SnapshotError"}
+TABLE = PROJECT / "pipelines" / "common" / "conditions.py"
+
+
+def product() -> Iterator[tuple[Path, ast.Module]]:
+    for folder in ("jobs", "pipelines"):
+        for path in sorted((PROJECT / folder).rglob("*.py")):
+            yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def is_member(node: ast.expr) -> bool:
+    if isinstance(node, ast.IfExp):
+        return is_member(node.body) and is_member(node.orelse)
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Condition"
+
+
+def passes_on(node: ast.expr) -> bool:
+    """Whether it is the condition of another error, of an opened snapshot, or of a doubt about one."""
+    return ast.unparse(node).endswith((".condition", ".fault_condition")) or ast.unparse(node) == "doubt[0]"
+
+
+def test_the_page_is_generated_from_the_table() -> None:
+    assert CONDITIONS.read_text(encoding="utf-8") == conditions_page(), "run: python -m docs.generate"
+
+
+def test_no_refusal_is_without_its_condition() -> None:
+    calls = [
+        (path, call)
+        for path, module in product()
+        for call in ast.walk(module)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in REFUSALS
+    ]
+    assert len(calls) > 100
+    for path, call in calls:
+        assert len(call.args) == 2, f"{path}:{call.lineno}"
+        assert is_member(call.args[0]) or passes_on(call.args[0]), f"{path}:{call.lineno}"
+
+
+def test_no_condition_is_without_its_refusal() -> None:
+    used = {
+        node.attr
+        for path, module in product()
+        if path != TABLE
+        for node in ast.walk(module)
+        if isinstance(node, ast.Attribute) and is_member(node)
+    }
+    assert used == set(Condition.__members__)
+
+
+def test_a_condition_says_what_it_means_and_what_to_do_in_a_sentence_each() -> None:
+    for name, told in [*((one.name, one.value) for one in Condition), *FINDINGS.items()]:
+        assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", name)
+        for sentence in (told.meaning, told.what_to_do):
+            assert re.fullmatch(r"[A-Z`][^|\n]+\.", sentence), name
+            assert ". " not in sentence, name
+
+
+def test_every_finding_is_in_the_table_of_names() -> None:
+    assert list(FINDINGS) == list(sections(CONDITIONS.with_name("findings.md")))
+    assert set(FINDINGS) == set(CLEAN_UP)
+
+
+def test_a_name_stands_for_one_thing_among_findings_and_reasons_too() -> None:
+    names = set(Condition.__members__)
+    assert names & set(FINDINGS) == {"ADD_PEER_RUNNING"}
+    assert names & {reason.value for reason in Reason} == {"ADD_PEER_RUNNING", "SNAPSHOT_UNTRUSTED"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RefusedError(Condition.LIST_EXPIRED, "a"),
+        SnapshotError(Condition.SNAPSHOT_DAMAGED, "b"),
+        UsageError("c"),
+        UsageError("d", condition=Condition.SNAPSHOT_EXISTS),
+        UnavailableError("e", condition=Condition.LEASE_HELD),
+    ],
+    ids=str,
+)
+def test_an_error_keeps_its_condition_on_its_way_from_a_task(error: WalsafeError) -> None:
+    again = copy(error)  # goes the way of pickle, which Spark takes
+    assert (type(again), str(again), again.condition) == (type(error), str(error), error.condition)
+
+
+def test_a_refusal_cannot_be_made_without_a_condition() -> None:
+    with pytest.raises(TypeError):
+        RefusedError("no")  # type: ignore[call-arg, arg-type]
