@@ -113,10 +113,24 @@ _CLEAN_UP = Group(
         "tests/unit/cleanup/test_times.py",
         "tests/unit/cleanup/test_looks.py",
         "tests/unit/cleanup/test_odd_directories.py",
+        "tests/unit/cleanup/test_current_reads.py",
+        "tests/unit/cleanup/test_holder.py",
+        "tests/unit/cleanup/test_moving.py",
+        "tests/unit/cleanup/test_purge.py",
+        "tests/unit/cleanup/test_settle.py",
         "tests/unit/cleanup/test_machine.py",
         "tests/unit/cleanup/test_overlap.py",
         "tests/unit/cleanup/test_paths.py",
         "tests/unit/cleanup/test_paused.py",
+    ),
+    # they disturb a job at each of its steps; the others say at which step it matters, in milliseconds
+    leave_out=(
+        "test_killed_at_any_step",
+        "test_a_holder_that_sleeps_past",
+        "test_a_file_made_anew_at_any_step",
+        "test_a_client_that_reads_behind",
+        "test_nor_does_one_that_asks_several",
+        "TestCleanupMachine",
     ),
 )
 
