@@ -65,6 +65,9 @@ _RULE = Group(
         "tests/contract/test_cleaner_cases.py",
         "tests/contract/test_golden_names.py",
         "tests/unit/hbase/test_replication_queues.py",
+        "tests/unit/hbase/test_server_names.py",
+        "tests/unit/hbase/test_wal_names.py",
+        "tests/unit/reconcile/test_delete_list.py",
         "tests/unit/queues/test_znode_queues.py",
     ),
     # the others say in milliseconds what these look for in drawn clusters
