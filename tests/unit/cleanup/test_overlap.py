@@ -48,6 +48,9 @@ def test_a_bucket_is_a_store_of_its_own() -> None:
     assert not overlap("s3a://cold/walsafe", "s3a://hbase/")
     assert overlap("s3n://hbase/walsafe", "s3a://hbase")
     assert not overlap("gs://cold/x", "s3a://cold/x")
+    assert not overlap("gs://cold/x", "gs://hbase/x")
+    assert overlap("gs://hbase/x", "gs://hbase/x")
+    assert overlap("s3a://cold/x", "/x"), "a path without a scheme may be in any bucket"
     assert not overlap(QUARANTINE, "s3a://hbase/")
 
 
