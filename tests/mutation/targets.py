@@ -159,8 +159,6 @@ _LAKE = Group(
         Target("second_look", "pipelines.cleanup.second_look"),
         Target("clean_plan", "pipelines.cleanup.clean_plan"),
         Target("cleanup_audit", "pipelines.cleanup.audit"),
-        Target("list_reader", "pipelines.reconcile.list_reader"),
-        Target("list_writer", "pipelines.reconcile.list_writer"),
     ),
     (
         "tests/spark/test_cleanup_audit.py",
@@ -171,5 +169,15 @@ _LAKE = Group(
     spark=True,
 )
 
-GROUPS = (_RULE, _CLEAN_UP, _TABLES, _SPARK_RULE, _LAKE)
+_LISTS = Group(
+    "delete lists",
+    (
+        Target("list_reader", "pipelines.reconcile.list_reader"),
+        Target("list_writer", "pipelines.reconcile.list_writer"),
+    ),
+    ("tests/spark/test_delete_lists.py",),
+    spark=True,
+)
+
+GROUPS = (_RULE, _CLEAN_UP, _TABLES, _SPARK_RULE, _LAKE, _LISTS)
 """In the order of danger."""

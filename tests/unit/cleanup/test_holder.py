@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.lease import Lease
-from pipelines.cleanup.quarantine import lease_in
+from pipelines.cleanup.quarantine import lease_in, runs_in
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
 from tests.labs.cleanup.memory import MemoryStore, Process
 from tests.labs.cleanup.world import LEASE_MS, PLACE, World, cleaning, restoring
@@ -92,7 +92,38 @@ def test_what_proves_a_look_has_a_name_of_this_job_alone() -> None:
     assert all(name.startswith(".now-7f3a-") for name in probes)
 
 
+def test_the_folder_of_leases_is_there_before_a_file_is_written_into_it() -> None:
+    world = World()
+
+    class Strict(Odd):
+        """Makes no parents."""
+
+        def replace(self, uri: str, text: str) -> None:
+            assert uri.rpartition("/")[0] in self._disk.directories
+            super().replace(uri, text)
+
+    with LeaseHolder(Strict(world), PLACE, "me 1", LEASE_MS) as mine:
+        assert mine.number == 1
+
+
 # the runs
+
+
+@pytest.mark.parametrize("at_rest", [True, False])
+def test_of_two_directories_of_a_run_the_one_at_rest_counts_or_the_last_one(*, at_rest: bool) -> None:
+    """The other is a tree of empty directories, which is no reason to stop."""
+    names = [f".at-work-000000000{number}-{RUN}" for number in (2, 7)] + [RUN] * at_rest
+    assert runs_in(names) == runs_in(names[::-1]) == {RUN: names[-1]}
+    world = cleaned()
+    world.disk.make(f"{PLACE.at_work(RUN, 1)}/oldWALs/h1")
+    if not at_rest:
+        MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(RUN), PLACE.at_work(RUN, 2))
+    resting = world.resting()
+    mine = holder(world).__enter__()
+    taken = mine.take_run(RUN)
+    assert taken == PLACE.at_work(RUN, mine.number)
+    assert world.resting() == resting
+    assert world.disk.below(taken)
 
 
 def test_the_runs_are_in_order_whoever_works_on_them() -> None:
@@ -227,3 +258,19 @@ def test_a_lease_is_given_back_at_the_end() -> None:
         holder(world, "next 2").__enter__()
     with holder(world, "next 2") as second:
         assert second.number == 2
+
+
+@pytest.mark.promise("holder-that-overslept-does-nothing")
+def test_a_holder_that_was_taken_over_changes_nothing_at_its_end() -> None:
+    world = cleaned()
+    mine = holder(world).__enter__()
+    mine.take_run(RUN)
+    world.disk.now += LEASE_MS
+    other = holder(world, "next 2").__enter__()
+    for taken in (False, True):
+        if taken:
+            other.take_run(RUN)
+        before = dict(world.disk.files), set(world.disk.directories)
+        mine.__exit__(None, None, None)
+        assert (world.disk.files, world.disk.directories) == before
+    other.check()
