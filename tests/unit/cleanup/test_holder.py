@@ -8,7 +8,7 @@ from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.lease import Lease
 from pipelines.cleanup.quarantine import lease_in, runs_in
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
-from tests.labs.cleanup.memory import MemoryStore, Process
+from tests.labs.cleanup.memory import Entry, MemoryStore, Process
 from tests.labs.cleanup.world import LEASE_MS, PLACE, World, cleaning, restoring
 
 RUN, OTHER = "n1", "n2"
@@ -74,6 +74,35 @@ def test_a_holder_whose_lease_is_not_there_stops() -> None:
         del world.disk.files[f"{PLACE.leases}/{Lease(mine.number, '').file_name}"]
         with pytest.raises(UnavailableError, match=rf"lease {before + 1} is missing in {PLACE.leases}"):
             mine.check()
+
+
+@pytest.mark.promise("one-at-a-time")
+def test_the_newest_of_several_leases_counts() -> None:
+    """Its holder died, or sleeps, before it removed the older ones."""
+    world = World()
+    world.disk.make(PLACE.leases)
+    for lease in (Lease(1, "first 1", released=True), Lease(2, "second 2")):
+        world.disk.files[f"{PLACE.leases}/{lease.file_name}"] = Entry(1, world.disk.now, lease.text())
+    with pytest.raises(UnavailableError, match="another job is at work on this cluster: second 2, lease 2 below"):
+        holder(world, "third 3").__enter__()
+    world.disk.now += LEASE_MS
+    with holder(world, "third 3") as third:
+        assert third.number == 3
+        assert world.disk.names(PLACE.leases) == [Lease(3, "").file_name]
+
+
+def test_a_lease_that_vanishes_while_it_is_read_counts_as_held() -> None:
+    world = World()
+    holder(world).__enter__()
+    world.disk.now += LEASE_MS
+
+    class Late(Odd):
+        def read(self, uri: str) -> str | None:
+            del self._disk.files[uri]
+            return super().read(uri)
+
+    with pytest.raises(UnavailableError, match="another job is at work on this cluster: somebody who died"):
+        LeaseHolder(Late(world), PLACE, "next 2", LEASE_MS).__enter__()
 
 
 def test_who_has_not_taken_a_lease_has_no_number() -> None:

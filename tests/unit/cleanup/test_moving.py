@@ -122,6 +122,36 @@ def test_only_the_file_that_was_decided_on_is_renamed_and_nothing_is_overwritten
     assert {uri: entry for uri, entry in disk.files.items() if uri.endswith(A)} == before
 
 
+def test_where_nothing_may_be_renamed_nothing_is_tried() -> None:
+    disk = full(B)
+    put(disk, f"{REST}/{B}", 5)
+    with moving(MemoryStore(disk, process := Process())) as work:
+        begun = len(process.steps)
+        assert told(work(A, B)) == {A: "ALREADY_GONE", B: "REFUSED"}
+        assert [name for name in process.steps[begun:] if ".now-" not in name] == []
+
+
+@pytest.mark.promise("holder-that-overslept-does-nothing")
+def test_who_is_taken_over_before_it_makes_the_directories_renames_nothing_into_them() -> None:
+    """The next holder has renamed the run's directory, so this one would make it anew, and fill it."""
+    disk = full(A, B)
+    rehearsed = Process()
+    with moving(MemoryStore(full(A, B), rehearsed)) as work:
+        work(A, B)
+    make = rehearsed.steps.index("make_directories h1")
+
+    def meanwhile() -> None:
+        disk.now += LEASE_MS
+        assert LeaseHolder(MemoryStore(disk, Process()), PLACE, "next 2", LEASE_MS).__enter__().take_run("n1")
+
+    process = Process(meanwhile={make: meanwhile})
+    said = "another job holds lease 2: this one stops"
+    with pytest.raises(UnavailableError, match=said), moving(MemoryStore(disk, process)) as work:
+        work(A, B)
+    assert below(disk, ROOT) == {A: 1, B: 1}
+    assert not [name for name in process.steps if name.startswith("move ")]
+
+
 # after it
 
 

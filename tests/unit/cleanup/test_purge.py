@@ -323,6 +323,16 @@ def test_a_wish_to_stop_during_the_last_batch_changes_nothing() -> None:
     assert [status for attempt, status in world.lake.cleanups if attempt.action is Action.PURGE] == ["STARTED", "DONE"]
 
 
+def test_what_was_done_is_not_said_to_wait_for_a_finding_that_came_up_meanwhile() -> None:
+    world = cleaned()
+    answer = done(world, tell=lambda _: setattr(world.decided, "status", None))
+    assert answer.result["paused"] is None
+    assert answer.text.startswith("n1: 3 files")
+    rehearsed = done(world, PurgeRequest(None, FULL))
+    assert rehearsed.result["paused"] is not None
+    assert rehearsed.text.startswith("Clean-up is paused")
+
+
 class BugError(Exception):
     """What nobody has foreseen."""
 
