@@ -124,6 +124,7 @@ _CLEAN_UP = Group(
         "tests/unit/cleanup/test_purge.py",
         "tests/unit/cleanup/test_restore.py",
         "tests/unit/cleanup/test_settle.py",
+        "tests/unit/cleanup/test_taken_over.py",
         "tests/unit/cleanup/test_machine.py",
         "tests/unit/cleanup/test_overlap.py",
         "tests/unit/cleanup/test_paths.py",

@@ -73,13 +73,14 @@ def test_a_limit_ends_the_clean_up_in_a_rehearsal_as_in_earnest(limits: dict[str
     reason = "the limit given" if cut else None
     rehearsed = done(world, CleanRequest(RUN, **limits))  # type: ignore[arg-type]
     assert answered(rehearsed) == {"status": "REHEARSAL", "reason": reason, "done_files": files, "done_bytes": size}
-    assert rehearsed.result["executed"] is False
+    assert (rehearsed.result["executed"], rehearsed.result["settled_files"]) == (False, 0)
     assert ("Stopped: the limit given. There is more." in rehearsed.text) == cut
     assert not world.resting()
     outcome = done(world, CleanRequest(RUN, execute=True, **limits))  # type: ignore[arg-type]
     status = "STOPPED" if cut else "DONE"
     assert answered(outcome) == {"status": status, "reason": reason, "done_files": files, "done_bytes": size}
     assert outcome.result["executed"] is True
+    assert "an earlier job began" not in rehearsed.text + outcome.text
     assert statuses(world) == ["STARTED", status]
     assert {path for _, path in world.resting()} == set(FILES[:files])
     assert outcome.exit_code == 0
