@@ -122,6 +122,7 @@ _CLEAN_UP = Group(
         "tests/unit/cleanup/test_holder.py",
         "tests/unit/cleanup/test_moving.py",
         "tests/unit/cleanup/test_purge.py",
+        "tests/unit/cleanup/test_purge_answer.py",
         "tests/unit/cleanup/test_restore.py",
         "tests/unit/cleanup/test_settle.py",
         "tests/unit/cleanup/test_taken_over.py",

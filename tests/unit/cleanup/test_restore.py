@@ -69,6 +69,16 @@ def test_what_is_not_put_back_is_written_with_its_reason() -> None:
     assert (outcome.exit_code, outcome.result["status"]) == (0, "DONE")
 
 
+def test_a_restore_that_leaves_every_file_has_ended() -> None:
+    world = cleaned()
+    world.disk.files[f"{PLACE.at_rest(RUN)}/{STRANGER}"] = Entry(10, 1)
+    for back in (3, 0):
+        outcome = done(world)
+        assert (outcome.result["status"], outcome.result["done_files"]) == ("DONE", back)
+        assert outcome.result["left_files"] == 1
+    assert statuses(world) == ["STARTED", "DONE"] * 2
+
+
 @pytest.mark.promise("restore-gives-back-what-was-taken")
 def test_nothing_below_old_wals_is_overwritten() -> None:
     world = cleaned()
