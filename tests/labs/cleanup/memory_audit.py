@@ -34,12 +34,14 @@ class Lake:
     """The tables.
 
     Attributes:
+        endings: how the attempts ended, in their order.
         untrue: outcomes that were not so when a job set about to write them down; must stay empty.
     """
 
     decided: dict[str, DecidedRun] = field(default_factory=dict)
     cleanups: list[tuple[Attempt, str]] = field(default_factory=list)
     deletions: list[Row] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
     untrue: list[tuple[Action, Result]] = field(default_factory=list)
 
     def unsettled(self, run: RunKey) -> list[Row]:
@@ -83,7 +85,11 @@ class MemoryAudit:
         self._process.step("started", lambda: self._lake.cleanups.append((attempt, "STARTED")))
 
     def ended(self, attempt: Attempt, ending: Ending) -> None:
-        self._process.step("ended", lambda: self._lake.cleanups.append((attempt, ending.status)))
+        def append() -> None:
+            self._lake.cleanups.append((attempt, ending.status))
+            self._lake.endings.append(ending)
+
+        self._process.step("ended", append)
 
     def intend(
         self, attempt: Attempt, batch: int, subjects: Sequence[Subject], archive: Sequence[str] | None = None

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.audit_ports import DecidedRun
+from pipelines.cleanup.audit_ports import DecidedRun, Ending
 from pipelines.cleanup.clean import CleanRequest, clean
-from pipelines.cleanup.deletions import Action
+from pipelines.cleanup.deletions import Action, Tally
 from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.outcome import Outcome
 from pipelines.reconcile.delete_list import Manifest
 from tests.labs.cleanup.memory import Process
 from tests.labs.cleanup.memory_audit import Row
-from tests.labs.cleanup.world import LEASE_MS, PLACE, World, cleaning, purging, restoring
+from tests.labs.cleanup.world import DIGEST, LEASE_MS, PLACE, World, cleaning, purging, restoring
 
 RUN = "n1"
 FILES = [f"oldWALs/h1/wal.{number}" for number in (1, 2, 3, 4, 5)]
@@ -135,6 +135,28 @@ def test_every_batch_has_its_number_in_the_audit() -> None:
     assert [line.partition(" (")[0] for line in told] == ["moved 2 files", "moved 4 files", "moved 5 files"]
 
 
+def test_a_list_that_fills_its_batches_has_no_empty_one() -> None:
+    world = night(4)
+    told: list[str] = []
+    done(world, tell=told.append)
+    assert [line.partition(" (")[0] for line in told] == ["moved 2 files", "moved 4 files"]
+
+
+def test_the_end_is_written_with_its_sums_and_with_the_second_look() -> None:
+    world = night()
+    done(world, CleanRequest(RUN, 2, execute=True))
+    place, ports = world.edges(Process())
+    ports.second_look.at_list = raises(UnavailableError("no answer"))  # type: ignore[method-assign]
+    with pytest.raises(UnavailableError):
+        clean(CleanRequest(RUN, resume=True), place, ports)
+    done(world, CleanRequest(RUN, resume=True))
+    assert world.lake.endings == [
+        Ending("STOPPED", 0, Tally(2, 3), "the limit given", DIGEST),
+        Ending("FAILED", 4, Tally(), "no answer"),
+        Ending("DONE", 0, Tally(3, 12), None, DIGEST),
+    ]
+
+
 def test_at_most_a_hundred_files_are_named_and_all_are_counted() -> None:
     world = World()
     names = [f"oldWALs/h1/wal.{number:04d}" for number in range(150)]
@@ -214,8 +236,8 @@ class Kept:
         self.kept.clear()
 
 
-def raises(error: Exception) -> Callable[[], object]:
-    def then() -> None:
+def raises(error: Exception) -> Callable[..., Any]:
+    def then(*_: object) -> None:
         raise error
 
     return then
