@@ -209,6 +209,7 @@ def twice(folder: Path) -> None:
         (twice, r"n1/part-00000\.txt is not a part that the manifest names once"),
         (replaced('"files": 2', '"files": 3'), "its parts have not as many lines as it has files"),
         (replaced('"lines": 2', '"lines": 1'), "its parts have not as many lines as it has files"),
+        (lambda folder: (folder / MANIFEST).write_bytes(b"\xff{}"), r"manifest\.json.*; reconcile again"),
         (replaced('"format": 1', '"format": 2'), "only format 1 is known"),
     ],
 )

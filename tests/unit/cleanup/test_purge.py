@@ -1,6 +1,6 @@
 """What purge deletes, of which run, and what it writes and says about it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,9 +10,11 @@ from pipelines.cleanup.deletions import Action
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import runs_in
 from pipelines.cleanup.request import CleanupPorts
+from pipelines.cleanup.resting import resting_files
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.common.outcome import Outcome
+from pipelines.files.file_batch import FileBatch
 from tests.labs.cleanup.memory import Entry, MemoryStore, Process
 from tests.labs.cleanup.memory_audit import Row
 from tests.labs.cleanup.world import LEASE_MS, PLACE, START, World, cleaning, purging
@@ -126,6 +128,29 @@ def test_a_run_that_vanishes_before_it_is_taken_is_named() -> None:
         world = cleaned()
         with pytest.raises(UsageError, match=f"run n1 vanished from {PLACE.home}; try again"):
             done(world, PurgeRequest(N1, FULL, execute=execute), store=Late(world.disk, Process()))
+
+
+def test_a_run_that_an_older_walsafe_decided_without_an_id_is_purged() -> None:
+    world = cleaned()
+    world.lake.decided[N1] = replace(world.lake.decided[N1], cluster_id=None)
+    assert statuses(purging()(world, Process())) == {N1: "DONE"}
+
+
+def test_a_rehearsal_names_the_runs_in_order_whoever_works_on_them() -> None:
+    world = cleaned(N1, N2)
+    MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(N2), PLACE.at_work(N2, 9))
+    assert list(runs_of(purging(execute=False)(world, Process()))) == [N1, N2]
+
+
+def test_the_files_of_a_run_are_in_order_however_they_are_listed() -> None:
+    class Backwards(MemoryStore):
+        def walk(self, directory: str) -> Iterator[FileBatch]:
+            for batch in super().walk(directory):
+                yield FileBatch(batch.paths[::-1], batch.lengths[::-1], batch.modification_times[::-1])
+
+    world = cleaned()
+    found = resting_files(Backwards(world.disk, Process()), PLACE.at_rest(N1))
+    assert [(one.path, one.length) for one in found] == [*zip(NAMES, (1, 2, 3), strict=True)]
 
 
 # what waits
