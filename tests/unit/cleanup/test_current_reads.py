@@ -13,8 +13,6 @@ from tests.labs.cleanup.world import START
 FOLDER, HOME, FILE = "hdfs://ns1/q/prod/.leases", "hdfs://ns1/q/prod", "hdfs://ns1/q/prod/n1/oldWALs/wal"
 STALE = "which this job had just made: its answers are of an earlier time"
 
-pytestmark = pytest.mark.promise("look-that-is-behind-counts-for-nothing")
-
 
 class Old(MemoryStore):
     """What was kept of an earlier moment answers some of the calls."""
@@ -58,6 +56,7 @@ def test_a_current_read_is_answered_and_leaves_nothing_behind() -> None:
     assert store.disk.files == before
 
 
+@pytest.mark.promise("look-that-is-behind-counts-for-nothing")
 def test_the_names_in_the_folder_of_leases_are_current_or_none() -> None:
     """The proof before them was current; the list itself comes from another name node."""
     store = Old(disk())
@@ -69,6 +68,7 @@ def test_the_names_in_the_folder_of_leases_are_current_or_none() -> None:
     assert [uri for uri in store.disk.files if ".now-" in uri] == []
 
 
+@pytest.mark.promise("look-that-is-behind-counts-for-nothing")
 def test_no_names_are_read_from_a_file_system_that_is_behind() -> None:
     store = Old(disk())
     store.keep("seen", "names")
@@ -76,6 +76,7 @@ def test_no_names_are_read_from_a_file_system_that_is_behind() -> None:
         FreshLooks(store, FOLDER, "7f3a").names(HOME)
 
 
+@pytest.mark.promise("look-that-is-behind-counts-for-nothing")
 def test_what_proved_an_earlier_read_proves_no_later_one() -> None:
     """The answers are of the moment when the earlier proof was there, and the file still was."""
 
