@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql.types import ArrayType, DataType, StructType
 
-from pipelines.common.conditions import Condition, Told
+from pipelines.common.conditions import Condition, ConditionText
 from pipelines.common.finding_names import FINDINGS
 from pipelines.reconcile.findings.clean_up import CLEAN_UP
 from schemas.registry import TABLES
@@ -64,7 +64,7 @@ is never given another meaning; new ones may come. `condition` is null after a b
 `reconcile` gives the `condition` of each refused cluster in `clusters`, and `purge` that of each run in `runs`.
 
 A job that ends with 3 because of what it found, and not because it stopped, has no `error`: `plan-migration`,
-`verify-migration`, `simulate` and the jobs of splits. There the findings say why.
+`verify-migration` and the jobs of splits. There the findings say why.
 """
 _FINDINGS_HEAD = """\
 ## Findings
@@ -86,7 +86,7 @@ def conditions_page() -> str:
     return "\n".join(parts)
 
 
-def _told(names: Iterable[tuple[str, Told, str]]) -> str:
+def _told(names: Iterable[tuple[str, ConditionText, str]]) -> str:
     rows = (f"| {name} | {told.meaning}{more} | {_linked(told.what_to_do)} |\n" for name, told, more in names)
     return "| name | what it means | what to do |\n|---|---|---|\n" + "".join(rows)
 

@@ -10,7 +10,7 @@ from enum import Enum, unique
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ConditionText:
     """What a condition means, and what the operator does about it; one sentence each."""
 
     meaning: str
@@ -22,235 +22,235 @@ class Condition(Enum):
     """Why a job did not do what it was asked for."""
 
     # snapshots, and what they are made from
-    SNAPSHOT_INCOMPLETE = Told(
+    SNAPSHOT_INCOMPLETE = ConditionText(
         "The capture did not finish, or a part that every snapshot has is missing.",
         "Capture again.",
     )
-    SNAPSHOT_DAMAGED = Told(
+    SNAPSHOT_DAMAGED = ConditionText(
         "A file of the snapshot is missing, is new, or differs from what `snapshot.json` says of it.",
         "Capture again; find out who changed the directory.",
     )
-    SNAPSHOT_OUT_OF_ORDER = Told(
+    SNAPSHOT_OUT_OF_ORDER = ConditionText(
         "The steps were not taken in the capture order, or two clocks time them.",
         "Capture again with walsafe, or with one run of the export script that it ships.",
     )
-    SNAPSHOT_UNTRUSTED = Told(
+    SNAPSHOT_UNTRUSTED = ConditionText(
         "The snapshot is whole, but what it says of the cluster cannot be believed.",
         "Do what the sentence says, then capture again; docs/runbook.md has each cause.",
     )
-    LISTING_EMPTY = Told(
+    LISTING_EMPTY = ConditionText(
         "The snapshot lists no file, and a cluster with a region server always has some.",
         "Check `wal_root`, then capture again.",
     )
-    FORMAT_UNKNOWN = Told(
+    FORMAT_UNKNOWN = ConditionText(
         "The snapshot, an extra of it or a list has a format that this walsafe does not know.",
         "Use the walsafe that wrote it, or capture and reconcile again.",
     )
-    DOCUMENT_MALFORMED = Told(
+    DOCUMENT_MALFORMED = ConditionText(
         "A document or a line is cut off, is not JSON, or has a key that is missing, unknown or wrong.",
         "Write it again in the way that the sentence names; a snapshot is captured again.",
     )
-    EXPORT_INCOMPLETE = Told(
+    EXPORT_INCOMPLETE = ConditionText(
         "An exported text is cut off: its closing line is missing, or counts other rows.",
         "Export again.",
     )
-    EXPORT_DAMAGED = Told(
+    EXPORT_DAMAGED = ConditionText(
         "An exported text is not what the export script writes.",
         "Export again with the script of this version, and do not edit its files.",
     )
-    QUEUE_MALFORMED = Told(
+    QUEUE_MALFORMED = ConditionText(
         "HBase itself throws on a row or znode of a replication queue.",
         "Mend that queue, then capture again.",
     )
-    PEER_ID_AMBIGUOUS = Told(
+    PEER_ID_AMBIGUOUS = ConditionText(
         "A peer id has a `-`, so that its queues would be read as those of another peer.",
         "Add the peer again under an id without `-`.",
     )
-    MIXED_CLUSTERS = Told(
+    MIXED_CLUSTERS = ConditionText(
         "Files, queues and servers were not read from one cluster.",
         "Check `wal_root`, `capture.hbase.site` and where queues are read, then capture again.",
     )
-    MASTER_CHANGED = Told(
+    MASTER_CHANGED = ConditionText(
         "The active master changed during the capture, or was not known twice, so a crash may have been missed.",
         "Capture again once one master is up.",
     )
-    MIGRATION_PENDING = Told(
+    MIGRATION_PENDING = ConditionText(
         "The migration of the queues from ZooKeeper to `hbase:replication` is not known to have ended.",
         "Wait until it has ended, then capture again.",
     )
-    CLUSTER_RUNNING = Told(
+    CLUSTER_RUNNING = ConditionText(
         "HBase is running, and what was asked for needs a cluster that is down.",
         "Stop HBase, then capture with `state.source: offline`; or use a job for a running cluster.",
     )
-    CLUSTER_DOWN = Told(
+    CLUSTER_DOWN = ConditionText(
         "The snapshot is of a cluster that was down, so nobody knows whose crash was unfinished.",
         "Start HBase, then capture again; `plan-syncup` takes such a snapshot.",
     )
-    QUEUES_IN_TABLE = Told(
+    QUEUES_IN_TABLE = ConditionText(
         "ZooKeeper was read for queues, and they are in `hbase:replication`, or may be, or are on their way there.",
         "Wait until a migration has ended, then capture with queues from that table.",
     )
-    QUEUES_IN_ZOOKEEPER = Told(
+    QUEUES_IN_ZOOKEEPER = ConditionText(
         "The queues are in ZooKeeper, and this job reads `hbase:replication`.",
         "Use `dump-queues` or `audit-queues`.",
     )
-    QUEUE_TABLE_MISSING = Told(
+    QUEUE_TABLE_MISSING = ConditionText(
         "There are peers and no `hbase:replication`, and HBase's own cleaner would delete everything then.",
         "`cleaner_chore_switch false`, then find out who dropped it; of a cluster that is down, check `hbase.rootdir`.",
     )
 
     # reconcile and its lists
-    CLOCK_WRONG = Told(
+    CLOCK_WRONG = ConditionText(
         "The capture starts later than the clock of this machine says it is.",
         "Check NTP on both hosts, then capture again.",
     )
-    GATE_FAILED = Told(
+    GATE_FAILED = ConditionText(
         "The quality gate found that the night breaks an expectation.",
         "Read which one in table `quality_results`; docs/runbook.md has each of them.",
     )
-    GATE_NOT_EVALUATED = Told(
+    GATE_NOT_EVALUATED = ConditionText(
         "Great Expectations gave no answer, or contradicts itself.",
         "Install the version that `constraints.txt` pins, then run the same command again.",
     )
-    RUN_ID_TAKEN = Told(
+    RUN_ID_TAKEN = ConditionText(
         "The run id was already used for another snapshot.",
         "Give another `--run-id`, or none.",
     )
-    RUN_UNKNOWN = Told(
+    RUN_UNKNOWN = ConditionText(
         "The lake has no run of that id and cluster which ended.",
         "Check `--run-id`, `--cluster` and `--lake`.",
     )
-    LIST_MISSING = Told(
+    LIST_MISSING = ConditionText(
         "The run has no manifest: it wrote no list, or not a whole one.",
         "Check `--lists`, `--cluster` and `--run-id`, or reconcile again.",
     )
-    LIST_DAMAGED = Told(
+    LIST_DAMAGED = ConditionText(
         "The list differs from what reconcile wrote, or names a file that the run did not find DELETABLE.",
         "Reconcile again under another `--run-id`; find out who changed the list.",
     )
-    LIST_OF_ANOTHER_RUN = Told(
+    LIST_OF_ANOTHER_RUN = ConditionText(
         "The list belongs to another run, cluster or snapshot than the lake says.",
         "Use the list where reconcile wrote it, with the lake of that run.",
     )
-    LIST_WITHOUT_PROOF = Told(
+    LIST_WITHOUT_PROOF = ConditionText(
         "The list or its run does not say which cluster and which peers it was decided for.",
         "Capture with a source that knows the cluster's id, and reconcile again.",
     )
-    LIST_EXPIRED = Told(
+    LIST_EXPIRED = ConditionText(
         "The list is older than it may be.",
         "Capture and reconcile again, and clean that list.",
     )
-    LIST_ALREADY_CLEANED = Told(
+    LIST_ALREADY_CLEANED = ConditionText(
         "The list was cleaned before, and a list is cleaned once.",
         "If that attempt stopped or died, go on with `--resume`.",
     )
-    LIST_RESTORED_OR_PURGED = Told(
+    LIST_RESTORED_OR_PURGED = ConditionText(
         "Files of the list were restored or purged already.",
         "Capture and reconcile again, and clean that list.",
     )
 
     # clean, restore, purge, maintain
-    CLEANUP_PAUSED = Told(
+    CLEANUP_PAUSED = ConditionText(
         "A finding pauses the clean-up, or the cluster's newest run did not end well.",
         "Do what the finding says, or acknowledge it; docs/findings.md says which ones pause.",
     )
-    ANOTHER_CLUSTER = Told(
+    ANOTHER_CLUSTER = ConditionText(
         "The id of the cluster (`hbase.id`) is not the one that the files were decided for.",
         "Check `wal_root`, `capture.queues` and `hbase.site` in the configuration.",
     )
-    ADD_PEER_RUNNING = Told(
+    ADD_PEER_RUNNING = ConditionText(
         "A peer is being added, and it may need any file.",
         "Wait until AddPeer has ended, then run the same command again.",
     )
-    PEER_ADDED = Told(
+    PEER_ADDED = ConditionText(
         "A peer was added since the list was decided.",
         "Capture and reconcile again, and clean that list.",
     )
-    CLUSTER_NOT_QUIET = Told(
+    CLUSTER_NOT_QUIET = ConditionText(
         "Servers or queues moved while the cluster was read.",
         "Run the same command again when no server starts, stops or crashes.",
     )
-    OUTSIDE_WAL_ROOT = Told(
+    OUTSIDE_WAL_ROOT = ConditionText(
         "A path lies outside of the directories that the clean-up may touch.",
         "Check the list, `wal_root` and `clean.quarantine`.",
     )
-    PATH_MALFORMED = Told(
+    PATH_MALFORMED = ConditionText(
         "A path is no full URI, or has control characters or an empty, `.` or `..` element.",
         "Write it like `hdfs://ns1/hbase/oldWALs/…`; rename such a file by hand.",
     )
-    SYMBOLIC_LINK = Told(
+    SYMBOLIC_LINK = ConditionText(
         "A directory is a symbolic link, which may lead anywhere.",
         "Give the path that it stands for.",
     )
-    QUARANTINE_UNUSABLE = Told(
+    QUARANTINE_UNUSABLE = ConditionText(
         "The quarantine cannot hold the directory of the run.",
         "Check `clean.quarantine` and what lies in it.",
     )
-    DIRECTORY_UNKNOWN = Told(
+    DIRECTORY_UNKNOWN = ConditionText(
         "A directory is not what walsafe wrote, or not where `maintain` looks, so it is not removed.",
         "Look what it is; remove it by hand if nobody needs it.",
     )
 
     # plan-syncup
-    SYNCUP_BAD_WAL_NAME = Told(
+    SYNCUP_BAD_WAL_NAME = ConditionText(
         "ReplicationSyncUp throws at the name of a file below `WALs/` or `oldWALs/`.",
         "Move that file away, then capture again.",
     )
-    SYNCUP_SERIAL_PEER = Told(
+    SYNCUP_SERIAL_PEER = ConditionText(
         "ReplicationSyncUp would read queues of a serial peer, die, and make HBase drop queues at its next start.",
         "Start HBase and let it ship.",
     )
-    SYNCUP_WALS_UNREAD = Told(
+    SYNCUP_WALS_UNREAD = ConditionText(
         "ReplicationSyncUp would not ship WALs that a peer needs.",
         "Take the way out that the sentence names.",
     )
 
     # splits of Pegasus partitions
-    DATA_ENCRYPTED = Told(
+    DATA_ENCRYPTED = ConditionText(
         "Pegasus encrypted the files, and only their server has the key.",
         "Export the rows through a client as Parquet, or let the server read its own logs.",
     )
-    DECREE_MISSING = Told(
+    DECREE_MISSING = ConditionText(
         "A committed decree is neither in the data nor in a private log, so writes would be lost.",
         "Take the logs along, or give `--committed-decree`.",
     )
-    DECREE_NOT_REPLAYABLE = Told(
+    DECREE_NOT_REPLAYABLE = ConditionText(
         "A logged write needs a value that the log does not have.",
         "Flush the table first, or split a cold backup.",
     )
-    REPLICA_DAMAGED = Told(
+    REPLICA_DAMAGED = ConditionText(
         "The data or a log of a replica cannot be read to its end.",
         "Take the replica of another server.",
     )
 
     # of walsafe itself
-    SELF_CHECK_FAILED = Told(
+    SELF_CHECK_FAILED = ConditionText(
         "A demo did not find what it had put there: a defect of walsafe.",
         "Report it with the output.",
     )
 
     # no refusals: exit codes 2 and 4
-    SNAPSHOT_EXISTS = Told(
+    SNAPSHOT_EXISTS = ConditionText(
         "What `--out` names exists already (exit 2).",
         "Use it if it is the snapshot of this night; else give a directory that does not exist yet.",
     )
-    OBSERVER_READS = Told(
+    OBSERVER_READS = ConditionText(
         "The Hadoop client would read from observer NameNodes, whose answers may be old (exit 2).",
         "Configure a proxy provider that reads from the active NameNode for walsafe.",
     )
-    USAGE = Told(
+    USAGE = ConditionText(
         "Arguments, configuration or input are wrong in some other way (exit 2).",
         "Change what the sentence names.",
     )
-    LEASE_HELD = Told(
+    LEASE_HELD = ConditionText(
         "Another clean-up job holds the lease of the cluster (exit 4).",
         "Wait until it has ended, or until its lease has expired.",
     )
-    LEASE_LOST = Told(
+    LEASE_LOST = ConditionText(
         "The lease expired, or cannot be read, so another job may have taken over (exit 4).",
         "Run the same command again when no other job runs; `clean` goes on with `--resume`.",
     )
-    UNAVAILABLE = Told(
+    UNAVAILABLE = ConditionText(
         "A source or sink did not answer (exit 4).",
         "Put it right, then run the same command again.",
     )

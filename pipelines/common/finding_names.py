@@ -7,228 +7,228 @@ name (docs/split-rules.md).
 
 from collections.abc import Mapping
 
-from pipelines.common.conditions import Told
+from pipelines.common.conditions import ConditionText
 
-FINDINGS: Mapping[str, Told] = {
+FINDINGS: Mapping[str, ConditionText] = {
     # replication queues
-    "ORPHAN_QUEUE": Told(
+    "ORPHAN_QUEUE": ConditionText(
         "A queue that nobody will ever ship: its peer does not exist, or its owner is fully dead.",
         "HBCK2 `replication --fix` for a removed peer, HBCK2 `scheduleRecoveries` for a dead owner.",
     ),
-    "DUPLICATE_QUEUE": Told(
+    "DUPLICATE_QUEUE": ConditionText(
         "One peer has several rows for the WALs of one server.",
         "Let both finish; if one never moves, compare offsets, then remove it.",
     ),
-    "QUEUE_STALLED": Told(
+    "QUEUE_STALLED": ConditionText(
         "An offset has not moved for `findings.stalled_nights` nights, with files waiting all the while.",
         "Look at that server's log for the replication source.",
     ),
-    "QUEUE_TABLE_REWOUND": Told(
+    "QUEUE_TABLE_REWOUND": ConditionText(
         "An offset is behind a position at which walsafe has seen the queue before.",
         "Compare the tables with VerifyReplication; acknowledge it once you know what was lost.",
     ),
-    "GROWTH": Told(
+    "GROWTH": ConditionText(
         "The bytes held for a peer have risen on each of the last `findings.growth_nights` nights.",
         "Enable the peer, or let it catch up.",
     ),
     # files
-    "POISON_FILE": Told(
+    "POISON_FILE": ConditionText(
         "HBase's cleaner throws on the name of a file, and skips that whole directory each time.",
         "Look at the file, then move it out of `oldWALs` by hand.",
     ),
-    "INVALID_NAME": Told(
+    "INVALID_NAME": ConditionText(
         "There are files below `oldWALs` that are no WALs, and HBase deletes them without waiting for any TTL.",
         "Move them elsewhere if they are wanted.",
     ),
-    "CLOCK_SKEW": Told(
+    "CLOCK_SKEW": ConditionText(
         "Files were modified after the end of the listing.",
         "Check NTP on the NameNode and on the host that captured.",
     ),
-    "LEAKED_REP_WAL": Told(
+    "LEAKED_REP_WAL": ConditionText(
         "HBase 3 keeps WALs of `hbase:replication` itself until their server dies, and no peer wants them.",
         "Set `release.replication_table_wals: true` to have them listed.",
     ),
-    "MISSING_WAL": Told(
+    "MISSING_WAL": ConditionText(
         "An offset says that a WAL is to be read next, and it is neither below `WALs/` nor below `oldWALs/`.",
         "Look in `corrupt/` and in quarantines; if it is gone, compare the tables with VerifyReplication.",
     ),
-    "BEYOND_EOF": Told(
+    "BEYOND_EOF": ConditionText(
         "An offset lies beyond the end of its WAL, so the WAL was truncated or replaced.",
         "Compare the tables with VerifyReplication.",
     ),
     # inside the WALs
-    "HEADERLESS_WAL": Told(
+    "HEADERLESS_WAL": ConditionText(
         "The WAL at the head of a queue is empty or ends inside of its header, and replication stands still there.",
         "Set `replication.source.eof.autorecovery=true` on the region servers.",
     ),
-    "CORRUPT_WAL": Told(
+    "CORRUPT_WAL": ConditionText(
         "The WAL at the head of a queue holds something that is no entry, and replication stands still there.",
         "`hdfs fsck -files -blocks`; if all replicas are broken, move it away and compare the tables.",
     ),
-    "OFFSET_MID_ENTRY": Told(
+    "OFFSET_MID_ENTRY": ConditionText(
         "A stored offset lies inside of an entry, so no reader can go on there.",
         "Set it to where an entry begins, or compare the tables with VerifyReplication.",
     ),
-    "UNWANTED_EDITS": Told(
+    "UNWANTED_EDITS": ConditionText(
         "A queue has 1 GiB or more before it, and its peer wants nothing of that.",
         "`enable_peer` lets it read past them; if it is enabled, look why the queue stands still.",
     ),
-    "UNREADABLE_WAL": Told(
+    "UNREADABLE_WAL": ConditionText(
         "The file system did not give some of the WALs.",
         "`hdfs fsck -files -blocks`, then `inspect-wals --path`.",
     ),
     # synchronous replication
-    "ORPHAN_REMOTE_WALS": Told(
+    "ORPHAN_REMOTE_WALS": ConditionText(
         "There are files below `remoteWALs/` of a peer that does not exist.",
         "Make sure that no cluster still replicates here by that id, then remove the directory by hand.",
     ),
-    "REMOTE_WALS_UNEXPECTED": Told(
+    "REMOTE_WALS_UNEXPECTED": ConditionText(
         "There are copies of WALs of a peer that is not STANDBY here, and only a STANDBY cluster gets any.",
         "Ask both clusters for the state of the peer; at most one may be ACTIVE.",
     ),
-    "REMOTE_WALS_PILE_UP": Told(
+    "REMOTE_WALS_PILE_UP": ConditionText(
         "On a STANDBY cluster, a copy of a WAL is older than a day.",
         "See on the ACTIVE cluster whether the peer is enabled and catches up.",
     ),
-    "REMOTE_WALS_NOT_REPLAYED": Told(
+    "REMOTE_WALS_NOT_REPLAYED": ConditionText(
         "A directory of WALs to replay holds files that HBase has not replayed.",
         "While the peer is STANDBY, `list_procedures`; after it, keep the directory and compare the tables.",
     ),
-    "SYNC_STATE_CHANGED": Told(
+    "SYNC_STATE_CHANGED": ConditionText(
         "The peer is in another state of synchronous replication than on the night before.",
         "Nothing, if it was meant.",
     ),
-    "SYNC_DOWNGRADED": Told(
+    "SYNC_DOWNGRADED": ConditionText(
         "The peer has been DOWNGRADE_ACTIVE for more than `findings.stalled_nights` nights.",
         "`transit_peer_sync_replication_state`, once the other cluster is STANDBY.",
     ),
     # neighbours
-    "BACKUP_UNKNOWN": Told(
+    "BACKUP_UNKNOWN": ConditionText(
         "HBase backup is on, and what it has backed up is unknown, so every WAL past its TTL is held.",
         "Let the capture's user read `backup:system`, or state `backup.enabled: false` if it is off.",
     ),
-    "BACKUP_BEHIND": Told(
+    "BACKUP_BEHIND": ConditionText(
         "WALs are held for backups, and the newest backup of a root is older than `findings.backup_age`.",
         "Make an incremental backup with all tables of the root; `hbase backup repair` for one that died.",
     ),
-    "SERIAL_STUCK": Told(
+    "SERIAL_STUCK": ConditionText(
         "A serial peer waits for an earlier range of a region that is not pushed.",
         "Find who has the entries before: the queue of the server that the region was on.",
     ),
-    "ORPHAN_HFILE_REFS": Told(
+    "ORPHAN_HFILE_REFS": ConditionText(
         "References to bulk-loaded HFiles stand for a peer that does not exist.",
         "HBCK2 `replication --fix`.",
     ),
     # audits of queues
-    "LOST_WALS": Told(
+    "LOST_WALS": ConditionText(
         "A WAL that a queue is to read is nowhere, and neither is any after it.",
         "Look in `corrupt/` and in quarantines; if it is gone, compare the tables with VerifyReplication.",
     ),
-    "SUSPECT_QUEUE": Told(
+    "SUSPECT_QUEUE": ConditionText(
         "A queue was claimed from a server that is online.",
         "Find out why the master took that server for dead, and restart it.",
     ),
-    "STALE_LOCK": Told(
+    "STALE_LOCK": ConditionText(
         "A server of HBase 1.x died while it copied the queues of another one, and left its lock.",
         "Make sure that no server is at it, then delete the znode.",
     ),
-    "EMPTY_REPLICATOR": Told(
+    "EMPTY_REPLICATOR": ConditionText(
         "A dead server has a znode without a queue in it.",
         "Delete it, or leave it: it is harmless.",
     ),
-    "CLAIM_OVERDUE": Told(
+    "CLAIM_OVERDUE": ConditionText(
         "The owner of a queue has been dead for an hour or more, and its crash still looks unfinished.",
         "Where nothing but a directory is left, HBCK2 `scheduleRecoveries`.",
     ),
     # migration to HBase 3
-    "MIGRATION_BLOCKED": Told(
+    "MIGRATION_BLOCKED": ConditionText(
         "HBase would throw on a queue, and try to migrate for ever with all peers disabled.",
         "Delete the znode if there is no such WAL; set the data of an unreadable position to nothing.",
     ),
-    "MIGRATION_COLLAPSED_QUEUES": Told(
+    "MIGRATION_COLLAPSED_QUEUES": ConditionText(
         "Several queues of one server would fall into one row of the table, with different offsets.",
         "Let the peer ship until one of them is gone, then capture and plan again.",
     ),
-    "MIGRATION_PEER_ID": Told(
+    "MIGRATION_PEER_ID": ConditionText(
         "The id of a peer has a `-`, where HBase takes it to end.",
         "Add another peer to the same cluster under a plain id; remove this one when it has shipped all.",
     ),
-    "MIGRATION_ENABLED_PEERS": Told(
+    "MIGRATION_ENABLED_PEERS": ConditionText(
         "Peers are enabled.",
         "Disable them before the upgrade, enable them after the verification.",
     ),
-    "MIGRATION_DROPS": Told(
+    "MIGRATION_DROPS": ConditionText(
         "What stands in ZooKeeper for a peer that does not exist is deleted without being written.",
         "Add the peer again, unless it was removed for good.",
     ),
-    "MIGRATION_MISSING_WAL": Told(
+    "MIGRATION_MISSING_WAL": ConditionText(
         "The WAL that an offset would stand at is in no place where HBase looks.",
         "Compare the tables with VerifyReplication, unless it was shipped.",
     ),
-    "MIGRATION_HALF_CLAIMED": Told(
+    "MIGRATION_HALF_CLAIMED": ConditionText(
         "A claim of HBase 1 died between copying and deleting, so WALs may be shipped twice.",
         "Delete the lock if nobody is claiming; let the peer ship one of the queues, or bear with it.",
     ),
-    "MIGRATION_UNSETTLED": Told(
+    "MIGRATION_UNSETTLED": ConditionText(
         "The two readings of ZooKeeper disagree.",
         "Capture again, as close to the upgrade as you can.",
     ),
-    "MIGRATION_DIFFERENCE": Told(
+    "MIGRATION_DIFFERENCE": ConditionText(
         "The table is not what ZooKeeper was.",
         "Look up the rule that the finding names, on the page of the migration.",
     ),
     # sync-up
-    "SYNCUP_LEFTOVER": Told(
+    "SYNCUP_LEFTOVER": ConditionText(
         "Files of an earlier ReplicationSyncUp stand, and HBase drops the queues of their servers when it starts.",
         "Run `ReplicationSyncUp -f` to its end before HBase starts, or remove the files.",
     ),
-    "SYNCUP_DISABLED_PEER": Told(
+    "SYNCUP_DISABLED_PEER": ConditionText(
         "ReplicationSyncUp claims the queues of a disabled peer and waits for ever.",
         "Enable the peer in ZooKeeper, or wait until HBase runs.",
     ),
-    "SYNCUP_EMPTY_QUEUE": Told(
+    "SYNCUP_EMPTY_QUEUE": ConditionText(
         "An enabled peer has a queue without any WAL to read, and the tool never sees it end.",
         "Stop the tool when every other queue has finished.",
     ),
-    "SYNCUP_TWO_FILE_SYSTEMS": Told(
+    "SYNCUP_TWO_FILE_SYSTEMS": ConditionText(
         "`hbase.rootdir` and `hbase.wal.dir` are on two file systems, and the tool ends at once.",
         "Start the source cluster and let it ship.",
     ),
-    "SYNCUP_STALENESS_UNKNOWN": Told(
+    "SYNCUP_STALENESS_UNKNOWN": ConditionText(
         "A queue that was claimed since the last flush may be unknown to the tool.",
         "Capture with `queues: hfiles`; compare the tables with VerifyReplication afterwards.",
     ),
-    "SYNCUP_FLAG_STAYS": Told(
+    "SYNCUP_FLAG_STAYS": ConditionText(
         "Servers own queues and have no directory below `WALs/`, so that their rows and flag files stay.",
         "HBCK2 `scheduleRecoveries` when HBase runs.",
     ),
-    "SYNCUP_STALE_OFFSETS": Told(
+    "SYNCUP_STALE_OFFSETS": ConditionText(
         "Offsets moved after the last flush of `hbase:replication`, so some bytes are shipped twice.",
         "Nothing: the same cells arrive again.",
     ),
-    "SYNCUP_REMOVED_PEER": Told(
+    "SYNCUP_REMOVED_PEER": ConditionText(
         "The tool leaves the rows of a peer that does not exist.",
         "HBCK2 `replication --fix` when HBase runs.",
     ),
     # directories
-    "LEFTOVER_WAL_DIRECTORY": Told(
+    "LEFTOVER_WAL_DIRECTORY": ConditionText(
         "`WALs/<server>` stands, but the server is neither online nor has a crash procedure.",
         "HBCK2 `scheduleRecoveries` if it has files; an empty one may be removed.",
     ),
     # the cluster
-    "CLEANER_NOT_RUNNING": Told(
+    "CLEANER_NOT_RUNNING": ConditionText(
         "HBase's own cleaner should have deleted files more than three of its intervals ago.",
         "Take the remedy of the cause that the finding names.",
     ),
-    "FOREIGN_CLEANER": Told(
+    "FOREIGN_CLEANER": ConditionText(
         "Everything past its TTL is held, because a log-cleaner plugin or the state of HBase backup is unknown.",
         "Set `cleaners.plugins`, `cleaners.harmless` or `backup.enabled: false`.",
     ),
-    "ADD_PEER_RUNNING": Told(
+    "ADD_PEER_RUNNING": ConditionText(
         "AddPeer was running, or that is unknown, so everything is held this night.",
         "Capture again once it has finished.",
     ),
-    "CLUSTER_MOVED": Told(
+    "CLUSTER_MOVED": ConditionText(
         "Files of dead servers are held because the cluster moved during the capture.",
         "Nothing if it is rare; else raise `capture.quiet_attempts`, or capture at a calmer time.",
     ),

@@ -51,7 +51,7 @@ class ServerName:
             MalformedError: HBase throws, or the host is not printable ASCII.
         """
         first, last = text.find(","), text.rfind(",")
-        if first < 0 or first == last:
+        if first == last:  # no comma, or only one
             raise MalformedError(f"not a server name (host,port,startcode): {text!r}")
         host, port_text, startcode_text = text[:first], text[first + 1 : last], text[last + 1 :]
         if host.startswith("[") and host.endswith("]"):

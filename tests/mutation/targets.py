@@ -68,6 +68,9 @@ _RULE = Group(
         "tests/contract/test_golden_names.py",
         "tests/unit/hbase/test_replication_queues.py",
         "tests/unit/hbase/test_zookeeper_tree.py",
+        "tests/unit/hbase/test_server_names.py",
+        "tests/unit/hbase/test_wal_names.py",
+        "tests/unit/reconcile/test_delete_list.py",
         "tests/unit/queues/test_znode_queues.py",
     ),
     # the others say in milliseconds what these look for in drawn clusters
@@ -123,10 +126,29 @@ _CLEAN_UP = Group(
         "tests/unit/cleanup/test_rehearsals.py",
         "tests/unit/cleanup/test_list_end.py",
         "tests/unit/cleanup/test_odd_directories.py",
+        "tests/unit/cleanup/test_clean.py",
+        "tests/unit/cleanup/test_current_reads.py",
+        "tests/unit/cleanup/test_deletions.py",
+        "tests/unit/cleanup/test_holder.py",
+        "tests/unit/cleanup/test_moving.py",
+        "tests/unit/cleanup/test_purge.py",
+        "tests/unit/cleanup/test_purge_answer.py",
+        "tests/unit/cleanup/test_restore.py",
+        "tests/unit/cleanup/test_settle.py",
+        "tests/unit/cleanup/test_taken_over.py",
         "tests/unit/cleanup/test_machine.py",
         "tests/unit/cleanup/test_overlap.py",
         "tests/unit/cleanup/test_paths.py",
         "tests/unit/cleanup/test_paused.py",
+    ),
+    # they disturb a job at each of its steps; the others say at which step it matters, in milliseconds
+    leave_out=(
+        "test_killed_at_any_step",
+        "test_a_holder_that_sleeps_past",
+        "test_a_file_made_anew_at_any_step",
+        "test_a_client_that_reads_behind",
+        "test_nor_does_one_that_asks_several",
+        "TestCleanupMachine",
     ),
 )
 
@@ -149,8 +171,6 @@ _LAKE = Group(
         Target("second_look", "pipelines.cleanup.second_look"),
         Target("clean_plan", "pipelines.cleanup.clean_plan"),
         Target("cleanup_audit", "pipelines.cleanup.audit"),
-        Target("list_reader", "pipelines.reconcile.list_reader"),
-        Target("list_writer", "pipelines.reconcile.list_writer"),
     ),
     (
         "tests/spark/test_cleanup_audit.py",
@@ -161,5 +181,15 @@ _LAKE = Group(
     spark=True,
 )
 
-GROUPS = (_RULE, _CLEAN_UP, _TABLES, _SPARK_RULE, _LAKE)
+_LISTS = Group(
+    "delete lists",
+    (
+        Target("list_reader", "pipelines.reconcile.list_reader"),
+        Target("list_writer", "pipelines.reconcile.list_writer"),
+    ),
+    ("tests/spark/test_delete_lists.py",),
+    spark=True,
+)
+
+GROUPS = (_RULE, _CLEAN_UP, _TABLES, _SPARK_RULE, _LAKE, _LISTS)
 """In the order of danger."""

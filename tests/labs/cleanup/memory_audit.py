@@ -13,7 +13,7 @@ _LEFT_THE_QUARANTINE = (FileOutcome.RESTORED, FileOutcome.PURGED, FileOutcome.AR
 
 @dataclass(frozen=True)
 class Row:
-    """A row of `deletions`: an intent where there is no result."""
+    """A row of `deletions`: an intent where there is no result; `archive` is where its file was to be archived."""
 
     run: RunKey
     action: Action
@@ -22,6 +22,7 @@ class Row:
     at: int
     subject: Subject
     result: Result | None = None
+    archive: str | None = None
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -33,12 +34,14 @@ class Lake:
     """The tables.
 
     Attributes:
+        endings: how the attempts ended, in their order.
         untrue: outcomes that were not so when a job set about to write them down; must stay empty.
     """
 
     decided: dict[str, DecidedRun] = field(default_factory=dict)
     cleanups: list[tuple[Attempt, str]] = field(default_factory=list)
     deletions: list[Row] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
     untrue: list[tuple[Action, Result]] = field(default_factory=list)
 
     def unsettled(self, run: RunKey) -> list[Row]:
@@ -68,23 +71,32 @@ class MemoryAudit:
         self._lake = lake
         self._disk = disk
         self._process = process
+        self._ensured = False
 
     def ensure(self) -> None:
         self._process.alive()
+        self._ensured = True
 
     def decided(self, _cluster: str, run_id: str) -> DecidedRun | None:
         return self._lake.decided.get(run_id)
 
     def started(self, attempt: Attempt, _files: int, _size: int) -> None:
+        assert self._ensured, "nobody made sure of the tables"
         self._process.step("started", lambda: self._lake.cleanups.append((attempt, "STARTED")))
 
     def ended(self, attempt: Attempt, ending: Ending) -> None:
-        self._process.step("ended", lambda: self._lake.cleanups.append((attempt, ending.status)))
+        def append() -> None:
+            self._lake.cleanups.append((attempt, ending.status))
+            self._lake.endings.append(ending)
+
+        self._process.step("ended", append)
 
     def intend(
-        self, attempt: Attempt, batch: int, subjects: Sequence[Subject], _archive: Sequence[str] | None = None
+        self, attempt: Attempt, batch: int, subjects: Sequence[Subject], archive: Sequence[str] | None = None
     ) -> None:
-        self._append("intend", attempt, batch, attempt.lease, [(one, None) for one in subjects])
+        kept = archive or [None] * len(subjects)
+        named = [(one, None, at) for one, at in zip(subjects, kept, strict=True)]
+        self._append("intend", attempt, batch, attempt.lease, named)
 
     def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
         home, resting = self._places(attempt.run.run_id)
@@ -102,12 +114,18 @@ class MemoryAudit:
             # who was taken over since its last look may write what was so then: the next holder's rows come after it
             if untrue and self._disk.taken.get(attempt.run.run_id, 0) <= attempt.lease:
                 self._lake.untrue.append((attempt.action, one))
-        named = [(one.subject, one) for one in results]
+        named = [(one.subject, one, None) for one in results]
         self._append("record", attempt, batch, attempt.lease if lease is None else lease, named)
 
     def _append(
-        self, step: str, attempt: Attempt, batch: int, lease: int, named: Iterable[tuple[Subject, Result | None]]
+        self,
+        step: str,
+        attempt: Attempt,
+        batch: int,
+        lease: int,
+        named: Iterable[tuple[Subject, Result | None, str | None]],
     ) -> None:
+        assert self._ensured, "nobody made sure of the tables"
         rows = [Row(attempt.run, attempt.action, lease, batch, self._disk.now, *one) for one in named]
         self._process.step(step, lambda: self._lake.deletions.extend(rows))
 
@@ -116,7 +134,7 @@ class MemoryAudit:
 
     def unsettled(self, run: RunKey) -> list[Intent]:
         self._process.alive()
-        return [Intent(row.action, row.lease, row.batch, row.subject) for row in self._lake.unsettled(run)]
+        return [Intent(row.action, row.lease, row.batch, row.subject, row.archive) for row in self._lake.unsettled(run)]
 
     def taken(self, run: RunKey) -> dict[str, Subject | None]:
         self._process.alive()

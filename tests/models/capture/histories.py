@@ -195,16 +195,16 @@ def claims_between_first_pass_and_look(order: Sequence[str]) -> tuple[Move, ...]
     return tuple(moves)
 
 
-Told = tuple[Scope, Callable[[Sequence[str]], tuple[Move, ...]]]
+ConditionText = tuple[Scope, Callable[[Sequence[str]], tuple[Move, ...]]]
 
 
-def _told(claims: Claims, scope: Scope = LATE_CLAIMERS) -> Told:
+def _told(claims: Claims, scope: Scope = LATE_CLAIMERS) -> ConditionText:
     return scope, lambda order: three_claims(claims, order)
 
 
 _BACK = Claims(Parts(source=4, first=5, second=1, third=2, after=3))
 
-HISTORIES: dict[str, Told] = {
+HISTORIES: dict[str, ConditionText] = {
     "dead-unread": _told(Claims()),
     "new-uncounted": _told(_BACK, COMES_BACK),
     "quiet-ignored": _told(Claims()),
@@ -221,9 +221,9 @@ HISTORIES: dict[str, Told] = {
     "minus-one-is-small": (LATE_ZOMBIE, lambda _: two_claims_and_a_zombie()),
 }
 """By the name of the mutant that they find out."""
-SECOND_FORM: Told = _told(Claims(first_expired=True))
+SECOND_FORM: ConditionText = _told(Claims(first_expired=True))
 """The other history that only the list of dead servers finds restless."""
-STILL_LOST: dict[str, Told] = {
+STILL_LOST: dict[str, ConditionText] = {
     "first form": _told(Claims(), UNASKED),
     "second form": _told(Claims(first_expired=True), UNASKED),
 }

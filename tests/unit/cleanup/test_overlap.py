@@ -18,6 +18,7 @@ SAME_OR_INSIDE = {
     "over HTTP": "webhdfs://nn1.example.org:9870/hbase/x",
     "a scheme that may stand for any": "viewfs://fleet/hbase/x",
     "slashes and dots": "hdfs://ns1//hbase/./x/",
+    "a dot before it": "hdfs://ns1/./hbase/x",
     "scheme in capitals": "HDFS://ns1/hbase/x",
     "above": "hdfs://other",
 }
@@ -48,6 +49,11 @@ def test_a_bucket_is_a_store_of_its_own() -> None:
     assert not overlap("s3a://cold/walsafe", "s3a://hbase/")
     assert overlap("s3n://hbase/walsafe", "s3a://hbase")
     assert not overlap("gs://cold/x", "s3a://cold/x")
+    assert not overlap("gs://cold/x", "gs://hbase/x")
+    assert overlap("gs://hbase/x", "gs://hbase/x")
+    for anywhere in ("/x", "s3a:/x", "s3a:///x", "viewfs://fleet/x"):
+        assert overlap("s3a://cold/x", anywhere), "without a bucket it may be in any"
+        assert overlap(anywhere, "s3a://cold/x")
     assert not overlap(QUARANTINE, "s3a://hbase/")
 
 

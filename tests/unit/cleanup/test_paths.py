@@ -82,7 +82,7 @@ def test_without_directories_nothing_passes() -> None:
 
 def test_names_are_not_decoded() -> None:
     assert parse_uri(f"{OLD}/a%2Cb%2F..") == ("hdfs", "ns1", "/hbase/oldWALs/a%2Cb%2F..")
-    assert parse_uri("file:/data/x") == parse_uri("file:///data/x")
+    assert parse_uri("file:/data/x") == parse_uri("file:///data/x") == ("file", "", "/data/x")
 
 
 @pytest.mark.parametrize("directory", ["hdfs://ns1/", "hdfs://ns2/a", "file:/hbase", "file:///"])

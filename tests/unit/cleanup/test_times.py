@@ -29,6 +29,12 @@ def test_a_lease_is_read_back_as_it_was_written() -> None:
         assert parse_lease(4, lease.text()) == lease
 
 
+@pytest.mark.parametrize("text", [None, "", "x", "[]", "{}", '{"holder": "x"}'])
+def test_a_lease_that_does_not_say_who_holds_it_is_held(text: str | None) -> None:
+    """Its creator died before it had written the text, or somebody removed the file."""
+    assert parse_lease(4, text) == Lease(4, "somebody who died while taking it", released=False)
+
+
 @pytest.mark.parametrize(("newest", "age", "number"), [(None, 0, 1), (Lease(4, "x", released=True), 0, 5)])
 def test_a_lease_that_nobody_holds_may_be_taken_at_once(newest: Lease | None, age: int, number: int) -> None:
     assert may_take(newest, START, START + age, LEASE_MS, "leases") == number

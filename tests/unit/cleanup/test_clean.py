@@ -1,0 +1,393 @@
+"""What clean moves of a list, where it stops, and what it writes and says about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from pipelines.cleanup.audit_ports import DecidedRun, Ending
+from pipelines.cleanup.clean import CleanRequest, clean
+from pipelines.cleanup.deletions import Action, Tally
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
+from pipelines.common.instants import DAY_MS
+from pipelines.common.outcome import Outcome
+from pipelines.reconcile.delete_list import Manifest
+from tests.labs.cleanup.memory import Process
+from tests.labs.cleanup.memory_audit import Row
+from tests.labs.cleanup.world import DIGEST, LEASE_MS, PLACE, World, cleaning, purging, restoring
+
+RUN = "n1"
+FILES = [f"oldWALs/h1/wal.{number}" for number in (1, 2, 3, 4, 5)]
+
+
+def night(files: int = 5) -> World:
+    """The files have 1, 2, 3 … bytes."""
+    world = World()
+    for path in FILES[:files]:
+        world.archives(path, needed=False)
+    world.night(RUN)
+    return world
+
+
+def done(world: World, request: CleanRequest | None = None, **ports: Any) -> Outcome:  # noqa: ANN401 - of CleanupPorts
+    place, own = world.edges(Process())
+    return clean(request or CleanRequest(RUN, execute=True), place, replace(own, **ports))
+
+
+def rows(world: World, *, intents: bool = False) -> list[Row]:
+    return [row for row in world.lake.deletions if (row.result is None) == intents]
+
+
+def statuses(world: World) -> list[str]:
+    return [status for attempt, status in world.lake.cleanups if attempt.action is Action.CLEAN]
+
+
+def answered(outcome: Outcome) -> dict[str, object]:
+    return {key: outcome.result[key] for key in ("status", "reason", "done_files", "done_bytes")}
+
+
+# limits
+
+
+@pytest.mark.parametrize(
+    ("limits", "files", "size"),
+    [
+        ({}, 5, 15),
+        ({"max_files": 0}, 0, 0),
+        ({"max_files": 1}, 1, 1),
+        ({"max_files": 3}, 3, 6),
+        ({"max_files": 5}, 5, 15),
+        ({"max_bytes": 0}, 0, 0),
+        ({"max_bytes": 1}, 1, 1),
+        ({"max_bytes": 3}, 2, 3),
+        ({"max_bytes": 4}, 3, 6),
+        ({"max_bytes": 15}, 5, 15),
+        ({"max_files": 3, "max_bytes": 1}, 1, 1),
+        ({"max_files": 1, "max_bytes": 9}, 1, 1),
+    ],
+)
+def test_a_limit_ends_the_clean_up_in_a_rehearsal_as_in_earnest(limits: dict[str, int], files: int, size: int) -> None:
+    world = night()
+    cut = files < len(FILES)
+    reason = "the limit given" if cut else None
+    rehearsed = done(world, CleanRequest(RUN, **limits))  # type: ignore[arg-type]
+    assert answered(rehearsed) == {"status": "REHEARSAL", "reason": reason, "done_files": files, "done_bytes": size}
+    assert (rehearsed.result["executed"], rehearsed.result["settled_files"]) == (False, 0)
+    assert ("Stopped: the limit given. There is more." in rehearsed.text) == cut
+    assert not world.resting()
+    outcome = done(world, CleanRequest(RUN, execute=True, **limits))  # type: ignore[arg-type]
+    status = "STOPPED" if cut else "DONE"
+    assert answered(outcome) == {"status": status, "reason": reason, "done_files": files, "done_bytes": size}
+    assert outcome.result["executed"] is True
+    assert "an earlier job began" not in rehearsed.text + outcome.text
+    assert statuses(world) == ["STARTED", status]
+    assert {path for _, path in world.resting()} == set(FILES[:files])
+    assert outcome.exit_code == 0
+
+
+def test_only_what_is_moved_counts_for_a_limit() -> None:
+    """The first is needed again, the second is gone: they cost nothing, and are said and counted."""
+    world = night()
+    world.needed.add(world.home()[FILES[0]].modification_time)
+    world.hbase_cleans(FILES[1])
+    for execute in (False, True):
+        outcome = done(world, CleanRequest(RUN, 2, execute=execute))
+        assert answered(outcome)["done_files"] == 2
+        assert (outcome.result["left_files"], outcome.result["gone_files"]) == (1, 1)
+        assert outcome.result["left_bytes"] == 1
+        (left,) = outcome.result["left"]  # type: ignore[misc]
+        assert (left["path"], left["outcome"]) == (FILES[0], "REFUSED")
+    assert {path for _, path in world.resting()} == {FILES[2], FILES[3]}
+    world.check()
+
+
+def test_what_comes_before_a_limit_is_said_though_nothing_more_is_moved() -> None:
+    world = night()
+    world.needed.add(world.home()[FILES[1]].modification_time)
+    for execute in (False, True):
+        outcome = done(world, CleanRequest(RUN, 1, execute=execute))
+        assert (outcome.result["done_files"], outcome.result["left_files"]) == (1, 1)
+
+
+@pytest.mark.promise("list-is-cleaned-once")
+def test_a_list_goes_on_where_a_limit_ended_it() -> None:
+    world = night()
+    done(world, CleanRequest(RUN, 2, execute=True))
+    outcome = done(world, CleanRequest(RUN, resume=True))
+    assert answered(outcome) == {"status": "DONE", "reason": None, "done_files": 3, "done_bytes": 12}
+    assert outcome.result["settled_files"] == 0
+    assert statuses(world) == ["STARTED", "STOPPED", "STARTED", "DONE"]
+
+
+# what is written and said
+
+
+@pytest.mark.promise("intent-before-rename")
+def test_every_batch_has_its_number_in_the_audit() -> None:
+    world = night()
+    told: list[str] = []
+    done(world, tell=told.append)
+    for intents in (True, False):
+        assert [(row.batch, row.subject.path) for row in rows(world, intents=intents)] == [
+            (1, FILES[0]), (1, FILES[1]), (2, FILES[2]), (2, FILES[3]), (3, FILES[4]),
+        ]  # fmt: skip
+    assert [line.partition(" (")[0] for line in told] == ["moved 2 files", "moved 4 files", "moved 5 files"]
+
+
+def test_a_list_that_fills_its_batches_has_no_empty_one() -> None:
+    world = night(4)
+    told: list[str] = []
+    done(world, tell=told.append)
+    assert [line.partition(" (")[0] for line in told] == ["moved 2 files", "moved 4 files"]
+
+
+def test_the_end_is_written_with_its_sums_and_with_the_second_look() -> None:
+    world = night()
+    done(world, CleanRequest(RUN, 2, execute=True))
+    place, ports = world.edges(Process())
+    ports.second_look.at_list = raises(UnavailableError("no answer"))  # type: ignore[method-assign]
+    with pytest.raises(UnavailableError):
+        clean(CleanRequest(RUN, resume=True), place, ports)
+    done(world, CleanRequest(RUN, resume=True))
+    assert world.lake.endings == [
+        Ending("STOPPED", 0, Tally(2, 3), "the limit given", DIGEST),
+        Ending("FAILED", 4, Tally(), "no answer"),
+        Ending("DONE", 0, Tally(3, 12), None, DIGEST),
+    ]
+
+
+def test_at_most_a_hundred_files_are_named_and_all_are_counted() -> None:
+    world = World()
+    names = [f"oldWALs/h1/wal.{number:04d}" for number in range(150)]
+    for path in names:
+        world.archives(path, needed=False)
+    world.night(RUN)
+    world.needed |= {entry.modification_time for entry in world.home().values()}
+    for execute in (False, True):
+        outcome = done(world, CleanRequest(RUN, execute=execute))
+        named = [one["path"] for one in outcome.result["left"]]  # type: ignore[attr-defined]
+        assert named == names[:100]
+        assert outcome.result["left_files"] == 150
+
+
+def test_what_the_second_look_refused_keeps_its_reason() -> None:
+    world = night(2)
+    world.needed.add(world.home()[FILES[0]].modification_time)
+    outcome = done(world)
+    (left,) = outcome.result["left"]  # type: ignore[misc]
+    assert (left["outcome"], left["why"]) == ("REFUSED", None)
+
+
+# how it ends
+
+
+def test_a_wish_to_stop_is_heard_after_a_batch() -> None:
+    world = night()
+    outcome = done(world, stop=lambda: True)
+    assert answered(outcome) == {
+        "status": "STOPPED", "reason": "a person asked for it", "done_files": 2, "done_bytes": 3,
+    }  # fmt: skip
+    assert "Stopped: a person asked for it. Go on with --resume." in outcome.text
+    assert statuses(world) == ["STARTED", "STOPPED"]
+    assert outcome.exit_code == 0
+
+
+@dataclass
+class Late:
+    """Says that the list has ended after so many looks at it."""
+
+    world: World
+    looks: int
+
+    def now_ms(self) -> int:
+        self.looks -= 1
+        return self.world.disk.now + (DAY_MS + 1 if self.looks < 0 else 0)
+
+
+@pytest.mark.promise("list-ends-in-the-middle")
+def test_a_list_that_ends_between_intent_and_rename_is_refused_though_a_person_asked_for_an_end() -> None:
+    world = night()
+    outcome = done(world, clock=Late(world, 3), stop=lambda: True)
+    assert (outcome.exit_code, outcome.result["status"]) == (3, "STOPPED")
+    assert str(outcome.result["reason"]).startswith("the list was valid until")
+    assert [row.result.outcome.value for row in rows(world) if row.result] == ["REFUSED", "REFUSED"]
+    assert not world.resting()
+
+
+class BugError(Exception):
+    """What nobody has foreseen."""
+
+
+@dataclass
+class Kept:
+    """A second look that remembers whether what it wrote was removed."""
+
+    inner: Any
+    then: Callable[[], object]
+    kept: list[str] = field(default_factory=list)
+
+    def at_list(self, *args: Any) -> Any:  # noqa: ANN401 - whatever it takes and gives
+        self.kept.append("snapshot")
+        self.then()
+        return self.inner.at_list(*args)
+
+    def forget(self) -> None:
+        self.kept.clear()
+
+
+def raises(error: Exception) -> Callable[..., Any]:
+    def then(*_: object) -> None:
+        raise error
+
+    return then
+
+
+@pytest.mark.parametrize("execute", [False, True])
+@pytest.mark.parametrize(
+    ("then", "error", "status"),
+    [
+        (lambda: None, None, "DONE"),
+        (raises(UnavailableError("no answer")), UnavailableError, "FAILED"),
+        (raises(RefusedError(Condition.CLUSTER_NOT_QUIET, "no")), RefusedError, "REFUSED"),
+        (raises(BugError()), BugError, "FAILED"),
+    ],
+)
+def test_however_it_ends_it_is_written_and_the_second_look_leaves_nothing(
+    then: Callable[[], object], error: type[Exception] | None, status: str, *, execute: bool
+) -> None:
+    world = night()
+    place, ports = world.edges(Process())
+    look = Kept(ports.second_look, then)
+    raised: type[BaseException] | None = None
+    try:
+        clean(CleanRequest(RUN, execute=execute), place, replace(ports, second_look=look))  # type: ignore[arg-type]
+    except (WalsafeError, BugError) as problem:
+        raised = type(problem)
+    assert raised is error
+    assert look.kept == []
+    assert statuses(world) == (["STARTED", status] if execute else [])
+
+
+# lists that are not cleaned
+
+
+def refused(world: World, words: str) -> None:
+    """In a rehearsal as in earnest."""
+    for request in (CleanRequest(RUN), CleanRequest(RUN, execute=True)):
+        process = Process()
+        place, ports = world.edges(process)
+        with pytest.raises(RefusedError, match=words):
+            clean(request, place, ports)
+        assert not [name for name in process.steps if name.startswith(("move ", "intend"))]
+
+
+Change = Callable[[Manifest, DecidedRun], tuple[Manifest, DecidedRun]]
+
+
+@pytest.mark.promise("list-is-cleaned-once")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda one, run: (replace(one, cluster="other"), run),
+            "the manifest is that of run n1 of cluster other, not of n1 of prod: somebody copied it",
+        ),
+        (
+            lambda one, run: (replace(one, run_id="n9"), run),
+            "the manifest is that of run n9 of cluster prod, not of n1",
+        ),
+        (lambda one, run: (replace(one, snapshot_sha256="f" * 64), run), "was decided on another snapshot"),
+        (lambda one, run: (one, replace(run, snapshot_sha256="f" * 64)), "was decided on another snapshot"),
+        (lambda one, run: (replace(one, cluster_id=None), run), "the list does not say which cluster"),
+        (
+            lambda one, run: (replace(one, cluster_id=None), replace(run, cluster_id=None)),
+            "the list does not say which cluster",
+        ),
+        (lambda one, run: (one, replace(run, peer_ids=None)), "did not write its peers down"),
+        (lambda one, run: (one, replace(run, cluster_id=None)), "with id id by the list, and with none by the lake"),
+        (lambda one, run: (one, replace(run, cluster_id="x")), "with id id by the list, and with x by the lake"),
+        (lambda one, run: (one, replace(run, peer_ids=())), "peer '1' was added since the list was decided"),
+    ],
+)
+def test_a_list_that_does_not_fit_the_lake_or_the_cluster_is_not_cleaned(change: Change, words: str) -> None:
+    world = night()
+    world.manifests[RUN], world.lake.decided[RUN] = change(world.manifests[RUN], world.lake.decided[RUN])
+    refused(world, words)
+
+
+def test_a_list_is_valid_until_its_last_millisecond() -> None:
+    world = night()
+    world.disk.now = world.manifests[RUN].not_after
+    assert done(world, CleanRequest(RUN)).exit_code == 0
+    world.disk.now += 1
+    refused(world, "the list is valid until .* and it is")
+
+
+@pytest.mark.promise("list-is-cleaned-once")
+@pytest.mark.parametrize("job", [restoring(RUN), purging(RUN)])
+def test_a_list_of_which_files_were_restored_or_purged_is_not_cleaned(job: Callable[[World, Process], object]) -> None:
+    world = night()
+    cleaning(RUN, 2)(world, Process())
+    job(world, Process())
+    world.disk.now += LEASE_MS
+    refused(world, "were restored or purged already: a list is cleaned once")
+    with pytest.raises(RefusedError, match="were restored or purged already"):
+        done(world, CleanRequest(RUN, resume=True))
+
+
+@pytest.mark.promise("list-is-cleaned-once")
+def test_a_list_that_was_cleaned_is_resumed_and_not_begun_again() -> None:
+    world = night()
+    cleaning(RUN, 2)(world, Process())
+    with pytest.raises(RefusedError, match="run n1 was cleaned before, and a list is cleaned once"):
+        done(world)
+    assert done(world, CleanRequest(RUN)).result["status"] == "REHEARSAL"
+    assert done(world, CleanRequest(RUN, resume=True)).result["status"] == "DONE"
+
+
+@pytest.mark.promise("deletable-in-both-looks")
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        ({"refused": "the queues changed"}, "the cluster cannot be believed now: the queues changed"),
+        ({"add_peer_running": True}, "a peer is being added"),
+        ({"peer_ids": ("1", "7")}, "peer '7' was added since the list was decided"),
+        ({"restless": "a server died"}, r"the cluster moved while it was read \(a server died\)"),
+        ({"cluster_id": "x"}, "decided on for the cluster with id id, but the one that answers is x"),
+        ({"cluster_id": None}, "but the one that answers is unknown"),
+    ],
+)
+def test_a_second_look_that_does_not_fit_the_list_moves_nothing(seen: dict[str, Any], words: str) -> None:
+    for execute in (False, True):
+        world = night()
+        place, ports = world.edges(Process())
+        look = ports.second_look.at_list
+        ports.second_look.at_list = lambda *args, look=look: replace(look(*args), **seen)  # type: ignore[method-assign]
+        with pytest.raises(RefusedError, match=words):
+            clean(CleanRequest(RUN, execute=execute), place, ports)
+        assert not world.resting()
+
+
+def test_a_peer_that_was_removed_since_is_no_reason() -> None:
+    world = night()
+    place, ports = world.edges(Process())
+    look = ports.second_look.at_list
+    ports.second_look.at_list = lambda *args: replace(look(*args), peer_ids=())  # type: ignore[method-assign]
+    assert clean(CleanRequest(RUN, execute=True), place, ports).result["status"] == "DONE"
+
+
+def test_a_run_that_never_ended_here_has_no_list() -> None:
+    world = night()
+    with pytest.raises(RefusedError, match="run n9 of cluster prod never ended in this lake"):
+        done(world, CleanRequest("n9"))
+
+
+def test_an_empty_list_needs_no_second_look() -> None:
+    world = night(0)
+    place, ports = world.edges(Process())
+    look = Kept(ports.second_look, raises(BugError()))
+    outcome = clean(CleanRequest(RUN, execute=True), place, replace(ports, second_look=look))  # type: ignore[arg-type]
+    assert answered(outcome) == {"status": "DONE", "reason": None, "done_files": 0, "done_bytes": 0}
+    assert [name for name in world.disk.names(PLACE.home) if name != ".leases"] == []

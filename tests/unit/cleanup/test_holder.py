@@ -1,0 +1,306 @@
+"""The holder of a cluster's lease: when it stops, and what it does with the directories of the runs."""
+
+from collections.abc import Callable
+
+import pytest
+
+from pipelines.cleanup.holder import LeaseHolder
+from pipelines.cleanup.lease import Lease
+from pipelines.cleanup.quarantine import lease_in, runs_in
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
+from tests.labs.cleanup.memory import Entry, MemoryStore, Process
+from tests.labs.cleanup.world import LEASE_MS, PLACE, World, cleaning, restoring
+
+RUN, OTHER = "n1", "n2"
+A = "oldWALs/h1/wal.1"
+
+
+def cleaned(*runs: str) -> World:
+    world = World()
+    for run in runs or (RUN,):
+        world.archives(f"{A}.{run}", needed=False)
+        world.night(run)
+        cleaning(run)(world, Process())
+        world.disk.now += LEASE_MS
+    return world
+
+
+def holder(world: World, name: str = "me 1", process: Process | None = None) -> LeaseHolder:
+    return LeaseHolder(MemoryStore(world.disk, process or Process()), PLACE, name, LEASE_MS)
+
+
+def directories(world: World) -> list[str]:
+    return [name for name in world.disk.names(PLACE.home) if name != ".leases"]
+
+
+def steps(world: World, work: Callable[[LeaseHolder], object]) -> list[str]:
+    """Names of the steps of a holder that does this work and nothing after it."""
+    process = Process()
+    work(holder(world, process=process).__enter__())
+    return process.steps
+
+
+class Odd(MemoryStore):
+    """A file system with an odd answer."""
+
+    def __init__(self, world: World, process: Process | None = None) -> None:
+        super().__init__(world.disk, process or Process())
+
+
+# the lease
+
+
+@pytest.mark.promise("one-at-a-time")
+def test_of_two_jobs_that_take_a_lease_at_the_same_moment_one_stops() -> None:
+    world = World()
+    first: list[LeaseHolder] = []
+    create = steps(World(), lambda _: None).index("create 0000000001.json")
+    late = Process(meanwhile={create: lambda: first.append(holder(world, "first 1").__enter__())})
+    with pytest.raises(UnavailableError, match=r"another job took lease 1 below .* at the same moment"):
+        holder(world, "second 2", late).__enter__()
+    first[0].check()
+    assert '"first 1"' in world.disk.files[f"{PLACE.leases}/{Lease(1, '').file_name}"].text
+
+
+@pytest.mark.promise("holder-that-overslept-does-nothing")
+def test_a_holder_whose_lease_is_not_there_stops() -> None:
+    """Somebody removed the file; nothing would keep the next job from the same number."""
+    for before in (0, 1):
+        world = World()
+        for _ in range(before):
+            with holder(world):
+                pass
+        mine = holder(world).__enter__()
+        del world.disk.files[f"{PLACE.leases}/{Lease(mine.number, '').file_name}"]
+        with pytest.raises(UnavailableError, match=rf"lease {before + 1} is missing in {PLACE.leases}"):
+            mine.check()
+
+
+@pytest.mark.promise("one-at-a-time")
+def test_the_newest_of_several_leases_counts() -> None:
+    """Its holder died, or sleeps, before it removed the older ones."""
+    world = World()
+    world.disk.make(PLACE.leases)
+    for lease in (Lease(1, "first 1", released=True), Lease(2, "second 2")):
+        world.disk.files[f"{PLACE.leases}/{lease.file_name}"] = Entry(1, world.disk.now, lease.text())
+    with pytest.raises(UnavailableError, match="another job is at work on this cluster: second 2, lease 2 below"):
+        holder(world, "third 3").__enter__()
+    world.disk.now += LEASE_MS
+    with holder(world, "third 3") as third:
+        assert third.number == 3
+        assert world.disk.names(PLACE.leases) == [Lease(3, "").file_name]
+
+
+def test_a_lease_that_vanishes_while_it_is_read_counts_as_held() -> None:
+    world = World()
+    holder(world).__enter__()
+    world.disk.now += LEASE_MS
+
+    class Late(Odd):
+        def read(self, uri: str) -> str | None:
+            del self._disk.files[uri]
+            return super().read(uri)
+
+    with pytest.raises(UnavailableError, match="another job is at work on this cluster: somebody who died"):
+        LeaseHolder(Late(world), PLACE, "next 2", LEASE_MS).__enter__()
+
+
+def test_who_has_not_taken_a_lease_has_no_number() -> None:
+    with pytest.raises(UnavailableError, match="no lease is held"):
+        _ = holder(World()).number
+
+
+def test_what_proves_a_look_has_a_name_of_this_job_alone() -> None:
+    """By the last word of the holder's name; a file of another job would prove nothing."""
+    world = World()
+    process = Process()
+    with holder(world, "me@edge clean 7f3a", process):
+        pass
+    probes = {name.split()[1] for name in process.steps if ".now-" in name}
+    assert probes
+    assert all(name.startswith(".now-7f3a-") for name in probes)
+
+
+def test_the_folder_of_leases_is_there_before_a_file_is_written_into_it() -> None:
+    world = World()
+
+    class Strict(Odd):
+        """Makes no parents."""
+
+        def replace(self, uri: str, text: str) -> None:
+            assert uri.rpartition("/")[0] in self._disk.directories
+            super().replace(uri, text)
+
+    with LeaseHolder(Strict(world), PLACE, "me 1", LEASE_MS) as mine:
+        assert mine.number == 1
+
+
+# the runs
+
+
+@pytest.mark.parametrize("at_rest", [True, False])
+def test_of_two_directories_of_a_run_the_one_at_rest_counts_or_the_last_one(*, at_rest: bool) -> None:
+    """The other is a tree of empty directories, which is no reason to stop."""
+    names = [f".at-work-000000000{number}-{RUN}" for number in (2, 7)] + [RUN] * at_rest
+    assert runs_in(names) == runs_in(names[::-1]) == {RUN: names[-1]}
+    world = cleaned()
+    world.disk.make(f"{PLACE.at_work(RUN, 1)}/oldWALs/h1")
+    if not at_rest:
+        MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(RUN), PLACE.at_work(RUN, 2))
+    resting = world.resting()
+    mine = holder(world).__enter__()
+    taken = mine.take_run(RUN)
+    assert taken == PLACE.at_work(RUN, mine.number)
+    assert world.resting() == resting
+    assert world.disk.below(taken)
+
+
+def test_the_runs_are_in_order_whoever_works_on_them() -> None:
+    world = cleaned(RUN, OTHER)
+    MemoryStore(world.disk, Process()).rename_directory(PLACE.at_rest(OTHER), PLACE.at_work(OTHER, 2))
+    with holder(world) as mine:
+        assert mine.runs() == {RUN: RUN, OTHER: f".at-work-0000000002-{OTHER}"}
+        assert list(mine.runs()) == [RUN, OTHER]
+
+
+def test_a_run_that_is_not_there_is_made_only_on_demand() -> None:
+    world = World()
+    with holder(world) as mine:
+        assert mine.take_run(RUN) is None
+        assert directories(world) == []
+        assert mine.take_run(RUN, make=True) == PLACE.at_work(RUN, 1)
+        assert directories(world) == [".at-work-0000000001-n1"]
+    world.night(RUN)
+    with pytest.raises(UsageError, match=f"run n1 of prod has nothing in {PLACE.root}"):
+        restoring(RUN)(world, Process())
+    assert directories(world) == []
+
+
+@pytest.mark.promise("holder-that-overslept-does-nothing")
+def test_the_directory_of_the_next_holder_is_left_to_it() -> None:
+    """That job has taken over after the check, and still works on the run."""
+    world = cleaned()
+    rehearsed = steps(cleaned(), lambda mine: mine.take_run(RUN))
+    renewed = max(number for number, name in enumerate(rehearsed) if name == "replace 0000000002.json")
+    others: list[LeaseHolder] = []
+
+    def meanwhile() -> None:
+        world.disk.now += LEASE_MS
+        others.append(holder(world, "next 2").__enter__())
+        others[0].take_run(RUN)
+
+    mine = holder(world, process=Process(meanwhile={renewed + 1: meanwhile})).__enter__()
+    with pytest.raises(UnavailableError, match=r"\.at-work-0000000003-n1 belongs to the next holder"):
+        mine.take_run(RUN)
+    assert directories(world) == [".at-work-0000000003-n1"]
+    others[0].check()
+    world.check()
+
+
+def test_a_directory_that_has_this_leases_name_already_is_taken_as_it_is() -> None:
+    """A job died in it, and then somebody removed the folder of leases, so that they begin again."""
+    world = cleaned()
+    store = MemoryStore(world.disk, Process())
+    store.rename_directory(PLACE.at_rest(RUN), PLACE.at_work(RUN, 1))
+    for uri in world.disk.below(PLACE.leases):
+        del world.disk.files[uri]
+    resting = world.resting()
+    with holder(world) as mine:
+        assert mine.take_run(RUN) == PLACE.at_work(RUN, 1)
+    assert (directories(world), world.resting()) == ([RUN], resting)
+
+
+def test_a_run_that_vanishes_before_it_is_renamed_is_not_worked_on() -> None:
+    world = cleaned()
+
+    class Late(Odd):
+        def rename_directory(self, source: str, target: str) -> bool:
+            super().rename_directory(source, f"{PLACE.root}/elsewhere")
+            return super().rename_directory(source, target)
+
+    mine = LeaseHolder(Late(world), PLACE, "me 1", LEASE_MS).__enter__()
+    with pytest.raises(UnavailableError, match=f"{PLACE.at_rest(RUN)} vanished: another job may be at work"):
+        mine.take_run(RUN)
+    assert directories(world) == []
+
+
+@pytest.mark.promise("look-that-is-behind-counts-for-nothing")
+@pytest.mark.parametrize("files", [0, 1])
+def test_a_renamed_run_that_is_not_shown_is_not_worked_on_and_stays(files: int) -> None:
+    """Even without a file: intents may have no outcome yet, and only a run that is there is looked up."""
+    world = cleaned()
+    if not files:
+        for uri in world.disk.below(PLACE.at_rest(RUN)):
+            del world.disk.files[uri]
+
+    class Blind(Odd):
+        def names(self, directory: str) -> list[str]:
+            return [name for name in super().names(directory) if not lease_in(name)]
+
+    mine = LeaseHolder(Blind(world), PLACE, "me 1", LEASE_MS).__enter__()
+    with pytest.raises(UnavailableError, match="shows nothing for run n1, and this job has just made"):
+        mine.take_run(RUN)
+    assert directories(world) == [".at-work-0000000002-n1"]
+    assert len(world.resting()) == files
+
+
+# the end
+
+
+@pytest.mark.parametrize(
+    ("error", "left"),
+    [
+        (None, []),
+        (RefusedError(Condition.CLUSTER_NOT_QUIET, "no"), []),
+        (UnavailableError("no answer"), [RUN]),
+        (UsageError("a bad word"), [RUN]),
+        (KeyboardInterrupt(), [".at-work-0000000001-n1"]),
+    ],
+)
+def test_an_empty_run_goes_only_if_no_file_can_lack_an_outcome(error: BaseException | None, left: list[str]) -> None:
+    world = World()
+    try:
+        with holder(world) as mine:
+            mine.take_run(RUN, make=True)
+            if error is not None:
+                raise error
+    except (WalsafeError, KeyboardInterrupt) as raised:
+        assert raised is error  # noqa: PT017 - the error goes on as it is
+    assert directories(world) == left
+
+
+def test_a_job_that_is_killed_leaves_its_lease_as_it_is() -> None:
+    world = cleaned()
+    process = Process()
+    mine = holder(world, process=process).__enter__()
+    mine.take_run(RUN)
+    done = len(process.steps)
+    mine.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert len(process.steps) == done
+    with pytest.raises(UnavailableError, match="another job is at work on this cluster: me 1"):
+        holder(world, "next 2").__enter__()
+
+
+def test_a_lease_is_given_back_at_the_end() -> None:
+    world = World()
+    with holder(world), pytest.raises(UnavailableError, match="another job is at work"):
+        holder(world, "next 2").__enter__()
+    with holder(world, "next 2") as second:
+        assert second.number == 2
+
+
+@pytest.mark.promise("holder-that-overslept-does-nothing")
+def test_a_holder_that_was_taken_over_changes_nothing_at_its_end() -> None:
+    world = cleaned()
+    mine = holder(world).__enter__()
+    mine.take_run(RUN)
+    world.disk.now += LEASE_MS
+    other = holder(world, "next 2").__enter__()
+    for taken in (False, True):
+        if taken:
+            other.take_run(RUN)
+        before = dict(world.disk.files), set(world.disk.directories)
+        mine.__exit__(None, None, None)
+        assert (world.disk.files, world.disk.directories) == before
+    other.check()

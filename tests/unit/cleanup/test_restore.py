@@ -1,0 +1,163 @@
+"""What restore puts back, where it stops, and what it writes and says about it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipelines.cleanup.deletions import Action, FileOutcome
+from pipelines.cleanup.restore import RestoreRequest, restore
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.common.outcome import Outcome
+from tests.labs.cleanup.memory import Entry, MemoryStore, Process
+from tests.labs.cleanup.world import LEASE_MS, PLACE, ROOT, World, cleaning
+
+RUN = "n1"
+FILES = [f"oldWALs/h1/wal.{number}" for number in (1, 2, 3)]
+STRANGER = "oldWALs/h1/wal.9"
+
+
+def cleaned() -> World:
+    """The files have 1, 2 and 3 bytes."""
+    world = World()
+    for path in FILES:
+        world.archives(path, needed=False)
+    world.night(RUN)
+    cleaning(RUN)(world, Process())
+    world.disk.now += LEASE_MS
+    return world
+
+
+def done(world: World, *paths: str, **ports: Any) -> Outcome:  # noqa: ANN401 - of CleanupPorts
+    place, own = world.edges(Process())
+    return restore(RestoreRequest(RUN, paths), place, replace(own, **ports))
+
+
+def written(world: World, *, intents: bool = False) -> list[tuple[int, str, FileOutcome | None]]:
+    rows = [row for row in world.lake.deletions if row.action is Action.RESTORE and (row.result is None) == intents]
+    return [(row.batch, row.subject.path, row.result and row.result.outcome) for row in rows]
+
+
+def statuses(world: World) -> list[str]:
+    return [status for attempt, status in world.lake.cleanups if attempt.action is Action.RESTORE]
+
+
+@pytest.mark.promise("restore-brings-back")
+def test_every_batch_is_written_and_told() -> None:
+    world = cleaned()
+    told: list[str] = []
+    outcome = done(world, tell=told.append)
+    assert (outcome.result["status"], outcome.result["done_files"], outcome.result["done_bytes"]) == ("DONE", 3, 6)
+    back = FileOutcome.RESTORED
+    assert written(world, intents=True) == [(1, FILES[0], None), (1, FILES[1], None), (2, FILES[2], None)]
+    assert written(world) == [(1, FILES[0], back), (1, FILES[1], back), (2, FILES[2], back)]
+    assert [line.partition(" (")[0] for line in told] == ["restored 2 files", "restored 3 files"]
+    assert statuses(world) == ["STARTED", "DONE"]
+    assert set(world.home()) == set(FILES)
+
+
+@pytest.mark.promise("restore-gives-back-what-was-taken")
+def test_what_is_not_put_back_is_written_with_its_reason() -> None:
+    world = cleaned()
+    world.disk.files[f"{PLACE.at_rest(RUN)}/{STRANGER}"] = Entry(10, 1)
+    outcome = done(world)
+    (left,) = outcome.result["left"]  # type: ignore[misc]
+    assert (left["path"], left["outcome"]) == (STRANGER, "REFUSED")
+    assert str(left["why"]).startswith("no audit row says that walsafe moved it here")
+    assert (outcome.result["done_files"], outcome.result["left_files"], outcome.result["left_bytes"]) == (3, 1, 10)
+    assert written(world)[0] == (0, STRANGER, FileOutcome.REFUSED)
+    assert (outcome.exit_code, outcome.result["status"]) == (0, "DONE")
+
+
+def test_a_restore_that_leaves_every_file_has_ended() -> None:
+    world = cleaned()
+    world.disk.files[f"{PLACE.at_rest(RUN)}/{STRANGER}"] = Entry(10, 1)
+    for back in (3, 0):
+        outcome = done(world)
+        assert (outcome.result["status"], outcome.result["done_files"]) == ("DONE", back)
+        assert outcome.result["left_files"] == 1
+    assert statuses(world) == ["STARTED", "DONE"] * 2
+
+
+@pytest.mark.promise("restore-gives-back-what-was-taken")
+def test_nothing_below_old_wals_is_overwritten() -> None:
+    world = cleaned()
+    world.archives(FILES[0], needed=True)
+    stays = world.home()[FILES[0]]
+    outcome = done(world)
+    (left,) = outcome.result["left"]  # type: ignore[misc]
+    assert (left["path"], left["outcome"], left["why"]) == (FILES[0], "REFUSED", "a file of that name is there already")
+    assert world.home()[FILES[0]] == stays
+    assert set(world.home()) == set(FILES)
+    assert {path for _, path in world.resting()} == {FILES[0]}
+
+
+def test_only_the_files_that_are_asked_for_are_put_back_each_once() -> None:
+    world = cleaned()
+    outcome = done(world, FILES[2], FILES[0], FILES[2])
+    assert outcome.result["done_files"] == 2
+    assert {path for _, path in world.resting()} == {FILES[1]}
+    again = done(world, FILES[0], FILES[1])
+    assert (again.result["done_files"], again.result["left"]) == (1, [])
+    assert not world.resting()
+
+
+def test_a_file_that_is_nowhere_is_named_and_nothing_is_put_back() -> None:
+    world = cleaned()
+    for path in (STRANGER, "wal.1"):
+        with pytest.raises(UsageError, match=rf"'{path}' is not in the quarantine of run n1, nor below {ROOT}"):
+            done(world, FILES[0], path)
+    assert not world.home()
+    assert statuses(world) == []
+
+
+def test_a_wish_to_stop_is_heard_between_two_batches() -> None:
+    world = cleaned()
+    outcome = done(world, stop=lambda: True)
+    assert (outcome.result["status"], outcome.result["done_files"], outcome.exit_code) == ("STOPPED", 2, 0)
+    assert "Stopped because a person asked for it; the same command goes on." in outcome.text
+    assert statuses(world) == ["STARTED", "STOPPED"]
+    assert set(world.home()) == set(FILES[:2])
+
+
+def test_a_wish_to_stop_during_the_last_batch_changes_nothing() -> None:
+    world = cleaned()
+    outcome = done(world, FILES[0], FILES[1], stop=lambda: True)
+    assert outcome.result["status"] == "DONE"
+    assert "Stopped" not in outcome.text
+    assert statuses(world) == ["STARTED", "DONE"]
+
+
+class BugError(Exception):
+    """What nobody has foreseen."""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnavailableError("no answer"),
+        RefusedError(Condition.CLUSTER_NOT_QUIET, "no"),
+        UsageError("no permission"),
+        BugError(),
+    ],
+)
+def test_however_it_fails_it_is_written(error: Exception) -> None:
+    world = cleaned()
+
+    class Broken(MemoryStore):
+        def move(self, _: Any) -> list[str | None]:  # noqa: ANN401
+            raise error
+
+    with pytest.raises(type(error)):
+        done(world, store=Broken(world.disk, Process()))
+    assert statuses(world) == ["STARTED", "FAILED"]
+    assert {path for _, path in world.resting()} == set(FILES)
+
+
+def test_a_run_that_never_ended_here_is_not_restored() -> None:
+    place, ports = cleaned().edges(Process())
+    with pytest.raises(RefusedError, match="run n9 of cluster prod never ended in this lake"):
+        restore(RestoreRequest("n9"), place, ports)
+    with pytest.raises(UsageError, match=r"--run-id '\.\./n1' must match"):
+        restore(RestoreRequest("../n1"), place, ports)

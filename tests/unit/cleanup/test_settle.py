@@ -1,0 +1,135 @@
+"""What settling writes about the files that a job before it had begun."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipelines.cleanup.deletions import Action
+from pipelines.cleanup.ports import Seen
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.common.errors import UnavailableError
+from tests.labs.cleanup.memory import Kill, MemoryStore, Process
+from tests.labs.cleanup.world import LEASE_MS, Job, World, cleaning, killed, purging, restoring, settling
+
+RUN = "n1"
+FILES = [f"oldWALs/h1/wal.{number}" for number in (1, 2, 3)]
+
+
+def world_before(action: Action) -> World:
+    world = World()
+    for path in FILES:
+        world.archives(path, needed=False)
+    world.night(RUN)
+    if action is not Action.CLEAN:
+        cleaning(RUN)(world, Process())
+        world.disk.now += LEASE_MS
+    return world
+
+
+JOBS: dict[Action, Job] = {Action.CLEAN: cleaning(RUN), Action.RESTORE: restoring(RUN), Action.PURGE: purging(RUN)}
+
+
+def died(action: Action, step: str, *, after: bool = False) -> World:
+    """A job of a run died at its first step of that name."""
+    rehearsed = Process()
+    JOBS[action](world_before(action), rehearsed)
+    world = world_before(action)
+    assert killed(JOBS[action], world, Process(Kill(rehearsed.steps.index(step), after)))
+    world.disk.now += LEASE_MS
+    return world
+
+
+class Slow(MemoryStore):
+    """Something happens after the first answer of the look for the files of a dead job, and before the others."""
+
+    def __init__(self, inner: MemoryStore, meanwhile: Callable[[], object]) -> None:
+        super().__init__(inner._disk, inner._process)
+        self._meanwhile: Callable[[], object] | None = meanwhile
+
+    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+        if self._meanwhile is None or not any(uri.endswith(FILES[0]) for uri in uris):
+            return super().seen(uris)
+        first = super().seen(uris[:1])
+        meanwhile, self._meanwhile = self._meanwhile, None
+        meanwhile()
+        return first + super().seen(uris[1:])
+
+
+@pytest.mark.promise("holder-that-overslept-does-nothing", "settled-by-the-file-system")
+def test_who_is_taken_over_while_it_looks_for_the_files_writes_nothing() -> None:
+    """The next holder renames the directory in the middle of the look, so that the files seem deleted."""
+    world = died(Action.PURGE, "delete wal.1")
+    resting = world.resting()
+
+    def meanwhile() -> None:
+        world.disk.now += LEASE_MS
+        settling()(world, Process())
+
+    place, ports = world.edges(Process())
+    before = len(world.lake.deletions)
+    request = PurgeRequest(RUN, "full", execute=True)
+    with pytest.raises(UnavailableError, match="another job holds lease 4: this one stops"):
+        purge(request, place, replace(ports, store=Slow(ports.store, meanwhile)))  # type: ignore[arg-type]
+    assert world.resting() == resting
+    written = [row.result.outcome.value for row in world.lake.deletions[before:] if row.result]
+    assert written == ["FAILED", "FAILED"], "by the next holder, of the files of the dead job's batch"
+    world.check()
+
+
+@pytest.mark.promise("settled-by-the-file-system")
+@pytest.mark.parametrize(
+    ("action", "step", "after", "outcomes"),
+    [
+        (Action.CLEAN, "move wal.1", False, ["FAILED", "FAILED"]),
+        (Action.CLEAN, "move wal.1", True, ["MOVED", "FAILED"]),
+        (Action.CLEAN, "move wal.2", True, ["MOVED", "MOVED"]),
+        (Action.RESTORE, "move wal.1", True, ["RESTORED", "FAILED"]),
+        (Action.PURGE, "delete wal.1", True, ["PURGED", "FAILED"]),
+        (Action.PURGE, "delete wal.2", True, ["PURGED", "PURGED"]),
+    ],
+)
+def test_the_batch_of_a_dead_job_gets_its_outcomes_under_its_own_lease(
+    action: Action, step: str, outcomes: list[str], *, after: bool
+) -> None:
+    world = died(action, step, after=after)
+    before = len(world.lake.deletions)
+    answer = JOBS[action](world, Process())
+    assert answer is not None
+    if action is not Action.PURGE:
+        assert answer.result["settled_files"] == 2
+    lease = 1 if action is Action.CLEAN else 2
+    settled = [row for row in world.lake.deletions[before:] if row.lease == lease]
+    assert [(row.subject.path, row.result and row.result.outcome.value) for row in settled] == [
+        *zip(FILES[:2], outcomes, strict=True)
+    ]
+    assert all(row.batch == 1 for row in settled)
+    world.check()
+
+
+class Cold:
+    """An archive that has everything at once."""
+
+    def place(self, name: str) -> str:
+        return f"hdfs://cold/archive/{name}"
+
+    def keep(self, _sources: Sequence[str], names: Sequence[str]) -> list[tuple[str, str | None]]:
+        return [(self.place(name), None) for name in names]
+
+
+@pytest.mark.promise("settled-by-the-file-system")
+def test_a_file_that_was_archived_before_the_job_died_is_known_to_be_there() -> None:
+    def archiving(world: World, process: Process) -> Any:  # noqa: ANN401
+        place, ports = world.edges(process)
+        return purge(PurgeRequest(RUN, "full", execute=True), place, replace(ports, archive=Cold()))
+
+    rehearsed = Process()
+    archiving(world_before(Action.PURGE), rehearsed)
+    world = world_before(Action.PURGE)
+    assert killed(archiving, world, Process(Kill(rehearsed.steps.index("delete wal.1"), after=True)))
+    world.disk.now += LEASE_MS
+    restoring(RUN)(world, Process())
+    (row,) = (row for row in world.lake.deletions if row.subject.path == FILES[0] and row.lease == 2 and row.result)
+    assert row.result is not None
+    assert (row.result.outcome.value, row.result.place) == ("ARCHIVED", f"hdfs://cold/archive/prod/{RUN}/{FILES[0]}")
