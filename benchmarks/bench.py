@@ -18,7 +18,7 @@ from benchmarks.speed_report import JobSpeed
 from jobs.cli.config import Config
 from jobs.cli.context import JobContext
 from jobs.cli.session import local_session
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.instants import DAY_MS
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
 from tests.models.large import STEP_MS, Shape
@@ -108,7 +108,7 @@ def reconcile(spark: SparkSession, place: Path, lake: Path, night: int, *, fleet
     outcome = run_reconcile(
         JobContext("reconcile", At(night), spark),
         Config(),
-        Places(f"file:{lake}", f"file:{lake}-lists"),
+        OutputPlaces(f"file:{lake}", f"file:{lake}-lists"),
         [] if fleet else [f"file:{place}"],
         fleet=f"file:{place}" if fleet else None,
     )

@@ -31,16 +31,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.hdfs_files import make_files
 from benchmarks.records import folder
 from jobs.capture import capture_cluster
-from jobs.cleanup.wiring import cleanup
+from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.config import Config, load_config
 from jobs.cli.context import JobContext
 from jobs.cli.session import local_session
 from jobs.demo.cluster.on_disk import write_answers
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.snapshot.model import Retention
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import OPTIMIZED
@@ -109,7 +109,7 @@ class Bench:
         assert config.capture is not None
         out = f"file:{self.work}/snapshot"
         capture_cluster(CLUSTER, self.wal_root, config.capture, out, context)
-        outcome = run_reconcile(context, config, Places(self.lake, f"file:{self.work}/lists"), [out], run_id=RUN)
+        outcome = run_reconcile(context, config, OutputPlaces(self.lake, f"file:{self.work}/lists"), [out], run_id=RUN)
         if outcome.exit_code not in (0, 5):  # 5 = a finding that is new: all files are empty
             raise SystemExit(outcome.text)
 
@@ -117,18 +117,18 @@ class Bench:
     def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
         context = JobContext(job, spark=self.spark)
         config, lists = self.configured(context), f"file:{self.work}/lists"
-        with cleanup(context, str(self.config), CLUSTER, self.lake, lists, config=config) as (place, ports):
+        with open_cleanup(context, str(self.config), CLUSTER, self.lake, lists, config=config) as (place, ports):
             yield place, replace(ports, tell=self.tell, audit=Clocked(ports.audit, self.told))
 
     def tell(self, line: str) -> None:
         print(f"  {line}", file=sys.stderr, flush=True)
         self.told.append(time.perf_counter())
 
-    def clean(self, *, execute: bool) -> Outcome:
+    def clean(self, *, execute: bool) -> JobResult:
         with self.edges("clean") as (place, ports):
             return clean(CleanRequest(RUN, execute=execute), place, ports)
 
-    def purge(self) -> Outcome:
+    def purge(self) -> JobResult:
         with self.edges("purge") as (place, ports):
             return purge(PurgeRequest(RUN, "measured", execute=True), place, ports)
 
@@ -146,7 +146,7 @@ class Clocked:
         return getattr(self._inner, name)
 
 
-def timed(what: str, files: int, bench: Bench, job: Callable[[], Outcome]) -> Outcome:
+def timed(what: str, files: int, bench: Bench, job: Callable[[], JobResult]) -> JobResult:
     bench.told.clear()
     started = time.perf_counter()
     outcome = job()

@@ -47,7 +47,7 @@ from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.summary import answer_key, with_numbers
 from pipelines.decide.spark.verdicts import looked_up, with_answers
-from pipelines.reconcile.cases import Case, cases
+from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
 from pipelines.snapshot.model import parse_snapshot
 from pipelines.snapshot.reader import SnapshotDirectories
 from tests.labs.cluster.hbase import Cell, HBaseCluster, start_hbase_jvm
@@ -123,7 +123,7 @@ def decision_speed(work: Path, snapshot: Path, names: Path, rows: Path) -> Decis
     spark = session(work)
     reader = SnapshotDirectories(spark)
     opened = reader.open([f"file:{snapshot}"])
-    frames = decision_frames(spark, _trusted(cases(opened, None, Config().settings(), At(0).now_ms())))
+    frames = decision_frames(spark, _trusted(cluster_cases(opened, None, Config().settings(), At(0).now_ms())))
     counts: dict[str, int] = {}
     seconds = []
     for _ in range(REPEATS + 1):
@@ -167,7 +167,7 @@ def _by_reason(files: DataFrame, frames: DecisionFrames) -> dict[str, int]:
     return counts
 
 
-def _trusted(found: Sequence[Case]) -> list[tuple[ClusterView, DecisionTable]]:
+def _trusted(found: Sequence[ClusterCase]) -> list[tuple[ClusterView, DecisionTable]]:
     """Cases that nothing speaks against: a refused one would be decided without any look at the files."""
     trusted = [(case.view, case.table) for case in found if not case.refused and case.view and case.table]
     if len(trusted) < len(found):

@@ -26,8 +26,8 @@ import rocksdict
 from benchmarks.records import RESULTS, add, begin, folder
 from benchmarks.split_pages import DecodeSpeed, SplitPoint, SplitSpeed, as_point, split_tables
 from pipelines.pegasus.domain.keys import encode_key, key_hash
-from pipelines.pegasus.domain.offline.plan import Counts, Rules, Source
-from pipelines.pegasus.domain.private_log.reader import LogReader
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts
+from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.sinks.part_files import PartitionFiles, sst_writer
 from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.transforms.log_checksum import crc32c
@@ -71,7 +71,7 @@ def decode_speed(mib: int) -> Iterator[DecodeSpeed]:
             yield BytesIO(data).read
 
         def read(data: bytes = data) -> None:
-            assert sum(1 for _ in LogReader(BytesIO(data).read, crc32c, 0)) > 0
+            assert sum(1 for _ in PrivateLogReader(BytesIO(data).read, crc32c, 0)) > 0
 
         def rows(opener: Opener = opener, mutations: int = mutations) -> None:
             assert sum(batch.num_rows for batch in log_batches(task, opener)) == mutations + 1
@@ -112,7 +112,9 @@ def split_speed(keys: int, work: Path | None) -> SplitSpeed:
                 lambda _: [],
                 lambda partition: PartitionFiles(root / "out", partition, 64 << 20, parquet=False),
             )
-            done = split_partition(Source(1, str(root / "rdb")), Counts(OLD, NEW), Rules(), tools)
+            done = split_partition(
+                OldPartition(1, str(root / "rdb")), PartitionCounts(OLD, NEW), OfflineSplitOptions(), tools
+            )
             assert (done.rows, done.stale) == (keys, 0)
 
         return SplitSpeed(keys, best(ceiling), best(split))

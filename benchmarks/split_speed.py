@@ -33,9 +33,9 @@ from benchmarks.split_pages import HashSpeed, SplitPoint, VerifySpeed, as_point,
 from jobs.cli.session import local_session
 from pipelines.pegasus.domain.crc64 import TABLE
 from pipelines.pegasus.domain.rows import Placement
-from pipelines.pegasus.domain.verify.compare import compare
+from pipelines.pegasus.domain.verify.compare import compare_sums
 from pipelines.pegasus.sources.row_files import ParquetRows
-from pipelines.pegasus.transforms.examined_rows import Question
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
 
 RUNS = 3
@@ -119,9 +119,9 @@ def write_table(directory: Path, rows: int, count: int) -> str:
 def verify(spark: SparkSession, before: str, after: str) -> bool:
     reader = ParquetRows(spark)
     now = 1_790_000_000
-    old = reader.tally(before, Question(Placement(OLD, OLD), NEW, now))
-    new = reader.tally(after, Question(Placement(NEW, OLD), NEW, now))
-    return not compare("t", NEW, old, new).differing
+    old = reader.tally(before, ExamineSettings(Placement(OLD, OLD), NEW, now))
+    new = reader.tally(after, ExamineSettings(Placement(NEW, OLD), NEW, now))
+    return not compare_sums("t", NEW, old, new).differing
 
 
 def joined(spark: SparkSession, before: str, after: str) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pipelines.queues.wals.tally import WalContents, tally
+from pipelines.queues.wals.tally import WalContents, tally_wal
 from tests.labs.cluster.hbase import start_hbase_jvm
 from tests.labs.cluster.jvm import OPTIMIZED
 
@@ -50,7 +50,7 @@ def counted(path: Path) -> tuple[WalContents, float]:
     """The file as an executor sees it, and its seconds."""
     begin = time.process_time()
     with path.open("rb", buffering=0) as stream:
-        contents = tally(lambda count: stream.read(count) or b"")
+        contents = tally_wal(lambda count: stream.read(count) or b"")
     return contents, time.process_time() - begin
 
 

@@ -11,7 +11,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 
 from pipelines.common.conditions import Condition, ConditionText
 from pipelines.common.finding_names import FINDINGS
-from pipelines.reconcile.findings.clean_up import CLEAN_UP
+from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from schemas.registry import TABLES
 from schemas.table import Table
 
@@ -79,7 +79,7 @@ def conditions_page() -> str:
     """The text of docs/conditions.md."""
     refusals = [(f"`{one.name}`", one.value, "") for one in Condition]
     findings = [
-        (f"[{code}](findings.md#{code.lower()})", told, " **Pauses the clean-up.**" if CLEAN_UP[code].pauses else "")
+        (f"[{code}](findings.md#{code.lower()})", told, " **Pauses the clean-up.**" if PAUSE_RULES[code].pauses else "")
         for code, told in FINDINGS.items()
     ]
     parts = [_CONDITIONS_HEAD, "## Refusals and other errors\n", _told(refusals), _FINDINGS_HEAD, _told(findings)]

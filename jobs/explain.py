@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "who holds a file, a peer or a server, since when, what would free it"
 NEEDS_SPARK = True
@@ -29,13 +29,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--server", metavar="NAME", help="a region server")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from pipelines.common.errors import UsageError
-    from pipelines.lake.reader import Lake
+    from pipelines.lake.reader import LakeReader
     from pipelines.reconcile.explain.explain import ExplainRequest, explain
 
     if sum((bool(args.paths), args.peer is not None, args.server is not None)) != 1:
         raise UsageError("give exactly one of PATH…, --peer ID and --server NAME")
     request = ExplainRequest(args.cluster, tuple(args.paths), args.peer, args.server)
-    return explain(request, Lake(context.spark, args.lake), context.clock)
+    return explain(request, LakeReader(context.spark, args.lake), context.clock)

@@ -8,8 +8,8 @@ from jobs.cli.capture_config import CaptureSection
 from jobs.cli.config import load_config
 from jobs.cli.context import JobContext
 from pipelines.common.errors import EXIT_DONE, UsageError
-from pipelines.common.outcome import Outcome
-from pipelines.decide.rule.trust import migrating
+from pipelines.common.job_result import JobResult
+from pipelines.decide.rule.trust import unfinished_migration_reason
 from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
 
 HELP = "take a snapshot of a live cluster"
@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Captures the cluster of the configuration.
 
     Raises:
@@ -58,7 +58,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     return capture_cluster(config.cluster, config.wal_root, config.capture, args.out, context)
 
 
-def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: str, context: JobContext) -> Outcome:
+def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: str, context: JobContext) -> JobResult:
     """Captures one cluster with explicit settings.
 
     Raises:
@@ -66,14 +66,16 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     """
     # pyspark and pyarrow are slow to import: import them only after the arguments have been validated
     from jobs.capture.wiring import capture_sources
-    from pipelines.capture.capture import Patience, Subject
+    from pipelines.capture.capture import CaptureTarget, RetryPolicy
     from pipelines.capture.capture_zookeeper import capture_either
     from pipelines.files.hadoop_jvm import HadoopJvm
     from pipelines.snapshot.target import snapshot_target
     from pipelines.snapshot.writer import SnapshotWriter
 
-    subject = Subject(cluster, wal_root, socket.gethostname())
-    patience = Patience(section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000))
+    subject = CaptureTarget(cluster, wal_root, socket.gethostname())
+    patience = RetryPolicy(
+        section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000)
+    )
     target = snapshot_target(out, HadoopJvm.of(context.spark))
     with capture_sources(cluster, wal_root, section, context.spark) as sources, SnapshotWriter(target) as writer:
         captured = capture_either(subject, sources, writer, clock=context.clock, patience=patience)
@@ -86,7 +88,7 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
         "peers": len(snapshot.peers),
         "quiet": captured.restless is None,
         "restless": captured.restless,
-        "migrating": migrating(snapshot),
+        "migrating": unfinished_migration_reason(snapshot),
     }
     quiet = "quiet" if captured.restless is None else f"not quiet: {captured.restless}"
     after = "plan-syncup" if SYNC_UP in snapshot.extras else "reconcile"
@@ -98,4 +100,4 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     )
     if result["migrating"]:
         text += f"\nEvery job but verify-migration will refuse it: {result['migrating']} (docs/migration.md)"
-    return Outcome(EXIT_DONE, result, text)
+    return JobResult(EXIT_DONE, result, text)

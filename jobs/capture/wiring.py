@@ -24,7 +24,7 @@ from jobs.cli.capture_config import (
     ZooKeeperQueuesSection,
     ZooKeeperStateSection,
 )
-from pipelines.capture.capture import Sources
+from pipelines.capture.capture import CaptureSources
 from pipelines.capture.capture_offline import OfflineSources
 from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import FileSource, PeerSource, QueueSource, StateSource, WalDirectorySource
@@ -45,11 +45,11 @@ from pipelines.capture.sources.watched_listing import WatchedListing
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
-from pipelines.files.saved_text import SavedFiles, lines_of
-from pipelines.snapshot.capture_clocks import Stamp
-from pipelines.snapshot.model import Step
+from pipelines.files.saved_text import LocalCopies, lines_of
+from pipelines.snapshot.capture_clocks import StepStamp
+from pipelines.snapshot.model import CaptureStep
 
-ThingT = TypeVar("ThingT", HadoopLister, HBaseClient, SavedFiles)
+ThingT = TypeVar("ThingT", HadoopLister, HBaseClient, LocalCopies)
 
 
 class CaptureWiring:
@@ -73,19 +73,19 @@ class CaptureWiring:
         self._hadoop = HadoopJvm.of(spark)
         self._stack = stack
 
-    def sources(self) -> Sources | ZooKeeperSources | OfflineSources:
+    def sources(self) -> CaptureSources | ZooKeeperSources | OfflineSources:
         """Returns all sources; nothing is read yet."""
         state = self._section.state
         return self._offline(state) if isinstance(state, OfflineStateSection) else self.live_sources()
 
-    def live_sources(self) -> Sources | ZooKeeperSources:
+    def live_sources(self) -> CaptureSources | ZooKeeperSources:
         """Returns the sources of a cluster that is not declared down; nothing is read yet."""
         queues = self._section.queues
         if isinstance(queues, ZooKeeperQueuesSection):
             return self._zookeeper(queues)
         state = self._state()
         files, directories = self._files(state)
-        return Sources(files, directories, self._queues(), state)
+        return CaptureSources(files, directories, self._queues(), state)
 
     def _files(self, state: StateSource) -> tuple[FileSource, WalDirectorySource]:
         """Returns the source of the listing, and the source that lists `WALs/` after it.
@@ -98,7 +98,7 @@ class CaptureWiring:
             tree = WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
             return tree, exported or tree
         if isinstance(section, HadoopFilesSection):
-            tree = self._hadoop_tree(revealed(section.properties))
+            tree = self._hadoop_tree(secret_values(section.properties))
             return tree, exported or tree
         directories = exported or self._hadoop_tree({})
         if isinstance(section, LsFilesSection):
@@ -126,7 +126,7 @@ class CaptureWiring:
             return LsFiles(part.lines, LsText(self._wal_root, said.zone, part.name), said.taken)
         uri = section.path or ""
         path = self._saved.local(uri)
-        stamp = Stamp(Step("files", section.started_at, section.finished_at), section.clock_host)
+        stamp = StepStamp(CaptureStep("files", section.started_at, section.finished_at), section.clock_host)
         return LsFiles(lambda: lines_of(path, uri), LsText(self._wal_root, section.time_zone, uri), stamp)
 
     def _stamped(self, uri: str) -> ExportPart:
@@ -148,7 +148,7 @@ class CaptureWiring:
         if isinstance(section, CellsQueuesSection):
             names = ("queues-1", "queues-2")
             passes = {
-                name: (one.path, Stamp(Step(name, one.started_at, one.finished_at), section.clock_host))
+                name: (one.path, StepStamp(CaptureStep(name, one.started_at, one.finished_at), section.clock_host))
                 for name, one in zip(names, section.passes, strict=True)
             }
             return SavedCells(self._saved, passes)
@@ -210,7 +210,7 @@ class CaptureWiring:
         if isinstance(section, WebHdfsFilesSection):
             return WalTree(WebHdfsLister(section.urls, self._wal_root, section.user, section.timeout), self._wal_root)
         if isinstance(section, HadoopFilesSection):
-            return self._hadoop_tree(revealed(section.properties))
+            return self._hadoop_tree(secret_values(section.properties))
         return self._ls_files(section) if isinstance(section, LsFilesSection) else self._fsimage(section)
 
     def _state(self) -> StateSource:
@@ -225,11 +225,13 @@ class CaptureWiring:
     def _hbase(self) -> HBaseClient:
         hbase = self._section.hbase
         where = f"HBase of cluster {self._cluster}"
-        return self._closed(HBaseClient(self._hadoop, hbase.site, revealed(hbase.properties), hbase.timeout, where))
+        return self._closed(
+            HBaseClient(self._hadoop, hbase.site, secret_values(hbase.properties), hbase.timeout, where)
+        )
 
     @cached_property
-    def _saved(self) -> SavedFiles:
-        return self._closed(SavedFiles(self._hadoop))
+    def _saved(self) -> LocalCopies:
+        return self._closed(LocalCopies(self._hadoop))
 
     @cached_property
     def _export(self) -> ExportDirectory:
@@ -245,12 +247,12 @@ class CaptureWiring:
 @contextmanager
 def capture_sources(
     cluster: str, wal_root: str, section: CaptureSection, spark: SparkSession
-) -> Iterator[Sources | ZooKeeperSources | OfflineSources]:
+) -> Iterator[CaptureSources | ZooKeeperSources | OfflineSources]:
     """Yields the sources that the configuration names, open until the block ends."""
     with ExitStack() as stack:
         yield CaptureWiring(cluster, wal_root, section, spark, stack).sources()
 
 
-def revealed(properties: Mapping[str, SecretStr]) -> dict[str, str]:
+def secret_values(properties: Mapping[str, SecretStr]) -> dict[str, str]:
     """Returns the values of secret properties, which must not be printed."""
     return {name: value.get_secret_value() for name, value in properties.items()}

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "move the files of a delete-safe list to a quarantine, after deciding on each again"
 NEEDS_SPARK = True
@@ -39,13 +39,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     mode.add_argument("--resume", action="store_true", help="go on with an attempt that stopped or died")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
-    from jobs.cleanup.wiring import cleanup
+    from jobs.cleanup.wiring import open_cleanup
     from pipelines.cleanup.clean import CleanRequest, clean
 
     request = CleanRequest(args.run_id, args.max_files, args.max_bytes, execute=args.execute, resume=args.resume)
-    with cleanup(context, args.config, args.cluster, args.lake, args.lists) as (place, ports):
+    with open_cleanup(context, args.config, args.cluster, args.lake, args.lists) as (place, ports):
         return clean(request, place, ports)
 
 

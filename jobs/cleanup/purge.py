@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "delete quarantined runs for good once their grace is over, or archive them"
 NEEDS_SPARK = True
@@ -34,10 +34,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--execute", action="store_true", help="delete; without, rehearse")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
-    from jobs.cleanup.wiring import cleanup
+    from jobs.cleanup.wiring import open_cleanup
     from pipelines.cleanup.purge import PurgeRequest, purge
 
-    with cleanup(context, args.config, args.cluster, args.lake) as (place, ports):
+    with open_cleanup(context, args.config, args.cluster, args.lake) as (place, ports):
         return purge(PurgeRequest(args.run_id, args.before_grace, execute=args.execute), place, ports)

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "put quarantined files back where they were"
 NEEDS_SPARK = True
@@ -30,10 +30,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
-    from jobs.cleanup.wiring import cleanup
+    from jobs.cleanup.wiring import open_cleanup
     from pipelines.cleanup.restore import RestoreRequest, restore
 
-    with cleanup(context, args.config, args.cluster, args.lake, out_of_quarantine=True) as (place, ports):
+    with open_cleanup(context, args.config, args.cluster, args.lake, out_of_quarantine=True) as (place, ports):
         return restore(RestoreRequest(args.run_id, tuple(args.paths)), place, ports)

@@ -8,20 +8,20 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from getpass import getuser
 
-from jobs.capture.wiring import CaptureWiring, revealed
+from jobs.capture.wiring import CaptureWiring, secret_values
 from jobs.cli.capture_config import CaptureSection, SimulatedSection, WebHdfsFilesSection
 from jobs.cli.cleanup_config import CleanSection
 from jobs.cli.config import Config, load_config
 from jobs.cli.context import JobContext
 from jobs.cli.stop_file import stop_asked
-from pipelines.capture.capture import Patience, Subject
+from pipelines.capture.capture import CaptureTarget, RetryPolicy
 from pipelines.capture.sources.hbase_root import hbase_root
 from pipelines.cleanup.archive import HadoopArchive
 from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.paths import parse_uri
 from pipelines.cleanup.quarantine import Quarantine, check_hbase_root, check_quarantine
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
-from pipelines.cleanup.second_look import CaptureAgain, CaptureParts
+from pipelines.cleanup.second_look import CaptureParts, SparkSecondLook
 from pipelines.cleanup.stores.file_calls import FileCalls
 from pipelines.cleanup.stores.hadoop_calls import HadoopCalls
 from pipelines.cleanup.stores.local_calls import LocalCalls
@@ -31,15 +31,15 @@ from pipelines.common.errors import UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.files.observer_reads import refuse_observer_reads
 from pipelines.files.scratch import SECOND_LOOKS_FOLDER, ScratchDirectory
-from pipelines.lake.reader import Lake
-from pipelines.reconcile.list_reader import ListReader
+from pipelines.lake.reader import LakeReader
+from pipelines.reconcile.list_reader import DeleteListReader
 from pipelines.snapshot.target import snapshot_target
 
 _LOG = logging.getLogger(__name__)
 
 
 @contextmanager
-def cleanup(
+def open_cleanup(
     context: JobContext,
     config_file: str,
     cluster: str,
@@ -66,7 +66,7 @@ def cleanup(
             the cluster's files or of the lake.
     """
     config = config or load_config(config_file, context)
-    section, wal_root, quarantine = checked(config, config_file, cluster)
+    section, wal_root, quarantine = checked_configuration(config, config_file, cluster)
     identity = uuid.uuid4().hex
     host = socket.gethostname()
     place = CleanupPlace(
@@ -89,17 +89,17 @@ def cleanup(
         store = _store(hadoop, section, wal_root, quarantine, cluster)
         stack.callback(store.close)
         parts = CaptureParts(
-            cluster=Subject(cluster, wal_root, host),
+            cluster=CaptureTarget(cluster, wal_root, host),
             sources=CaptureWiring(cluster, wal_root, section, spark, stack).live_sources(),
             settings=config.settings(),
-            patience=Patience(
+            patience=RetryPolicy(
                 section.step_attempts, section.quiet_attempts, section.pause, lambda ms: time.sleep(ms / 1000)
             ),
             clock=context.clock,
             target=lambda uri: snapshot_target(uri, hadoop),
         )
         audit = LakeAudit(spark, lake, context.clock, getuser(), host)
-        reader = ListReader(spark, lists or "")
+        reader = DeleteListReader(spark, lists or "")
         scratch = ScratchDirectory(hadoop, f"{lake.rstrip('/')}/{SECOND_LOOKS_FOLDER}")
         yield (
             place,
@@ -107,18 +107,18 @@ def cleanup(
                 store=store,
                 audit=audit,
                 lists=reader,
-                second_look=CaptureAgain(spark, parts, store, audit, reader, scratch),
+                second_look=SparkSecondLook(spark, parts, store, audit, reader, scratch),
                 clock=context.clock,
                 stop=stop_asked,
                 tell=_LOG.info,
                 seconds=time.monotonic,
-                findings=Lake(spark, lake),
+                findings=LakeReader(spark, lake),
                 archive=HadoopArchive(hadoop, quarantine.archive) if quarantine.archive else None,
             ),
         )
 
 
-def checked(config: Config, name: str, cluster: str) -> tuple[CaptureSection, str, CleanSection]:
+def checked_configuration(config: Config, name: str, cluster: str) -> tuple[CaptureSection, str, CleanSection]:
     """Returns the parts of the configuration that a clean-up needs.
 
     Args:
@@ -155,7 +155,7 @@ def _root(hadoop: HadoopJvm, capture: CaptureSection, wal_root: str, name: str) 
     Raises:
         UsageError: no configuration gives `hbase.rootdir`.
     """
-    root = hbase_root(hadoop, capture.hbase.site, revealed(capture.hbase.properties))
+    root = hbase_root(hadoop, capture.hbase.site, secret_values(capture.hbase.properties))
     if root is None and isinstance(capture.state, SimulatedSection):
         return wal_root
     if root is None:
@@ -182,5 +182,5 @@ def _store(
     elif parse_uri(wal_root).scheme == "file":
         calls = LocalCalls()
     else:
-        calls = HadoopCalls(hadoop, wal_root, revealed(files.properties) if files.source == "hadoop" else {})
+        calls = HadoopCalls(hadoop, wal_root, secret_values(files.properties) if files.source == "hadoop" else {})
     return FileSystemWalStore(calls, wal_root, within, clean.threads, where)

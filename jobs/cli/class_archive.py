@@ -31,6 +31,6 @@ def archive_of(project: Path, java_home: Path, spark_home: Path) -> Path:
     return project / ".cache" / f"classes-{hashlib.sha256(chr(0).join(known).encode()).hexdigest()[:12]}.jsa"
 
 
-def reading(archive: Path) -> str:
+def reading_options(archive: Path) -> str:
     """Returns the Java options for starting from the archive; empty if the file does not exist."""
     return f'{QUIET} "-XX:SharedArchiveFile={archive}"' if archive.is_file() else ""

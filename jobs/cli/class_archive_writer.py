@@ -12,10 +12,10 @@ from jobs.cli.class_archive import QUIET
 _DEAD_S = 3600
 
 
-def writing(archive: Path) -> tuple[str, Path]:
+def writing_options(archive: Path) -> tuple[str, Path]:
     """Returns the Java options for writing an archive at exit, and the file that the JVM will then write.
 
-    `keep` renames the file afterwards, so that a file left half-written by a killed JVM is never read.
+    `keep_archive` renames the file afterwards, so that a file left half-written by a killed JVM is never read.
     """
     for left_behind in archive.parent.glob("classes-*.part"):
         if time.time() - left_behind.stat().st_mtime > _DEAD_S:
@@ -24,7 +24,7 @@ def writing(archive: Path) -> tuple[str, Path]:
     return f'{QUIET} "-XX:ArchiveClassesAtExit={unfinished}"', unfinished
 
 
-def keep(unfinished: Path, archive: Path, *, ended_well: bool) -> None:
+def keep_archive(unfinished: Path, archive: Path, *, ended_well: bool) -> None:
     """Rename the written file, replacing archives of other Java or Spark versions; delete it if the JVM failed."""
     if not unfinished.is_file():
         return

@@ -23,11 +23,11 @@ from jobs.cli.config_types import DurationMs, Section, SizeBytes, UntilMs
 from jobs.cli.context import JobContext
 from jobs.cli.maintain_config import MaintainSection
 from jobs.cli.simulated_config import simulated_fault
-from jobs.cli.yaml_lines import Document, KeyPath, parse_yaml
+from jobs.cli.yaml_lines import KeyPath, YamlDocument, parse_yaml
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
-from pipelines.decide.rule.settings import LONGEST_VALID_MS, Release, Settings
+from pipelines.decide.rule.settings import LONGEST_VALID_MS, ReconcileSettings, Release
 from pipelines.hbase.replication_queues import RowLayout
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
@@ -189,9 +189,9 @@ class Config(Section):
             raise ValueError(fault)
         return value
 
-    def settings(self) -> Settings:
+    def settings(self) -> ReconcileSettings:
         """Returns the settings that the decision needs."""
-        return Settings(
+        return ReconcileSettings(
             release=Release(**self.release.model_dump()),
             row_layout=RowLayout(self.queues.row_layout),
             harmless_cleaners=self.cleaners.harmless,
@@ -242,10 +242,10 @@ def parse_config(text: str, name: str) -> Config:
         UsageError: the text is not YAML, or has a wrong value; with file, line and key.
     """
     document = parse_yaml(text, name)
-    return validated(Config, document)
+    return validate_model(Config, document)
 
 
-def validated(model: type[ModelT], document: Document) -> ModelT:
+def validate_model(model: type[ModelT], document: YamlDocument) -> ModelT:
     """Validates a YAML document against a model.
 
     Raises:
@@ -258,7 +258,7 @@ def validated(model: type[ModelT], document: Document) -> ModelT:
         raise UsageError("\n".join(problems)) from None
 
 
-def _problem(document: Document, location: tuple[str | int, ...], kind: str, message: str) -> str:
+def _problem(document: YamlDocument, location: tuple[str | int, ...], kind: str, message: str) -> str:
     known = _as_written(document, location)
     where, key = document.place(known), ".".join(map(str, known or location))
     if kind == "extra_forbidden":
@@ -268,7 +268,7 @@ def _problem(document: Document, location: tuple[str | int, ...], kind: str, mes
     return f"{where}: {key!r}: {message.removeprefix('Value error, ')}"
 
 
-def _as_written(document: Document, location: tuple[str | int, ...]) -> KeyPath:
+def _as_written(document: YamlDocument, location: tuple[str | int, ...]) -> KeyPath:
     """Returns the path as written in the file; pydantic adds the chosen member of a union to it."""
     known: KeyPath = ()
     for part in location:

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from jobs.cli import failures, log
 from jobs.cli.context import JobContext
-from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Entry, Job
+from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.common.version import VERSION
 
 __all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "invocation_of", "main", "parse", "run"]
@@ -152,11 +152,11 @@ def split_overview() -> str:
     )
 
 
-def _lines(jobs: Mapping[str, Entry], width: int) -> str:
+def _lines(jobs: Mapping[str, JobEntry], width: int) -> str:
     return "\n".join(f"  {name:<{width}}  {entry.help}" for name, entry in jobs.items())
 
 
-def result_object(job: str, outcome: Outcome) -> dict[str, object]:
+def result_object(job: str, outcome: JobResult) -> dict[str, object]:
     """Returns the JSON object of `--output json` and `--result`."""
     return {"job": job, "exit_code": outcome.exit_code, **outcome.result}
 
@@ -180,17 +180,17 @@ def _no_such_job(name: str) -> SystemExit:
     return SystemExit(EXIT_USAGE)
 
 
-def _failed(job: str, error: BaseException) -> Outcome:
-    failure = failures.read(error)
+def _failed(job: str, error: BaseException) -> JobResult:
+    failure = failures.failure_of(error)
     if failure.is_bug:
         logger.error("this is a bug of walsafe; please report it with this traceback", exc_info=error)
     sys.stderr.write(failure.line(job) + "\n")
     condition = failure.condition.name if failure.condition else None
     told = {"kind": failure.kind, "message": failure.message, "condition": condition}
-    return Outcome(failure.exit_code, {"error": told}, "")
+    return JobResult(failure.exit_code, {"error": told}, "")
 
 
-def _deliver(outcome: Outcome, document: Mapping[str, object], args: Namespace, context: JobContext) -> int:
+def _deliver(outcome: JobResult, document: Mapping[str, object], args: Namespace, context: JobContext) -> int:
     """Writes the result to every requested place; a result file that cannot be written is a failure."""
     code = outcome.exit_code
     text = json.dumps(document, ensure_ascii=False, sort_keys=False)

@@ -24,7 +24,7 @@ _LONGEST_CAUSE = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class JobFailure:
     """The outcome of an exception.
 
     Attributes:
@@ -46,7 +46,7 @@ class Failure:
         return f"walsafe {job}: {self.message}"
 
 
-def read(error: BaseException) -> Failure:
+def failure_of(error: BaseException) -> JobFailure:
     """Maps an exception to a failure.
 
     A WalsafeError carries its own exit code. A path that Spark does not find is wrong usage (2). An OSError, or a Java
@@ -54,26 +54,26 @@ def read(error: BaseException) -> Failure:
     a bug (1).
     """
     if isinstance(error, WalsafeError):
-        return Failure(error.exit_code, type(error).__name__, str(error), error.condition)
+        return JobFailure(error.exit_code, type(error).__name__, str(error), error.condition)
     if isinstance(error, KeyboardInterrupt):
-        return Failure(EXIT_INTERRUPTED, "Interrupted", "interrupted; the same command may be run again")
+        return JobFailure(EXIT_INTERRUPTED, "Interrupted", "interrupted; the same command may be run again")
     if isinstance(error, OSError):
         return _unavailable(str(error))
     if type(error).__module__.split(".")[0] in _JVM_LIBRARIES:
         missing = _MISSING_PATH.search(str(error))
         if missing:
-            return Failure(EXIT_USAGE, "UsageError", f"{missing.group(1)}; check the path", Condition.USAGE)
+            return JobFailure(EXIT_USAGE, "UsageError", f"{missing.group(1)}; check the path", Condition.USAGE)
         cause = _JAVA_UNAVAILABLE.search(str(error))
         if cause:
             return _unavailable(cause.group(0).strip()[:_LONGEST_CAUSE])
-    return Failure(
+    return JobFailure(
         EXIT_BUG, type(error).__name__, f"unexpected {type(error).__name__}: {_first_line(error)}", is_bug=True
     )
 
 
-def _unavailable(cause: str) -> Failure:
+def _unavailable(cause: str) -> JobFailure:
     message = f"a source or sink is unavailable: {cause}; put it right and run the same command again"
-    return Failure(EXIT_UNAVAILABLE, "UnavailableError", message, Condition.UNAVAILABLE)
+    return JobFailure(EXIT_UNAVAILABLE, "UnavailableError", message, Condition.UNAVAILABLE)
 
 
 def _first_line(error: BaseException) -> str:

@@ -20,13 +20,13 @@ from jobs.cli import class_archive, class_archive_writer
 from jobs.cli.archive import build_archive
 from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse
 from jobs.cli.entry import main as run_here
-from jobs.cli.registry import JOBS, Entry
+from jobs.cli.registry import JOBS, JobEntry
 from jobs.cli.result_file import local_path
 from jobs.cli.stop_file import STOP_FILE_ENV
 from jobs.cli.submit import (
     SPARK_VERSION,
     SUBMIT_ARGS_ENV,
-    Settings,
+    SubmitSettings,
     read_settings,
     read_user_arguments,
     result_location,
@@ -99,24 +99,26 @@ def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, s
         code = _in_client(command, environment, Path(folder, "answer"), stop)
     if unfinished is not None:
         archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
-        class_archive_writer.keep(unfinished, archive, ended_well=code in _DECIDED)
+        class_archive_writer.keep_archive(unfinished, archive, ended_well=code in _DECIDED)
     return code
 
 
-def _classes(settings: Settings, entry: Entry, java: Path, spark_home: Path) -> tuple[str, Path | None]:
+def _classes(settings: SubmitSettings, entry: JobEntry, java: Path, spark_home: Path) -> tuple[str, Path | None]:
     """Returns the Java options for the archive of loaded classes, and the file that the JVM will write, if any."""
     if not settings.local:
         return "", None
     archive = class_archive.archive_of(PROJECT, java.resolve().parent.parent, spark_home)
     if archive.is_file() or not entry.archives_classes or not os.access(archive.parent, os.W_OK):
-        return class_archive.reading(archive), None
+        return class_archive.reading_options(archive), None
     sys.stderr.write(
         f"walsafe: this once also keeping Java's loaded classes in {archive.parent}: later starts are faster\n"
     )
-    return class_archive_writer.writing(archive)
+    return class_archive_writer.writing_options(archive)
 
 
-def child_environment(environ: Mapping[str, str], settings: Settings, spark_home: Path, java: Path) -> dict[str, str]:
+def child_environment(
+    environ: Mapping[str, str], settings: SubmitSettings, spark_home: Path, java: Path
+) -> dict[str, str]:
     """Returns the environment of spark-submit; variables that the user has set are kept."""
     environment = dict(environ)
     environment["SPARK_HOME"] = str(spark_home)

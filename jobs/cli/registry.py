@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 
 class Job(Protocol):
@@ -29,13 +29,13 @@ class Job(Protocol):
         """Declares the options of the job; `--output`, `--result` and `--log-level` are added for every job."""
         ...
 
-    def run(self, args: Namespace, context: JobContext) -> Outcome:
+    def run(self, args: Namespace, context: JobContext) -> JobResult:
         """Runs the job; raises a `WalsafeError` for every error that the operator can fix."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JobEntry:
     """A job that the command line offers.
 
     Attributes:
@@ -59,9 +59,9 @@ class Entry:
         return cast("Job", importlib.import_module(self.module))
 
 
-GROUPS: dict[str, dict[str, Entry]] = {
+GROUPS: dict[str, dict[str, JobEntry]] = {
     "start": {
-        "demo": Entry(
+        "demo": JobEntry(
             "jobs.demo",
             "three nights of a generated cluster, an audit and a dump of its queues, a rehearsal of their migration",
             small=True,
@@ -69,92 +69,94 @@ GROUPS: dict[str, dict[str, Entry]] = {
         ),
     },
     "every night": {
-        "capture": Entry("jobs.capture", "take a snapshot of a live cluster"),
-        "reconcile": Entry("jobs.reconcile", "decide which oldWALs are delete-safe; write the list, tables, report"),
-        "maintain": Entry(
+        "capture": JobEntry("jobs.capture", "take a snapshot of a live cluster"),
+        "reconcile": JobEntry("jobs.reconcile", "decide which oldWALs are delete-safe; write the list, tables, report"),
+        "maintain": JobEntry(
             "jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"
         ),
     },
     "ask": {
-        "explain": Entry(
+        "explain": JobEntry(
             "jobs.explain", "who holds a file, a peer or a server, since when, what would free it", small=True
         ),
-        "audit-queues": Entry(
+        "audit-queues": JobEntry(
             "jobs.queues.audit_queues",
             "what state every replication queue is in, who claimed it when, and how orphans can be claimed",
         ),
-        "dump-queues": Entry(
+        "dump-queues": JobEntry(
             "jobs.queues.dump_queues",
             "replication queues as HBase's DumpReplicationQueues prints them, the cluster up or down",
         ),
-        "inspect-wals": Entry(
+        "inspect-wals": JobEntry(
             "jobs.queues.inspect_wals",
             "look into the WALs that queues still have to read: whose edits, and what peers want of them",
         ),
     },
     "clean up": {
-        "clean": Entry(
+        "clean": JobEntry(
             "jobs.cleanup.clean",
             "move the files of a delete-safe list to a quarantine, after deciding on each again",
             gentle=True,
         ),
-        "restore": Entry("jobs.cleanup.restore", "put quarantined files back where they were", small=True, gentle=True),
-        "purge": Entry(
+        "restore": JobEntry(
+            "jobs.cleanup.restore", "put quarantined files back where they were", small=True, gentle=True
+        ),
+        "purge": JobEntry(
             "jobs.cleanup.purge",
             "delete quarantined runs for good once their grace is over, or archive them",
             gentle=True,
         ),
     },
     "upgrade and disaster": {
-        "plan-migration": Entry(
+        "plan-migration": JobEntry(
             "jobs.queues.plan_migration",
             "before an upgrade to HBase 3: what the migration of the queues would write, drop and stumble over",
             small=True,
         ),
-        "verify-migration": Entry(
+        "verify-migration": JobEntry(
             "jobs.queues.verify_migration",
             "after an upgrade to HBase 3: whether hbase:replication has what ZooKeeper had, row by row",
             small=True,
         ),
-        "plan-syncup": Entry(
+        "plan-syncup": JobEntry(
             "jobs.queues.plan_syncup",
             "what ReplicationSyncUp (HBase 3) would ship with the source cluster down, and what it would lose",
             small=True,
         ),
     },
     "Pegasus": {
-        "split-preflight": Entry(
+        "split-preflight": JobEntry(
             "jobs.split.preflight", "may these Pegasus tables be split now? blockers and warnings", small=True
         ),
-        "split-plan": Entry(
+        "split-plan": JobEntry(
             "jobs.split.plan",
             "what a split of a Pegasus table would yield: sizes, skew, hash keys too hot to split, doublings needed",
         ),
-        "split-run": Entry(
+        "split-run": JobEntry(
             "jobs.split.run", "split a Pegasus table offline, by any power of two, into files for a bulk load"
         ),
-        "split-route": Entry(
+        "split-route": JobEntry(
             "jobs.split.route",
             "what clients of a Pegasus table were told during a split, or would be told: rejected, misused, accepted",
             small=True,
         ),
-        "split-audit-config": Entry(
+        "split-audit-config": JobEntry(
             "jobs.split.audit_config",
             "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas",
             small=True,
         ),
-        "split-audit-log": Entry(
+        "split-audit-log": JobEntry(
             "jobs.split.audit_log",
             "Pegasus's private logs: parent against child by decree, late writes, and which logs are delete-safe",
         ),
-        "split-verify": Entry(
+        "split-verify": JobEntry(
             "jobs.split.verify",
             "prove that two copies of a Pegasus table hold the same rows: before and after a split, or two clusters",
         ),
-        "split-stale": Entry(
+        "split-stale": JobEntry(
             "jobs.split.stale", "what Pegasus's compaction filter would drop after a partition split, and why"
         ),
-        "split-demo": Entry(
+        "split-demo": JobEntry(
             "jobs.split.demo",
             "a split of a simulated Pegasus table with one row lost, found by split-verify",
             small=True,
@@ -162,6 +164,6 @@ GROUPS: dict[str, dict[str, Entry]] = {
     },
 }
 """The jobs as `--help` shows them: what an operator wants to do, and the jobs for it."""
-JOBS: dict[str, Entry] = {name: entry for jobs in GROUPS.values() for name, entry in jobs.items()}
+JOBS: dict[str, JobEntry] = {name: entry for jobs in GROUPS.values() for name, entry in jobs.items()}
 PEGASUS = "Pegasus"
 """The group whose jobs only `split --help` lists."""

@@ -131,7 +131,9 @@ def _classes() -> str:
     if command is None:
         return ""
     java_home = Path(command).resolve().parent.parent
-    return class_archive.reading(class_archive.archive_of(PROJECT, java_home, Path(pyspark.__file__).resolve().parent))
+    return class_archive.reading_options(
+        class_archive.archive_of(PROJECT, java_home, Path(pyspark.__file__).resolve().parent)
+    )
 
 
 def _with_delta(extensions: str) -> str:

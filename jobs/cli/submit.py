@@ -51,7 +51,7 @@ class UserArguments:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SubmitSettings:
     """Where the driver and the executors run, according to everything that spark-submit will read.
 
     Attributes:
@@ -113,7 +113,7 @@ def read_user_arguments(text: str) -> UserArguments:
     return UserArguments(tuple(rest), shipped, conf, properties_file)
 
 
-def read_settings(user: UserArguments, defaults: Path) -> Settings:
+def read_settings(user: UserArguments, defaults: Path) -> SubmitSettings:
     """Merges the user's arguments with the properties file; arguments take precedence.
 
     Raises:
@@ -125,7 +125,7 @@ def read_settings(user: UserArguments, defaults: Path) -> Settings:
     except OSError as error:
         raise UsageError(f"{SUBMIT_ARGS_ENV}: properties file cannot be read: {error}") from None
     cluster_mode = values.get("spark.submit.deployMode", "client") == "cluster"
-    return Settings(values.get("spark.master", "local[*]"), cluster_mode, values)
+    return SubmitSettings(values.get("spark.master", "local[*]"), cluster_mode, values)
 
 
 def read_properties(text: str) -> dict[str, str]:
@@ -139,7 +139,7 @@ def submit_command(
     project: Path,
     archive: Path,
     user: UserArguments,
-    settings: Settings,
+    settings: SubmitSettings,
     job: Sequence[str],
     *,
     scratch: Path,
@@ -183,7 +183,7 @@ def submit_command(
     return [*command, str(project / "jobs" / "main.py"), *job]
 
 
-def result_location(settings: Settings, hadoop_conf: Path | None, name: str) -> str:
+def result_location(settings: SubmitSettings, hadoop_conf: Path | None, name: str) -> str:
     """Returns where a driver on the cluster can write its result so that this machine can read it.
 
     Args:

@@ -14,7 +14,7 @@ _OF_CONSTRUCTORS = (ValueError, ArithmeticError, LookupError, AttributeError, Ty
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class YamlDocument:
     """A parsed YAML file.
 
     Attributes:
@@ -34,7 +34,7 @@ class Document:
         return f"{self.name}, line {self.lines.get(path, 1)}"
 
 
-def parse_yaml(text: str, name: str) -> Document:
+def parse_yaml(text: str, name: str) -> YamlDocument:
     """Parses one YAML mapping.
 
     Raises:
@@ -45,7 +45,7 @@ def parse_yaml(text: str, name: str) -> Document:
         try:
             node = loader.get_single_node()
             if node is None:
-                return Document(name, {}, {})
+                return YamlDocument(name, {}, {})
             if not isinstance(node, MappingNode):
                 kind = "list" if isinstance(node, SequenceNode) else "single value"
                 raise UsageError(f"{name}, line 1: expected `key: value` lines, found a {kind}")
@@ -59,7 +59,7 @@ def parse_yaml(text: str, name: str) -> Document:
         raise UsageError(f"{name}{where}: not valid YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, *_OF_CONSTRUCTORS) as error:
         raise UsageError(f"{name}: not valid YAML: {error}") from None
-    return Document(name, values, lines)
+    return YamlDocument(name, values, lines)
 
 
 def _walk(node: Node, path: KeyPath, name: str) -> Iterator[tuple[KeyPath, int]]:

@@ -20,11 +20,11 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 if TYPE_CHECKING:
     from jobs.dags import walsafe_nightly_logic as logic
     from jobs.dags.walsafe_nightly_config import AUTOMATIC, ConfigurationError, parse_nightly
-    from jobs.dags.walsafe_nightly_process import Answer, read_result, run_job
+    from jobs.dags.walsafe_nightly_process import ProcessResult, read_result, run_job
 else:  # in Airflow's environment, the modules beside this file are on the path
     import walsafe_nightly_logic as logic
     from walsafe_nightly_config import AUTOMATIC, ConfigurationError, parse_nightly
-    from walsafe_nightly_process import Answer, read_result, run_job
+    from walsafe_nightly_process import ProcessResult, read_result, run_job
 
 CONFIG_ENV = "WALSAFE_NIGHTLY_CONFIG"
 BY_CLUSTER = "{{ task.op_kwargs['cluster'] }}"
@@ -54,13 +54,13 @@ def run_id() -> str:
     return logic.night_id(context.get("logical_date") or context["dag_run"].run_after)
 
 
-def run(command: Sequence[str], name: str, *, output: str = "json") -> Answer:
+def run(command: Sequence[str], name: str, *, output: str = "json") -> ProcessResult:
     """Runs a walsafe job; `name` is the name of its result file."""
     file = logic.result_file(NIGHTLY, run_id(), name)
     return run_job(NIGHTLY.walsafe, command, file, NIGHTLY.environment, LOG, output=output)
 
 
-def judge(job: str, answer: Answer) -> Answer:
+def judge(job: str, answer: ProcessResult) -> ProcessResult:
     """Returns the answer of a job that succeeded, otherwise raises.
 
     Raises:
@@ -68,11 +68,11 @@ def judge(job: str, answer: Answer) -> Answer:
         AirflowFailException: the job failed for another reason; no retry.
     """
     decision = logic.decide(job, answer.exit_code)
-    if decision is logic.Decision.GO_ON:
+    if decision is logic.NextStep.GO_ON:
         return answer
     reason = logic.error_of(answer.result) or answer.last_words or "it said nothing"
     message = f"{job} ended with exit code {answer.exit_code}: {reason}"
-    if decision is logic.Decision.RETRY:
+    if decision is logic.NextStep.RETRY:
         raise AirflowException(message)
     raise AirflowFailException(message)
 

@@ -20,7 +20,7 @@ class ConfigurationError(ValueError):
 
 
 @dataclass(frozen=True)
-class Cluster:
+class NightlyCluster:
     """One cluster of the night.
 
     Attributes:
@@ -45,7 +45,7 @@ class Nightly:
     lists: str
     snapshots: str
     results: str
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[NightlyCluster, ...]
     maintain_config: str
     fleet_config: str | None
     reports: str | None
@@ -58,7 +58,7 @@ class Nightly:
     parallel: int
     environment: Mapping[str, str]
 
-    def cluster(self, name: str) -> Cluster:
+    def cluster(self, name: str) -> NightlyCluster:
         """Returns the cluster with this name."""
         return next(one for one in self.clusters if one.name == name)
 
@@ -126,13 +126,13 @@ def parse_nightly(document: object, source: str) -> Nightly:
     return nightly
 
 
-def _cluster(name: object, value: object, source: str, most: tuple[int | None, int | None]) -> Cluster:
+def _cluster(name: object, value: object, source: str, most: tuple[int | None, int | None]) -> NightlyCluster:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
             f"{source}: {name!r} in key 'clusters' is no cluster's name; quote it if it is a number"
         )
     section = _Section(value, source, f"clusters.{name}.")
-    cluster = Cluster(
+    cluster = NightlyCluster(
         name, section.required("config"), section.number("max_files", most[0]), section.number("max_bytes", most[1])
     )
     section.done()

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jobs.dags.walsafe_nightly_config import Cluster, Nightly
+    from jobs.dags.walsafe_nightly_config import Nightly, NightlyCluster
 
 DONE, USAGE, REFUSED, UNAVAILABLE, DONE_WITH_REFUSALS = 0, 2, 3, 4, 5
 LIST_ALREADY_CLEANED, SNAPSHOT_EXISTS = "LIST_ALREADY_CLEANED", "SNAPSHOT_EXISTS"
@@ -17,7 +17,7 @@ LIST_ALREADY_CLEANED, SNAPSHOT_EXISTS = "LIST_ALREADY_CLEANED", "SNAPSHOT_EXISTS
 APPROVE, REJECT = "Approve", "Reject"
 
 
-class Decision(Enum):
+class NextStep(Enum):
     """What the DAG does after an exit code."""
 
     GO_ON = "go on"
@@ -82,11 +82,11 @@ def maintain_command(nightly: "Nightly") -> list[str]:
 # ---- exit codes and results
 
 
-def decide(job: str, exit_code: int) -> Decision:
+def decide(job: str, exit_code: int) -> NextStep:
     """Returns what to do after an exit code: only 4 is retried, and 5 only continues after reconcile."""
     if exit_code == DONE or (job == "reconcile" and exit_code == DONE_WITH_REFUSALS):
-        return Decision.GO_ON
-    return Decision.RETRY if exit_code == UNAVAILABLE else Decision.STOP
+        return NextStep.GO_ON
+    return NextStep.RETRY if exit_code == UNAVAILABLE else NextStep.STOP
 
 
 def error_of(result: Mapping[str, Any] | None) -> str:
@@ -139,7 +139,7 @@ def why_not_passed(verdict: Mapping[str, Any] | None) -> str | None:
     return None
 
 
-def is_finished(result: Mapping[str, Any] | None, cluster: "Cluster") -> bool:
+def is_finished(result: Mapping[str, Any] | None, cluster: "NightlyCluster") -> bool:
     """Tell whether an earlier clean of this date is complete: it moved every file, or reached one of the limits."""
     if result is None or result.get("exit_code") != DONE or not result.get("executed"):
         return False

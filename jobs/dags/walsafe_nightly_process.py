@@ -18,7 +18,7 @@ _LAST_LINES = 5
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProcessResult:
     """The result of a job that ended.
 
     Attributes:
@@ -42,7 +42,7 @@ def run_job(
     log: logging.Logger,
     *,
     output: str = "json",
-) -> Answer:
+) -> ProcessResult:
     """Runs `spark-submit.sh` and waits for it.
 
     The child stays in the process group of the task, so that Airflow's signals reach it: an interrupted clean first
@@ -80,7 +80,7 @@ def run_job(
         reader.join()
     if text.strip():
         log.info("it says:\n%s", text.rstrip("\n"))
-    return Answer(code if code >= 0 else 128 - code, read_result(result_file), text, "\n".join(words))
+    return ProcessResult(code if code >= 0 else 128 - code, read_result(result_file), text, "\n".join(words))
 
 
 def read_result(result_file: str) -> Mapping[str, Any] | None:

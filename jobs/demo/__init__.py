@@ -20,11 +20,11 @@ from jobs.demo.dump import DUMP_TITLE, queue_lines
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE, migration_lines, write_zookeeper_snapshot
 from jobs.demo.queues import AUDIT_TITLE, audit_lines
-from jobs.demo.text import Command, Place, demo_text
+from jobs.demo.text import DemoCommand, DemoOutput, demo_text
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, RunSummary
 
@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Captures and reconciles three nights and reports the results; exit code 0 whatever the findings."""
     started = time.monotonic()
     now = context.clock.now_ms()
@@ -80,7 +80,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     page = _page(nights[-1], places, context)
     commands = _commands(places, nights[-1], _held_example(nights[-1], places, context))
     text = demo_text(nights, time.monotonic() - started, places.shown(nights[-1], page), commands, tastes)
-    return Outcome(EXIT_DONE, _result(nights, places, page), text)
+    return JobResult(EXIT_DONE, _result(nights, places, page), text)
 
 
 @dataclass(frozen=True)
@@ -166,14 +166,14 @@ class _Places:
         """The snapshot of the last night with its queues in ZooKeeper."""
         return self.root / "snapshots" / "before-upgrade"
 
-    def shown(self, last: RunSummary, page: Path) -> list[Place]:
+    def shown(self, last: RunSummary, page: Path) -> list[DemoOutput]:
         return [
-            Place("report, for a browser", page.as_uri()),
-            Place("delete-safe list", str(self.lists / last.cluster / last.run_id)),
-            Place("Delta tables", str(self.lake)),
-            Place("snapshots", str(self.root / "snapshots")),
-            Place("the cluster's files", str(self.cluster)),
-            Place("configuration", str(self.config)),
+            DemoOutput("report, for a browser", page.as_uri()),
+            DemoOutput("delete-safe list", str(self.lists / last.cluster / last.run_id)),
+            DemoOutput("Delta tables", str(self.lake)),
+            DemoOutput("snapshots", str(self.root / "snapshots")),
+            DemoOutput("the cluster's files", str(self.cluster)),
+            DemoOutput("configuration", str(self.config)),
         ]
 
 
@@ -198,10 +198,10 @@ def _uri(path: Path) -> str:
 def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSummary:
     """Runs reconcile for one night, with the clock of that night."""
     from jobs.cli.config import load_config
-    from jobs.reconcile.wiring import Places, run_reconcile
+    from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 
     told = _Keeping()
-    where = Places(_uri(places.lake), _uri(places.lists))
+    where = OutputPlaces(_uri(places.lake), _uri(places.lists))
     run_reconcile(context, load_config(str(places.config), context), where, [_uri(snapshot)], reporter=told)
     (summary,) = told.summaries
     if summary.status != DONE:
@@ -213,9 +213,9 @@ def _reconcile(snapshot: Path, places: _Places, context: JobContext) -> RunSumma
 
 def _page(last: RunSummary, places: _Places, context: JobContext) -> Path:
     """Writes the HTML page of the last night, with the curves of all nights."""
-    from jobs.reconcile.reporting import Reports
+    from jobs.reconcile.reporting import ReconcileReports
 
-    reports = Reports(context.spark, context.clock, _uri(places.lake), _uri(places.reports), None)
+    reports = ReconcileReports(context.spark, context.clock, _uri(places.lake), _uri(places.reports), None)
     (page,) = reports.publish([last]).values()
     return Path(page.removeprefix("file:"))
 
@@ -228,7 +228,7 @@ def _held_example(last: RunSummary, places: _Places, context: JobContext) -> str
     return str(row["path"]) if row else ""
 
 
-def _commands(places: _Places, last: RunSummary, held: str) -> list[Command]:
+def _commands(places: _Places, last: RunSummary, held: str) -> list[DemoCommand]:
     from jobs.cli.session import DELTA_CATALOG, DELTA_EXTENSION
 
     project = _project()
@@ -237,9 +237,11 @@ def _commands(places: _Places, last: RunSummary, held: str) -> list[Command]:
     columns = "run_date, verdict, reason, sum(files) AS files, round(sum(bytes) / pow(1024, 3)) AS gib"
     query = " ".join(("SELECT", columns, "FROM", totals, "GROUP BY ALL ORDER BY ALL"))
     return [
-        Command("Who holds this file, since when, and what would free it?", (start, "explain", "--lake", lake, held)),
-        Command("What does the disabled peer hold?", (start, "explain", "--lake", lake, "--peer", DISABLED_PEER)),
-        Command(
+        DemoCommand(
+            "Who holds this file, since when, and what would free it?", (start, "explain", "--lake", lake, held)
+        ),
+        DemoCommand("What does the disabled peer hold?", (start, "explain", "--lake", lake, "--peer", DISABLED_PEER)),
+        DemoCommand(
             "What state is every queue in, who claimed it when, and how can orphans be claimed?",
             (
                 *(start, "audit-queues", "--config", str(places.config), "--plan", str(places.plan)),
@@ -247,29 +249,29 @@ def _commands(places: _Places, last: RunSummary, held: str) -> list[Command]:
                 *(str(places.snapshot(number)) for number in range(1, NIGHTS + 1)),
             ),
         ),
-        Command(
+        DemoCommand(
             "Decide the last night as you would decide a capture of your own cluster (into tables of its own).",
             (
                 *(start, "reconcile", "--snapshot", str(places.snapshot(NIGHTS)), "--config", str(places.config)),
                 *("--lake", str(places.root / "again" / "lake"), "--lists", str(places.root / "again" / "lists")),
             ),
         ),
-        Command(
+        DemoCommand(
             "Rehearse the clean-up of that list; with --execute files move to a quarantine, restore brings them back.",
             (
                 *(start, "clean", "--cluster", last.cluster, "--run-id", last.run_id, "--lists", str(places.lists)),
                 *("--lake", lake, "--config", str(places.config)),
             ),
         ),
-        Command(
+        DemoCommand(
             "What would HBase's DumpReplicationQueues say of the last night's queues, had it no errors?",
             (start, "dump-queues", "--snapshot", str(places.snapshot(NIGHTS)), "--distributed", "--hdfs"),
         ),
-        Command(
+        DemoCommand(
             "Plan the migration of these queues from ZooKeeper to HBase 3.",
             (start, "plan-migration", "--snapshot", str(places.old_snapshot)),
         ),
-        Command(
+        DemoCommand(
             "Query the tables with nothing but Spark and Delta.",
             (
                 *("env", f"PYSPARK_PYTHON={project}.venv/bin/python", f"{project}.venv/bin/spark-sql"),

@@ -1,7 +1,7 @@
 """Shows one queue of the demo's last night as dump-queues does, without Spark."""
 
 from jobs.demo.cluster.model import GeneratedCapture
-from pipelines.decide.rule.cluster_view import QueueRow, merge_passes
+from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
 from pipelines.hbase.replication_queues import parse_queue_cells
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.queues.dump.table_queues import table_dump
@@ -30,5 +30,5 @@ def queue_lines(made: GeneratedCapture, peer_id: str) -> list[str]:
     return [line for line in queue.splitlines() if not line.startswith(_POSITION)]
 
 
-def _claimed_first(row: QueueRow) -> tuple[bool, str]:
+def _claimed_first(row: MergedQueueRow) -> tuple[bool, str]:
     return row.queue.source is not None, str(row.queue)

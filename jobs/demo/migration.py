@@ -7,12 +7,12 @@ from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from jobs.demo.cluster.zookeeper import ZooKeeperCapture
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import GroupOffset, QueueId, parse_queue_id
-from pipelines.hbase.zookeeper.queued import unsettled
+from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.hbase.zookeeper.tree import parse_tree
+from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, states_of
 from pipelines.queues.migration.findings import plan_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows, offset_of
-from pipelines.queues.migration.rows import Action, Family
-from pipelines.queues.migration.sides import After, Before, states_of
+from pipelines.queues.migration.rows import Family, MigrationAction
 from pipelines.queues.migration.verify import verify
 from pipelines.reconcile.findings.evidence import ERROR
 
@@ -24,11 +24,11 @@ def migration_lines(made: ZooKeeperCapture) -> list[str]:
     tree, peers = parse_tree(made.znodes), MigrationPeers.of(made.snapshot.peers)
     lengths = {file.path.rpartition("/")[2]: file.length for file in made.files}
     rows = migration_rows(tree, peers, lengths)
-    found = plan_findings(rows, peers, tree, unsettled([tree, tree]))
+    found = plan_findings(rows, peers, tree, unsettled_reason([tree, tree]))
     go = "NO-GO" if any(one.severity == ERROR for one in found) else "GO"
-    written = [row for row in rows if row.action == Action.WRITE.value and row.family == Family.QUEUE.value]
-    dropped = sum(row.action == Action.DROP.value for row in rows)
-    before = Before(
+    written = [row for row in rows if row.action == MigrationAction.WRITE.value and row.family == Family.QUEUE.value]
+    dropped = sum(row.action == MigrationAction.DROP.value for row in rows)
+    before = BeforeMigration(
         states_of(made.snapshot.peers), peers, rows, made.snapshot.files_step.finished_at, frozenset(lengths)
     )
     table: dict[QueueId, dict[str, GroupOffset]] = {}
@@ -40,7 +40,7 @@ def migration_lines(made: ZooKeeperCapture) -> list[str]:
     if lost is not None:
         del table[lost]
     sids = {(row.peer_id, row.qualifier or ""): int(row.value or 0) for row in before.written(Family.SEQUENCE_ID)}
-    after = After(before.states, table, sids, listed=frozenset(lengths), flags=(SAFE_FLAGS, SAFE_FLAGS))
+    after = AfterMigration(before.states, table, sids, listed=frozenset(lengths), flags=(SAFE_FLAGS, SAFE_FLAGS))
     codes = ", ".join(sorted({one.code for one in found})) or "none"
     plan = (
         f"plan: {go}; {len(written)} offsets would be written, {dropped} queues and the like dropped; findings: {codes}"
@@ -48,7 +48,7 @@ def migration_lines(made: ZooKeeperCapture) -> list[str]:
     return [plan, *_differences(before, after)]
 
 
-def _differences(before: Before, after: After) -> Iterator[str]:
+def _differences(before: BeforeMigration, after: AfterMigration) -> Iterator[str]:
     for check in verify(before, after):
         if check.severity == ERROR:
             yield f"verification of a table without one of the rows: {check.rule} {check.answer}, {check.subject}"

@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from pipelines.common.human import human_bytes
 from pipelines.common.instants import DAY_MS, HOUR_MS
-from pipelines.decide.reason_words import REASON_WORDS
+from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.run_summary import DELETABLE, HELD, FindingRow, PinnedRow, RunSummary, VerdictTotal
 
 _WIDTH = 118
@@ -16,7 +16,7 @@ _QUEUES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class DemoCommand:
     """A command to paste, with its purpose."""
 
     purpose: str
@@ -27,7 +27,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DemoOutput:
     """Something that the demo has written, and its location."""
 
     what: str
@@ -37,8 +37,8 @@ class Place:
 def demo_text(
     nights: Sequence[RunSummary],
     seconds: float,
-    places: Sequence[Place],
-    commands: Sequence[Command],
+    places: Sequence[DemoOutput],
+    commands: Sequence[DemoCommand],
     tastes: Sequence[tuple[str, Sequence[str]]] = (),
 ) -> str:
     """Returns the text output of the demo.
@@ -88,7 +88,7 @@ def _reason_rows(totals: Sequence[VerdictTotal]) -> Iterable[Sequence[str]]:
         sums[total.verdict, total.reason] = (files + total.files, size + total.bytes)
     yield ("verdict", "reason", "files>", "bytes>", "")
     for (verdict, reason), (files, size) in sorted(sums.items(), key=lambda item: (item[0][0], -item[1][1])):
-        yield (verdict, reason, f"{files:,}", human_bytes(size), REASON_WORDS[reason].short)
+        yield (verdict, reason, f"{files:,}", human_bytes(size), REASON_TEXTS[reason].short)
 
 
 def _holder_lines(night: RunSummary) -> list[str]:

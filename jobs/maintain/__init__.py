@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "retention, compaction and vacuum of the tables, expiry of lists and snapshots"
 NEEDS_SPARK = True
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--execute", action="store_true", help="do it; without, say what would be done")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.maintain.wiring import run_maintain

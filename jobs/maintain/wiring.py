@@ -7,7 +7,7 @@ from jobs.cli.config import Config
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_duration
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.files.scratch import SECOND_LOOKS_FOLDER
 from pipelines.lake.maintenance import LakeMaintenance
@@ -19,7 +19,7 @@ from schemas.registry import TABLES
 from schemas.wal_verdicts import WAL_VERDICTS
 
 
-def run_maintain(context: JobContext, config: Config, lake: str, *, execute: bool) -> Outcome:
+def run_maintain(context: JobContext, config: Config, lake: str, *, execute: bool) -> JobResult:
     """Maintain a lake, and the lists and snapshots that the configuration names.
 
     Raises:

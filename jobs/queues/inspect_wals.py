@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "look into the WALs that queues still have to read: whose edits, and what peers want of them"
 NEEDS_SPARK = True
@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged and queues.row_layout")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.queues.wiring import run_inspect_wals

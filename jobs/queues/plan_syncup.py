@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "what ReplicationSyncUp (HBase 3) would ship with the source cluster down, and what it would lose"
 NEEDS_SPARK = True
@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged and queues.row_layout")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.queues.wiring import run_plan_syncup

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "after an upgrade to HBase 3: whether hbase:replication has what ZooKeeper had, row by row"
 NEEDS_SPARK = True
@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged and release.orphan_queues")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
     from jobs.queues.wiring import run_verify_migration

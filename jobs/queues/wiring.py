@@ -1,10 +1,10 @@
 """Wires the jobs on queues: they read snapshots and remember findings in the lake."""
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
-from pipelines.decide.rule.settings import Settings
+from pipelines.common.job_result import JobResult
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.past_findings import LakeInspections
+from pipelines.lake.past_findings import LakeFindings
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
 from pipelines.queues.audit.past_audits import LakeAudits
 from pipelines.queues.audit.plan_files import PlanFiles
@@ -22,7 +22,7 @@ from pipelines.queues.wals.rows import INSPECTION_SUFFIX
 from pipelines.snapshot.reader import SnapshotDirectories
 
 
-def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | None, plan: str | None) -> Outcome:
+def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | None, plan: str | None) -> JobResult:
     """Run audit-queues with the production ports.
 
     Args:
@@ -36,14 +36,14 @@ def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | Non
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         clock=context.clock,
         tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeInspections(spark, lake, AUDIT_SUFFIX) if lake else None,
+        past=LakeFindings(spark, lake, AUDIT_SUFFIX) if lake else None,
         audits=LakeAudits(spark, lake) if lake else None,
         plan=PlanFiles(spark, plan) if plan else None,
     )
     return audit_queues(request, ports)
 
 
-def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None) -> Outcome:
+def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None) -> JobResult:
     """Run dump-queues with the production ports.
 
     Args:
@@ -56,7 +56,7 @@ def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None)
     return dump_queues(request, DumpPorts(snapshots, snapshots, DeltaTables(spark, lake) if lake else None))
 
 
-def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> Outcome:
+def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> JobResult:
     """Run inspect-wals with the production ports.
 
     Args:
@@ -69,12 +69,12 @@ def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | N
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         contents=SparkWalContents(spark),
         tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeInspections(spark, lake, INSPECTION_SUFFIX) if lake else None,
+        past=LakeFindings(spark, lake, INSPECTION_SUFFIX) if lake else None,
     )
     return inspect_wals(request, ports)
 
 
-def run_plan_migration(context: JobContext, snapshot: str, settings: Settings, lake: str | None) -> Outcome:
+def run_plan_migration(context: JobContext, snapshot: str, settings: ReconcileSettings, lake: str | None) -> JobResult:
     """Run plan-migration with the production ports.
 
     Args:
@@ -87,22 +87,22 @@ def run_plan_migration(context: JobContext, snapshot: str, settings: Settings, l
 
 
 def run_verify_migration(
-    context: JobContext, zookeeper: str, table: str, settings: Settings, lake: str | None
-) -> Outcome:
+    context: JobContext, zookeeper: str, table: str, settings: ReconcileSettings, lake: str | None
+) -> JobResult:
     """Run verify-migration with the production ports; arguments as in `run_plan_migration` and `verify_migration`."""
     return verify_migration(zookeeper, table, settings, _migration_ports(context, settings, lake, VERIFY_SUFFIX))
 
 
-def _migration_ports(context: JobContext, settings: Settings, lake: str | None, suffix: str) -> MigrationPorts:
+def _migration_ports(context: JobContext, settings: ReconcileSettings, lake: str | None, suffix: str) -> MigrationPorts:
     spark = context.spark
     return MigrationPorts(
         snapshots=SnapshotDirectories(spark, settings.row_layout),
         tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeInspections(spark, lake, suffix) if lake else None,
+        past=LakeFindings(spark, lake, suffix) if lake else None,
     )
 
 
-def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None) -> Outcome:
+def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None) -> JobResult:
     """Run plan-syncup with the production ports.
 
     Args:
@@ -114,6 +114,6 @@ def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None)
     ports = PlanPorts(
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeInspections(spark, lake, PLAN_SUFFIX) if lake else None,
+        past=LakeFindings(spark, lake, PLAN_SUFFIX) if lake else None,
     )
     return plan(request, ports)

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "decide which oldWALs are delete-safe; write the list, tables, report"
 NEEDS_SPARK = True
@@ -46,10 +46,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--metrics", metavar="FILE", help="write Prometheus metrics to this file, by rename")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.cli.config import load_config
-    from jobs.reconcile.wiring import Places, run_reconcile
+    from jobs.reconcile.wiring import OutputPlaces, run_reconcile
     from pipelines.common.errors import UsageError
     from pipelines.decide.rule.settings import Acceptances
 
@@ -59,7 +59,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     return run_reconcile(
         context,
         load_config(args.config, context),
-        Places(args.lake, args.lists, args.reports, args.metrics),
+        OutputPlaces(args.lake, args.lists, args.reports, args.metrics),
         args.snapshot or (),
         fleet=args.fleet,
         run_id=args.run_id,

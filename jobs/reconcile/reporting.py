@@ -6,7 +6,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from pipelines.common.clock import Clock
-from pipelines.lake.reader import Lake
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE, RunSummary
 from pipelines.reconcile.metrics import MetricsFile
 from pipelines.reconcile.report import DETAILED, HtmlReports, by_urgency
@@ -15,7 +15,7 @@ NIGHTS = 30
 """Number of earlier nights in the curves."""
 
 
-class Reports:
+class ReconcileReports:
     """The production `Reporter`.
 
     Args:
@@ -30,7 +30,7 @@ class Reports:
         self, spark: SparkSession, clock: Clock, lake_uri: str, reports_uri: str | None, metrics_uri: str | None
     ) -> None:
         self._clock = clock
-        self._lake = Lake(spark, lake_uri)
+        self._lake = LakeReader(spark, lake_uri)
         self._pages = HtmlReports(spark, reports_uri or f"{lake_uri.rstrip('/')}/reports")
         self._metrics = MetricsFile(spark, metrics_uri) if metrics_uri else None
 

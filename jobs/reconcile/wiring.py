@@ -6,15 +6,15 @@ from getpass import getuser
 
 from jobs.cli.config import Config
 from jobs.cli.context import JobContext
-from jobs.reconcile.reporting import Reports
-from pipelines.common.outcome import Outcome
+from jobs.reconcile.reporting import ReconcileReports
+from pipelines.common.job_result import JobResult
 from pipelines.common.version import VERSION
 from pipelines.decide.gate import gate
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
 from pipelines.decide.rule.settings import Acceptances
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.reconcile.list_writer import DeleteLists
-from pipelines.reconcile.past_nights import PastNights
+from pipelines.reconcile.lake_history import LakeHistory
+from pipelines.reconcile.list_writer import DeleteListWriter
 from pipelines.reconcile.ports import Reporter
 from pipelines.reconcile.reconcile import reconcile
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
@@ -22,7 +22,7 @@ from pipelines.snapshot.reader import SnapshotDirectories
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class OutputPlaces:
     """The places that a run writes to; Hadoop URIs.
 
     Attributes:
@@ -55,14 +55,14 @@ class GreatExpectationsGate:
 def run_reconcile(
     context: JobContext,
     config: Config,
-    places: Places,
+    places: OutputPlaces,
     snapshots: Sequence[str],
     *,
     fleet: str | None = None,
     run_id: str | None = None,
     acceptances: Acceptances | None = None,
     reporter: Reporter | None = None,
-) -> Outcome:
+) -> JobResult:
     """Run reconcile on snapshots with the production ports."""
     gate.preload()
     spark = context.spark
@@ -81,10 +81,10 @@ def run_reconcile(
         clock=context.clock,
         reader=SnapshotDirectories(spark, config.settings().row_layout),
         tables=DeltaTables(spark, places.lake),
-        lake=PastNights(spark, places.lake),
-        lists=DeleteLists(spark, places.lists),
+        lake=LakeHistory(spark, places.lake),
+        lists=DeleteListWriter(spark, places.lists),
         gate=GreatExpectationsGate(),
-        reporter=reporter or Reports(spark, context.clock, places.lake, places.reports, places.metrics),
+        reporter=reporter or ReconcileReports(spark, context.clock, places.lake, places.reports, places.metrics),
         lake_uri=places.lake,
     )
     return reconcile(request, ports)

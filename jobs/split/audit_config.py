@@ -3,9 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged, add_run_options
+from jobs.split.options import acknowledged_findings, add_run_options
 from pipelines.common.errors import UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "did the configurations of a Pegasus split follow its rules? stuck children, ballots, garbage replicas"
 NEEDS_SPARK = True
@@ -37,18 +37,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run_options(parser)
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import read_states, split_ports
-    from pipelines.pegasus.domain.audit_config import Timing
+    from pipelines.pegasus.domain.audit_config import TimeLimits
     from pipelines.pegasus.use_cases.audit_config import run_audit_config
     from pipelines.pegasus.use_cases.frame import SplitRun
 
     if args.stuck_after <= 0 or args.reject_limit <= 0:
         raise UsageError("--stuck-after and --reject-limit must be above 0")
-    timing = Timing(int(args.reject_limit * 1000), int(args.stuck_after * 3_600_000))
+    timing = TimeLimits(int(args.reject_limit * 1000), int(args.stuck_after * 3_600_000))
     states = read_states(context, args.states)
-    known = acknowledged(args, context)
+    known = acknowledged_findings(args, context)
     inputs = [repr(states), args.stuck_after, args.reject_limit]
     identity = SplitRun(context.job, states[-1].cluster, states[-1].observed_at, inputs, args.run_id, known)
     return run_audit_config(identity, states, timing, split_ports(context, args.lake))

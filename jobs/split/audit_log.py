@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged, add_run_options
-from pipelines.common.outcome import Outcome
+from jobs.split.options import acknowledged_findings, add_run_options
+from pipelines.common.job_result import JobResult
 
 HELP = "Pegasus's private logs: parent against child by decree, late writes, and which logs are delete-safe"
 NEEDS_SPARK = True
@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run_options(parser)
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import (
         log_inputs,
@@ -45,7 +45,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
 
     inputs = log_inputs(context, args.logs, args.facts, args.journal)
     at = newest_ms(inputs) or context.clock.now_ms()
-    known = acknowledged(args, context)
+    known = acknowledged_findings(args, context)
     told = [repr(inputs.facts), args.logs, args.journal]
     identity = SplitRun(context.job, inputs.facts.cluster, at, told, args.run_id, known)
     return run_audit_log(identity, inputs, split_ports(context, args.lake))

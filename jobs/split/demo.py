@@ -7,7 +7,7 @@ from pathlib import Path
 from jobs.cli.context import JobContext
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "a split of a simulated Pegasus table with one row lost, found by split-verify"
 NEEDS_SPARK = True
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=7, metavar="N", help="of the histories; default: 7")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Simulates a split, removes a row and runs split-verify; exit code 0 if exactly the removed row was found.
 
     Raises:
@@ -34,12 +34,12 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     """
     from jobs.split.emission import whole_histories, write_rows, write_table
     from jobs.split.wiring import run_split_verify
-    from pipelines.pegasus.domain.keys import escaped, key_hash
+    from pipelines.pegasus.domain.keys import escape_bytes, key_hash
     from pipelines.pegasus.domain.partitions import partition_index
     from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.simulate.world import Design
     from pipelines.pegasus.use_cases.frame import SplitRun
-    from pipelines.pegasus.use_cases.split_verify import Copy, VerifyRequest
+    from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 
     now = context.clock.now_ms()
     out = Path(args.out or f"walsafe-out/split-demo-{datetime.fromtimestamp(now // 1000, timezone.utc):%Y%m%dT%H%M%SZ}")
@@ -50,10 +50,10 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     lost = owned[args.seed % len(owned)]
     write_rows([row for row in emitted.after if row != lost], out / "after-with-a-loss")
 
-    def verified(after: str) -> Outcome:
-        before = Copy(f"file:{(out / 'before').resolve()}", Placement(GROUPS, GROUPS))
+    def verified(after: str) -> JobResult:
+        before = ComparedSide(f"file:{(out / 'before').resolve()}", Placement(GROUPS, GROUPS))
         request = VerifyRequest(
-            "temp", before, Copy(f"file:{(out / after).resolve()}", Placement(2 * GROUPS, GROUPS)), now
+            "temp", before, ComparedSide(f"file:{(out / after).resolve()}", Placement(2 * GROUPS, GROUPS)), now
         )
         of = SplitRun("split-verify", "simulated", now, request.inputs)
         return run_split_verify(context, request, of, f"file:{(out / 'lake').resolve()}")
@@ -61,15 +61,15 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     whole, damaged = verified("after"), verified("after-with-a-loss")
     shown = damaged.result["shown"]
     found = [(row["reason"], row["key"]) for row in shown] if isinstance(shown, list) else []
-    if whole.exit_code != EXIT_DONE or damaged.exit_code != EXIT_REFUSED or found != [("lost", escaped(lost.key))]:
+    if whole.exit_code != EXIT_DONE or damaged.exit_code != EXIT_REFUSED or found != [("lost", escape_bytes(lost.key))]:
         raise RefusedError(
             Condition.SELF_CHECK_FAILED,
-            f"split-verify should have found the row {escaped(lost.key)} alone, and found {found}",
+            f"split-verify should have found the row {escape_bytes(lost.key)} alone, and found {found}",
         )
     text = (
-        f"The split as it was played:\n\n{whole.text}\nThe same with one row taken away, {escaped(lost.key)} of "
+        f"The split as it was played:\n\n{whole.text}\nThe same with one row taken away, {escape_bytes(lost.key)} of "
         f"partition {lost.partition_index}:\n\n{damaged.text}\nFound exactly. All of it is in {out}; the tables are in "
         f"{out}/lake.\n"
     )
-    result = {"directory": str(out), "lost": escaped(lost.key), "whole": whole.result, "damaged": damaged.result}
-    return Outcome(EXIT_DONE, result, text)
+    result = {"directory": str(out), "lost": escape_bytes(lost.key), "whole": whole.result, "damaged": damaged.result}
+    return JobResult(EXIT_DONE, result, text)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.simulate.emission import Emitted, EmittedRow, emit
 from pipelines.pegasus.simulate.faults import FAULTS
-from pipelines.pegasus.simulate.walk import History, scope_of, walk
+from pipelines.pegasus.simulate.walk import WalkHistory, scope_of, walk
 from pipelines.pegasus.simulate.world import Design
 from pipelines.pegasus.transforms.log_checksum import crc32c
 
@@ -21,7 +21,7 @@ _MANY = 8
 """From this number of partitions on, only some steps of the histories produce a state file."""
 
 
-def write_table(directory: str, histories: Sequence[History], confirmed: int | None = None) -> Emitted:
+def write_table(directory: str, histories: Sequence[WalkHistory], confirmed: int | None = None) -> Emitted:
     """Write all files of a simulated table split.
 
     Raises:
@@ -32,10 +32,10 @@ def write_table(directory: str, histories: Sequence[History], confirmed: int | N
     return emitted
 
 
-def whole_histories(groups: int, first_seed: int, design: Design) -> list[History]:
+def whole_histories(groups: int, first_seed: int, design: Design) -> list[WalkHistory]:
     """Returns histories of the first seeds whose split ends, or breaks, without a pause."""
     may = tuple(name for name in FAULTS if name not in _UNFINISHED)
-    found: list[History] = []
+    found: list[WalkHistory] = []
     for seed in range(first_seed, first_seed + _MOST_TRIES):
         if len(found) == groups:
             return found

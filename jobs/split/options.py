@@ -13,7 +13,7 @@ def add_run_options(parser: ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="for findings.acknowledged")
 
 
-def acknowledged(args: Namespace, context: JobContext) -> tuple[Acknowledgement, ...]:
+def acknowledged_findings(args: Namespace, context: JobContext) -> tuple[Acknowledgement, ...]:
     """Returns the acknowledged findings of the configuration."""
     from jobs.cli.config import load_config
 

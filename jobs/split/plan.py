@@ -3,9 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged, add_run_options
+from jobs.split.options import acknowledged_findings, add_run_options
 from pipelines.common.errors import UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "what a split of a Pegasus table would yield: sizes, skew, hash keys too hot to split, doublings needed"
 NEEDS_SPARK = True
@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run_options(parser)
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import read_rows, split_ports
     from pipelines.pegasus.domain.partitions import is_power_of_two
@@ -45,7 +45,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
         raise UsageError(f"--partitions {args.partitions}: a power of two up to 65536; for others see split-preflight")
     question = PlanQuestion(read_rows(context, args.rows), args.rows, args.partitions, _size(args.target))
     inputs = [args.rows, args.partitions, args.target]
-    known = acknowledged(args, context)
+    known = acknowledged_findings(args, context)
     identity = SplitRun(context.job, args.cluster, context.clock.now_ms(), inputs, args.run_id, known)
     with parquet_errors(args.rows, "docs/split-plan.md"):
         return run_plan(identity, question, split_ports(context, args.lake))

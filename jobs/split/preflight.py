@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged, add_run_options
-from pipelines.common.outcome import Outcome
+from jobs.split.options import acknowledged_findings, add_run_options
+from pipelines.common.job_result import JobResult
 
 HELP = "may these Pegasus tables be split now? blockers and warnings"
 NEEDS_SPARK = True
@@ -31,14 +31,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run_options(parser)
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the newest state, wires the ports and runs the use case."""
     from jobs.split.wiring import read_states, split_ports
     from pipelines.pegasus.use_cases.frame import SplitRun
     from pipelines.pegasus.use_cases.preflight import run_preflight
 
     state = read_states(context, args.state)[-1]
-    known = acknowledged(args, context)
+    known = acknowledged_findings(args, context)
     inputs = [repr(state.tables), args.table, args.to]
     identity = SplitRun(context.job, state.cluster, state.observed_at, inputs, args.run_id, known)
     return run_preflight(identity, state, args.table, args.to, split_ports(context, args.lake))

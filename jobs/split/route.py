@@ -3,9 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged, add_run_options
+from jobs.split.options import acknowledged_findings, add_run_options
 from pipelines.common.errors import UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "what clients of a Pegasus table were told during a split, or would be told: rejected, misused, accepted"
 NEEDS_SPARK = True
@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run_options(parser)
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import (
         log_reader,
@@ -55,7 +55,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     at = checked_journal(journal) if journal is not None else context.clock.now_ms()
     question = RouteQuestion(journal, [_number(text) for text in args.hash], args.old, args.reject_code)
     inputs = [args.journal, args.hash, args.old, args.reject_code]
-    identity = SplitRun(context.job, args.cluster, at, inputs, args.run_id, acknowledged(args, context))
+    identity = SplitRun(context.job, args.cluster, at, inputs, args.run_id, acknowledged_findings(args, context))
     return run_route(identity, question, split_ports(context, args.lake))
 
 

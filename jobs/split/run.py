@@ -3,9 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged, add_run_options
+from jobs.split.options import acknowledged_findings, add_run_options
 from pipelines.common.errors import UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "split a Pegasus table offline, by any power of two, into files for a bulk load"
 NEEDS_SPARK = True
@@ -49,34 +49,34 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run_options(parser)
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.run_wiring import Request, split_offline
+    from jobs.split.run_wiring import OfflineSplitRequest, split_offline
     from jobs.split.wiring import split_ports
     from pipelines.common.names import NAME
-    from pipelines.pegasus.domain.offline.plan import Counts, Rules
+    from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionCounts
     from pipelines.pegasus.use_cases.frame import SplitRun
     from pipelines.pegasus.use_cases.run_split import tell_split
 
     if not NAME.fullmatch(args.app) or args.file_size < 1 or not 0 <= args.cluster_id < 128:
         raise UsageError("--app is a plain name, --file-size at least 1, --cluster-id 0 to 127")
     now = context.clock.now_ms()
-    rules = Rules(
+    rules = OfflineSplitOptions(
         now // 1000 if args.drop_expired else None, args.committed_decree, args.cluster_id, args.file_size << 20,
         args.format == "parquet",
     )  # fmt: skip
-    request = Request(
+    request = OfflineSplitRequest(
         args.replicas,
         args.backup,
         args.rows,
         args.app_id,
         args.app,
         args.cluster,
-        Counts(args.old, args.new),
+        PartitionCounts(args.old, args.new),
         rules,
         args.out,
     )
-    known = acknowledged(args, context)
+    known = acknowledged_findings(args, context)
     inputs = [args.app_id, args.app, args.old, args.new, args.format]
     identity = SplitRun(context.job, args.cluster, now, inputs, args.run_id, known)
     _ = identity.key  # checks the cluster name now, before hours of work

@@ -13,11 +13,11 @@ from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
 from pipelines.common.version import VERSION
 from pipelines.pegasus.domain.encryption import MAGIC, refuse_encrypted
 from pipelines.pegasus.domain.offline.doubts import doubts_of
-from pipelines.pegasus.domain.offline.plan import Counts, Done, Rules, Source
-from pipelines.pegasus.domain.private_log.blocks import Ending
+from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, OldPartition, PartitionCounts, PartitionResult
+from pipelines.pegasus.domain.private_log.blocks import LogEnd
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.names import LogName, parse_log_name
-from pipelines.pegasus.domain.private_log.reader import LogReader
+from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
@@ -25,11 +25,11 @@ from pipelines.pegasus.sources.replica_db import opened_db
 from pipelines.pegasus.sources.replica_tree import backup_of, replicas_of
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.use_cases.offline_partition import PartitionTools, split_partition
-from pipelines.pegasus.use_cases.run_split import Split
+from pipelines.pegasus.use_cases.run_split import SplitResult
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class OfflineSplitRequest:
     """The input of one offline split: exactly one of replicas, backup and rows is set."""
 
     replicas: str | None
@@ -38,22 +38,22 @@ class Request:
     app_id: int
     app: str
     cluster: str
-    counts: Counts
-    rules: Rules
+    counts: PartitionCounts
+    rules: OfflineSplitOptions
     out: str
 
     @property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[OldPartition]:
         """The old partitions."""
         if self.replicas is not None:
             return replicas_of(self.replicas, self.app_id, self.counts.old)
         if self.rows is not None:
             check_rows(self.rows, self.counts.old)
-            return [Source(partition, self.rows) for partition in range(self.counts.old)]
+            return [OldPartition(partition, self.rows) for partition in range(self.counts.old)]
         return backup_of(str(self.backup), self.app_id, self.counts.old)
 
 
-def split_offline(context: JobContext, request: Request) -> Split:
+def split_offline(context: JobContext, request: OfflineSplitRequest) -> SplitResult:
     """Split every partition that no earlier run has finished, and publish the result.
 
     Raises:
@@ -70,13 +70,13 @@ def split_offline(context: JobContext, request: Request) -> Split:
         failed = [answer for answer in answers if isinstance(answer, WalsafeError)]
         if failed:
             raise failed[0]
-        parts = [answer for answer in answers if isinstance(answer, Done)]
+        parts = [answer for answer in answers if isinstance(answer, PartitionResult)]
         output.publish(request.app_id, request.app, request.counts.new, parts, parquet=request.rules.parquet)
     doubts = tuple(doubts_of(request.app, sources, parts, of_replicas=request.replicas is not None))
-    return Split(request.app, str(output.final), request.counts, parts, doubts)
+    return SplitResult(request.app, str(output.final), request.counts, parts, doubts)
 
 
-def fingerprint(source: Source, request: Request) -> str:
+def fingerprint(source: OldPartition, request: OfflineSplitRequest) -> str:
     """Returns a digest of the inputs of a part: names, sizes and times of its files, and the rules."""
     files = []
     for folder in filter(None, (source.database, source.logs)):
@@ -102,9 +102,9 @@ def logged_mutations(folder: str) -> Iterator[Mutation]:
         for name, path in logs:
             with path.open("rb") as stream:
                 refuse_encrypted(stream.peek(len(MAGIC)), str(path))
-                reader = LogReader(stream.read, crc32c, name.start_offset)
+                reader = PrivateLogReader(stream.read, crc32c, name.start_offset)
                 yield from reader
-            if reader.ending is Ending.CORRUPT:
+            if reader.ending is LogEnd.CORRUPT:
                 raise RefusedError(
                     Condition.REPLICA_DAMAGED, f"{path} is broken: {reader.problem}. Take the replica of another server"
                 )
@@ -116,10 +116,12 @@ def _name(path: Path) -> LogName:
     return parse_log_name(path.name)
 
 
-def _worker(request: Request, output: SplitOutput) -> Callable[[tuple[Source, str]], Done | WalsafeError]:
+def _worker(
+    request: OfflineSplitRequest, output: SplitOutput
+) -> Callable[[tuple[OldPartition, str]], PartitionResult | WalsafeError]:
     """Returns the executor's function for one old partition; it returns WalsafeErrors instead of raising them."""
 
-    def work(task: tuple[Source, str]) -> Done | WalsafeError:
+    def work(task: tuple[OldPartition, str]) -> PartitionResult | WalsafeError:
         source, told = task
         rules = request.rules
         kept = output.kept(source.partition, told)

@@ -3,9 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged, add_run_options
+from jobs.split.options import acknowledged_findings, add_run_options
 from jobs.split.row_options import add_identity, add_instant, instant_ms, versions
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "what Pegasus's compaction filter would drop after a partition split, and why"
 NEEDS_SPARK = True
@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run_options(parser)
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import run_split_stale
     from pipelines.pegasus.domain.rows import Placement
@@ -67,6 +67,6 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     settings = FilterSettings(placement, args.validate_env == "true", args.default_ttl, versions(args.version))
     request = StaleRequest(args.table, args.rows, settings, instant_ms(args.at, context.clock.now_ms()))
     inputs = {"table": args.table, "rows": args.rows, "settings": str(settings)}
-    known = acknowledged(args, context)
+    known = acknowledged_findings(args, context)
     run_of = SplitRun("split-stale", args.cluster, request.at_ms, inputs, args.run_id, known)
     return run_split_stale(context, request, run_of, args.lake)

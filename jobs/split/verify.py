@@ -3,9 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from jobs.split.options import acknowledged, add_run_options
+from jobs.split.options import acknowledged_findings, add_run_options
 from jobs.split.row_options import add_identity, add_instant, instant_ms
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "prove that two copies of a Pegasus table hold the same rows: before and after a split, or two clusters"
 NEEDS_SPARK = True
@@ -57,12 +57,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run_options(parser)
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import run_split_verify
     from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.use_cases.frame import SplitRun
-    from pipelines.pegasus.use_cases.split_verify import Copy, VerifyRequest
+    from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 
     old, new = args.before_partitions, args.after_partitions
     split_from = args.after_created_with or (old if 0 < old <= new and new % old == 0 else new)
@@ -70,12 +70,12 @@ def run(args: Namespace, context: JobContext) -> Outcome:
     after = Placement(new, split_from, args.data_version)
     request = VerifyRequest(
         table=args.table,
-        before=Copy(args.before, before),
-        after=Copy(args.after, after),
+        before=ComparedSide(args.before, before),
+        after=ComparedSide(args.after, after),
         at_ms=instant_ms(args.at, context.clock.now_ms()),
         compacted=args.compacted,
         most=args.most,
     )
-    known = acknowledged(args, context)
+    known = acknowledged_findings(args, context)
     run = SplitRun("split-verify", args.cluster, request.at_ms, request.inputs, args.run_id, known)
     return run_split_verify(context, request, run, args.lake)

@@ -6,12 +6,12 @@ from functools import partial
 from pyspark.sql import DataFrame
 
 from jobs.cli.context import JobContext
-from pipelines.common.outcome import Outcome
-from pipelines.files.executor_streams import opened
+from pipelines.common.job_result import JobResult
+from pipelines.files.executor_streams import open_file
+from pipelines.files.file_reader import file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
-from pipelines.files.storage import storage_for
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.past_findings import LakeInspections
+from pipelines.lake.past_findings import LakeFindings
 from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.sources.private_logs import PrivateLogs
@@ -27,12 +27,12 @@ def split_ports(context: JobContext, lake: str | None) -> SplitPorts:
     """Returns the ports of a lake folder; without a lake, nothing is written."""
     if lake is None:
         return SplitPorts()
-    return SplitPorts(DeltaTables(context.spark, lake), LakeInspections(context.spark, lake, f"-{context.job}"))
+    return SplitPorts(DeltaTables(context.spark, lake), LakeFindings(context.spark, lake, f"-{context.job}"))
 
 
 def read_states(context: JobContext, uri: str) -> Sequence[ClusterState]:
     """Returns the states in the state files at a URI of any Hadoop file system."""
-    return StateFiles(storage_for(context.spark, uri)).states(uri)
+    return StateFiles(file_reader_for(context.spark, uri)).states(uri)
 
 
 def read_rows(context: JobContext, uri: str) -> DataFrame:
@@ -47,23 +47,23 @@ def read_rows(context: JobContext, uri: str) -> DataFrame:
 
 def log_reader(context: JobContext, uri: str) -> PrivateLogs:
     """Returns a reader of private logs and journals on any Hadoop file system."""
-    opener = partial(opened, hadoop_conf=hadoop_configuration(HadoopJvm.of(context.spark)))
-    return PrivateLogs(context.spark, storage_for(context.spark, uri), opener)
+    opener = partial(open_file, hadoop_conf=hadoop_configuration(HadoopJvm.of(context.spark)))
+    return PrivateLogs(context.spark, file_reader_for(context.spark, uri), opener)
 
 
 def log_inputs(context: JobContext, logs: str, facts: str, journal: str | None) -> LogInputs:
     """Reads the inputs of split-audit-log: logs, facts and journal."""
-    known = parse_facts(storage_for(context.spark, facts).read(facts), facts)
+    known = parse_facts(file_reader_for(context.spark, facts).read(facts), facts)
     decoded = log_reader(context, logs).decode(logs)
     return LogInputs(decoded, known, log_reader(context, journal).journal(journal) if journal else None)
 
 
-def run_split_verify(context: JobContext, request: VerifyRequest, run: SplitRun, lake: str | None) -> Outcome:
+def run_split_verify(context: JobContext, request: VerifyRequest, run: SplitRun, lake: str | None) -> JobResult:
     """Run split-verify with the production ports; `lake` is the folder of the Delta tables, None = no lake."""
     return split_verify(request, ParquetRows(context.spark), run, _row_ports(context, run, lake))
 
 
-def run_split_stale(context: JobContext, request: StaleRequest, run: SplitRun, lake: str | None) -> Outcome:
+def run_split_stale(context: JobContext, request: StaleRequest, run: SplitRun, lake: str | None) -> JobResult:
     """Run split-stale with the production ports; `lake` as in `run_split_verify`."""
     return split_stale(request, ParquetRows(context.spark), run, _row_ports(context, run, lake))
 
@@ -71,4 +71,4 @@ def run_split_stale(context: JobContext, request: StaleRequest, run: SplitRun, l
 def _row_ports(context: JobContext, run: SplitRun, lake: str | None) -> SplitPorts:
     if lake is None:
         return SplitPorts()
-    return SplitPorts(DeltaTables(context.spark, lake), LakeInspections(context.spark, lake, f"-{run.job}"))
+    return SplitPorts(DeltaTables(context.spark, lake), LakeFindings(context.spark, lake, f"-{run.job}"))

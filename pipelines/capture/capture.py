@@ -27,9 +27,9 @@ from pipelines.common.errors import MalformedError, RefusedError, UnavailableErr
 from pipelines.hbase.peers import Peer, ambiguous_peer
 from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, read_passes, readable_queues
 from pipelines.hbase.server_names import ServerName
-from pipelines.snapshot.capture_clocks import Stamp, clock_fault
-from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault, restlessness, stranger
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Flags, Membership, Snapshot, Step, WalDirectory
+from pipelines.snapshot.capture_clocks import StepStamp, clock_fault
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, mixed_clusters_reason, not_quiet_reason, order_fault
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, CaptureStep, MasterFlags, Membership, Snapshot, WalDirectory
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CaptureTarget:
     """The cluster to capture.
 
     Attributes:
@@ -52,7 +52,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class CaptureSources:
     """The source of each part of a snapshot; each source may use a different technology."""
 
     files: FileSource
@@ -62,7 +62,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How often a read is repeated, and how long to wait before that.
 
     Attributes:
@@ -79,7 +79,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CaptureResult:
     """The result of a capture.
 
     Attributes:
@@ -109,12 +109,12 @@ class Timeline:
     """
 
     clock: Clock
-    patience: Patience
+    patience: RetryPolicy
     host: str
-    stamps: list[Stamp] = field(default_factory=list)
+    stamps: list[StepStamp] = field(default_factory=list)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[CaptureStep, ...]:
         """The steps as they go into the snapshot."""
         return tuple(stamp.step for stamp in self.stamps)
 
@@ -127,12 +127,12 @@ class Timeline:
         """Runs one step. Its times are those of the attempt that succeeded, or those that a saved source carries."""
         saved = source.stamp(name)
 
-        def timed() -> tuple[ValueT, Stamp]:
+        def timed() -> tuple[ValueT, StepStamp]:
             started_at = self.clock.now_ms()
             value = read()
-            return value, saved or Stamp(Step(name, started_at, self.clock.now_ms()), self.host, saved=False)
+            return value, saved or StepStamp(CaptureStep(name, started_at, self.clock.now_ms()), self.host, saved=False)
 
-        value, stamp = patiently(f"Step {name}", timed, self.patience)
+        value, stamp = with_retries(f"Step {name}", timed, self.patience)
         self.stamps.append(stamp)
         return value
 
@@ -151,7 +151,7 @@ class Timeline:
             raise RefusedError(Condition.SNAPSHOT_OUT_OF_ORDER, f"not the capture order: {disorder}. {way_out}")
 
 
-def patiently(what: str, read: Callable[[], ValueT], patience: Patience) -> ValueT:
+def with_retries(what: str, read: Callable[[], ValueT], patience: RetryPolicy) -> ValueT:
     """Repeats a read that its source does not answer.
 
     Raises:
@@ -168,7 +168,7 @@ def patiently(what: str, read: Callable[[], ValueT], patience: Patience) -> Valu
 
 
 @dataclass(frozen=True, slots=True)
-class Readings:
+class CaptureReadings:
     """Everything that is read after the listing."""
 
     directories: tuple[WalDirectory, ...]
@@ -176,29 +176,32 @@ class Readings:
     master: str
     crashing: frozenset[ServerName]
     peers: tuple[Peer, ...]
-    flags: Flags
+    flags: MasterFlags
     neighbours: Neighbours
     queues_1: frozenset[bytes]
     queues_2: frozenset[bytes]
     cells: int
     online_2: frozenset[ServerName]
     crashing_2: frozenset[ServerName]
-    flags_2: Flags
+    flags_2: MasterFlags
     master_2: str
 
 
-def read_files(sources: Sources, sink: SnapshotSink, timeline: Timeline) -> int:
+def read_files(sources: CaptureSources, sink: SnapshotSink, timeline: Timeline) -> int:
     """Runs the first step and returns the number of files. Only files archived by now can ever be deletable."""
     return timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
 
 
-def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, settings: ClusterSettings) -> Readings:
+def read_the_rest(
+    sources: CaptureSources, sink: SnapshotSink, timeline: Timeline, settings: ClusterSettings
+) -> CaptureReadings:
     """Runs the other eight steps, in the order of `CAPTURE_ORDER`: any other order can lose data.
 
     Directories come before online servers and crash procedures: a server that has left the online list and has no
     procedure yet still has its directory. The master proves that it is initialized before the first and after the last
     look at its procedures, since a master that is loading answers with none. A server that came or died in between
-    counts as crashing in the second look (`Servers.moved_since`): rows may have moved through it, behind both passes.
+    counts as crashing in the second look (`KnownServers.moved_since`): rows may have moved through it, behind
+    both passes.
     """
     state, take = sources.state, timeline.take
     directories = take("wal_directories", sources.directories, sources.directories.wal_directories)
@@ -217,7 +220,7 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, sett
             state.active_master("crashing-2"),
         ),
     )
-    return Readings(
+    return CaptureReadings(
         directories=directories,
         online=servers.online,
         master=master,
@@ -236,7 +239,9 @@ def read_the_rest(sources: Sources, sink: SnapshotSink, timeline: Timeline, sett
     )
 
 
-def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Clock, patience: Patience) -> Captured:
+def capture(
+    subject: CaptureTarget, sources: CaptureSources, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy
+) -> CaptureResult:
     """Captures one cluster into a snapshot.
 
     While servers, queues or masters move, everything after the listing is read again, `patience.quiet_attempts` times
@@ -251,7 +256,7 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
     """
     timeline = Timeline(clock, patience, subject.clock_host)
     # settings are no step; they are read first, so that an HBase that does not answer costs no listing
-    settings = patiently("Settings", sources.state.settings, patience)
+    settings = with_retries("Settings", sources.state.settings, patience)
     files = read_files(sources, sink, timeline)
     listing = list(timeline.stamps)
     for attempt in range(1, patience.quiet_attempts + 1):
@@ -272,14 +277,14 @@ def capture(subject: Subject, sources: Sources, sink: SnapshotSink, *, clock: Cl
     if fault is not None:
         raise fault
     snapshot = with_neighbours(snapshot, readings.neighbours, sink)
-    return Captured(sink.finish(snapshot), snapshot, files, readings.cells, restless)
+    return CaptureResult(sink.finish(snapshot), snapshot, files, readings.cells, restless)
 
 
-def _fault(readings: Readings) -> RefusedError | None:
+def _fault(readings: CaptureReadings) -> RefusedError | None:
     """Returns why these answers make no snapshot, or None."""
     membership = Membership(None, readings.online, readings.crashing, readings.directories)
     rows = readable_queues(readings.queues_1 | readings.queues_2)
-    strange = stranger(membership, readings.peers, rows, readings.online_2 | readings.crashing_2)
+    strange = mixed_clusters_reason(membership, readings.peers, rows, readings.online_2 | readings.crashing_2)
     if strange is not None:
         return RefusedError(
             Condition.MIXED_CLUSTERS, f"{strange}. Check wal_root, capture.hbase.site and where queues are read"
@@ -292,7 +297,7 @@ def _fault(readings: Readings) -> RefusedError | None:
     return None
 
 
-def _peers(state: StateSource, settings: ClusterSettings) -> tuple[tuple[Peer, ...], Flags, Neighbours]:
+def _peers(state: StateSource, settings: ClusterSettings) -> tuple[tuple[Peer, ...], MasterFlags, Neighbours]:
     peers = known_peers(state)
     return peers, state.flags("peers"), read_neighbours(state, settings, peers)
 
@@ -311,7 +316,11 @@ def known_peers(state: PeerSource | OfflineState) -> tuple[Peer, ...]:
 
 
 def _snapshot(
-    subject: Subject, clock_host: str, settings: ClusterSettings, readings: Readings, steps: tuple[Step, ...]
+    subject: CaptureTarget,
+    clock_host: str,
+    settings: ClusterSettings,
+    readings: CaptureReadings,
+    steps: tuple[CaptureStep, ...],
 ) -> Snapshot:
     return Snapshot(
         cluster=subject.cluster,
@@ -348,9 +357,9 @@ def _queues(source: QueueSource, sink: SnapshotSink, step: str) -> tuple[int, fr
     return count, frozenset(rows)
 
 
-def _restless(snapshot: Snapshot, readings: Readings) -> str | None:
+def _restless(snapshot: Snapshot, readings: CaptureReadings) -> str | None:
     try:
         pass_1, pass_2 = read_passes((readings.queues_1, readings.queues_2))
     except MalformedError as error:
         return f"{error}, so nobody knows whether that queue moved"  # reconcile reports the row too, and refuses
-    return restlessness(snapshot, pass_1, pass_2)
+    return not_quiet_reason(snapshot, pass_1, pass_2)

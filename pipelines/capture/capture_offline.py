@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pipelines.capture.capture import Captured, Patience, Subject, Timeline, known_peers, patiently
+from pipelines.capture.capture import CaptureResult, CaptureTarget, RetryPolicy, Timeline, known_peers, with_retries
 from pipelines.capture.ports import (
     ClusterSettings,
     FileSource,
@@ -23,12 +23,12 @@ from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.files.file_batch import FileBatch
-from pipelines.hbase.offline_table import unflushed
+from pipelines.hbase.offline_table import unflushed_columns
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, readable_queues
 from pipelines.hbase.wal_names import is_replication_table_group, parse_wal_name
-from pipelines.snapshot.capture_order import stranger
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Flags, Membership, Snapshot, WalDirectory
+from pipelines.snapshot.capture_order import mixed_clusters_reason
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, MasterFlags, Membership, Snapshot, WalDirectory
 from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, TableFacts, fact_documents
 
 
@@ -49,8 +49,8 @@ class OfflineSources:
 
 
 def capture_offline(
-    subject: Subject, sources: OfflineSources, sink: SnapshotSink, *, clock: Clock, patience: Patience
-) -> Captured:
+    subject: CaptureTarget, sources: OfflineSources, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy
+) -> CaptureResult:
     """Captures a cluster that is down into a snapshot with the extra `syncup`.
 
     Raises:
@@ -60,7 +60,7 @@ def capture_offline(
     """
     state, timeline = sources.state, Timeline(clock, patience, subject.clock_host)
     _refuse_running(state, patience)
-    settings = patiently("Settings", state.settings, patience)
+    settings = with_retries("Settings", state.settings, patience)
     names: list[str] = []
     files = timeline.take("files", sources.files, lambda: _listed(sources.files, sink, names))
     directories = timeline.take("wal_directories", sources.directories, sources.directories.wal_directories)
@@ -71,24 +71,24 @@ def capture_offline(
         timeline.take(step, sources.queues, partial(_cells, sources.queues, sink, step))
         for step in ("queues-1", "queues-2")
     ]
-    facts = patiently("Extra syncup", lambda: _facts(sources, cells[0], names), patience)
+    facts = with_retries("Extra syncup", lambda: _facts(sources, cells[0], names), patience)
     sink.documents(f"extras/{EXTRA}.jsonl", fact_documents(facts))
     timeline.take("online-2", state, lambda: _refuse_running(state, patience))
     timeline.take("crashing-2", state, lambda: None)
     exists = sources.table.exists() if sources.table is not None else any(cells)
     # a master migrates if it finds queue data in ZooKeeper; without such data it has nothing to migrate
-    flags = Flags(
+    flags = MasterFlags(
         queue_table_exists=exists, add_peer_running=None, migration_pending=zk_queue_data, zk_queue_data=zk_queue_data
     )
     known = tuple(map(without_secrets, peers))
     snapshot = _snapshot(subject, settings, known, directories, flags, timeline)
     if sources.table is None:
         _refuse_strangers(snapshot, cells)
-    return Captured(sink.finish(snapshot), snapshot, files, len(cells[-1]), None)
+    return CaptureResult(sink.finish(snapshot), snapshot, files, len(cells[-1]), None)
 
 
-def _refuse_running(state: OfflineState, patience: Patience) -> None:
-    running = patiently("ZooKeeper", state.running, patience)
+def _refuse_running(state: OfflineState, patience: RetryPolicy) -> None:
+    running = with_retries("ZooKeeper", state.running, patience)
     if running is not None:
         raise RefusedError(
             Condition.CLUSTER_RUNNING,
@@ -132,7 +132,7 @@ def _facts(sources: OfflineSources, cells: Sequence[Cell], wals: Sequence[str]) 
         waiting = sources.table.recovered_edits()
         if waiting:
             problem = f"{len(waiting)} files of edits wait for a region to open, such as {waiting[0]}"
-        changes = unflushed(cells, (edit for edit in edits if edit.region in regions), flushed)
+        changes = unflushed_columns(cells, (edit for edit in edits if edit.region in regions), flushed)
         table = TableFacts(tuple(files), changes, problem)
     return SyncUpFacts(state.root(), tuple(state.directories()), tuple(state.flags()), table)
 
@@ -140,17 +140,17 @@ def _facts(sources: OfflineSources, cells: Sequence[Cell], wals: Sequence[str]) 
 def _refuse_strangers(snapshot: Snapshot, cells: Sequence[Sequence[Cell]]) -> None:
     """Refuses exported cells of another cluster. A row that no layout reads is left for plan-syncup to report."""
     rows = readable_queues({cell.row for each in cells for cell in each if cell.family == QUEUE_FAMILY})
-    strange = None if snapshot.membership is None else stranger(snapshot.membership, snapshot.peers, rows)
+    strange = None if snapshot.membership is None else mixed_clusters_reason(snapshot.membership, snapshot.peers, rows)
     if strange is not None:
         raise RefusedError(Condition.MIXED_CLUSTERS, f"{strange}. Check wal_root and where the cells were exported")
 
 
 def _snapshot(
-    subject: Subject,
+    subject: CaptureTarget,
     settings: ClusterSettings,
     peers: tuple[Peer, ...],
     directories: tuple[WalDirectory, ...],
-    flags: Flags,
+    flags: MasterFlags,
     timeline: Timeline,
 ) -> Snapshot:
     nobody = Membership(None, frozenset(), frozenset())

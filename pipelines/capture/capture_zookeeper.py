@@ -11,7 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pipelines.capture.capture import Captured, Patience, Sources, Subject, Timeline, capture, known_peers, patiently
+from pipelines.capture.capture import (
+    CaptureResult,
+    CaptureSources,
+    CaptureTarget,
+    RetryPolicy,
+    Timeline,
+    capture,
+    known_peers,
+    with_retries,
+)
 from pipelines.capture.capture_offline import OfflineSources, capture_offline
 from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours
 from pipelines.capture.ports import (
@@ -29,9 +38,9 @@ from pipelines.common.errors import MalformedError, RefusedError, UsageError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued import queue_key, unsettled
+from pipelines.hbase.zookeeper.queued_wals import queue_key, unsettled_reason
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
-from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER, stranger
+from pipelines.snapshot.capture_order import ZOOKEEPER_CAPTURE_ORDER, mixed_clusters_reason
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Membership, Snapshot, WalDirectory
 
 logger = logging.getLogger(__name__)
@@ -48,13 +57,13 @@ class ZooKeeperSources:
 
 
 def capture_either(
-    subject: Subject,
-    sources: Sources | ZooKeeperSources | OfflineSources,
+    subject: CaptureTarget,
+    sources: CaptureSources | ZooKeeperSources | OfflineSources,
     sink: SnapshotSink,
     *,
     clock: Clock,
-    patience: Patience,
-) -> Captured:
+    patience: RetryPolicy,
+) -> CaptureResult:
     """Captures one cluster, wherever its queues are, and whether it runs or not.
 
     Raises:
@@ -68,8 +77,8 @@ def capture_either(
 
 
 def capture_zookeeper(
-    subject: Subject, sources: ZooKeeperSources, sink: SnapshotSink, *, clock: Clock, patience: Patience
-) -> Captured:
+    subject: CaptureTarget, sources: ZooKeeperSources, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy
+) -> CaptureResult:
     """Captures one cluster into a snapshot, in the order of `ZOOKEEPER_CAPTURE_ORDER`.
 
     While queues move, servers, peers and queues are read again, `patience.quiet_attempts` times at most. The listing is
@@ -81,8 +90,8 @@ def capture_zookeeper(
         UsageError: a source is not what the configuration says.
     """
     timeline = Timeline(clock, patience, subject.clock_host)
-    settings = patiently("Settings", sources.state.settings, patience)
-    _same_cluster(settings, patiently("Cluster id", sources.znodes.cluster_id, patience))
+    settings = with_retries("Settings", sources.state.settings, patience)
+    _same_cluster(settings, with_retries("Cluster id", sources.znodes.cluster_id, patience))
     files = timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
     listing = list(timeline.stamps)
     for attempt in range(1, patience.quiet_attempts + 1):
@@ -101,11 +110,11 @@ def capture_zookeeper(
         patience.sleep_ms(patience.pause_ms)
     timeline.refuse_disorder(ZOOKEEPER_CAPTURE_ORDER, "Was the clock set back? Capture again")
     _one_cluster(online, directories, peers, readings, saved=sources.files.stamp("files") is not None)
-    peers = _marked(peers, patiently("Peers again", sources.state.peers, patience))
+    peers = _marked(peers, with_retries("Peers again", sources.state.peers, patience))
     snapshot = _snapshot(subject, settings, tuple(map(without_secrets, peers)), timeline)
     snapshot = replace(snapshot, membership=_membership(online), membership_2=_membership(online_2))
     snapshot = with_neighbours(snapshot, neighbours, sink)
-    return Captured(sink.finish(snapshot), snapshot, files, len(readings[-1]), restless)
+    return CaptureResult(sink.finish(snapshot), snapshot, files, len(readings[-1]), restless)
 
 
 def _same_cluster(settings: ClusterSettings, znodes: str | None) -> None:
@@ -139,7 +148,9 @@ def _one_cluster(
     for reading in () if online else readings:
         with suppress(MalformedError):  # reconcile reports it
             queues |= {queue_key(queue) for queue in parse_tree(reading).queues}
-    strange = stranger(Membership(None, online or frozenset(), frozenset(), directories), peers, frozenset(queues))
+    strange = mixed_clusters_reason(
+        Membership(None, online or frozenset(), frozenset(), directories), peers, frozenset(queues)
+    )
     if strange is None and saved and peers and not online and not directories:
         strange = (
             "no server is online, and the saved listing has no file below WALs/ (cut off?): nothing tells whose files "
@@ -184,10 +195,12 @@ def _restless(readings: Sequence[Sequence[Znode]]) -> str | None:
         trees = [parse_tree(reading) for reading in readings]
     except MalformedError as error:
         return f"{error}, so nobody knows whether that queue moved"  # reconcile reports it too, and refuses
-    return unsettled(trees)
+    return unsettled_reason(trees)
 
 
-def _snapshot(subject: Subject, settings: ClusterSettings, peers: tuple[Peer, ...], timeline: Timeline) -> Snapshot:
+def _snapshot(
+    subject: CaptureTarget, settings: ClusterSettings, peers: tuple[Peer, ...], timeline: Timeline
+) -> Snapshot:
     return Snapshot(
         cluster=subject.cluster,
         cluster_id=settings.cluster_id,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pipelines.files.file_batch import FileBatch
-from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.offline_table import TableEdit
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
@@ -13,15 +13,15 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.backup import BackupSession
 from pipelines.snapshot.barriers import RegionBarriers
-from pipelines.snapshot.capture_clocks import Stamp
-from pipelines.snapshot.model import Backup, Flags, Retention, Snapshot, WalDirectory
+from pipelines.snapshot.capture_clocks import StepStamp
+from pipelines.snapshot.model import Backup, MasterFlags, Retention, Snapshot, WalDirectory
 from pipelines.snapshot.syncup_facts import FlagFile, StoreFile
 
 
 class CaptureSource(Protocol):
     """The part that every source of a capture has in common."""
 
-    def stamp(self, step: str) -> Stamp | None:
+    def stamp(self, step: str) -> StepStamp | None:
         """Returns when a saved source was read for this step, and by whose clock; None = it is read live."""
         ...
 
@@ -148,7 +148,7 @@ class StateSource(PeerSource, Protocol):
         """
         ...
 
-    def servers(self, step: str) -> Servers:
+    def servers(self, step: str) -> KnownServers:
         """Reads the master's lists of dead and of online servers, in this order; `step` is `online` or `online-2`."""
         ...
 
@@ -156,7 +156,7 @@ class StateSource(PeerSource, Protocol):
         """Returns the servers of unfinished crash procedures; `step` is `crashing` or `crashing-2`."""
         ...
 
-    def flags(self, step: str) -> Flags:
+    def flags(self, step: str) -> MasterFlags:
         """Returns the states of the master that change every rule; `step` is `peers` or `crashing-2`."""
         ...
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.cleanup.audit_ports import Attempt, DecidedRun, Ending, Intent
-from pipelines.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
+from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun, OpenIntent
+from pipelines.cleanup.deletions import PLACING_OUTCOMES, CleanupAction, CleanupFile, FileOutcome, FileResult
 from pipelines.common.clock import Clock
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.common.version import VERSION
@@ -73,11 +73,11 @@ class LakeAudit:
         deletable = self._of(run, WAL_VERDICTS).where(F.col("verdict") == Verdict.DELETABLE.value)
         return deletable.select("path", "length", "modification_time")
 
-    def started(self, attempt: Attempt, files: int, size: int) -> None:
+    def started(self, attempt: CleanupAttempt, files: int, size: int) -> None:
         """See `CleanupAudit.started`."""
         self._append_attempt(attempt, {"status": STARTED, "list_files": files, "list_bytes": size})
 
-    def ended(self, attempt: Attempt, ending: Ending) -> None:
+    def ended(self, attempt: CleanupAttempt, ending: AttemptEnd) -> None:
         """See `CleanupAudit.ended`."""
         tally = ending.tally
         self._append_attempt(
@@ -95,7 +95,7 @@ class LakeAudit:
         )
 
     def intend(
-        self, attempt: Attempt, batch: int, subjects: Sequence[Subject], archive: Sequence[str] | None = None
+        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], archive: Sequence[str] | None = None
     ) -> None:
         """See `CleanupAudit.intend`."""
         places = archive or (None for _ in subjects)
@@ -105,7 +105,9 @@ class LakeAudit:
         ]
         self._append(attempt, batch, attempt.lease, rows)
 
-    def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
+    def record(
+        self, attempt: CleanupAttempt, batch: int, results: Sequence[FileResult], *, lease: int | None = None
+    ) -> None:
         """See `CleanupAudit.record`."""
         rows = [
             {
@@ -120,13 +122,13 @@ class LakeAudit:
         ]
         self._append(attempt, batch, attempt.lease if lease is None else lease, rows)
 
-    def actions(self, run: RunKey) -> frozenset[Action]:
+    def actions(self, run: RunKey) -> frozenset[CleanupAction]:
         """See `CleanupAudit.actions`."""
         with lake_errors(self._tables.location(DELETIONS)):
             rows = self._deletions(run).where(F.col("phase") == INTENT).select("action").distinct().collect()
-        return frozenset(Action(row["action"]) for row in rows)
+        return frozenset(CleanupAction(row["action"]) for row in rows)
 
-    def unsettled(self, run: RunKey) -> list[Intent]:
+    def unsettled(self, run: RunKey) -> list[OpenIntent]:
         """See `CleanupAudit.unsettled`."""
         rows = self._deletions(run)
         outcomes = rows.where(F.col("phase") == OUTCOME).select(*_SAME_INTENT)
@@ -137,15 +139,15 @@ class LakeAudit:
             )
             return [_intent(row) for row in found.collect()]
 
-    def taken(self, run: RunKey) -> Mapping[str, Subject | None]:
+    def taken(self, run: RunKey) -> Mapping[str, CleanupFile | None]:
         """See `CleanupAudit.taken`."""
-        begun = (F.col("phase") == INTENT) & (F.col("action") == Action.CLEAN.value)
+        begun = (F.col("phase") == INTENT) & (F.col("action") == CleanupAction.CLEAN.value)
         moved = self.outcomes(run).where(F.col("outcome") == FileOutcome.MOVED.value)
         paths = self._of(run, DELETIONS).where(begun).select("path").distinct().join(moved, "path", "left")
         found = paths.select("path", "outcome", "length", F.unix_millis("modification_time").alias("modified"))
         with lake_errors(self._tables.location(DELETIONS)):
             return {
-                row["path"]: Subject(row["path"], row["length"], row["modified"]) if row["outcome"] else None
+                row["path"]: CleanupFile(row["path"], row["length"], row["modified"]) if row["outcome"] else None
                 for row in local_rows(found)
             }
 
@@ -168,7 +170,7 @@ class LakeAudit:
         last = rows.groupBy("path").agg(F.max(kept).alias("last"))
         return last.select("path", *(f"last.{name}" for name in ("outcome", "length", "modification_time", "at")))
 
-    def _append(self, attempt: Attempt, batch: int, lease: int, rows: Iterable[dict[str, object]]) -> None:
+    def _append(self, attempt: CleanupAttempt, batch: int, lease: int, rows: Iterable[dict[str, object]]) -> None:
         common = {
             **_run(attempt.run),
             **self._who,
@@ -180,7 +182,7 @@ class LakeAudit:
         }
         self._tables.append_rows(DELETIONS, [{**common, **row} for row in rows])
 
-    def _append_attempt(self, attempt: Attempt, values: dict[str, object]) -> None:
+    def _append_attempt(self, attempt: CleanupAttempt, values: dict[str, object]) -> None:
         row = {
             **_run(attempt.run),
             **self._who,
@@ -216,7 +218,7 @@ def _run(run: RunKey) -> dict[str, object]:
     return {"cluster": run.cluster, "run_id": run.run_id, "run_date": run.run_date}
 
 
-def _subject(subject: Subject) -> dict[str, object]:
+def _subject(subject: CleanupFile) -> dict[str, object]:
     return {
         "path": subject.path,
         "length": subject.length,
@@ -225,6 +227,6 @@ def _subject(subject: Subject) -> dict[str, object]:
     }
 
 
-def _intent(row: Row) -> Intent:
-    subject = Subject(row["path"], row["length"], row["modified"], row["reason"])
-    return Intent(Action(row["action"]), row["lease"], row["batch"], subject, row["place"])
+def _intent(row: Row) -> OpenIntent:
+    subject = CleanupFile(row["path"], row["length"], row["modified"], row["reason"])
+    return OpenIntent(CleanupAction(row["action"]), row["lease"], row["batch"], subject, row["place"])

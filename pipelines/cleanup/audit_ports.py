@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.common.conditions import Condition
 from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.delete_list import Manifest
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class CleanupAttempt:
     """One job working on one run.
 
     Attributes:
@@ -22,7 +22,7 @@ class Attempt:
     """
 
     run: RunKey
-    action: Action
+    action: CleanupAction
     identity: str
     lease: int
     resumed: bool = False
@@ -30,28 +30,28 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class AttemptEnd:
     """The end of an attempt; a terminal row of `cleanups`."""
 
     status: str
     exit_code: int
-    tally: Tally
+    tally: CleanupTally
     reason: str | None = None
     recheck_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class OpenIntent:
     """An INTENT row without an outcome.
 
     Attributes:
         archive: where the file was to be archived before its deletion; None = nowhere.
     """
 
-    action: Action
+    action: CleanupAction
     lease: int
     batch: int
-    subject: Subject
+    subject: CleanupFile
     archive: str | None = None
 
 
@@ -80,33 +80,35 @@ class CleanupAudit(Protocol):
         """Returns the run's DONE row; None = it has none."""
         ...
 
-    def started(self, attempt: Attempt, files: int, size: int) -> None:
+    def started(self, attempt: CleanupAttempt, files: int, size: int) -> None:
         """Writes the STARTED row."""
         ...
 
-    def ended(self, attempt: Attempt, ending: Ending) -> None:
+    def ended(self, attempt: CleanupAttempt, ending: AttemptEnd) -> None:
         """Writes the terminal row."""
         ...
 
     def intend(
-        self, attempt: Attempt, batch: int, subjects: Sequence[Subject], archive: Sequence[str] | None = None
+        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], archive: Sequence[str] | None = None
     ) -> None:
         """Writes INTENT rows; no file is touched before this returns. `archive`: where each file will be archived."""
         ...
 
-    def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
+    def record(
+        self, attempt: CleanupAttempt, batch: int, results: Sequence[FileResult], *, lease: int | None = None
+    ) -> None:
         """Writes OUTCOME rows; `lease` is the lease of a dead job whose intent is being settled."""
         ...
 
-    def actions(self, run: RunKey) -> frozenset[Action]:
+    def actions(self, run: RunKey) -> frozenset[CleanupAction]:
         """Returns the actions of the INTENT rows of this run."""
         ...
 
-    def unsettled(self, run: RunKey) -> list[Intent]:
+    def unsettled(self, run: RunKey) -> list[OpenIntent]:
         """Returns the intents without an outcome; at most one batch for each job that died."""
         ...
 
-    def taken(self, run: RunKey) -> Mapping[str, Subject | None]:
+    def taken(self, run: RunKey) -> Mapping[str, CleanupFile | None]:
         """Returns the paths that clean intended to move; for each, the file that now counts as MOVED, or None."""
         ...
 
@@ -115,7 +117,7 @@ class CleanupAudit(Protocol):
         ...
 
 
-class DeleteLists(Protocol):
+class ManifestReader(Protocol):
     """Reads delete-safe lists."""
 
     def manifest(self, cluster: str, run_id: str) -> Manifest:
@@ -128,7 +130,7 @@ class DeleteLists(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedFile:
     """One file, decided again.
 
     Attributes:
@@ -136,13 +138,13 @@ class Planned:
         why: the reason in words, if there is an outcome.
     """
 
-    subject: Subject
+    subject: CleanupFile
     outcome: FileOutcome | None = None
     why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SecondLookResult:
     """The cluster, captured again in capture order and decided again.
 
     Attributes:
@@ -161,7 +163,7 @@ class Looked:
     cluster_id: str | None
     peer_ids: tuple[str, ...]
     snapshot_sha256: str
-    files: Iterable[Planned]
+    files: Iterable[PlannedFile]
     add_peer_running: bool = False
     condition: Condition = Condition.SNAPSHOT_UNTRUSTED
 
@@ -169,7 +171,7 @@ class Looked:
 class SecondLook(Protocol):
     """Captures the cluster again, in capture order, before any file is touched; decides by the rule of reconcile."""
 
-    def at_list(self, manifest: Manifest, run: RunKey) -> Looked:
+    def at_list(self, manifest: Manifest, run: RunKey) -> SecondLookResult:
         """Returns the files of a list that no earlier attempt has finished.
 
         Raises:
@@ -179,7 +181,7 @@ class SecondLook(Protocol):
         """
         ...
 
-    def at_quarantine(self, directory: str, run: RunKey) -> Looked:
+    def at_quarantine(self, directory: str, run: RunKey) -> SecondLookResult:
         """Returns the files in a run's quarantine directory, decided as if they were still below oldWALs.
 
         Raises:

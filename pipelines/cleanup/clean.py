@@ -3,20 +3,20 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.cleanup.audit_ports import Attempt, DecidedRun, Ending
-from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.list_checks import check_age, check_manifest, check_once
-from pipelines.cleanup.moving import Batch, Way, move, same
-from pipelines.cleanup.paused import find_pause, refuse_while_paused, say_pause_first
-from pipelines.cleanup.progress import Progress
+from pipelines.cleanup.move_files import BatchResult, MoveRoute, is_same_file, move_files
+from pipelines.cleanup.pause_checks import find_pause, refuse_while_paused, say_pause_first
+from pipelines.cleanup.progress import CleanupProgress
 from pipelines.cleanup.request import (
     CleanupPlace,
     CleanupPorts,
-    believe,
+    check_second_look,
     decided_run,
 )
-from pipelines.cleanup.settle import settle
+from pipelines.cleanup.settle_intents import settle_intents
 from pipelines.cleanup.text import clean_outcome
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import (
@@ -27,7 +27,7 @@ from pipelines.common.errors import (
     WalsafeError,
 )
 from pipelines.common.instants import format_instant
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED
 from pipelines.reconcile.delete_list import Manifest
 
@@ -56,7 +56,7 @@ class CleanRequest:
 
 
 @dataclass
-class Report:
+class CleanReport:
     """The results of a clean-up so far.
 
     Attributes:
@@ -71,8 +71,8 @@ class Report:
     manifest: Manifest
     quarantine: str
     status: str = REHEARSAL
-    tally: Tally = field(default_factory=Tally)
-    left: list[Result] = field(default_factory=list)
+    tally: CleanupTally = field(default_factory=CleanupTally)
+    left: list[FileResult] = field(default_factory=list)
     settled: int = 0
     reason: str | None = None
     failed: int = 0
@@ -87,7 +87,7 @@ class Report:
             return EXIT_REFUSED
         return EXIT_UNAVAILABLE if self.failed else EXIT_DONE
 
-    def add(self, results: list[Result]) -> None:
+    def add(self, results: list[FileResult]) -> None:
         """Adds results to the sums and examples."""
         self.tally = self.tally.plus(results)
         self.failed += sum(one.outcome is FileOutcome.FAILED for one in results)
@@ -95,7 +95,7 @@ class Report:
         self.left += odd[: MAX_EXAMPLES - len(self.left)]
 
 
-def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
+def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> JobResult:
     """Rehearses or executes the clean-up of one list.
 
     Nothing is moved before the list, the cluster's identity and a second look at the cluster have been checked, and no
@@ -113,7 +113,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     decided = decided_run(ports, place, request.run_id)
     manifest = ports.lists.manifest(place.cluster, request.run_id)
     check_manifest(manifest, decided, place)
-    report = Report(manifest, place.quarantine.at_rest(request.run_id))
+    report = CleanReport(manifest, place.quarantine.at_rest(request.run_id))
     if not (request.execute or request.resume):
         check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
         check_age(manifest, ports)
@@ -123,7 +123,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
                 if known is None and _full(report.tally, request):
                     report.reason = "the limit given"
                     break
-                report.add([known or Result(subject, FileOutcome.MOVED)])
+                report.add([known or FileResult(subject, FileOutcome.MOVED)])
         finally:
             ports.second_look.forget()
         outcome = clean_outcome(place, request.run_id, report, executed=False)
@@ -132,15 +132,15 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
         # checked again under the lease, because no other job can begin anything now
         check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
-        attempt = Attempt(decided.run, Action.CLEAN, place.identity, holder.number, request.resume)
+        attempt = CleanupAttempt(decided.run, CleanupAction.CLEAN, place.identity, holder.number, request.resume)
         ports.audit.started(attempt, manifest.files, manifest.bytes)
-        ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
+        ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
         try:
             _execute(request, decided, attempt, holder, place, ports, report)
-            ending = Ending(report.status, report.exit_code, report.tally, report.reason, report.recheck_sha256)
+            ending = AttemptEnd(report.status, report.exit_code, report.tally, report.reason, report.recheck_sha256)
         except WalsafeError as error:
             status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
-            ending = Ending(status, error.exit_code, report.tally, str(error), report.recheck_sha256)
+            ending = AttemptEnd(status, error.exit_code, report.tally, str(error), report.recheck_sha256)
             raise
         finally:
             ports.audit.ended(attempt, ending)
@@ -151,31 +151,31 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
 def _execute(
     request: CleanRequest,
     decided: DecidedRun,
-    attempt: Attempt,
+    attempt: CleanupAttempt,
     holder: LeaseHolder,
     place: CleanupPlace,
     ports: CleanupPorts,
-    report: Report,
+    report: CleanReport,
 ) -> None:
     directory = holder.take_run(request.run_id, make=True)
     if directory is None:
         raise RefusedError(Condition.QUARANTINE_UNUSABLE, f"{place.quarantine.home} cannot hold run {request.run_id}")
-    report.settled = settle(attempt, directory, place, ports, holder)
+    report.settled = settle_intents(attempt, directory, place, ports, holder)
     refuse_while_paused(place, ports)
     check_age(report.manifest, ports)
     plan = _plan(decided, report.manifest, report, ports)
-    progress = Progress("moved", report.manifest.files, ports)
-    way = Way(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
+    progress = CleanupProgress("moved", report.manifest.files, ports)
+    way = MoveRoute(place.wal_root, directory, FileOutcome.MOVED, place.quarantine.at_rest(request.run_id))
     for number, batch in enumerate(_batches(plan, request, place, report), start=1):
         if _late(report, ports):
             return
         holder.check()
         wanted = [subject for subject, known in batch if known is None]
-        moved = Batch()
+        moved = BatchResult()
         if wanted:
             ports.audit.intend(attempt, number, wanted)
             late = _late(report, ports)  # writing to the lake may have taken until after not_after
-            moved = _untouched(wanted, late) if late else move(ports.store, wanted, way, holder)
+            moved = _untouched(wanted, late) if late else move_files(ports.store, wanted, way, holder)
         results = [*moved.results, *_looked_at([known for _, known in batch if known is not None], place, holder)]
         # after a lost lease a file may look gone, because the next holder renamed the directory; that holder settles it
         holder.check()
@@ -191,7 +191,7 @@ def _execute(
     report.status = STOPPED if report.reason else DONE
 
 
-def _late(report: Report, ports: CleanupPorts) -> str | None:
+def _late(report: CleanReport, ports: CleanupPorts) -> str | None:
     """Returns why nothing more of the list may be moved, if it has expired; else None."""
     now, until = ports.clock.now_ms(), report.manifest.not_after
     if now <= until:
@@ -201,15 +201,17 @@ def _late(report: Report, ports: CleanupPorts) -> str | None:
     return report.reason
 
 
-def _untouched(subjects: Sequence[Subject], why: str) -> Batch:
-    return Batch([Result(subject, FileOutcome.REFUSED, why=f"{why}: it was not touched") for subject in subjects])
+def _untouched(subjects: Sequence[CleanupFile], why: str) -> BatchResult:
+    return BatchResult(
+        [FileResult(subject, FileOutcome.REFUSED, why=f"{why}: it was not touched") for subject in subjects]
+    )
 
 
-def _looked_at(results: Sequence[Result], place: CleanupPlace, holder: LeaseHolder) -> list[Result]:
+def _looked_at(results: Sequence[FileResult], place: CleanupPlace, holder: LeaseHolder) -> list[FileResult]:
     """Returns the outcomes of files that are not to be moved; looks up in the file system those reported gone."""
     gone = [one.subject for one in results if one.outcome is FileOutcome.ALREADY_GONE]
     seen = holder.seen([f"{place.wal_root}/{one.path}" for one in gone]) if gone else []
-    there = {one.path for one, found in zip(gone, seen, strict=True) if same(one, found)}
+    there = {one.path for one, found in zip(gone, seen, strict=True) if is_same_file(one, found)}
     return [
         replace(one, outcome=FileOutcome.REFUSED, why="the second look did not list it, but it is there")
         if one.subject.path in there
@@ -219,17 +221,20 @@ def _looked_at(results: Sequence[Result], place: CleanupPlace, holder: LeaseHold
 
 
 def _batches(
-    plan: Iterator[tuple[Subject, Result | None]], request: CleanRequest, place: CleanupPlace, report: Report
-) -> Iterator[list[tuple[Subject, Result | None]]]:
+    plan: Iterator[tuple[CleanupFile, FileResult | None]],
+    request: CleanRequest,
+    place: CleanupPlace,
+    report: CleanReport,
+) -> Iterator[list[tuple[CleanupFile, FileResult | None]]]:
     """Yields batches of the plan up to the limits; sets `report.reason` if a limit cut it."""
-    batch: list[tuple[Subject, Result | None]] = []
-    planned = Tally()
+    batch: list[tuple[CleanupFile, FileResult | None]] = []
+    planned = CleanupTally()
     for subject, known in plan:
         if known is None:
             if _full(planned, request):
                 report.reason = "the limit given"
                 break
-            planned = planned.plus([Result(subject, FileOutcome.MOVED)])
+            planned = planned.plus([FileResult(subject, FileOutcome.MOVED)])
         batch.append((subject, known))
         if len(batch) == place.batch:
             yield batch
@@ -238,21 +243,21 @@ def _batches(
         yield batch
 
 
-def _full(tally: Tally, request: CleanRequest) -> bool:
+def _full(tally: CleanupTally, request: CleanRequest) -> bool:
     return (request.max_files is not None and tally.done_files >= request.max_files) or (
         request.max_bytes is not None and tally.done_bytes >= request.max_bytes
     )
 
 
 def _plan(
-    decided: DecidedRun, manifest: Manifest, report: Report, ports: CleanupPorts
-) -> Iterator[tuple[Subject, Result | None]]:
+    decided: DecidedRun, manifest: Manifest, report: CleanReport, ports: CleanupPorts
+) -> Iterator[tuple[CleanupFile, FileResult | None]]:
     """Yields each file of the list in order, with its outcome if that is known without touching the file."""
     if manifest.files == 0:
         return
     looked = ports.second_look.at_list(manifest, decided.run)
     report.recheck_sha256 = looked.snapshot_sha256
-    believe(looked, decided.peer_ids, manifest.cluster_id)
+    check_second_look(looked, decided.peer_ids, manifest.cluster_id)
     for planned in looked.files:
-        done = None if planned.outcome is None else Result(planned.subject, planned.outcome, why=planned.why)
+        done = None if planned.outcome is None else FileResult(planned.subject, planned.outcome, why=planned.why)
         yield planned.subject, done

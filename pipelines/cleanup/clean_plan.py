@@ -27,7 +27,7 @@ def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
     return lines.select("line", F.when(sound, below).alias("path"))
 
 
-def strangers(paths: DataFrame, listed: DataFrame) -> DataFrame:
+def lines_not_deletable(paths: DataFrame, listed: DataFrame) -> DataFrame:
     """Returns the lines that are not a file the run found DELETABLE, or that occur twice: `line`."""
     unknown = paths.join(listed.select("path"), "path", "left_anti").select("line")
     twice = paths.groupBy("line").count().filter("count > 1").select("line")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Action(str, Enum):
+class CleanupAction(str, Enum):
     """What a job does to files."""
 
     CLEAN = "CLEAN"
@@ -35,7 +35,7 @@ PLACING_OUTCOMES = frozenset(FileOutcome) - LEFT_OUTCOMES
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CleanupFile:
     """One file of the clean-up.
 
     Attributes:
@@ -52,7 +52,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class FileResult:
     """The outcome of a subject.
 
     Attributes:
@@ -61,7 +61,7 @@ class Result:
         error: the error message of the file system.
     """
 
-    subject: Subject
+    subject: CleanupFile
     outcome: FileOutcome
     place: str | None = None
     why: str | None = None
@@ -69,7 +69,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class CleanupTally:
     """Sums of an attempt; files and bytes."""
 
     done_files: int = 0
@@ -83,7 +83,7 @@ class Tally:
         """The number of all files with a result."""
         return self.done_files + self.left_files + self.gone_files
 
-    def plus(self, results: Iterable[Result]) -> "Tally":
+    def plus(self, results: Iterable[FileResult]) -> "CleanupTally":
         """Returns the tally with these results added."""
         done_files, done_bytes, left_files, left_bytes = (
             self.done_files, self.done_bytes, self.left_files, self.left_bytes
@@ -96,4 +96,4 @@ class Tally:
                 gone += 1
             else:
                 left_files, left_bytes = left_files + 1, left_bytes + result.subject.length
-        return Tally(done_files, done_bytes, left_files, left_bytes, gone)
+        return CleanupTally(done_files, done_bytes, left_files, left_bytes, gone)

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Sequence
 from types import TracebackType
 
-from pipelines.cleanup.lease import Lease, may_take, numbers, parse_lease
-from pipelines.cleanup.looking import FreshLooks
-from pipelines.cleanup.ports import Seen, WalStore
+from pipelines.cleanup.current_reads import CurrentReads
+from pipelines.cleanup.lease import Lease, lease_numbers, may_take, parse_lease
+from pipelines.cleanup.ports import FileState, WalStore
 from pipelines.cleanup.quarantine import Quarantine, lease_in, runs_in
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
@@ -32,7 +32,7 @@ class LeaseHolder:
         self._quarantine = quarantine
         self._holder = holder
         self._time_to_live = time_to_live_ms
-        self._looks = FreshLooks(store, quarantine.leases, holder.rpartition(" ")[2])
+        self._looks = CurrentReads(store, quarantine.leases, holder.rpartition(" ")[2])
         self._lease: Lease | None = None
         self._at_work: list[str] = []
 
@@ -91,7 +91,7 @@ class LeaseHolder:
         lease = Lease(self.number, self._holder)
         self._store.replace(f"{self._quarantine.leases}/{lease.file_name}", lease.text())
 
-    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+    def seen(self, uris: Sequence[str]) -> list[FileState | None]:
         """Returns what is at these paths now; None = nothing.
 
         Raises:
@@ -174,7 +174,7 @@ class LeaseHolder:
         return found
 
     def _numbers(self) -> list[int]:
-        return numbers(self._looks.names(self._quarantine.leases))
+        return lease_numbers(self._looks.names(self._quarantine.leases))
 
     def _newest(self) -> Lease | None:
         found = self._numbers()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UnavailableError
-from pipelines.common.json_form import read_json
+from pipelines.common.json_object import read_json
 
 _NAME = re.compile(r"([0-9]{10})\.json")
 
@@ -43,7 +43,7 @@ class Lease:
         return json.dumps({"holder": self.holder, "released": self.released}) + "\n"
 
 
-def numbers(names: Sequence[str]) -> list[int]:
+def lease_numbers(names: Sequence[str]) -> list[int]:
     """Returns the numbers of the leases among the names of the folder, in rising order."""
     return sorted(int(match.group(1)) for name in names if (match := _NAME.fullmatch(name)))
 

@@ -1,7 +1,7 @@
 """The checks of a delete-safe list before any of its files is touched."""
 
 from pipelines.cleanup.audit_ports import DecidedRun
-from pipelines.cleanup.deletions import Action
+from pipelines.cleanup.deletions import CleanupAction
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
@@ -63,7 +63,7 @@ def check_age(manifest: Manifest, ports: CleanupPorts) -> None:
         )
 
 
-def check_once(actions: frozenset[Action], run_id: str, *, anew: bool) -> None:
+def check_once(actions: frozenset[CleanupAction], run_id: str, *, anew: bool) -> None:
     """Checks that a list is cleaned only once.
 
     Args:
@@ -74,12 +74,12 @@ def check_once(actions: frozenset[Action], run_id: str, *, anew: bool) -> None:
     Raises:
         RefusedError: the list was cleaned before.
     """
-    if actions & {Action.RESTORE, Action.PURGE}:
+    if actions & {CleanupAction.RESTORE, CleanupAction.PURGE}:
         raise RefusedError(
             Condition.LIST_RESTORED_OR_PURGED,
             f"files of run {run_id} were restored or purged already: a list is cleaned once. Reconcile a new capture",
         )
-    if anew and Action.CLEAN in actions:
+    if anew and CleanupAction.CLEAN in actions:
         raise RefusedError(
             Condition.LIST_ALREADY_CLEANED,
             f"run {run_id} was cleaned before, and a list is cleaned once. If that attempt stopped or died, go on with "

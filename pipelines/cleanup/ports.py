@@ -11,7 +11,7 @@ from pipelines.files.file_batch import FileBatch
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileState:
     """A path as the file system shows it.
 
     Attributes:
@@ -41,7 +41,7 @@ class WalStore(Protocol):
     and UsageError if the user lacks all permission for the call.
     """
 
-    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+    def seen(self, uris: Sequence[str]) -> list[FileState | None]:
         """Returns what is at each path; None = nothing. Symbolic links are not followed."""
         ...
 

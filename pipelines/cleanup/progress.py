@@ -1,11 +1,11 @@
 """Reports the progress of a long clean-up."""
 
-from pipelines.cleanup.deletions import Tally
+from pipelines.cleanup.deletions import CleanupTally
 from pipelines.cleanup.request import CleanupPorts
 from pipelines.common.human import human_bytes
 
 
-class Progress:
+class CleanupProgress:
     """Reports files, files/s and the remaining time after each batch.
 
     Args:
@@ -20,7 +20,7 @@ class Progress:
         self._ports = ports
         self._began = ports.seconds()
 
-    def more(self, tally: Tally) -> None:
+    def more(self, tally: CleanupTally) -> None:
         """Reports one line."""
         rate = tally.files / max(self._ports.seconds() - self._began, 0.001)
         left = max(self._files - tally.files, 0) / max(rate, 0.001)

@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.cleanup.audit_ports import Attempt, DecidedRun, Ending
-from pipelines.cleanup.deleting import archived, delete
-from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun
+from pipelines.cleanup.delete_files import archive_name, delete_files
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
-from pipelines.cleanup.moving import batches
-from pipelines.cleanup.onlooker import Onlooker
-from pipelines.cleanup.paused import find_pause, refuse_while_paused, say_pause_first
-from pipelines.cleanup.progress import Progress
+from pipelines.cleanup.move_files import batches
+from pipelines.cleanup.pause_checks import find_pause, refuse_while_paused, say_pause_first
+from pipelines.cleanup.progress import CleanupProgress
 from pipelines.cleanup.purge_answer import NOT_BEGUN, STOPPED, WAITING, RunPurge, purge_outcome
+from pipelines.cleanup.quarantined_files import resting_files
+from pipelines.cleanup.read_only_holder import ReadOnlyHolder
 from pipelines.cleanup.request import (
     CleanupPlace,
     CleanupPorts,
-    believe,
+    check_second_look,
     decided_run,
 )
-from pipelines.cleanup.resting import resting_files
-from pipelines.cleanup.settle import settle
+from pipelines.cleanup.settle_intents import settle_intents
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import (
     EXIT_REFUSED,
@@ -28,7 +28,7 @@ from pipelines.common.errors import (
     UsageError,
     WalsafeError,
 )
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED
 
 
@@ -47,7 +47,7 @@ class PurgeRequest:
     execute: bool = False
 
 
-def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
+def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> JobResult:
     """Deletes, or archives and then deletes, the quarantined runs whose grace is over.
 
     If all runs are purged, a run that is refused or fails does not stop the others; the answer names each.
@@ -92,7 +92,7 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Ou
     return say_pause_first(purge_outcome(place, done), None if request.execute else find_pause(place, ports))
 
 
-def _over(done: Sequence[RunPurge], holder: LeaseHolder | Onlooker, ports: CleanupPorts) -> str | None:
+def _over(done: Sequence[RunPurge], holder: LeaseHolder | ReadOnlyHolder, ports: CleanupPorts) -> str | None:
     """Returns why no further run is begun; None = continue."""
     if not done:
         return None
@@ -122,10 +122,10 @@ def _decided(
     return found
 
 
-def _holder(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> LeaseHolder | Onlooker:
+def _holder(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> LeaseHolder | ReadOnlyHolder:
     """Returns the lease holder of an execution, or the read-only one of a rehearsal."""
     if not request.execute:
-        return Onlooker(ports.store, place.quarantine)
+        return ReadOnlyHolder(ports.store, place.quarantine)
     ports.audit.ensure()
     return LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms)
 
@@ -134,7 +134,7 @@ def _purge_run(
     report: RunPurge,
     decided: DecidedRun,
     request: PurgeRequest,
-    holder: LeaseHolder | Onlooker,
+    holder: LeaseHolder | ReadOnlyHolder,
     place: CleanupPlace,
     ports: CleanupPorts,
 ) -> None:
@@ -142,33 +142,35 @@ def _purge_run(
     directory = holder.take_run(run_id)
     if directory is None:
         raise UsageError(f"run {run_id} vanished from {place.quarantine.home}; try again")
-    attempt = Attempt(decided.run, Action.PURGE, place.identity, holder.number, words=request.before_grace)
+    attempt = CleanupAttempt(
+        decided.run, CleanupAction.PURGE, place.identity, holder.number, words=request.before_grace
+    )
     if isinstance(holder, LeaseHolder):
-        settle(attempt, directory, place, ports, holder)
+        settle_intents(attempt, directory, place, ports, holder)
     else:
         report.unsettled = len(ports.audit.unsettled(decided.run))
     files = resting_files(ports.store, directory)
     waits = _waits(decided, place, ports)
     if waits > 0 and request.before_grace is None:
         report.status, report.waits_ms = WAITING, waits
-        report.tally = Tally(left_files=len(files), left_bytes=sum(one.length for one in files))
+        report.tally = CleanupTally(left_files=len(files), left_bytes=sum(one.length for one in files))
         return
-    if isinstance(holder, Onlooker):
+    if isinstance(holder, ReadOnlyHolder):
         try:
             ready, report.left = _ready(decided, directory, ports)
         finally:
             ports.second_look.forget()
         holder.still(run_id, directory)
-        report.tally = Tally().plus([Result(one, FileOutcome.PURGED) for one in ready]).plus(report.left)
+        report.tally = CleanupTally().plus([FileResult(one, FileOutcome.PURGED) for one in ready]).plus(report.left)
         return
     ports.audit.started(attempt, len(files), sum(one.length for one in files))
-    ending = Ending(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
+    ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, report.tally, "the job was interrupted")
     try:
         _execute(attempt, decided, files, directory, holder, place, ports, report)
-        ending = Ending(report.status, report.exit_code, report.tally)
+        ending = AttemptEnd(report.status, report.exit_code, report.tally)
     except WalsafeError as error:
         status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
-        ending = Ending(status, error.exit_code, report.tally, str(error))
+        ending = AttemptEnd(status, error.exit_code, report.tally, str(error))
         raise
     finally:
         ports.audit.ended(attempt, ending)
@@ -176,9 +178,9 @@ def _purge_run(
 
 
 def _execute(
-    attempt: Attempt,
+    attempt: CleanupAttempt,
     decided: DecidedRun,
-    files: Sequence[Subject],
+    files: Sequence[CleanupFile],
     directory: str,
     holder: LeaseHolder,
     place: CleanupPlace,
@@ -190,14 +192,16 @@ def _execute(
     if report.left:
         ports.audit.record(attempt, 0, report.left)
     report.tally = report.tally.plus(report.left)
-    progress = Progress("purged", len(files), ports)
+    progress = CleanupProgress("purged", len(files), ports)
     for number, batch in enumerate(batches(ready, place.batch), start=1):
         holder.check()
         kept_at = (
-            [ports.archive.place(archived(one, attempt.run.run_id, place)) for one in batch] if ports.archive else None
+            [ports.archive.place(archive_name(one, attempt.run.run_id, place)) for one in batch]
+            if ports.archive
+            else None
         )
         ports.audit.intend(attempt, number, batch, kept_at)
-        deleted = delete(batch, attempt.run.run_id, directory, place, ports, holder)
+        deleted = delete_files(batch, attempt.run.run_id, directory, place, ports, holder)
         results = deleted.results
         # after a lost lease a file may look gone, because the next holder renamed the directory; that holder settles it
         holder.check()
@@ -218,15 +222,15 @@ def _waits(decided: DecidedRun, place: CleanupPlace, ports: CleanupPorts) -> int
     return 0 if moved_at is None else moved_at + place.grace_ms - ports.clock.now_ms()
 
 
-def _ready(decided: DecidedRun, directory: str, ports: CleanupPorts) -> tuple[list[Subject], list[Result]]:
+def _ready(decided: DecidedRun, directory: str, ports: CleanupPorts) -> tuple[list[CleanupFile], list[FileResult]]:
     """Looks at the cluster again; returns the files that may be deleted, and those that may not."""
     looked = ports.second_look.at_quarantine(directory, decided.run)
-    believe(looked, None, decided.cluster_id)
-    ready: list[Subject] = []
-    left: list[Result] = []
+    check_second_look(looked, None, decided.cluster_id)
+    ready: list[CleanupFile] = []
+    left: list[FileResult] = []
     for planned in looked.files:
         if planned.outcome is None:
             ready.append(planned.subject)
         else:
-            left.append(Result(planned.subject, planned.outcome, why=planned.why))
+            left.append(FileResult(planned.subject, planned.outcome, why=planned.why))
     return ready, left

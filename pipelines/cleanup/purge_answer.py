@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipelines.cleanup.deletions import Result, Tally
+from pipelines.cleanup.deletions import CleanupTally, FileResult
 from pipelines.cleanup.request import CleanupPlace
-from pipelines.cleanup.text import failures, left_lines, left_object, tally_object
+from pipelines.cleanup.text import count_failures, left_lines, left_object, tally_object
 from pipelines.common.errors import (
     EXIT_DONE,
     EXIT_PARTIAL,
@@ -15,7 +15,7 @@ from pipelines.common.errors import (
 )
 from pipelines.common.human import human_bytes
 from pipelines.common.instants import HOUR_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import FAILED, REFUSED
 
 WAITING, REHEARSAL, STOPPED, NOT_BEGUN = "WAITING", "REHEARSAL", "STOPPED", "NOT_BEGUN"
@@ -35,8 +35,8 @@ class RunPurge:
 
     run_id: str
     status: str = REHEARSAL
-    tally: Tally = field(default_factory=Tally)
-    left: list[Result] = field(default_factory=list)
+    tally: CleanupTally = field(default_factory=CleanupTally)
+    left: list[FileResult] = field(default_factory=list)
     waits_ms: int = 0
     unsettled: int = 0
     reason: str | None = None
@@ -47,7 +47,7 @@ class RunPurge:
         """The exit code of the job if this were the only run."""
         if self.error is not None:
             return self.error.exit_code
-        return EXIT_UNAVAILABLE if failures(self.left) else EXIT_DONE
+        return EXIT_UNAVAILABLE if count_failures(self.left) else EXIT_DONE
 
     def ended(self, error: WalsafeError) -> None:
         """Records that the run was refused or failed; the tally says how far it came."""
@@ -78,7 +78,7 @@ class RunPurge:
         return [f"{text}--execute looks them up first, and the numbers here may change"]
 
 
-def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:
+def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> JobResult:
     """Returns the answer of purge."""
     code = _exit_code(runs)
     result: dict[str, object] = {
@@ -105,7 +105,7 @@ def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> Outcome:
         result["error"] = {"kind": type(worst.error).__name__, "message": message, "condition": condition}
         names = ", ".join(one.run_id for one in troubled)
         lines.append(f"{len(troubled)} of {len(runs)} runs in quarantine need a look: {names}")
-    return Outcome(code, result, "\n".join(lines))
+    return JobResult(code, result, "\n".join(lines))
 
 
 def _exit_code(runs: Sequence[RunPurge]) -> int:

@@ -3,7 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pipelines.cleanup.audit_ports import Archive, CleanupAudit, DecidedRun, DeleteLists, Looked, SecondLook
+from pipelines.cleanup.audit_ports import (
+    Archive,
+    CleanupAudit,
+    DecidedRun,
+    ManifestReader,
+    SecondLook,
+    SecondLookResult,
+)
 from pipelines.cleanup.ports import WalStore
 from pipelines.cleanup.quarantine import Quarantine
 from pipelines.common.acknowledgement import Acknowledgement
@@ -31,7 +38,7 @@ class CleanupPorts:
 
     store: WalStore
     audit: CleanupAudit
-    lists: DeleteLists
+    lists: ManifestReader
     second_look: SecondLook
     clock: Clock
     stop: Callable[[], bool]
@@ -84,7 +91,7 @@ def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> Decide
     return found
 
 
-def believe(looked: Looked, known_peers: tuple[str, ...] | None, cluster_id: str | None) -> None:
+def check_second_look(looked: SecondLookResult, known_peers: tuple[str, ...] | None, cluster_id: str | None) -> None:
     """Stops if the second look shows another cluster or another state than the list was decided for.
 
     Args:

@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.cleanup.audit_ports import Attempt, Ending
-from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject, Tally
+from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
-from pipelines.cleanup.moving import Way, batches, move
-from pipelines.cleanup.progress import Progress
+from pipelines.cleanup.move_files import MoveRoute, batches, move_files
+from pipelines.cleanup.progress import CleanupProgress
+from pipelines.cleanup.quarantined_files import resting_files
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts, decided_run
-from pipelines.cleanup.resting import resting_files
-from pipelines.cleanup.settle import settle
-from pipelines.cleanup.text import failures, left_lines, left_object, tally_object
+from pipelines.cleanup.settle_intents import settle_intents
+from pipelines.cleanup.text import count_failures, left_lines, left_object, tally_object
 from pipelines.common.errors import EXIT_DONE, EXIT_UNAVAILABLE, UsageError, WalsafeError
 from pipelines.common.human import human_bytes
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DONE, FAILED
 
 STOPPED = "STOPPED"
@@ -29,7 +29,7 @@ class RestoreRequest:
     paths: Sequence[str] = ()
 
 
-def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -> Outcome:
+def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -> JobResult:
     """Moves files of a cleaned run back below oldWALs; never overwrites an existing file.
 
     It needs no second look at the cluster, because moving a file back cannot lose data. It can be repeated after a
@@ -45,7 +45,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
     """
     decided = decided_run(ports, place, request.run_id)
     ports.audit.ensure()
-    tally, stopped = Tally(), False
+    tally, stopped = CleanupTally(), False
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
         directory = holder.take_run(request.run_id)
         if directory is None:
@@ -53,22 +53,24 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 f"run {request.run_id} of {place.cluster} has nothing in {place.quarantine.root}: the table "
                 "deletions says what became of its files"
             )
-        attempt = Attempt(decided.run, Action.RESTORE, place.identity, holder.number)
-        settled = settle(attempt, directory, place, ports, holder)  # first, so that no later failure prevents it
+        attempt = CleanupAttempt(decided.run, CleanupAction.RESTORE, place.identity, holder.number)
+        settled = settle_intents(
+            attempt, directory, place, ports, holder
+        )  # first, so that no later failure prevents it
         asked = _wanted(resting_files(ports.store, directory), request, place, holder)
         wanted, results = _ours(asked, ports.audit.taken(decided.run))
         ports.audit.started(attempt, len(asked), sum(one.length for one in asked))
-        ending = Ending(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
+        ending = AttemptEnd(FAILED, EXIT_UNAVAILABLE, tally, "the job was interrupted")
         try:
             if results:
                 ports.audit.record(attempt, 0, results)
             tally = tally.plus(results)
-            way = Way(directory, place.wal_root, FileOutcome.RESTORED, place.wal_root)
-            progress = Progress("restored", len(asked), ports)
+            way = MoveRoute(directory, place.wal_root, FileOutcome.RESTORED, place.wal_root)
+            progress = CleanupProgress("restored", len(asked), ports)
             for number, batch in enumerate(batches(wanted, place.batch), start=1):
                 holder.check()
                 ports.audit.intend(attempt, number, batch)
-                moved = move(ports.store, batch, way, holder)
+                moved = move_files(ports.store, batch, way, holder)
                 done = moved.results
                 # after a lost lease a file may look gone, because the next holder renamed the directory; that holder
                 # settles it
@@ -81,10 +83,10 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
                 stopped = ports.stop() and tally.files < len(asked)
                 if stopped:
                     break
-            code = EXIT_UNAVAILABLE if failures(results) else EXIT_DONE
-            ending = Ending(STOPPED if stopped else DONE, code, tally)
+            code = EXIT_UNAVAILABLE if count_failures(results) else EXIT_DONE
+            ending = AttemptEnd(STOPPED if stopped else DONE, code, tally)
         except WalsafeError as error:
-            ending = Ending(FAILED, error.exit_code, tally, str(error))
+            ending = AttemptEnd(FAILED, error.exit_code, tally, str(error))
             raise
         finally:
             ports.audit.ended(attempt, ending)
@@ -92,8 +94,8 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
 
 
 def _wanted(
-    resting: Sequence[Subject], request: RestoreRequest, place: CleanupPlace, holder: LeaseHolder
-) -> list[Subject]:
+    resting: Sequence[CleanupFile], request: RestoreRequest, place: CleanupPlace, holder: LeaseHolder
+) -> list[CleanupFile]:
     """Returns the files to move back; skips requested files that are already back, so a command can be repeated."""
     if not request.paths:
         return list(resting)
@@ -108,7 +110,9 @@ def _wanted(
     return [by_path[path] for path in dict.fromkeys(request.paths) if path in by_path]
 
 
-def _ours(asked: Sequence[Subject], taken: Mapping[str, Subject | None]) -> tuple[list[Subject], list[Result]]:
+def _ours(
+    asked: Sequence[CleanupFile], taken: Mapping[str, CleanupFile | None]
+) -> tuple[list[CleanupFile], list[FileResult]]:
     """Separates the files that clean moved here from those that somebody else put here, which are not restored.
 
     A file that clean intended to move and could not move back counts as moved by it, whatever its length and time.
@@ -117,10 +121,10 @@ def _ours(asked: Sequence[Subject], taken: Mapping[str, Subject | None]) -> tupl
     for one in asked:
         moved = taken.get(one.path)
         if one.path not in taken:
-            left.append(Result(one, FileOutcome.REFUSED, why=STRANGER))
+            left.append(FileResult(one, FileOutcome.REFUSED, why=STRANGER))
         elif moved is not None and (moved.length, moved.modification_time) != (one.length, one.modification_time):
             left.append(
-                Result(
+                FileResult(
                     one,
                     FileOutcome.CHANGED,
                     why=f"it has {one.length} bytes, modified at {one.modification_time} ms, but walsafe moved one of "
@@ -134,8 +138,8 @@ def _ours(asked: Sequence[Subject], taken: Mapping[str, Subject | None]) -> tupl
 
 
 def _outcome(
-    place: CleanupPlace, request: RestoreRequest, ending: Ending, left: Sequence[Result], settled: int
-) -> Outcome:
+    place: CleanupPlace, request: RestoreRequest, ending: AttemptEnd, left: Sequence[FileResult], settled: int
+) -> JobResult:
     tally = ending.tally
     result = {
         "cluster": place.cluster,
@@ -151,4 +155,4 @@ def _outcome(
     ]
     if ending.status == STOPPED:
         lines.append("Stopped because a person asked for it; the same command goes on.")
-    return Outcome(ending.exit_code, result, "\n".join(lines))
+    return JobResult(ending.exit_code, result, "\n".join(lines))

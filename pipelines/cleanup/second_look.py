@@ -5,29 +5,29 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.capture.capture import Patience, Sources
-from pipelines.capture.capture import Subject as Cluster
+from pipelines.capture.capture import CaptureSources, RetryPolicy
+from pipelines.capture.capture import CaptureTarget as Cluster
 from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_either
 from pipelines.capture.ports import FileSource
 from pipelines.cleanup.audit import LakeAudit
-from pipelines.cleanup.audit_ports import Looked, Planned
-from pipelines.cleanup.clean_plan import ARCHIVE, clean_plan, in_pieces, listed_paths, purge_plan, strangers
-from pipelines.cleanup.deletions import FileOutcome, Subject
+from pipelines.cleanup.audit_ports import PlannedFile, SecondLookResult
+from pipelines.cleanup.clean_plan import ARCHIVE, clean_plan, in_pieces, lines_not_deletable, listed_paths, purge_plan
+from pipelines.cleanup.deletions import CleanupFile, FileOutcome
 from pipelines.cleanup.ports import WalStore
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.common.spark.local_rows import local_rows
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.scratch import ScratchDirectory
 from pipelines.lake.run_summary import RunKey
-from pipelines.reconcile.cases import cases
+from pipelines.reconcile.cluster_cases import cluster_cases
 from pipelines.reconcile.delete_list import Manifest
-from pipelines.reconcile.list_reader import ListReader
+from pipelines.reconcile.list_reader import DeleteListReader
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.snapshot.reader import SnapshotDirectories
 from pipelines.snapshot.target import SnapshotTarget
@@ -68,14 +68,14 @@ class CaptureParts:
     """
 
     cluster: Cluster
-    sources: Sources | ZooKeeperSources
-    settings: Settings
-    patience: Patience
+    sources: CaptureSources | ZooKeeperSources
+    settings: ReconcileSettings
+    patience: RetryPolicy
     clock: Clock
     target: Callable[[str], SnapshotTarget]
 
 
-class CaptureAgain:
+class SparkSecondLook:
     """`SecondLook` over the sources of a capture, Spark and the lake.
 
     Args:
@@ -93,7 +93,7 @@ class CaptureAgain:
         parts: CaptureParts,
         store: WalStore,
         audit: LakeAudit,
-        lists: ListReader,
+        lists: DeleteListReader,
         scratch: ScratchDirectory,
     ) -> None:
         self._spark = spark
@@ -104,7 +104,7 @@ class CaptureAgain:
         self._scratch = scratch
         self._looks = 0
 
-    def at_list(self, manifest: Manifest, run: RunKey) -> Looked:
+    def at_list(self, manifest: Manifest, run: RunKey) -> SecondLookResult:
         """See `SecondLook.at_list`."""
         listed = self._audit.listed(run)
         paths = listed_paths(self._lists.lines(manifest), self._parts.cluster.wal_root)
@@ -115,7 +115,7 @@ class CaptureAgain:
         plan = clean_plan(paths, listed, decisions, self._audit.outcomes(run))
         return replace(looked, files=_planned(plan, manifest.files))
 
-    def at_quarantine(self, directory: str, run: RunKey) -> Looked:
+    def at_quarantine(self, directory: str, run: RunKey) -> SecondLookResult:
         """See `SecondLook.at_quarantine`."""
         looked, decisions, files = self._look(FilesBelow(self._store, f"{directory}/{ARCHIVE.rstrip('/')}"))
         return replace(looked, files=_planned(purge_plan(decisions, self._audit.outcomes(run)), files))
@@ -124,25 +124,25 @@ class CaptureAgain:
         """See `SecondLook.forget`."""
         self._scratch.remove()
 
-    def _look(self, files: FileSource) -> tuple[Looked, DataFrame, int]:
+    def _look(self, files: FileSource) -> tuple[SecondLookResult, DataFrame, int]:
         """Captures and decides; returns the cluster's state, the verdict of each file, and the number of files."""
         parts = self._parts
         self._looks += 1
-        sources: Sources | ZooKeeperSources = replace(parts.sources, files=files)
+        sources: CaptureSources | ZooKeeperSources = replace(parts.sources, files=files)
         with SnapshotWriter(parts.target(f"{self._scratch.uri}/{self._looks}")) as writer:
             captured = capture_either(parts.cluster, sources, writer, clock=parts.clock, patience=parts.patience)
         reader = SnapshotDirectories(self._spark, parts.settings.row_layout)
         (opened,) = reader.open([captured.uri])
         if opened.snapshot is None:
             raise RefusedError(opened.fault_condition, opened.fault or f"{captured.uri} cannot be read")
-        (case,) = cases([opened], None, parts.settings, parts.clock.now_ms())
+        (case,) = cluster_cases([opened], None, parts.settings, parts.clock.now_ms())
         refused, decisions = case.refused, self._nothing()
         if captured.files == 0:
             refused = None  # an empty listing, which refuses a snapshot, does no harm here: there is no file to decide
         elif refused is None and case.view is not None and case.table is not None:
             frames = decision_frames(self._spark, [(case.view, case.table)])
             decisions = with_answers(looked_up(reader.files([opened]), frames), frames).select(*_COLUMNS)
-        looked = Looked(
+        looked = SecondLookResult(
             refused=refused,
             restless=captured.restless,
             cluster_id=captured.snapshot.cluster_id,
@@ -179,7 +179,7 @@ def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> Non
             f"the list names {foreign[0]['line']!r}, which does not lie below oldWALs of the configured wal_root: "
             "nothing was moved. Check wal_root; if it is right, reconcile again",
         )
-    odd = strangers(paths, listed).limit(1).collect()
+    odd = lines_not_deletable(paths, listed).limit(1).collect()
     if odd:
         raise RefusedError(
             Condition.LIST_DAMAGED,
@@ -188,9 +188,9 @@ def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> Non
         )
 
 
-def _planned(plan: DataFrame, files: int) -> Iterator[Planned]:
+def _planned(plan: DataFrame, files: int) -> Iterator[PlannedFile]:
     """Yields the rows of a plan, one piece at a time."""
     for row in local_rows(in_pieces(plan, files)):
-        subject = Subject(row["path"], row["length"], row["modification_time"], row["reason"])
+        subject = CleanupFile(row["path"], row["length"], row["modification_time"], row["reason"])
         outcome = row["outcome"]
-        yield Planned(subject, None if outcome is None else FileOutcome(outcome), row["why"])
+        yield PlannedFile(subject, None if outcome is None else FileOutcome(outcome), row["why"])

@@ -3,21 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipelines.cleanup.deletions import FileOutcome, Result, Tally
+from pipelines.cleanup.deletions import CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.request import CleanupPlace
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, RefusedError
 from pipelines.common.human import human_bytes
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 if TYPE_CHECKING:
-    from pipelines.cleanup.clean import Report
+    from pipelines.cleanup.clean import CleanReport
 
 SHOWN = 20
 LATE_WAY_OUT = "Capture and reconcile again, and clean that list."
 
 
-def clean_outcome(place: CleanupPlace, run_id: str, report: "Report", *, executed: bool) -> Outcome:
+def clean_outcome(place: CleanupPlace, run_id: str, report: "CleanReport", *, executed: bool) -> JobResult:
     """Returns the answer of clean."""
     tally = report.tally
     result: dict[str, object] = {
@@ -68,10 +68,10 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "Report", *, execute
         lines.append("Nothing was touched: this was a rehearsal. Add --execute to move them.")
     elif tally.done_files:
         lines.append(f"Undo with: restore --cluster {place.cluster} --run-id {run_id} …   Free the space with: purge")
-    return Outcome(report.exit_code if executed else EXIT_DONE, result, "\n".join(lines))
+    return JobResult(report.exit_code if executed else EXIT_DONE, result, "\n".join(lines))
 
 
-def tally_object(tally: Tally) -> dict[str, object]:
+def tally_object(tally: CleanupTally) -> dict[str, object]:
     """Returns the sums for the JSON output."""
     return {
         "done_files": tally.done_files,
@@ -82,7 +82,7 @@ def tally_object(tally: Tally) -> dict[str, object]:
     }
 
 
-def left_object(result: Result) -> Mapping[str, object]:
+def left_object(result: FileResult) -> Mapping[str, object]:
     """Returns the JSON object of one file that was left."""
     return {
         "path": result.subject.path,
@@ -92,7 +92,7 @@ def left_object(result: Result) -> Mapping[str, object]:
     }
 
 
-def left_lines(left: Sequence[Result], files: int) -> list[str]:
+def left_lines(left: Sequence[FileResult], files: int) -> list[str]:
     """Lists the files that were left, some of them by name."""
     if not files:
         return []
@@ -105,6 +105,6 @@ def left_lines(left: Sequence[Result], files: int) -> list[str]:
     return lines
 
 
-def failures(results: Sequence[Result]) -> int:
+def count_failures(results: Sequence[FileResult]) -> int:
     """Returns the number of failed results."""
     return sum(one.outcome is FileOutcome.FAILED for one in results)

@@ -30,7 +30,7 @@ class NotThereError(NotReadError):
 
 
 @contextmanager
-def opened(uri: str, hadoop_conf: str) -> Iterator[Read]:
+def open_file(uri: str, hadoop_conf: str) -> Iterator[Read]:
     """Opens a file and returns a function that reads its next bytes.
 
     Args:

@@ -9,7 +9,7 @@ from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 
 
-class SavedFiles:
+class LocalCopies:
     """Local copies of saved files. `close` removes the copies; a local file is read in place.
 
     Args:

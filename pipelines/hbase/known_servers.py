@@ -6,7 +6,7 @@ from pipelines.hbase.server_names import ServerName
 
 
 @dataclass(frozen=True, slots=True)
-class Servers:
+class KnownServers:
     """Two lists of the active master (`ServerManager`). The caller must ask for the dead servers first.
 
     HBase adds a server to the dead list before it removes it from the online list (`moveFromOnlineToDeadServers`). The
@@ -21,7 +21,7 @@ class Servers:
     online: frozenset[ServerName]
     dead: frozenset[ServerName]
 
-    def moved_since(self, earlier: "Servers") -> frozenset[ServerName]:
+    def moved_since(self, earlier: "KnownServers") -> frozenset[ServerName]:
         """Returns the servers that may have claimed a queue since an earlier reading and lost it again.
 
         A server that came and died in between is on the dead list now, unless another server has started at its

@@ -66,7 +66,7 @@ class TableEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Unflushed:
+class UnflushedColumn:
     """One column whose value in the table differs from its value in the store files.
 
     Attributes:
@@ -80,9 +80,9 @@ class Unflushed:
     write_time: int
 
 
-def unflushed(
+def unflushed_columns(
     cells: Sequence[Cell], edits: Iterable[TableEdit], flushed: Mapping[tuple[str, str], int]
-) -> tuple[Unflushed, ...]:
+) -> tuple[UnflushedColumn, ...]:
     """Returns the columns that the WALs of the table change compared with its store files.
 
     Args:
@@ -103,13 +103,13 @@ def unflushed(
             else:
                 del now[column]
     return tuple(
-        Unflushed(Cell(*column, now.get(column, b"")), column not in now, written[column])
+        UnflushedColumn(Cell(*column, now.get(column, b"")), column not in now, written[column])
         for column in sorted(before.keys() | now.keys())
         if before.get(column) != now.get(column)
     )
 
 
-def as_it_is(cells: Sequence[Cell], changes: Iterable[Unflushed]) -> tuple[Cell, ...]:
+def as_it_is(cells: Sequence[Cell], changes: Iterable[UnflushedColumn]) -> tuple[Cell, ...]:
     """Returns the current cells of the table, in scan order: those of the store files with the unflushed changes."""
     table = {_column(cell): cell for cell in cells}
     for change in changes:

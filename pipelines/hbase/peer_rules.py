@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipelines.common.json_form import Form, read_json
+from pipelines.common.json_object import JsonObject, read_json
 
 SYSTEM_NAMESPACE = "hbase"
 REPLICATED_SYSTEM_TABLES = ("hbase:acl", "hbase:labels")
@@ -33,7 +33,7 @@ class PeerRule:
     exclude_tables: Tables = field(default_factory=dict)
 
 
-def wants(replicate_all: bool | None, rule: PeerRule | None, table: str, family: str) -> bool:
+def replicates_family(replicate_all: bool | None, rule: PeerRule | None, table: str, family: str) -> bool:
     """Returns whether the peer replicates edits of a family that has replication scope 1.
 
     Args:
@@ -62,7 +62,7 @@ def wants(replicate_all: bool | None, rule: PeerRule | None, table: str, family:
     return named is not None and (not named or family in named)
 
 
-def parse_rule(form: Form) -> PeerRule:
+def parse_rule(form: JsonObject) -> PeerRule:
     """Parses a rule from the key `rule` of a peer in an export.
 
     Raises:
@@ -94,7 +94,7 @@ def rule_of_text(text: str, where: str) -> PeerRule:
     Raises:
         SnapshotError: the text is not JSON of the expected form.
     """
-    return parse_rule(Form(read_json(text, where), where))
+    return parse_rule(JsonObject(read_json(text, where), where))
 
 
 def rule_text(rule: PeerRule) -> str:
@@ -107,5 +107,5 @@ def table_name(name: str) -> str:
     return name.removeprefix(f"{DEFAULT_NAMESPACE}:")
 
 
-def _tables(form: Form | None) -> Tables:
+def _tables(form: JsonObject | None) -> Tables:
     return {} if form is None else {table_name(table): tuple(sorted(form.texts(table))) for table in form.names()}

@@ -87,7 +87,7 @@ def _unreadable(text: str) -> Procedure:
     raise MalformedError(f"a procedure that this client cannot read: {text[:300]!r}")
 
 
-def crashing(procedures: Iterable[Procedure]) -> frozenset[ServerName]:
+def crashing_servers(procedures: Iterable[Procedure]) -> frozenset[ServerName]:
     """Returns the servers of all crash procedures whose state is not SUCCESS; a FAILED procedure is unfinished too.
 
     Raises:

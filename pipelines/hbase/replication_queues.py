@@ -188,7 +188,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class CellVersion:
     """One version of a cell whose column is known from the context; `timestamp` in ms since the epoch."""
 
     row: bytes

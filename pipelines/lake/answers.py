@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from pipelines.lake.lake_records import FileVerdict, QueueNights, RunRecord
-from pipelines.lake.run_summary import FindingRow, History, PinnedRow, QueueRow, RunKey, VerdictTotal
+from pipelines.lake.run_summary import EarlierNights, FindingRow, PinnedRow, QueueOffsetRow, RunKey, VerdictTotal
 
 
 class FindingReader(Protocol):
@@ -42,7 +42,7 @@ class AnswerReader(FindingReader, Protocol):
         """Returns rows of `pinned_bytes` by cluster."""
         ...
 
-    def queues(self, runs: Collection[RunKey]) -> Mapping[str, tuple[QueueRow, ...]]:
+    def queues(self, runs: Collection[RunKey]) -> Mapping[str, tuple[QueueOffsetRow, ...]]:
         """Returns rows of `queue_offsets` by cluster."""
         ...
 
@@ -50,6 +50,6 @@ class AnswerReader(FindingReader, Protocol):
         """Returns the queues of a cluster on its last DONE runs before an instant (ms), newest first."""
         ...
 
-    def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, History]:
+    def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
         """Returns totals of the last DONE runs of each cluster before an instant (ms), oldest first."""
         ...

@@ -8,26 +8,26 @@ from pipelines.common.errors import UsageError
 from schemas.table import Table
 
 
-def leaves(kind: DataType, path: str = "") -> Iterator[tuple[str, str]]:
+def leaf_columns(kind: DataType, path: str = "") -> Iterator[tuple[str, str]]:
     """Yields each leaf column of structs and arrays with its type, such as `blocking.element.wal` and `string`."""
     if isinstance(kind, StructType):
         for field in kind:
-            yield from leaves(field.dataType, f"{path}.{field.name}" if path else field.name)
+            yield from leaf_columns(field.dataType, f"{path}.{field.name}" if path else field.name)
     elif isinstance(kind, ArrayType):
-        yield from leaves(kind.elementType, f"{path}.element")
+        yield from leaf_columns(kind.elementType, f"{path}.element")
     else:
         yield path, kind.simpleString()
 
 
 def lacks_columns(there: StructType, known: StructType) -> bool:
     """Returns whether the table lacks a known column, as one that an older walsafe created."""
-    return not {path for path, _ in leaves(known)} <= {path for path, _ in leaves(there)}
+    return not {path for path, _ in leaf_columns(known)} <= {path for path, _ in leaf_columns(there)}
 
 
 def column_fault(there: StructType, table: Table, location: str) -> UsageError | None:
     """Returns why the table at `location` cannot take this walsafe's rows, or None; further columns are allowed."""
-    types = dict(leaves(there))
-    for path, kind in leaves(table.schema):
+    types = dict(leaf_columns(there))
+    for path, kind in leaf_columns(table.schema):
         if types.get(path, kind) != kind:
             return UsageError(
                 f"Delta table {location}: column {path} is {types[path]}, this walsafe writes {kind}; "
@@ -42,7 +42,7 @@ def same_columns(frame: StructType, table: Table) -> None:
     Raises:
         ValueError: a bug in the caller; the message names the first difference.
     """
-    have, want = list(leaves(frame)), list(leaves(table.schema))
+    have, want = list(leaf_columns(frame)), list(leaf_columns(table.schema))
     if frame.names != table.schema.names or have != want:
         difference = next((pair for pair in zip(have, want, strict=False) if pair[0] != pair[1]), "a column is missing")
         raise ValueError(f"the frame for {table.name} does not have its columns: {difference}")

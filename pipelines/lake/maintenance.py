@@ -23,7 +23,7 @@ from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import HOUR_MS
 from pipelines.files.hadoop_jvm import HadoopJvm, java_cause, java_errors
 from pipelines.lake.lake_errors import is_conflict, lake_errors
-from pipelines.lake.retention import COMPACTED_FILE_BYTES, MIN_GRACE_MS, SMALL_FILE_BYTES, Partition, Size
+from pipelines.lake.retention import COMPACTED_FILE_BYTES, MIN_GRACE_MS, SMALL_FILE_BYTES, FileTotals, NightPartition
 from schemas.table import Table
 
 _LOG = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class LakeMaintenance:
             log = self._hadoop.path(f"{location}/_delta_log")
             return bool(log.getFileSystem(self._hadoop.conf).exists(log))
 
-    def partitions(self, table: Table) -> tuple[Partition, ...]:
+    def partitions(self, table: Table) -> tuple[NightPartition, ...]:
         """See `TableKeeper.partitions`."""
         small = F.col("size") < SMALL_FILE_BYTES
         rows = F.get_json_object("stats", "$.numRecords").cast("bigint")
@@ -68,11 +68,11 @@ class LakeMaintenance:
                 F.sum(F.when(small, F.col("size")).otherwise(0)).alias("small_bytes"),
             )
             return tuple(
-                Partition(
+                NightPartition(
                     row["run_date"],
-                    Size(row["files"], row["bytes"]),
+                    FileTotals(row["files"], row["bytes"]),
                     row["rows"] if row["counted"] == row["files"] else None,
-                    Size(row["small_files"], row["small_bytes"]),
+                    FileTotals(row["small_files"], row["small_bytes"]),
                 )
                 for row in by_night.collect()
             )
@@ -107,7 +107,7 @@ class LakeMaintenance:
         change = f"ALTER TABLE {self._name(table)} SET TBLPROPERTIES ('{_GRACE}' = 'interval {hours} hours')"
         self._retrying(table, lambda: self._spark.sql(change))
 
-    def removable(self, table: Table) -> Size:
+    def removable(self, table: Table) -> FileTotals:
         """See `TableKeeper.removable`.
 
         Raises:
@@ -136,19 +136,19 @@ class LakeMaintenance:
                 f"{MIN_GRACE_MS // HOUR_MS} h at least; set maintain.vacuum_grace to 7d or more"
             )
 
-    def _size_of(self, files: Collection[str]) -> Size:
+    def _size_of(self, files: Collection[str]) -> FileTotals:
         """Returns the total size of the files; it lists each folder once and makes no call per file."""
         names: dict[str, set[str]] = {}
         for file in files:
             folder, _, name = file.rpartition("/")
             names.setdefault(folder, set()).add(name)
-        total = Size()
+        total = FileTotals()
         for folder, wanted in names.items():
             path = self._hadoop.path(folder)
             file_system = path.getFileSystem(self._hadoop.conf)
             for status in file_system.listStatus(path) if file_system.exists(path) else ():
                 if status.isFile() and status.getPath().getName() in wanted:
-                    total += Size(1, int(status.getLen()))
+                    total += FileTotals(1, int(status.getLen()))
         return total
 
     def _location(self, table: Table) -> str:

@@ -13,7 +13,7 @@ from schemas.findings import FINDINGS
 LOOK_BACK = timedelta(days=30)
 
 
-class LakeInspections:
+class LakeFindings:
     """Implements `PastInspections` over one lake.
 
     Args:

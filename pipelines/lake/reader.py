@@ -17,11 +17,11 @@ from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueN
 from pipelines.lake.run_summary import (
     DONE,
     TERMINAL,
+    EarlierNights,
     FindingRow,
-    History,
     NightTotal,
     PinnedRow,
-    QueueRow,
+    QueueOffsetRow,
     RunKey,
     VerdictTotal,
 )
@@ -40,7 +40,7 @@ _V = TypeVar("_V")
 _Group = tuple[str, str, str]
 
 
-class Lake:
+class LakeReader:
     """Reads the tables below one lake folder.
 
     Every method raises `UsageError` or `UnavailableError` with the path if the lake cannot be read. Columns that an
@@ -61,7 +61,7 @@ class Lake:
         last = self._collect(RUNS, frame.where(mine).agg(F.max(day)))[0][0]
         return self._runs(mine & (F.col("run_date") > last - timedelta(days=LOOK_BACK_DAYS))) if last else ()
 
-    def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, History]:
+    def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
         """See `AnswerReader.histories`."""
         earlier = self._earlier(before, nights)
         keys = [run.key for runs in earlier.values() for run in runs]
@@ -70,7 +70,7 @@ class Lake:
             totals = self._by_run(VERDICT_TOTALS, keys, _total)
             pinned = of_peers.result()
         return {
-            cluster: History(
+            cluster: EarlierNights(
                 by_reason=tuple(
                     NightTotal(run.night, run.run_id, f"{row.verdict} {row.reason}", row.files, row.bytes)
                     for run in reversed(runs)
@@ -104,7 +104,7 @@ class Lake:
         found = self._by_run(FINDINGS, runs, _finding)
         return {key.cluster: tuple(sorted(rows, key=lambda row: row.key)) for key, rows in found.items()}
 
-    def queues(self, runs: Collection[RunKey]) -> Mapping[str, tuple[QueueRow, ...]]:
+    def queues(self, runs: Collection[RunKey]) -> Mapping[str, tuple[QueueOffsetRow, ...]]:
         """See `AnswerReader.queues`."""
         return {key.cluster: tuple(rows) for key, rows in self._by_run(QUEUE_OFFSETS, runs, _queue).items()}
 
@@ -232,8 +232,8 @@ def _finding(row: Row) -> FindingRow:
     return FindingRow(**{name: row[name] for name in FindingRow.__slots__})
 
 
-def _queue(row: Row) -> QueueRow:
-    return QueueRow(**{name: row[name] for name in QueueRow.__slots__})
+def _queue(row: Row) -> QueueOffsetRow:
+    return QueueOffsetRow(**{name: row[name] for name in QueueOffsetRow.__slots__})
 
 
 def _total(row: Row) -> VerdictTotal:
@@ -244,7 +244,7 @@ def _blocker(entry: Row) -> Blocker:
     return Blocker(**{name: entry[name] for name in Blocker.__slots__})
 
 
-def _smallest(rows: Iterable[QueueRow], night: int) -> Mapping[_Group, QueueNight]:
+def _smallest(rows: Iterable[QueueOffsetRow], night: int) -> Mapping[_Group, QueueNight]:
     """Returns the row with the smallest need of each (peer, source, group); rows without a group have no offset."""
     smallest: dict[_Group, QueueNight] = {}
     for row in rows:

@@ -46,18 +46,18 @@ class RetentionPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class FileTotals:
     """A number of files and their bytes."""
 
     files: int = 0
     bytes: int = 0
 
-    def __add__(self, other: "Size") -> "Size":
-        return Size(self.files + other.files, self.bytes + other.bytes)
+    def __add__(self, other: "FileTotals") -> "FileTotals":
+        return FileTotals(self.files + other.files, self.bytes + other.bytes)
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class NightPartition:
     """One night of a table, according to its log.
 
     Attributes:
@@ -67,9 +67,9 @@ class Partition:
     """
 
     run_date: date | None
-    size: Size
+    size: FileTotals
     rows: int | None
-    small: Size
+    small: FileTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class NeededRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class NeededRuns:
     """Everything that must stay.
 
     Attributes:
@@ -113,7 +113,7 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredDirectory:
     """A directory that is a list, a snapshot, or a hidden leftover of a run that died.
 
     Attributes:
@@ -137,9 +137,9 @@ def first_kept(now: int, keep_ms: int) -> date:
     return _day(now - keep_ms)
 
 
-def expired(
-    partitions: Iterable[Partition], keep_ms: int, now: int, needed: Needed, written: Mapping[date, int]
-) -> tuple[Partition, ...]:
+def expired_partitions(
+    partitions: Iterable[NightPartition], keep_ms: int, now: int, needed: NeededRuns, written: Mapping[date, int]
+) -> tuple[NightPartition, ...]:
     """Returns the partitions to remove, oldest first.
 
     Args:
@@ -159,15 +159,15 @@ def expired(
     return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
 
 
-def past_retention(partitions: Iterable[Partition], keep_ms: int, now: int) -> frozenset[date]:
+def past_retention(partitions: Iterable[NightPartition], keep_ms: int, now: int) -> frozenset[date]:
     """Returns the nights of a table that are old enough to be removed, whether needed or not."""
     first = first_kept(now, keep_ms)
     return frozenset(one.run_date for one in partitions if one.run_date is not None and one.run_date < first)
 
 
 def to_compact(
-    partitions: Iterable[Partition], from_files: int, now: int, gone: Sequence[Partition]
-) -> tuple[Partition, ...]:
+    partitions: Iterable[NightPartition], from_files: int, now: int, gone: Sequence[NightPartition]
+) -> tuple[NightPartition, ...]:
     """Returns the partitions worth compacting, newest first, as many as one run should rewrite.
 
     A night qualifies when it is over (UTC) and has at least `from_files` small files, and compaction leaves fewer
@@ -182,7 +182,7 @@ def to_compact(
         and one.run_date not in dropped
         and one.small.files >= max(from_files, files_after(one) + 1)
     ]
-    chosen: list[Partition] = []
+    chosen: list[NightPartition] = []
     taken = 0
     for _, one in sorted(worth, key=lambda pair: pair[0], reverse=True)[:MOST_COMPACTED_PARTITIONS]:
         taken += one.small.bytes
@@ -192,12 +192,12 @@ def to_compact(
     return tuple(chosen)
 
 
-def files_after(partition: Partition) -> int:
+def files_after(partition: NightPartition) -> int:
     """Returns the number of files that compaction makes of the partition's small files."""
     return max(1, -(-partition.small.bytes // COMPACTED_FILE_BYTES))
 
 
-def why_stays(stored: Stored, policy: RetentionPolicy, needed: Needed, now: int) -> str | None:
+def why_stays(stored: StoredDirectory, policy: RetentionPolicy, needed: NeededRuns, now: int) -> str | None:
     """Returns why a directory must stay, or None if it is removed."""
     keep_ms = {LIST: policy.lists_ms, SNAPSHOT: policy.snapshots_ms, LEFTOVER: LEFTOVER_MS}[stored.kind]
     if now < stored.since + keep_ms:
@@ -208,7 +208,7 @@ def why_stays(stored: Stored, policy: RetentionPolicy, needed: Needed, now: int)
     return None
 
 
-def _is_of(stored: Stored, run: NeededRun) -> bool:
+def _is_of(stored: StoredDirectory, run: NeededRun) -> bool:
     if stored.kind == LIST:
         return stored.run_id == run.run_id
     # if the snapshot of a run is unknown, any snapshot of the cluster may be that of the run

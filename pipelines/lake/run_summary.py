@@ -97,7 +97,7 @@ class PinnedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueRow:
+class QueueOffsetRow:
     """A row of `queue_offsets`; sizes in bytes, times in ms."""
 
     peer_id: str
@@ -152,7 +152,7 @@ class NightTotal:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class EarlierNights:
     """The nights before this run, oldest first, without this run.
 
     Attributes:
@@ -188,11 +188,11 @@ class RunSummary:
     files_started_ms: int
     totals: tuple[VerdictTotal, ...] = ()
     pinned: tuple[PinnedRow, ...] = ()
-    queues: tuple[QueueRow, ...] = ()
+    queues: tuple[QueueOffsetRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
     list_uri: str | None = None
     lake_uri: str | None = None
-    history: History = History()
+    history: EarlierNights = EarlierNights()
     condition: Condition | None = None
 
     @property

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
-from pipelines.common.json_form import read_json
+from pipelines.common.json_object import read_json
 from pipelines.common.names import NAME
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
-from pipelines.lake.retention import LEFTOVER, LIST, SNAPSHOT, Size, Stored
-from pipelines.maintain.ports import Found, LeftAlone
+from pipelines.lake.retention import LEFTOVER, LIST, SNAPSHOT, FileTotals, StoredDirectory
+from pipelines.maintain.ports import FoundDirectories, UntouchedEntry
 from pipelines.reconcile.delete_list import MANIFEST, parse_manifest
 from pipelines.snapshot.model import parse_snapshot
 
@@ -57,31 +57,31 @@ class HadoopDirectories:
             uri = self._root.toUri()
             self._context: JavaObject = hadoop.view.org.apache.hadoop.fs.FileContext.getFileContext(uri, hadoop.conf)
 
-    def find(self) -> Found:
+    def find(self) -> FoundDirectories:
         """See `StoredDirectories.find`; a missing folder is an error, except for SECOND_LOOKS, where it is empty."""
         with java_errors(str(self._root.toString())):
             if not self._files.exists(self._root):
                 if self._kind == SECOND_LOOKS:
-                    return Found((), ())  # no clean-up has run on this lake yet
+                    return FoundDirectories((), ())  # no clean-up has run on this lake yet
                 raise UsageError(
                     f"{self._root.toString()}: no such folder; check maintain.lists and maintain.snapshots"
                 )
             found = list(self._below(self._root, 1))
-        stored = tuple(one for one in found if isinstance(one, Stored))
-        return Found(stored, tuple(one for one in found if isinstance(one, LeftAlone)))
+        stored = tuple(one for one in found if isinstance(one, StoredDirectory))
+        return FoundDirectories(stored, tuple(one for one in found if isinstance(one, UntouchedEntry)))
 
-    def measure(self, stored: Stored) -> Size | LeftAlone:
+    def measure(self, stored: StoredDirectory) -> FileTotals | UntouchedEntry:
         """See `StoredDirectories.measure`."""
-        total = Size()
+        total = FileTotals()
         with java_errors(stored.uri):
             for name, status in self._walk(self._hadoop.path(stored.uri)):
                 hidden = name.rpartition("/")[2].startswith(".")
                 if stored.kind != LEFTOVER and not hidden and name not in stored.names:
-                    return LeftAlone(stored.uri, f"it holds {name}, which is no part of a {stored.kind}")
-                total += Size(1, int(status.getLen()))
+                    return UntouchedEntry(stored.uri, f"it holds {name}, which is no part of a {stored.kind}")
+                total += FileTotals(1, int(status.getLen()))
         return total
 
-    def remove(self, stored: Stored) -> None:
+    def remove(self, stored: StoredDirectory) -> None:
         """See `StoredDirectories.remove`.
 
         Raises:
@@ -99,24 +99,24 @@ class HadoopDirectories:
             if stored.kind == SNAPSHOT and not parent.equals(self._root) and not self._files.listStatus(parent):
                 self._files.delete(parent, False)  # fails if a capture wrote there in the meantime
 
-    def _below(self, folder: JavaObject, depth: int) -> Iterator[Stored | LeftAlone]:
+    def _below(self, folder: JavaObject, depth: int) -> Iterator[StoredDirectory | UntouchedEntry]:
         for status in self._files.listStatus(folder):
             path = status.getPath()
             name, uri = str(path.getName()), str(path.toString())
             if self._is_link(path):
-                yield LeftAlone(uri, "a symbolic link")
+                yield UntouchedEntry(uri, "a symbolic link")
             elif not status.isDirectory():
                 continue
             elif _LEFTOVERS[self._kind].fullmatch(name):
-                yield Stored(LEFTOVER, uri, self._changed(status))
+                yield StoredDirectory(LEFTOVER, uri, self._changed(status))
             elif name.startswith(".") or self._kind == SECOND_LOOKS:
-                yield LeftAlone(uri, "no name that walsafe gives")
+                yield UntouchedEntry(uri, "no name that walsafe gives")
             elif self._kind == LIST and depth == 1:
                 yield from self._below(path, depth + 1)
             else:
                 yield from self._read(path, depth)
 
-    def _read(self, path: JavaObject, depth: int) -> Iterator[Stored | LeftAlone]:
+    def _read(self, path: JavaObject, depth: int) -> Iterator[StoredDirectory | UntouchedEntry]:
         uri = str(path.toString())
         main = MANIFEST if self._kind == LIST else SNAPSHOT_JSON
         file = self._hadoop.path(f"{uri}/{main}")
@@ -124,13 +124,13 @@ class HadoopDirectories:
             if self._kind == SNAPSHOT and depth < _DEEPEST:
                 yield from self._below(path, depth + 1)
             else:
-                yield LeftAlone(uri, f"it has no {main}")
+                yield UntouchedEntry(uri, f"it has no {main}")
             return
         content = self._content(file)
         try:
             yield _list(uri, content) if self._kind == LIST else _snapshot(uri, content)
         except (RefusedError, ValueError) as error:
-            yield LeftAlone(uri, str(error))
+            yield UntouchedEntry(uri, str(error))
 
     def _content(self, file: JavaObject) -> bytes:
         stream = self._files.open(file)
@@ -181,18 +181,20 @@ class HadoopDirectories:
         return bool(self._context.getFileLinkStatus(path).isSymlink())
 
 
-def _list(uri: str, content: bytes) -> Stored:
+def _list(uri: str, content: bytes) -> StoredDirectory:
     manifest = parse_manifest(content.decode("utf-8"), MANIFEST)
     if uri.split("/")[-2:] != [manifest.cluster, manifest.run_id]:
         raise RefusedError(Condition.DIRECTORY_UNKNOWN, f"its {MANIFEST} is of {manifest.cluster}/{manifest.run_id}")
     names = frozenset({MANIFEST, *(part.name for part in manifest.parts)})
-    return Stored(LIST, uri, manifest.not_after, manifest.cluster, manifest.run_id, manifest.snapshot_sha256, names)
+    return StoredDirectory(
+        LIST, uri, manifest.not_after, manifest.cluster, manifest.run_id, manifest.snapshot_sha256, names
+    )
 
 
-def _snapshot(uri: str, content: bytes) -> Stored:
+def _snapshot(uri: str, content: bytes) -> StoredDirectory:
     snapshot = parse_snapshot(read_json(content, SNAPSHOT_JSON))
     if not snapshot.steps:
         raise RefusedError(Condition.DIRECTORY_UNKNOWN, f"its {SNAPSHOT_JSON} has no steps")
     taken = max(step.finished_at for step in snapshot.steps)
     names = frozenset({SNAPSHOT_JSON, *snapshot.contents})
-    return Stored(SNAPSHOT, uri, taken, snapshot.cluster, None, hashlib.sha256(content).hexdigest(), names)
+    return StoredDirectory(SNAPSHOT, uri, taken, snapshot.cluster, None, hashlib.sha256(content).hexdigest(), names)

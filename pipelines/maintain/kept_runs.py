@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.lake.lake_errors import lake_errors
-from pipelines.lake.retention import Needed, NeededRun
+from pipelines.lake.retention import NeededRun, NeededRuns
 from pipelines.lake.run_summary import DONE
 from schemas.deletions import DELETIONS
 from schemas.runs import RUNS
@@ -24,7 +24,7 @@ class KeptRuns:
         self._spark = spark
         self._lake = lake_uri.rstrip("/")
 
-    def needed(self, nights: int) -> Needed:
+    def needed(self, nights: int) -> NeededRuns:
         """See `NeededReader.needed`."""
         quarantined = self.quarantined()
         with lake_errors(f"{self._lake}/{RUNS.name}"):
@@ -36,7 +36,7 @@ class KeptRuns:
         lost = [
             NeededRun(*pair, run_date, quarantined=True) for pair, run_date in quarantined.items() if pair not in known
         ]
-        return Needed((*kept, *lost), written)
+        return NeededRuns((*kept, *lost), written)
 
     def quarantined(self) -> dict[tuple[str, str], date]:
         """Returns the night of each run with a file in quarantine, or possibly in quarantine, by (cluster, run_id).

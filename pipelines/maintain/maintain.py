@@ -14,20 +14,20 @@ from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, UsageError, WalsafeError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.instants import format_instant
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.retention import (
-    Needed,
-    Partition,
+    FileTotals,
+    NeededRuns,
+    NightPartition,
     RetentionPolicy,
-    Size,
-    Stored,
-    expired,
+    StoredDirectory,
+    expired_partitions,
     files_after,
     past_retention,
     to_compact,
     why_stays,
 )
-from pipelines.maintain.ports import LeftAlone, NeededReader, StoredDirectories, TableKeeper
+from pipelines.maintain.ports import NeededReader, StoredDirectories, TableKeeper, UntouchedEntry
 from pipelines.maintain.text import maintain_text
 from schemas.table import Table
 
@@ -65,7 +65,7 @@ class MaintainPorts:
     directories: Sequence[tuple[str, Callable[[], StoredDirectories]]] = ()
 
 
-def maintain(request: MaintainRequest, ports: MaintainPorts) -> Outcome:
+def maintain(request: MaintainRequest, ports: MaintainPorts) -> JobResult:
     """Maintains one lake with its lists and snapshots.
 
     Returns:
@@ -88,7 +88,7 @@ def maintain(request: MaintainRequest, ports: MaintainPorts) -> Outcome:
         _LOG.info("expired directories of %s", uri)
         work.expire(uri, opened)
     result = work.result()
-    return Outcome(work.exit_code, result, maintain_text(result))
+    return JobResult(work.exit_code, result, maintain_text(result))
 
 
 class _Work:
@@ -98,13 +98,13 @@ class _Work:
         self._policy, self._execute = request.policy, request.execute
         self._keeper = ports.keeper
         self._now = ports.clock.now_ms()
-        self.needed: Needed | None = None
+        self.needed: NeededRuns | None = None
         self.errors: list[Json] = []
         self._codes: set[int] = set()
         self._tables: list[Json] = []
         self._expired: list[Json] = []
-        self._left_alone: list[LeftAlone] = []
-        self._freed, self._later = Size(), Size()
+        self._left_alone: list[UntouchedEntry] = []
+        self._freed, self._later = FileTotals(), FileTotals()
 
     @property
     def exit_code(self) -> int:
@@ -148,12 +148,12 @@ class _Work:
         self._compact(table, to_compact(partitions, self._policy.compact_from, self._now, gone), story)
         self._vacuum(table, story)
 
-    def _drop(self, table: Table, partitions: Sequence[Partition], story: Json) -> tuple[Partition, ...]:
+    def _drop(self, table: Table, partitions: Sequence[NightPartition], story: Json) -> tuple[NightPartition, ...]:
         if self.needed is None:
             return ()
         keep_ms = self._policy.tables_ms[table.name]
         old = past_retention(partitions, keep_ms, self._now)
-        gone = expired(partitions, keep_ms, self._now, self.needed, self._keeper.last_written(table, old))
+        gone = expired_partitions(partitions, keep_ms, self._now, self.needed, self._keeper.last_written(table, old))
         story["dropped"] = _counted(gone)
         story["kept_old_nights"] = len(old) - len(gone)
         if gone and self._execute:
@@ -162,8 +162,8 @@ class _Work:
         self._later += _total(gone)
         return gone
 
-    def _compact(self, table: Table, chosen: Sequence[Partition], story: Json) -> None:
-        small = sum((one.small for one in chosen), Size())
+    def _compact(self, table: Table, chosen: Sequence[NightPartition], story: Json) -> None:
+        small = sum((one.small for one in chosen), FileTotals())
         story["compacted"] = {
             "partitions": len(chosen),
             "files": small.files,
@@ -204,9 +204,9 @@ class _Work:
             if why_stays(stored, self._policy, needed, self._now) is None:
                 self.tried(stored.uri, partial(self._remove, stored, directories))
 
-    def _remove(self, stored: Stored, directories: StoredDirectories) -> None:
+    def _remove(self, stored: StoredDirectory, directories: StoredDirectories) -> None:
         size = directories.measure(stored)
-        if isinstance(size, LeftAlone):
+        if isinstance(size, UntouchedEntry):
             self._left_alone.append(size)
             return
         if self._execute:
@@ -226,11 +226,11 @@ class _Work:
         self._freed += size
 
 
-def _total(partitions: Sequence[Partition]) -> Size:
-    return sum((one.size for one in partitions), Size())
+def _total(partitions: Sequence[NightPartition]) -> FileTotals:
+    return sum((one.size for one in partitions), FileTotals())
 
 
-def _counted(partitions: Sequence[Partition]) -> Json:
+def _counted(partitions: Sequence[NightPartition]) -> Json:
     """Sums up partitions; `rows` is null if a writer left no row count."""
     size, rows = _total(partitions), [one.rows for one in partitions]
     dates = sorted(one.run_date.isoformat() for one in partitions if one.run_date is not None)

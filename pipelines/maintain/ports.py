@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
-from pipelines.lake.retention import Needed, Partition, Size, Stored
+from pipelines.lake.retention import FileTotals, NeededRuns, NightPartition, StoredDirectory
 from schemas.table import Table
 
 
 class NeededReader(Protocol):
     """Reads from the lake which runs must be kept."""
 
-    def needed(self, nights: int) -> Needed:
+    def needed(self, nights: int) -> NeededRuns:
         """Returns the newest `nights` DONE runs of each cluster, and every run whose files may be in quarantine.
 
         Raises:
@@ -33,7 +33,7 @@ class TableKeeper(Protocol):
         """Whether the lake has this table."""
         ...
 
-    def partitions(self, table: Table) -> tuple[Partition, ...]:
+    def partitions(self, table: Table) -> tuple[NightPartition, ...]:
         """Returns all nights of the table, from its log alone."""
         ...
 
@@ -57,7 +57,7 @@ class TableKeeper(Protocol):
         """Sets `grace_ms` with a commit to the log."""
         ...
 
-    def removable(self, table: Table) -> Size:
+    def removable(self, table: Table) -> FileTotals:
         """Returns the size of what VACUUM would remove now; writes nothing."""
         ...
 
@@ -67,7 +67,7 @@ class TableKeeper(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LeftAlone:
+class UntouchedEntry:
     """An entry of a folder of lists or snapshots that maintain does not touch, and the reason."""
 
     uri: str
@@ -75,11 +75,11 @@ class LeftAlone:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDirectories:
     """The entries below a folder."""
 
-    stored: tuple[Stored, ...]
-    left_alone: tuple[LeftAlone, ...]
+    stored: tuple[StoredDirectory, ...]
+    left_alone: tuple[UntouchedEntry, ...]
 
 
 class StoredDirectories(Protocol):
@@ -88,14 +88,14 @@ class StoredDirectories(Protocol):
     Raises UsageError and UnavailableError as `TableKeeper` does.
     """
 
-    def find(self) -> Found:
+    def find(self) -> FoundDirectories:
         """Returns every entry below the folder; those that are not a list, snapshot or leftover are left alone."""
         ...
 
-    def measure(self, stored: Stored) -> Size | LeftAlone:
-        """Returns the size of a directory, or `LeftAlone` if it contains files that are not part of it."""
+    def measure(self, stored: StoredDirectory) -> FileTotals | UntouchedEntry:
+        """Returns the size of a directory, or `UntouchedEntry` if it contains files that are not part of it."""
         ...
 
-    def remove(self, stored: Stored) -> None:
+    def remove(self, stored: StoredDirectory) -> None:
         """Removes the whole directory; a reader sees all of it or nothing."""
         ...

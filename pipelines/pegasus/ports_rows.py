@@ -5,17 +5,19 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
-from pipelines.pegasus.domain.rows import Kind, Tallies
-from pipelines.pegasus.transforms.examined_rows import Question
+from pipelines.pegasus.domain.rows import RowKind, Tallies
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 
 
 class RowReader(Protocol):
     """Reads directories of rows (docs/split-rows.md)."""
 
-    def tally(self, uri: str, question: Question) -> Tallies:
+    def tally(self, uri: str, question: ExamineSettings) -> Tallies:
         """Returns the sums of all rows of a directory. The whole directory is read when it returns."""
         ...
 
-    def details(self, uri: str, question: Question, groups: Collection[int], kinds: Collection[Kind]) -> DataFrame:
+    def details(
+        self, uri: str, question: ExamineSettings, groups: Collection[int], kinds: Collection[RowKind]
+    ) -> DataFrame:
         """Returns the single rows of some groups or of some kinds (`row_frames.DETAIL_SCHEMA`)."""
         ...

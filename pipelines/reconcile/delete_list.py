@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError
 from pipelines.common.instants import format_instant, parse_instant
-from pipelines.common.json_form import Form, read_json
+from pipelines.common.json_object import JsonObject, read_json
 from pipelines.common.names import NAME
 
 FORMAT = 1
@@ -18,7 +18,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ListPart:
     """One file of the list."""
 
     name: str
@@ -38,7 +38,7 @@ class Manifest:
     not_after: int
     files: int
     bytes: int
-    parts: tuple[Part, ...]
+    parts: tuple[ListPart, ...]
 
 
 def part_name(number: int) -> str:
@@ -70,7 +70,7 @@ def parse_manifest(text: str, where: str) -> Manifest:
         RefusedError: it is not a complete manifest of format 1.
     """
     try:
-        form = Form(read_json(text, where), where)
+        form = JsonObject(read_json(text, where), where)
         if form.integer("format") != FORMAT:
             raise RefusedError(Condition.FORMAT_UNKNOWN, f"{where}: only format {FORMAT} is known")
         manifest = Manifest(
@@ -94,9 +94,9 @@ def parse_manifest(text: str, where: str) -> Manifest:
     return manifest
 
 
-def _parts(forms: Sequence[Form]) -> tuple[Part, ...]:
+def _parts(forms: Sequence[JsonObject]) -> tuple[ListPart, ...]:
     parts = []
     for form in forms:
-        parts.append(Part(form.matching("name", _PART_NAME), form.count("lines"), form.matching("sha256", _SHA256)))
+        parts.append(ListPart(form.matching("name", _PART_NAME), form.count("lines"), form.matching("sha256", _SHA256)))
         form.no_other_keys()
     return tuple(parts)

@@ -6,15 +6,14 @@ Everything here is computed from `BucketTotal`s and the decision table, never fr
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
-from pipelines.decide.rule.decision_table import Answer, DecisionTable, GroupAnswers, NamedAnswers
+from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow
+from pipelines.decide.rule.decision_table import DecisionTable, GroupAnswers, NamedAnswers, TableAnswer
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.verdict import Holder, Reason, Verdict, decide_replication
 from pipelines.hbase.replication_queues import NEEDS_ALL
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued import number_of
-from pipelines.lake.run_summary import PinnedRow
-from pipelines.lake.run_summary import QueueRow as QueueOffsetRow
+from pipelines.hbase.zookeeper.queued_wals import number_of
+from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow
 from pipelines.reconcile.peer_remedy import disabled_peer
 
 FREED_WHEN_FINISHED = (Reason.PENDING, Reason.QUEUE_MISSING)
@@ -123,7 +122,7 @@ def _named_rows(
 
 
 def _queue_row(
-    view: ClusterView, row: QueueRow, group: str | None, need: int | None, found: Iterable[BucketTotal]
+    view: ClusterView, row: MergedQueueRow, group: str | None, need: int | None, found: Iterable[BucketTotal]
 ) -> QueueOffsetRow:
     offset = None if group is None else row.offsets[group]
     archived, live = _Sum(), _Sum()
@@ -148,7 +147,7 @@ def _queue_row(
     )
 
 
-def pinned(
+def pinned_rows(
     view: ClusterView, table: DecisionTable, totals: Iterable[BucketTotal], peer_states: Mapping[str, str]
 ) -> tuple[PinnedRow, ...]:
     """Returns the bytes held by each peer, queue and group (alone, jointly, and freed in a what-if), most bytes first.
@@ -200,14 +199,14 @@ def pinned(
     )
 
 
-def _key(level: str, holder: Holder, answer: Answer) -> tuple[Hashable, ...]:
+def _key(level: str, holder: Holder, answer: TableAnswer) -> tuple[Hashable, ...]:
     if level == "peer":
         return (level, holder.peer_id)
     queue = (level, holder.peer_id, holder.owner, holder.source)
     return queue if level == "queue" else (*queue, answer.group)
 
 
-def _freed(level: str, holder: Holder, holders: int, answer: Answer, without: Mapping[str, ClusterView]) -> bool:
+def _freed(level: str, holder: Holder, holders: int, answer: TableAnswer, without: Mapping[str, ClusterView]) -> bool:
     smaller = without.get(holder.peer_id)
     if level == "peer" and smaller is not None:
         if not smaller.peer_ids:

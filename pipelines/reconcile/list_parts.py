@@ -37,7 +37,7 @@ def sampled_lines(lines: DataFrame, sizes: Sequence[ListSize]) -> DataFrame:
     return lines.filter(F.pmod(F.xxhash64("path"), thinning) == 0).select("cluster", "path")
 
 
-def cuts(sample: Sequence[str], parts: int) -> tuple[str, ...]:
+def part_boundaries(sample: Sequence[str], parts: int) -> tuple[str, ...]:
     """Returns the first path of the second and each later part, in the order of UTF-8 bytes."""
     ordered = sorted(sample, key=lambda path: path.encode())
     picks = (ordered[len(ordered) * part // parts] for part in range(1, parts)) if ordered else ()
@@ -75,7 +75,7 @@ def part_plan(sizes: Sequence[ListSize], samples: Mapping[str, Sequence[str]]) -
     partitions, room = 0, 0
     for size in sizes:
         if size.parts > 1:
-            points[size.cluster] = cuts(samples.get(size.cluster, ()), size.parts)
+            points[size.cluster] = part_boundaries(samples.get(size.cluster, ()), size.parts)
             first[size.cluster] = partitions
             partitions, room = partitions + len(points[size.cluster]) + 1, 0
             continue

@@ -7,14 +7,14 @@ from pyspark.sql.types import StringType, StructField, StructType
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.spark.local_frames import local_frame
-from pipelines.files.storage import storage_for
+from pipelines.files.file_reader import file_reader_for
 from pipelines.reconcile.delete_list import MANIFEST, Manifest, parse_manifest
 
 _LINES = StructType([StructField("line", StringType())])
 
 
-class ListReader:
-    """The lists below one folder; see `pipelines.cleanup.audit_ports.DeleteLists`."""
+class DeleteListReader:
+    """The lists below one folder; see `pipelines.cleanup.audit_ports.ManifestReader`."""
 
     def __init__(self, spark: SparkSession, lists_uri: str) -> None:
         self._spark = spark
@@ -28,7 +28,7 @@ class ListReader:
             UnavailableError: the lists cannot be read.
         """
         folder = self._folder(cluster, run_id)
-        storage = storage_for(self._spark, folder)
+        storage = file_reader_for(self._spark, folder)
         names = {entry.name for entry in storage.entries(folder) or ()}
         if MANIFEST not in names:
             raise RefusedError(

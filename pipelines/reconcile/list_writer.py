@@ -18,11 +18,11 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError
-from pipelines.common.spark.few_rows import fitting
+from pipelines.common.spark.few_rows import session_for_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.files.hadoop_jvm import java_cause
 from pipelines.files.hadoop_text import write_text
-from pipelines.reconcile.delete_list import MANIFEST, Manifest, Part, manifest_json, parse_manifest, part_name
+from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, parse_manifest, part_name
 from pipelines.reconcile.list_parts import ListSize, part_plan, sampled_lines
 from pipelines.reconcile.ports import ListRequest, StagedLists
 
@@ -31,7 +31,7 @@ _RENAMERS = 8
 _ROOTS = StructType([StructField("cluster", StringType()), StructField("root", StringType())])
 
 
-class DeleteLists:
+class DeleteListWriter:
     """The delete-safe lists below one folder, on any Hadoop file system."""
 
     def __init__(self, spark: SparkSession, lists_uri: str) -> None:
@@ -137,7 +137,7 @@ class DeleteLists:
         """
         if not folders:
             return {}
-        lines = fitting(self._spark, files).read.option("recursiveFileLookup", "true").text(list(folders))
+        lines = session_for_rows(self._spark, files).read.option("recursiveFileLookup", "true").text(list(folders))
         place = F.substring_index("_metadata.file_path", "/", -2)
         return {row["place"]: row["count"] for row in lines.groupBy(place.alias("place")).count().collect()}
 
@@ -176,14 +176,14 @@ class DeleteLists:
         self._rename(f"{final}/{hidden}", f"{final}/{MANIFEST}")
         return manifest
 
-    def _numbered(self, folder: str, counts: Mapping[str, int]) -> tuple[Part, ...]:
+    def _numbered(self, folder: str, counts: Mapping[str, int]) -> tuple[ListPart, ...]:
         """Renames Spark's files to part names in the order of their partitions; an empty file gets a hidden name."""
         names = sorted(
             status.getPath().getName()
             for status in self._filesystem(folder).listStatus(self._path(folder))
             if status.getPath().getName().startswith("part-")
         )
-        parts: list[Part] = []
+        parts: list[ListPart] = []
         for name in names:
             lines = counts.get(f"{folder.rpartition('/')[2]}/{name}", 0)
             if lines == 0:
@@ -191,7 +191,7 @@ class DeleteLists:
                 continue
             target = part_name(len(parts))
             self._rename(f"{folder}/{name}", f"{folder}/{target}")
-            parts.append(Part(target, lines, self._sha256(f"{folder}/{target}")))
+            parts.append(ListPart(target, lines, self._sha256(f"{folder}/{target}")))
         return tuple(parts)
 
     def _sha256(self, uri: str) -> str:

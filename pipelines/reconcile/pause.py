@@ -7,7 +7,7 @@ from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.human import human_count, human_instant
 from pipelines.common.instants import format_instant
 from pipelines.lake.run_summary import DONE, FindingRow, RunSummary
-from pipelines.reconcile.findings.clean_up import pauses
+from pipelines.reconcile.findings.pause_rules import pauses_clean_up
 
 PAUSED = "Clean-up is paused"
 _SHOWN = 3
@@ -84,7 +84,7 @@ def pause_of(
         now: ms since the epoch; an acknowledgement whose `until` has passed does not count.
         acknowledged: from the current configuration; those recorded by the run count too.
     """
-    found = tuple(row for row in rows if pauses(row.code) and not _is_acknowledged(row, now, acknowledged))
+    found = tuple(row for row in rows if pauses_clean_up(row.code) and not _is_acknowledged(row, now, acknowledged))
     return Pause(cluster, run_id, found) if found else None
 
 

@@ -65,7 +65,7 @@ class ListSink(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class RunRow:
     """A row of `runs`."""
 
     status: str
@@ -74,7 +74,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRows:
     """The rows of an earlier run in the small tables."""
 
     totals: tuple[VerdictTotal, ...] = ()
@@ -82,10 +82,10 @@ class Recorded:
     findings: tuple[FindingRow, ...] = ()
 
 
-class Lake(Protocol):
+class RunHistory(Protocol):
     """Reads what this run and earlier runs wrote."""
 
-    def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[Attempt]]:
+    def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[RunRow]]:
         """Returns the rows of `runs` of each (cluster, run_id), oldest first; `given`: a person chose the run_id."""
         ...
 
@@ -97,7 +97,7 @@ class Lake(Protocol):
         """Returns the recorded states of synchronous peers by cluster and peer; empty if the lake has no such table."""
         ...
 
-    def recorded(self, keys: Collection[RunKey]) -> Mapping[str, Recorded]:
+    def recorded(self, keys: Collection[RunKey]) -> Mapping[str, RecordedRows]:
         """Returns the small tables' rows of DONE runs, by cluster."""
         ...
 

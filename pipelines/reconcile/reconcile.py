@@ -12,23 +12,23 @@ from dataclasses import replace
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_REFUSED, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
+from pipelines.common.job_result import JobResult
 from pipelines.common.names import NAME
-from pipelines.common.outcome import Outcome
 from pipelines.hbase.server_names import ServerName
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
-from pipelines.reconcile.cases import Case, cases
+from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
 from pipelines.reconcile.listed_servers import listed_servers
-from pipelines.reconcile.night import UNKNOWN_ERROR, Night, summaries_of, work
-from pipelines.reconcile.ports import Attempt, Recorded
+from pipelines.reconcile.night_run import UNKNOWN_ERROR, NightRun, run_night, summaries_of
+from pipelines.reconcile.ports import RecordedRows, RunRow
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
-from pipelines.reconcile.rows import Small, exit_code, run_summary
+from pipelines.reconcile.rows import SmallTableRows, exit_code, run_summary
 from pipelines.reconcile.text import reconcile_result, reconcile_text
-from pipelines.snapshot.opened import OpenedSnapshot
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 _LOG = logging.getLogger(__name__)
 
 
-def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
+def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
     """Decides, checks the gate, and writes tables, lists and reports.
 
     Returns:
@@ -49,7 +49,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
         ensured = beside.submit(ports.tables.ensure)
         opened = ports.reader.open(uris)
         listed = _listed_servers(opened, ports)
-        all_cases = cases(opened, request.run_id, request.settings, ports.clock.now_ms(), listed)
+        all_cases = cluster_cases(opened, request.run_id, request.settings, ports.clock.now_ms(), listed)
     try:
         ensured.result()
         summaries = _run(request, ports, all_cases)
@@ -63,7 +63,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> Outcome:
     # into those of a failed run
     pages = ports.reporter.publish(summaries)
     code = exit_code([one.exit_code for one in summaries])
-    return Outcome(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
+    return JobResult(code, reconcile_result(summaries, pages, code), reconcile_text(summaries, pages))
 
 
 def _listed_servers(opened: Sequence[OpenedSnapshot], ports: ReconcilePorts) -> dict[str, frozenset[ServerName]]:
@@ -72,22 +72,22 @@ def _listed_servers(opened: Sequence[OpenedSnapshot], ports: ReconcilePorts) -> 
     return listed_servers(ports.reader.files(whole)) if whole else {}
 
 
-def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[Case]) -> list[RunSummary]:
+def _run(request: ReconcileRequest, ports: ReconcilePorts, all_cases: list[ClusterCase]) -> list[RunSummary]:
     """Decides and writes the clusters that are not already done."""
     attempts = ports.lake.attempts([case.key for case in all_cases], given=request.run_id is not None)
     todo, finished = _without_finished(all_cases, attempts, ports)
     fresh = not any((case.key.cluster, case.key.run_id) in attempts for case in todo)
-    night = Night(request, ports, uuid.uuid4().hex, todo, fresh)
+    night = NightRun(request, ports, uuid.uuid4().hex, todo, fresh)
     if todo:
-        work(night)
+        run_night(night)
     return [*summaries_of(night), *finished]
 
 
-def _tell_failed(all_cases: Sequence[Case], ports: ReconcilePorts, reason: str, code: int) -> None:
+def _tell_failed(all_cases: Sequence[ClusterCase], ports: ReconcilePorts, reason: str, code: int) -> None:
     """Writes metrics of a failed run; otherwise the metrics of an earlier night would pass for this run's."""
     status = REFUSED if code == EXIT_REFUSED else FAILED
     failed = [
-        replace(run_summary(case, Small(), None, ports.lake_uri, code), status=status, reason=reason)
+        replace(run_summary(case, SmallTableRows(), None, ports.lake_uri, code), status=status, reason=reason)
         for case in all_cases
     ]
     try:
@@ -97,11 +97,11 @@ def _tell_failed(all_cases: Sequence[Case], ports: ReconcilePorts, reason: str, 
 
 
 def _without_finished(
-    all_cases: Sequence[Case], attempts: Mapping[tuple[str, str], Sequence[Attempt]], ports: ReconcilePorts
-) -> tuple[list[Case], list[RunSummary]]:
+    all_cases: Sequence[ClusterCase], attempts: Mapping[tuple[str, str], Sequence[RunRow]], ports: ReconcilePorts
+) -> tuple[list[ClusterCase], list[RunSummary]]:
     """Leaves out clusters that are already done; refuses a run_id that was used for another snapshot."""
-    todo: list[Case] = []
-    finished: list[tuple[Case, int | None]] = []
+    todo: list[ClusterCase] = []
+    finished: list[tuple[ClusterCase, int | None]] = []
     clashes: list[RunSummary] = []
     for case in all_cases:
         earlier = attempts.get((case.key.cluster, case.key.run_id), ())
@@ -118,7 +118,10 @@ def _without_finished(
             # the rows of that run_id belong to the other snapshot, so this refusal is not written to the tables
             clashes.append(
                 run_summary(
-                    replace(case, refused=reason, condition=Condition.RUN_ID_TAKEN), Small(), None, ports.lake_uri
+                    replace(case, refused=reason, condition=Condition.RUN_ID_TAKEN),
+                    SmallTableRows(),
+                    None,
+                    ports.lake_uri,
                 )
             )
             continue
@@ -133,6 +136,6 @@ def _without_finished(
     return todo, [*done_before, *clashes]
 
 
-def _recorded_summary(case: Case, code: int | None, recorded: Recorded, ports: ReconcilePorts) -> RunSummary:
-    small = Small(recorded.totals, (), recorded.pinned, recorded.findings)
+def _recorded_summary(case: ClusterCase, code: int | None, recorded: RecordedRows, ports: ReconcilePorts) -> RunSummary:
+    small = SmallTableRows(recorded.totals, (), recorded.pinned, recorded.findings)
     return run_summary(case, small, ports.lists.uri(case.key.cluster, case.key.run_id), ports.lake_uri, code)

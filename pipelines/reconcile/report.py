@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
 from pipelines.common.version import VERSION
-from pipelines.decide.reason_words import REASON_WORDS
+from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.files.hadoop_text import write_text
 from pipelines.lake.run_summary import DELETABLE, DONE, HELD, FindingRow, NightTotal, PinnedRow, RunSummary
 from pipelines.reconcile.charts import DELETABLE_COLOUR, OTHERS, PALETTE, Curves, bars, lines, stacked
@@ -209,6 +209,6 @@ def _template() -> Template:
     environment.filters["count"] = human_count
     environment.filters["duration"] = human_duration
     environment.filters["instant"] = human_instant
-    environment.filters["meaning"] = lambda reason: REASON_WORDS[reason].why if reason in REASON_WORDS else ""
+    environment.filters["meaning"] = lambda reason: REASON_TEXTS[reason].why if reason in REASON_TEXTS else ""
     source = files("pipelines.reconcile").joinpath("templates").joinpath("report.html").read_text(encoding="utf-8")
     return environment.from_string(source)

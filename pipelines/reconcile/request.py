@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from pipelines.common.clock import Clock
-from pipelines.decide.rule.settings import Acceptances, Settings
+from pipelines.decide.rule.settings import Acceptances, ReconcileSettings
 from pipelines.lake.table_sink import TableSink
-from pipelines.reconcile.ports import Gate, Lake, ListSink, Reporter
-from pipelines.snapshot.opened import SnapshotReader
+from pipelines.reconcile.ports import Gate, ListSink, Reporter, RunHistory
+from pipelines.snapshot.opened_snapshot import SnapshotReader
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ReconcileRequest:
     snapshots: Sequence[str]
     fleet: str | None
     run_id: str | None
-    settings: Settings
+    settings: ReconcileSettings
     acceptances: Acceptances
     config_sha256: str
     version: str
@@ -45,7 +45,7 @@ class ReconcilePorts:
     clock: Clock
     reader: SnapshotReader
     tables: TableSink
-    lake: Lake
+    lake: RunHistory
     lists: ListSink
     gate: Gate
     reporter: Reporter

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
 from pipelines.decide.rule.remote_wals import RemoteDirectory
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal, verdict_totals
 from pipelines.decide.rule.verdict import Reason, Verdict
 from pipelines.lake.run_summary import (
@@ -15,14 +15,14 @@ from pipelines.lake.run_summary import (
     STARTED,
     FindingRow,
     PinnedRow,
-    QueueRow,
+    QueueOffsetRow,
     RunSummary,
     VerdictTotal,
     table_row,
 )
-from pipelines.reconcile.cases import Case
+from pipelines.reconcile.cluster_cases import ClusterCase
 from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, counts_for_exit_code, findings
-from pipelines.reconcile.holdings import pinned, queue_offsets
+from pipelines.reconcile.holdings import pinned_rows, queue_offsets
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.sync_replication import SyncRows
 from pipelines.reconcile.sync_states import PastSyncState, sync_peers
@@ -35,7 +35,7 @@ from schemas.verdict_totals import VERDICT_TOTALS
 
 
 @dataclass(frozen=True)
-class Listing:
+class ListingCounts:
     """Counts of one cluster's listing, measured independently of the decision."""
 
     rows: int = 0
@@ -46,7 +46,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Looked:
+class FindingInputs:
     """The input of one cluster's findings that is not in its totals.
 
     Attributes:
@@ -62,7 +62,7 @@ class Looked:
 
 
 @dataclass(frozen=True)
-class Counted:
+class ClusterTotals:
     """The totals of one cluster, and the counts that only the gate uses."""
 
     totals: tuple[BucketTotal, ...] = ()
@@ -75,11 +75,11 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Small:
+class SmallTableRows:
     """Rows of the small tables of one cluster."""
 
     totals: tuple[VerdictTotal, ...] = ()
-    queues: tuple[QueueRow, ...] = ()
+    queues: tuple[QueueOffsetRow, ...] = ()
     pinned: tuple[PinnedRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
     sync: SyncRows = field(default_factory=SyncRows)
@@ -90,7 +90,9 @@ class Small:
         return sum(row.files for row in rows), sum(row.bytes for row in rows)
 
 
-def gate_metrics(case: Case, counted: Counted, listing: Listing, settings: Settings) -> ClusterMetrics:
+def gate_metrics(
+    case: ClusterCase, counted: ClusterTotals, listing: ListingCounts, settings: ReconcileSettings
+) -> ClusterMetrics:
     """Returns the numbers of one cluster that the gate compares."""
     archived = [total for total in counted.totals if total.archived]
     listed = [total for total in archived if total.verdict == Verdict.DELETABLE.value]
@@ -134,7 +136,7 @@ def _bytes(totals: Iterable[BucketTotal]) -> int:
     return sum(total.bytes for total in totals)
 
 
-def offset_wal_names(cases: Iterable[Case]) -> list[tuple[str, str]]:
+def offset_wal_names(cases: Iterable[ClusterCase]) -> list[tuple[str, str]]:
     """Returns (cluster, WAL) of every offset that names the WAL to read next."""
     return sorted(
         {
@@ -148,16 +150,18 @@ def offset_wal_names(cases: Iterable[Case]) -> list[tuple[str, str]]:
     )
 
 
-def small_rows(case: Case, totals: Sequence[BucketTotal], settings: Settings, looked: Looked) -> Small:
+def small_rows(
+    case: ClusterCase, totals: Sequence[BucketTotal], settings: ReconcileSettings, looked: FindingInputs
+) -> SmallTableRows:
     """Returns the small tables' rows of one cluster; a refused cluster has totals and offsets, but no findings."""
     if case.view is None or case.table is None:
-        return Small()
+        return SmallTableRows()
     queues = queue_offsets(case.view, case.table, totals)
     verdicts = verdict_totals(totals, case.view.files_started)
     if case.refused is not None:
-        return Small(verdicts, queues)
+        return SmallTableRows(verdicts, queues)
     states = {peer.peer_id: peer.state for peer in case.snapshot.peers}
-    pins = pinned(case.view, case.table, totals, states)
+    pins = pinned_rows(case.view, case.table, totals, states)
     peers = sync_peers(case.snapshot.peers, looked.sync_before, case.view.files_started)
     evidence = Evidence(
         snapshot=case.snapshot,
@@ -175,12 +179,12 @@ def small_rows(case: Case, totals: Sequence[BucketTotal], settings: Settings, lo
         remote=looked.remote,
         sync_peers=peers,
     )
-    return Small(verdicts, queues, pins, findings(evidence), SyncRows(tuple(looked.remote), tuple(peers)))
+    return SmallTableRows(verdicts, queues, pins, findings(evidence), SyncRows(tuple(looked.remote), tuple(peers)))
 
 
 def small_tables(
-    cases: Sequence[Case],
-    small: Mapping[str, Small],
+    cases: Sequence[ClusterCase],
+    small: Mapping[str, SmallTableRows],
     gate_results: Sequence[ExpectationResult],
     examples: Mapping[tuple[str, str], Sequence[str]],
 ) -> dict[str, tuple[Table, list[Mapping[str, object]]]]:
@@ -215,7 +219,7 @@ def small_tables(
 
 
 def run_summary(
-    case: Case, small: Small, list_uri: str | None, lake_uri: str, recorded_exit_code: int | None = None
+    case: ClusterCase, small: SmallTableRows, list_uri: str | None, lake_uri: str, recorded_exit_code: int | None = None
 ) -> RunSummary:
     """Returns the summary of one cluster; `recorded_exit_code` is the exit code of a run that was already done."""
     new_error = counts_for_exit_code(small.findings)
@@ -245,7 +249,7 @@ def exit_code(codes: Sequence[int]) -> int:
     return EXIT_PARTIAL if any(code in (EXIT_REFUSED, EXIT_PARTIAL) for code in codes) else EXIT_DONE
 
 
-def run_row(case: Case, summary: RunSummary, status: str, reason: str | None) -> dict[str, object]:
+def run_row(case: ClusterCase, summary: RunSummary, status: str, reason: str | None) -> dict[str, object]:
     """Returns one cluster's values of a row of `runs`; sizes and reasons are only in terminal rows."""
     terminal = status != STARTED
     files, size = summary.total()

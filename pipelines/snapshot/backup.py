@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import HOUR_MS, format_instant, is_instant, parse_instant
-from pipelines.common.json_form import Form
+from pipelines.common.json_object import JsonObject
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import MAX_LONG
-from pipelines.hbase.zookeeper.wire import Value, message, number, signed, text
+from pipelines.hbase.zookeeper.wire import Value, fields_by_number, last_number, last_text, signed_int64
 from pipelines.snapshot.model import Backup
 
 BACKUP_TABLE = "backup:system"
@@ -62,7 +62,7 @@ def sessions_of(cells: Iterable[Cell]) -> tuple[BackupSession, ...]:
     return tuple(_session(cell) for cell in cells if cell.family == SESSION_FAMILY and cell.row.startswith(SESSION_ROW))
 
 
-def counting(sessions: Iterable[BackupSession]) -> tuple[BackupSession, ...]:
+def boundary_sessions(sessions: Iterable[BackupSession]) -> tuple[BackupSession, ...]:
     """Returns the sessions that define the boundaries: the newest complete session of each root, and all running ones.
 
     If two complete sessions of a root began in the same millisecond, both count.
@@ -123,7 +123,7 @@ def session_document(session: BackupSession) -> dict[str, object]:
     }
 
 
-def parse_session(form: Form) -> BackupSession:
+def parse_session(form: JsonObject) -> BackupSession:
     """Parses one line of `extras/backup.jsonl`, the inverse of `session_document`.
 
     Raises:
@@ -139,13 +139,13 @@ def parse_session(form: Form) -> BackupSession:
         started_at=parse_instant(form.text("started_at")),
         completed_at=None if completed is None else parse_instant(completed),
         tables=_numbers(form.part("tables")),
-        boundaries=smallest((key.lower(), value) for key, value in _numbers(form.part("boundaries")).items()),
+        boundaries=smallest_by_key((key.lower(), value) for key, value in _numbers(form.part("boundaries")).items()),
     )
     form.no_other_keys()
     return _of_real_times(session)
 
 
-def smallest(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+def smallest_by_key(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Returns the smallest number of each key."""
     found: dict[str, int] = {}
     for key, value in pairs:
@@ -153,7 +153,7 @@ def smallest(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     return found
 
 
-def _numbers(form: Form) -> dict[str, int]:
+def _numbers(form: JsonObject) -> dict[str, int]:
     return {name: form.integer(name) for name in form.names()}
 
 
@@ -172,14 +172,14 @@ def _of_real_times(session: BackupSession) -> BackupSession:
 def _session(cell: Cell) -> BackupSession:
     where = f"{BACKUP_TABLE}, row {cell.row!r}"
     try:
-        return _parsed(message(cell.value))
+        return _parsed(fields_by_number(cell.value))
     except (MalformedError, UnicodeDecodeError, IndexError) as error:
         raise MalformedError(f"{where}: {error}") from None
 
 
 def _parsed(info: Mapping[int, tuple[Value, ...]]) -> BackupSession:
-    state, started = number(info, _STATE) or 0, number(info, _STARTED)
-    kind, name, root = number(info, _KIND) or 0, text(info, _ID), text(info, _ROOT)
+    state, started = last_number(info, _STATE) or 0, last_number(info, _STARTED)
+    kind, name, root = last_number(info, _KIND) or 0, last_text(info, _ID), last_text(info, _ROOT)
     if not name or not root or started is None or state >= len(_STATES) or kind >= len(_KINDS):
         raise MalformedError("not a backup session of a form that is known")
     rolled = [
@@ -192,10 +192,10 @@ def _parsed(info: Mapping[int, tuple[Value, ...]]) -> BackupSession:
         root=root,
         kind=_KINDS[kind],
         state=_STATES[state],
-        started_at=signed(started),
-        completed_at=signed(number(info, _COMPLETED) or 0) or None,
+        started_at=signed_int64(started),
+        completed_at=signed_int64(last_number(info, _COMPLETED) or 0) or None,
         tables=dict(sorted((table, timestamp) for table, _, timestamp in rolled)),
-        boundaries=smallest((address, timestamp) for _, address, timestamp in rolled),
+        boundaries=smallest_by_key((address, timestamp) for _, address, timestamp in rolled),
     )
     return _of_real_times(session)
 
@@ -203,17 +203,17 @@ def _parsed(info: Mapping[int, tuple[Value, ...]]) -> BackupSession:
 def _entries(values: Iterable[Value]) -> Iterable[tuple[str, Mapping[int, tuple[Value, ...]]]]:
     """Yields the pairs of a protobuf map whose values are messages."""
     for value in values:
-        entry = message(_bytes(value))
+        entry = fields_by_number(_bytes(value))
         mapped = entry.get(_MAPPED, (b"",))[-1]
-        yield text(entry, _KEY) or "", message(_bytes(mapped))
+        yield last_text(entry, _KEY) or "", fields_by_number(_bytes(mapped))
 
 
 def _timestamps(servers: Mapping[int, tuple[Value, ...]]) -> Iterable[tuple[str, int]]:
     """Parses `RSTimestampMap`, a map from `host:port` to a timestamp."""
     for value in servers.get(1, ()):
-        entry = message(_bytes(value))
-        timestamp = number(entry, _MAPPED)
-        yield text(entry, _KEY) or "", signed(timestamp or 0)
+        entry = fields_by_number(_bytes(value))
+        timestamp = last_number(entry, _MAPPED)
+        yield last_text(entry, _KEY) or "", signed_int64(timestamp or 0)
 
 
 def _bytes(value: Value) -> bytes:

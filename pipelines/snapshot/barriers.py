@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.common.instants import format_instant, parse_instant
-from pipelines.common.json_form import Form
+from pipelines.common.json_object import JsonObject
 
 NO_SEQUENCE_ID = -1
 """`HConstants.NO_SEQNUM`: the peer has pushed nothing of the region."""
@@ -87,7 +87,7 @@ def barriers_document(region: RegionBarriers) -> dict[str, object]:
     }
 
 
-def parse_barriers(form: Form) -> RegionBarriers:
+def parse_barriers(form: JsonObject) -> RegionBarriers:
     """Parses one line of `extras/barriers.jsonl`, the inverse of `barriers_document`, with barriers in any order.
 
     Raises:
@@ -108,7 +108,7 @@ def _in_order(barriers: Iterable[Barrier]) -> tuple[Barrier, ...]:
     return tuple(sorted(barriers, key=lambda barrier: barrier.sequence_id))
 
 
-def _barrier(form: Form) -> Barrier:
+def _barrier(form: JsonObject) -> Barrier:
     barrier = Barrier(form.count("sequence_id"), parse_instant(form.text("opened_at")))
     form.no_other_keys()
     return barrier

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.snapshot.model import Step
+from pipelines.snapshot.model import CaptureStep
 
 FILE_SYSTEM = "the file system's own clock"
 """The clock of an fsimage, which also set the modification times of the files in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class StepStamp:
     """The times of one step, and whose clock stamped them.
 
     Attributes:
@@ -19,12 +19,12 @@ class Stamp:
         saved: the answers were saved before the capture, and the input itself contains its times.
     """
 
-    step: Step
+    step: CaptureStep
     host: str | None
     saved: bool = True
 
 
-def clock_fault(stamps: Sequence[Stamp]) -> str | None:
+def clock_fault(stamps: Sequence[StepStamp]) -> str | None:
     """Returns why the times of these steps do not prove their order, or None if they do.
 
     A host whose clock is ahead can stamp an order that loses data as the correct one. So one host must have stamped all
@@ -50,7 +50,7 @@ def clock_fault(stamps: Sequence[Stamp]) -> str | None:
     return next(filter(None, (_differs(stamp, rest[0]) for stamp in listings)), None)
 
 
-def _differs(stamp: Stamp, first: Stamp) -> str | None:
+def _differs(stamp: StepStamp, first: StepStamp) -> str | None:
     for one in (first, stamp):
         if one.host is None:
             return (

@@ -7,7 +7,7 @@ from pipelines.common.instants import format_instant
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
-from pipelines.snapshot.model import Membership, Snapshot, Step
+from pipelines.snapshot.model import CaptureStep, Membership, Snapshot
 
 CAPTURE_ORDER = (
     "files",
@@ -30,7 +30,7 @@ and is in no queue then, no queue still needs it. Peers and servers have no infl
 """
 
 
-def order_fault(steps: Sequence[Step], needed: Sequence[str] = CAPTURE_ORDER) -> str | None:
+def order_fault(steps: Sequence[CaptureStep], needed: Sequence[str] = CAPTURE_ORDER) -> str | None:
     """Returns why these steps are not in the capture order, or None if they are.
 
     Args:
@@ -56,13 +56,14 @@ def order_fault(steps: Sequence[Step], needed: Sequence[str] = CAPTURE_ORDER) ->
     return None
 
 
-def restlessness(snapshot: Snapshot, pass_1: frozenset[QueueId], pass_2: frozenset[QueueId]) -> str | None:
+def not_quiet_reason(snapshot: Snapshot, pass_1: frozenset[QueueId], pass_2: frozenset[QueueId]) -> str | None:
     """Returns why the capture was not *quiet*, or None if it was.
 
     A capture that was not quiet proves nothing about a missing queue of a fully dead server: a second claim may have
     moved the row from behind one scan to ahead of the next. For this, a server must have claimed the row and died
     during the capture. `capture` asks the master which servers came and died, and counts them as crashing in the second
-    reading (`Servers.moved_since`). The other checks are for snapshots of other programs, which may not have asked.
+    reading (`KnownServers.moved_since`). The other checks are for snapshots of other programs, which may not have
+    asked.
 
     Args:
         snapshot: its two memberships are compared.
@@ -86,7 +87,7 @@ def restlessness(snapshot: Snapshot, pass_1: frozenset[QueueId], pass_2: frozens
     return None
 
 
-def stranger(
+def mixed_clusters_reason(
     membership: Membership,
     peers: Sequence[Peer],
     rows: frozenset[QueueId],
@@ -124,7 +125,7 @@ def stranger(
     return None
 
 
-def other_listing(snapshot: Snapshot, listed: frozenset[ServerName], queues: frozenset[QueueId]) -> str | None:
+def foreign_listing_reason(snapshot: Snapshot, listed: frozenset[ServerName], queues: frozenset[QueueId]) -> str | None:
     """Returns why the listing does not belong to the cluster that gave the servers and queues, or None.
 
     This check applies to every snapshot, whichever program captured it. It cannot decide if the listing has no live

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError
-from pipelines.common.json_form import Form, read_json
+from pipelines.common.json_object import JsonObject, read_json
 from pipelines.snapshot.backup import BackupSession, backup_of, parse_session
 from pipelines.snapshot.barriers import RegionBarriers, parse_barriers
 from pipelines.snapshot.model import Snapshot
@@ -84,12 +84,12 @@ def _check_backups(snapshot: Snapshot, backups: tuple[BackupSession, ...]) -> No
         )
 
 
-def _parsed(lines: Iterable[tuple[str, str]], parse: Callable[[Form], LineT]) -> tuple[LineT, ...]:
+def _parsed(lines: Iterable[tuple[str, str]], parse: Callable[[JsonObject], LineT]) -> tuple[LineT, ...]:
     return tuple(_parsed_line(line, where, parse) for line, where in lines)
 
 
-def _parsed_line(line: str, where: str, parse: Callable[[Form], LineT]) -> LineT:
+def _parsed_line(line: str, where: str, parse: Callable[[JsonObject], LineT]) -> LineT:
     try:
-        return parse(Form(read_json(line, where), where))
+        return parse(JsonObject(read_json(line, where), where))
     except MalformedError as error:
         raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: {error}") from None

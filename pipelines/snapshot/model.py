@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError
 from pipelines.common.instants import format_instant, parse_instant
-from pipelines.common.json_form import Form
+from pipelines.common.json_object import JsonObject
 from pipelines.common.names import NAME
 from pipelines.hbase.peer_rules import RULE_KEY, rule_of_text, rule_text
 from pipelines.hbase.peers import PEER_STATES, SYNC_REPLICATION_STATES, Peer
@@ -25,7 +25,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CaptureStep:
     """One step of the capture, by the clock of `clock_host`."""
 
     step: str
@@ -34,7 +34,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class SnapshotFile:
     """The entry of snapshot.json for one other file of the snapshot."""
 
     rows: int
@@ -61,7 +61,7 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True)
-class Flags:
+class MasterFlags:
     """States of the master that affect the whole decision; None = unknown, which counts as the unsafe value."""
 
     queue_table_exists: bool | None
@@ -109,13 +109,13 @@ class Snapshot:
     queue_storage: str
     wal_root: str
     clock_host: str
-    steps: tuple[Step, ...]
-    contents: Mapping[str, Content]
+    steps: tuple[CaptureStep, ...]
+    contents: Mapping[str, SnapshotFile]
     peers: tuple[Peer, ...]
     membership: Membership | None
     membership_2: Membership | None
-    flags: Flags | None
-    flags_2: Flags | None
+    flags: MasterFlags | None
+    flags_2: MasterFlags | None
     retention: Retention
     log_cleaner_plugins: tuple[str, ...] | None
     backup: Backup | None
@@ -126,12 +126,12 @@ class Snapshot:
         """Number of files in the listing."""
         return sum(content.rows for name, content in self.contents.items() if name.startswith("files/"))
 
-    def step(self, name: str) -> Step | None:
+    def step(self, name: str) -> CaptureStep | None:
         """Returns the step with this name, or None."""
         return next((step for step in self.steps if step.step == name), None)
 
     @property
-    def files_step(self) -> Step:
+    def files_step(self) -> CaptureStep:
         """The step `files`, from whose start every age counts.
 
         Raises:
@@ -149,7 +149,7 @@ def parse_snapshot(document: object) -> Snapshot:
     Raises:
         SnapshotError: unknown version, unknown or missing key, or wrong type; the message names the key.
     """
-    form = Form(document, "snapshot.json")
+    form = JsonObject(document, "snapshot.json")
     version = form.integer("format")
     if version != FORMAT:
         raise SnapshotError(
@@ -162,7 +162,7 @@ def parse_snapshot(document: object) -> Snapshot:
         raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"snapshot.json: {error}") from None
 
 
-def _snapshot(form: Form) -> Snapshot:
+def _snapshot(form: JsonObject) -> Snapshot:
     storage = form.one_of("queue_storage", (QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER))
     table = storage == QUEUE_STORAGE_TABLE
     snapshot = Snapshot(
@@ -197,19 +197,21 @@ def _wal_root(text: str) -> str:
     return text
 
 
-def _step(form: Form) -> Step:
-    step = Step(form.text("step"), parse_instant(form.text("started_at")), parse_instant(form.text("finished_at")))
+def _step(form: JsonObject) -> CaptureStep:
+    step = CaptureStep(
+        form.text("step"), parse_instant(form.text("started_at")), parse_instant(form.text("finished_at"))
+    )
     form.no_other_keys()
     return step
 
 
-def _content(form: Form) -> Content:
-    content = Content(form.count("rows"), form.matching("sha256", _SHA256))
+def _content(form: JsonObject) -> SnapshotFile:
+    content = SnapshotFile(form.count("rows"), form.matching("sha256", _SHA256))
     form.no_other_keys()
     return content
 
 
-def _peer(form: Form) -> Peer:
+def _peer(form: JsonObject) -> Peer:
     config = form.optional_part("config")
     texts = None if config is None else {key: config.any_text(key) for key in config.names()}
     rule = None if texts is None else texts.pop(RULE_KEY, None)
@@ -229,7 +231,7 @@ def _peer(form: Form) -> Peer:
     return peer
 
 
-def _membership(form: Form, key: str, *, directories: bool, required: bool) -> Membership | None:
+def _membership(form: JsonObject, key: str, *, directories: bool, required: bool) -> Membership | None:
     part = form.part(key) if required else form.optional_part(key)
     if part is None:
         return None
@@ -243,7 +245,7 @@ def _membership(form: Form, key: str, *, directories: bool, required: bool) -> M
     return membership
 
 
-def _wal_directory(form: Form) -> WalDirectory:
+def _wal_directory(form: JsonObject) -> WalDirectory:
     directory = WalDirectory(
         ServerName.parse(form.text("server")), form.count("entries"), parse_instant(form.text("modification_time"))
     )
@@ -251,11 +253,11 @@ def _wal_directory(form: Form) -> WalDirectory:
     return directory
 
 
-def _flags(form: Form, key: str, *, required: bool) -> Flags | None:
+def _flags(form: JsonObject, key: str, *, required: bool) -> MasterFlags | None:
     part = form.part(key) if required else form.optional_part(key)
     if part is None:
         return None
-    flags = Flags(
+    flags = MasterFlags(
         queue_table_exists=part.optional_flag("queue_table_exists"),
         add_peer_running=part.optional_flag("add_peer_running"),
         migration_pending=part.optional_flag("migration_pending"),
@@ -265,7 +267,7 @@ def _flags(form: Form, key: str, *, required: bool) -> Flags | None:
     return flags
 
 
-def _retention(form: Form) -> Retention:
+def _retention(form: JsonObject) -> Retention:
     retention = Retention(
         form.count("wal_ttl_ms"), form.count("procedure_wal_ttl_ms"), form.count("master_local_wal_ttl_ms")
     )
@@ -273,7 +275,7 @@ def _retention(form: Form) -> Retention:
     return retention
 
 
-def _backup(form: Form | None) -> Backup | None:
+def _backup(form: JsonObject | None) -> Backup | None:
     if form is None:
         return None
     if not form.flag("enabled"):
@@ -323,7 +325,7 @@ def snapshot_document(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _fields(value: Flags | Retention | Peer | None) -> dict[str, Any] | None:
+def _fields(value: MasterFlags | Retention | Peer | None) -> dict[str, Any] | None:
     return None if value is None else {name: getattr(value, name) for name in type(value).__slots__}
 
 

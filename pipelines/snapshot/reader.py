@@ -16,16 +16,16 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
-from pipelines.common.json_form import Form, read_json
-from pipelines.common.spark.few_rows import fitting
+from pipelines.common.json_object import JsonObject, read_json
+from pipelines.common.spark.few_rows import session_for_rows
 from pipelines.common.spark.local_frames import local_frame
-from pipelines.files.storage import Storage, plain_uri, storage_for
+from pipelines.files.file_reader import FileReader, file_reader_for, plain_uri
 from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
-from pipelines.snapshot.beside_queues import CellsBeside, beside_rows, beside_znodes
 from pipelines.snapshot.extras import KNOWN_EXTRAS, Extras, extra_file, parse_extras
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
-from pipelines.snapshot.opened import OpenedSnapshot
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.other_families import OtherFamilyCells, beside_rows, beside_znodes
 from schemas.snapshot_files import SNAPSHOT_FILES
 
 SNAPSHOT_JSON = "snapshot.json"
@@ -48,7 +48,7 @@ class SnapshotDirectories:
         Raises:
             UsageError: the fleet does not exist or has no snapshot directory.
         """
-        entries = storage_for(self._spark, fleet).entries(fleet)
+        entries = file_reader_for(self._spark, fleet).entries(fleet)
         names = [entry.name for entry in entries or () if entry.is_directory and not entry.name.startswith(".")]
         if not names:
             raise UsageError(f"--fleet {fleet}: no such directory, or no snapshot below it")
@@ -103,7 +103,7 @@ class SnapshotDirectories:
         """
         return tuple(_znode(line, where) for line, where in self._last_reading(opened))
 
-    def extra_lines(self, opened: OpenedSnapshot, name: str) -> tuple[Form, ...]:
+    def extra_lines(self, opened: OpenedSnapshot, name: str) -> tuple[JsonObject, ...]:
         """See `OfflineSnapshots.extra_lines`; it returns no lines if the snapshot has no such file.
 
         Raises:
@@ -112,14 +112,14 @@ class SnapshotDirectories:
         part = extra_file(name)
         if part not in opened.known.contents:
             return ()
-        lines = _lines(storage_for(self._spark, opened.uri), opened.uri, part, opened.known)
-        return tuple(Form(_json(line, where), where) for line, where in lines)
+        lines = _lines(file_reader_for(self._spark, opened.uri), opened.uri, part, opened.known)
+        return tuple(JsonObject(_json(line, where), where) for line, where in lines)
 
     def _last_reading(self, opened: OpenedSnapshot) -> Iterator[tuple[str, str]]:
-        return _lines(storage_for(self._spark, opened.uri), opened.uri, PASSES[-1], opened.known)
+        return _lines(file_reader_for(self._spark, opened.uri), opened.uri, PASSES[-1], opened.known)
 
     def _open(self, uri: str) -> OpenedSnapshot:
-        storage = storage_for(self._spark, uri)
+        storage = file_reader_for(self._spark, uri)
         place = storage.qualified(uri)
         entries = storage.entries(uri)
         if entries is None:
@@ -139,7 +139,7 @@ class SnapshotDirectories:
             if opened.known.queue_storage != QUEUE_STORAGE_TABLE:
                 trees = tuple(_tree(storage, uri, name, opened.known) for name in PASSES)
                 return replace(opened, listing_readable=True, trees=trees, beside=beside_znodes(trees))
-            beside = [CellsBeside() for _ in PASSES]
+            beside = [OtherFamilyCells() for _ in PASSES]
             passes = tuple(
                 _pass(storage, uri, name, opened.known, self._row_layout, notes)
                 for name, notes in zip(PASSES, beside, strict=True)
@@ -179,7 +179,7 @@ class SnapshotDirectories:
         ]
 
     def _session(self, opened: Sequence[OpenedSnapshot]) -> SparkSession:
-        return fitting(self._spark, sum(one.known.listed for one in opened))
+        return session_for_rows(self._spark, sum(one.known.listed for one in opened))
 
     def _rows_by_part(self, opened: Sequence[OpenedSnapshot]) -> list[Row]:
         listing = self._session(opened).read.schema(SNAPSHOT_FILES).parquet(*(f"{one.uri}/files" for one in opened))
@@ -204,7 +204,7 @@ def _json(text: str | bytes, where: str) -> object:
         raise SnapshotError(error.condition, f"{error}; capture again") from None
 
 
-def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
+def _check_contents(storage: FileReader, uri: str, snapshot: Snapshot) -> None:
     """Checks that every file named in snapshot.json exists with its digest, and that no other file exists.
 
     Raises:
@@ -241,22 +241,22 @@ def _check_contents(storage: Storage, uri: str, snapshot: Snapshot) -> None:
 
 
 def _pass(
-    storage: Storage, uri: str, name: str, snapshot: Snapshot, layout: RowLayout, notes: CellsBeside
+    storage: FileReader, uri: str, name: str, snapshot: Snapshot, layout: RowLayout, notes: OtherFamilyCells
 ) -> tuple[QueueCell, ...]:
     cells = (_cell(line, where) for line, where in _lines(storage, uri, name, snapshot))
     return parse_queue_cells(notes.watched(cells), layout)
 
 
-def _extras(storage: Storage, uri: str, snapshot: Snapshot) -> Extras:
+def _extras(storage: FileReader, uri: str, snapshot: Snapshot) -> Extras:
     files = {name: extra_file(name) for name in sorted(KNOWN_EXTRAS) if extra_file(name) in snapshot.contents}
     return parse_extras(snapshot, {name: _lines(storage, uri, file, snapshot) for name, file in files.items()})
 
 
-def _tree(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> ReplicationTree:
+def _tree(storage: FileReader, uri: str, name: str, snapshot: Snapshot) -> ReplicationTree:
     return parse_tree([_znode(line, where) for line, where in _lines(storage, uri, name, snapshot)])
 
 
-def _lines(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def _lines(storage: FileReader, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yields the lines of one pass or extra, each with its name for messages."""
     where = f"{uri}/{name}"
     try:
@@ -273,7 +273,7 @@ def _lines(storage: Storage, uri: str, name: str, snapshot: Snapshot) -> Iterato
 
 
 def _cell(line: str, where: str) -> Cell:
-    form = Form(_json(line, where), where)
+    form = JsonObject(_json(line, where), where)
     try:
         row, family, qualifier, value = (
             b64decode(form.any_text(key), validate=True) for key in ("row", "family", "qualifier", "value")
@@ -285,7 +285,7 @@ def _cell(line: str, where: str) -> Cell:
 
 
 def _znode(line: str, where: str) -> Znode:
-    form = Form(_json(line, where), where)
+    form = JsonObject(_json(line, where), where)
     path, cversion = form.text("path"), form.integer("cversion")
     try:
         data = b64decode(form.any_text("data"), validate=True)

@@ -8,8 +8,8 @@ from typing import Any
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 from pipelines.common.instants import format_instant, parse_instant
-from pipelines.common.json_form import Form
-from pipelines.hbase.offline_table import Unflushed
+from pipelines.common.json_object import JsonObject
+from pipelines.hbase.offline_table import UnflushedColumn
 from pipelines.hbase.replication_queues import Cell
 
 EXTRA = "syncup"
@@ -65,7 +65,7 @@ class TableFacts:
     """
 
     store_files: tuple[StoreFile, ...] = ()
-    unflushed: tuple[Unflushed, ...] = ()
+    unflushed: tuple[UnflushedColumn, ...] = ()
     unknown: str | None = None
 
     @property
@@ -131,7 +131,7 @@ def fact_documents(facts: SyncUpFacts) -> Iterator[Mapping[str, Any]]:
         }
 
 
-def parse_facts(forms: Iterable[Form]) -> SyncUpFacts:
+def parse_facts(forms: Iterable[JsonObject]) -> SyncUpFacts:
     """Checks the lines of the extra and returns them as a frozen value.
 
     Raises:
@@ -159,11 +159,11 @@ def parse_facts(forms: Iterable[Form]) -> SyncUpFacts:
     return SyncUpFacts(found["root"][0], tuple(found.get("directory", ())), tuple(found.get("flag", ())), table)
 
 
-def _flag(form: Form) -> FlagFile:
+def _flag(form: JsonObject) -> FlagFile:
     return FlagFile(form.text("name"), form.count("length"), _instant(form), form.any_text("content"))
 
 
-def _store_file(form: Form) -> StoreFile:
+def _store_file(form: JsonObject) -> StoreFile:
     return StoreFile(
         form.text("path"),
         form.count("length"),
@@ -174,12 +174,12 @@ def _store_file(form: Form) -> StoreFile:
     )
 
 
-def _unflushed(form: Form) -> Unflushed:
+def _unflushed(form: JsonObject) -> UnflushedColumn:
     cell = Cell(*(_decoded(form, name) for name in ("row", "family", "qualifier", "value")))
-    return Unflushed(cell, form.flag("deleted"), _instant(form, "write_time"))
+    return UnflushedColumn(cell, form.flag("deleted"), _instant(form, "write_time"))
 
 
-_KINDS: Mapping[str, Callable[[Form], Any]] = {
+_KINDS: Mapping[str, Callable[[JsonObject], Any]] = {
     "root": lambda form: form.text("uri"),
     "directory": lambda form: form.text("name"),
     "flag": _flag,
@@ -189,7 +189,7 @@ _KINDS: Mapping[str, Callable[[Form], Any]] = {
 }
 
 
-def _instant(form: Form, key: str = "modification_time") -> int:
+def _instant(form: JsonObject, key: str = "modification_time") -> int:
     try:
         return parse_instant(form.text(key))
     except ValueError as error:
@@ -200,7 +200,7 @@ def _coded(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def _decoded(form: Form, key: str) -> bytes:
+def _decoded(form: JsonObject, key: str) -> bytes:
     try:
         return base64.b64decode(form.any_text(key), validate=True)
     except ValueError as error:

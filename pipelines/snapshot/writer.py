@@ -21,7 +21,7 @@ from pipelines.common.errors import UnavailableError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.zookeeper.tree import Znode
-from pipelines.snapshot.model import Content, Snapshot, snapshot_document
+from pipelines.snapshot.model import Snapshot, SnapshotFile, snapshot_document
 from pipelines.snapshot.target import SnapshotTarget
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class SnapshotWriter:
         self._rows_per_group = rows_per_group
         self._groups_per_part = groups_per_part
         self._staging = tempfile.TemporaryDirectory(prefix="walsafe-snapshot-")
-        self._contents: dict[str, Content] = {}
+        self._contents: dict[str, SnapshotFile] = {}
         self._parts = 0
         self._published = False
 
@@ -166,7 +166,7 @@ class SnapshotWriter:
                 rows = write(out)
             digest = _sha256(local)
         self._target.put(local, name)
-        self._contents[name] = Content(rows, digest)
+        self._contents[name] = SnapshotFile(rows, digest)
         return rows
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.replication_queues import Cell
-from pipelines.snapshot.backup import BackupSession, sessions_of, smallest
+from pipelines.snapshot.backup import BackupSession, sessions_of, smallest_by_key
 from tests.labs.places import TESTS
 
 GOLDEN = TESTS / "golden" / "hbase" / "backup.tsv"
@@ -30,7 +30,7 @@ def test_what_hbase_wrote_is_read(row: list[str]) -> None:
             int(started),
             int(completed) or None,
             {table: max(int(when) for name, _, when in parts if name == table) for table, _, _ in parts},
-            smallest((address.lower(), int(timestamp)) for _, address, timestamp in parts),
+            smallest_by_key((address.lower(), int(timestamp)) for _, address, timestamp in parts),
         ),
     )
 

@@ -10,8 +10,8 @@ import pytest
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.crc64 import TABLE, crc64
 from pipelines.pegasus.domain.keys import SplitKey, decode_key, encode_key, key_hash
-from pipelines.pegasus.domain.partitions import answer, is_owner, partition_index, target
-from pipelines.pegasus.domain.values import EPOCH_S, Timetag, Value, decode_value, encode_value, is_expired
+from pipelines.pegasus.domain.partitions import is_owner, partition_index, primary_answer, target_partition
+from pipelines.pegasus.domain.values import EPOCH_S, StoredValue, Timetag, decode_value, encode_value, is_expired
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
 from tests.labs.places import TESTS
 
@@ -60,7 +60,7 @@ def test_a_value_is_read_and_written_as_pegasus_does(vector: dict[str, Any]) -> 
     timetag = None
     if "timestamp_us" in vector:
         timetag = Timetag(vector["timestamp_us"], vector["cluster_id"], bool(vector["deleted"]))
-    value = Value(vector["version"], vector["expire_ts"], timetag, vector["user_data"].encode())
+    value = StoredValue(vector["version"], vector["expire_ts"], timetag, vector["user_data"].encode())
     raw = bytes.fromhex(vector["raw_hex"])
     assert encode_value(value) == raw
     assert decode_value(raw, min(value.version, 1)) == value
@@ -76,7 +76,7 @@ def test_expiry_counts_from_2016() -> None:
 
 @pytest.mark.parametrize("case", VECTORS["routing_server"], ids=lambda case: str(case["case"]))
 def test_a_primary_answers_as_the_seed_says(case: dict[str, Any]) -> None:
-    found = answer(case["hash"], case["partition_index"], case["partition_version"])
+    found = primary_answer(case["hash"], case["partition_index"], case["partition_version"])
     assert found.value == case["result"]
 
 
@@ -84,4 +84,4 @@ def test_a_primary_answers_as_the_seed_says(case: dict[str, Any]) -> None:
 def test_a_client_asks_whom_the_seed_says(case: dict[str, Any]) -> None:
     count = case["client_partition_count"]
     ballot = case["ballots"].get(str(partition_index(case["hash"], count)))
-    assert target(case["hash"], count, ballot) == case["target"]
+    assert target_partition(case["hash"], count, ballot) == case["target"]

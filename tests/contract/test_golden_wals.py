@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pipelines.hbase.wal_format.reader import Ending, Entry, WalReader
+from pipelines.hbase.wal_format.reader import WalEnd, WalEntry, WalReader
 from pipelines.hbase.wal_format.wal_key import WalKey
 from tests.labs.places import TESTS
 
@@ -29,7 +29,7 @@ class Cell(NamedTuple):
 
 class Read(NamedTuple):
     reader: WalReader
-    entries: list[Entry]
+    entries: list[WalEntry]
     cells: list[Cell]
 
 
@@ -75,7 +75,7 @@ def test_every_entry_and_cell(name: str) -> None:
         Cell(b"c", b"g", b"q", b"v" * 40),
         Cell(b"a", b"f", b"q", b"v1"),
     ]
-    assert (found.reader.ending, found.reader.problem, found.reader.length) == (Ending.CLOSED, None, len(wal(name)))
+    assert (found.reader.ending, found.reader.problem, found.reader.length) == (WalEnd.CLOSED, None, len(wal(name)))
     assert [cell[:3] for cell in read(wal(name), values=False).cells] == [cell[:3] for cell in found.cells]
 
 
@@ -97,7 +97,7 @@ def test_what_the_headers_say() -> None:
 def test_dictionaries_forget_what_is_unused_for_longest() -> None:
     """35,985 rows and 353 qualifiers in dictionaries of 32,767 and 127: a wrong order shows in another name."""
     found = read(gzip.decompress(wal("lru.1.gz")))
-    assert found.reader.ending is Ending.CLOSED
+    assert found.reader.ending is WalEnd.CLOSED
     assert [entry.key.sequence_id for entry in found.entries] == list(range(1, LRU_ENTRIES + 1))
     assert [cell.value for cell in found.cells] == [b"v%d" % number for number in range(LRU_ENTRIES)]
     rows = [int(cell.row.removeprefix(b"row")) for cell in found.cells]
@@ -123,12 +123,12 @@ def test_a_file_that_is_cut_off(kept: int, entries: int, position: int, words: s
     if position < 0:
         assert reader.header is None
         assert "WALHeaderEOFException" in words
-        expected = Ending.NO_HEADER
+        expected = WalEnd.NO_HEADER
     elif words.startswith("null"):
-        expected = Ending.CLOSED
+        expected = WalEnd.CLOSED
     else:
         assert words.startswith("EOFException")
-        expected = Ending.OPEN if words.endswith("EOF while reading message size") else Ending.TORN
+        expected = WalEnd.OPEN if words.endswith("EOF while reading message size") else WalEnd.TORN
     assert (reader.ending, len(found.entries), reader.good_end) == (expected, entries, max(position, 0))
 
 
@@ -146,6 +146,6 @@ def test_every_truncation_reads_the_entries_before_it(name: str) -> None:
         assert [entry.end for entry in found.entries] == [end for end in ends if end <= kept], kept
         boundary = kept in {whole.reader.header_end, *ends}
         headless = kept < whole.reader.header_end
-        expected = Ending.NO_HEADER if headless else Ending.OPEN if boundary else Ending.TORN
+        expected = WalEnd.NO_HEADER if headless else WalEnd.OPEN if boundary else WalEnd.TORN
         assert (found.reader.ending, found.reader.length) == (expected, kept), kept
         assert (found.reader.problem is None) == boundary

@@ -11,17 +11,17 @@ import pytest
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.private_log import writer as writing
-from pipelines.pegasus.domain.private_log.blocks import Ending, blocks
+from pipelines.pegasus.domain.private_log.blocks import LogEnd, blocks
 from pipelines.pegasus.domain.private_log.mutations import (
     FileHeader,
     Mutation,
-    Update,
+    MutationUpdate,
     parse_file_header,
     parse_mutation,
 )
 from pipelines.pegasus.domain.private_log.names import Gpid, LogName, parse_log_name, parse_replica_name
-from pipelines.pegasus.domain.private_log.reader import LogReader
-from pipelines.pegasus.domain.private_log.requests import Replay, Request, decode
+from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
+from pipelines.pegasus.domain.private_log.requests import DecodedRequest, Replay, decode_request
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.private_logs import Entry, LogWriter
@@ -36,13 +36,13 @@ REAL = {
 }
 
 
-def read(data: bytes, start: int = 0) -> tuple[LogReader, list[Mutation]]:
-    reader = LogReader(io.BytesIO(data).read, crc32c, start)
+def read(data: bytes, start: int = 0) -> tuple[PrivateLogReader, list[Mutation]]:
+    reader = PrivateLogReader(io.BytesIO(data).read, crc32c, start)
     return reader, list(reader)
 
 
-def requests(mutations: list[Mutation]) -> list[Request]:
-    return [decode(update) for mutation in mutations for update in mutation.updates]
+def requests(mutations: list[Mutation]) -> list[DecodedRequest]:
+    return [decode_request(update) for mutation in mutations for update in mutation.updates]
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -51,7 +51,7 @@ def test_pegasus_own_logs(name: str) -> None:
     log = parse_log_name(name)
     assert log == LogName(1, 0)
     reader, mutations = read((GOLDEN / "plog" / name).read_bytes(), log.start_offset)
-    assert (reader.ending, reader.problem, reader.bad_blocks) == (Ending.WHOLE, None, 0)
+    assert (reader.ending, reader.problem, reader.bad_blocks) == (LogEnd.WHOLE, None, 0)
     assert reader.header is not None
     assert reader.header.max_decrees == {gpid: 0}
     assert {mutation.gpid for mutation in mutations} == {gpid}
@@ -68,7 +68,7 @@ def test_pegasus_own_logs(name: str) -> None:
 def test_the_recorded_log() -> None:
     recorded = VECTORS["plog_synthetic"]
     reader, mutations = read(bytes.fromhex(recorded["hex"]))
-    assert (reader.ending, reader.blocks) == (Ending.WHOLE, recorded["blocks"])
+    assert (reader.ending, reader.blocks) == (LogEnd.WHOLE, recorded["blocks"])
     assert [
         {
             "ballot": one.ballot,
@@ -91,11 +91,11 @@ def test_the_recorded_log() -> None:
     assert live == {encode_key(b"hashkey1", b"s1"): (b"v1", 77), encode_key(b"hashkey1", b"s3"): (b"v3", 0)}
     assert requests(mutations)[-1].replay is Replay.NEEDS_BASE
     cut, kept = read(bytes.fromhex(recorded["hex"])[:-7])
-    assert (cut.ending, kept) == (Ending.TORN, mutations[: len(kept)])
+    assert (cut.ending, kept) == (LogEnd.TORN, mutations[: len(kept)])
     flipped = bytearray.fromhex(recorded["hex"])
     flipped[200] ^= 1
     bad, rest = read(bytes(flipped))
-    assert (bad.ending, bad.bad_blocks) == (Ending.CORRUPT, 1)
+    assert (bad.ending, bad.bad_blocks) == (LogEnd.CORRUPT, 1)
     assert [one.decree for one in rest] == [3, 4, 5, 6], "the block behind a bad one is checked by its own header"
 
 
@@ -129,11 +129,11 @@ def test_the_recorded_log_is_written_again_byte_by_byte() -> None:
 def test_a_later_log_keeps_its_offsets() -> None:
     gpid = Gpid(2, 5)
     writer = writing.LogWriter(FileHeader(4096, {gpid: 45}, {gpid: 17}), crc32c)
-    first = Mutation(gpid, 3, 46, -1, 45, 1_600_000_000_000_000, (writing.put(encode_key(b"h", b"s"), b"v"),))
+    first = Mutation(gpid, 3, 46, -1, 45, 1_600_000_000_000_000, (writing.encode_put(encode_key(b"h", b"s"), b"v"),))
     writer.append(first, replace(first, decree=47, updates=(writing.EMPTY,)))
     writer.append(replace(first, decree=48, updates=()))
     reader, mutations = read(bytes(writer.data), 4096)
-    assert (reader.ending, reader.header) == (Ending.WHOLE, FileHeader(4096, {gpid: 45}, {gpid: 17}))
+    assert (reader.ending, reader.header) == (LogEnd.WHOLE, FileHeader(4096, {gpid: 45}, {gpid: 17}))
     assert [one.decree for one in mutations] == [46, 47, 48]
     assert writer.end == 4096 + reader.length
     assert rewritten(bytes(writer.data), 4096) == bytes(writer.data)
@@ -157,11 +157,11 @@ def test_a_small_log_cut_at_every_byte() -> None:
         reader, mutations = read(whole[:size])
         assert mutations == all_of_it[: len(mutations)], size
         assert reader.problem is None, size
-        if reader.ending is Ending.WHOLE:
+        if reader.ending is LogEnd.WHOLE:
             ends.add(size)
             assert reader.length == size
         else:
-            assert reader.ending is (Ending.TORN if ends else Ending.NO_HEADER), size
+            assert reader.ending is (LogEnd.TORN if ends else LogEnd.NO_HEADER), size
     assert len(ends) == 3, "behind the header and the two blocks before the last"
 
 
@@ -176,15 +176,15 @@ def test_a_small_log_with_every_byte_damaged(mask: int) -> None:
         data[place] ^= mask
         reader, mutations = read(bytes(data))
         assert all(one in all_of_it for one in mutations), f"a made-up mutation at {place}"
-        if reader.ending is Ending.CORRUPT:
+        if reader.ending is LogEnd.CORRUPT:
             assert reader.problem
             assert reader.bad_blocks > 0
             continue
         if place in unused:
-            assert (reader.ending, mutations) == (Ending.WHOLE, all_of_it)
+            assert (reader.ending, mutations) == (LogEnd.WHOLE, all_of_it)
         else:
             silent.append(place)
-            assert reader.ending is Ending.TORN, place
+            assert reader.ending is LogEnd.TORN, place
     last = block_starts(whole)[-1]
     assert set(silent) <= set(range(last + 4, last + 8)), "the length of the last block alone may look like a torn end"
 
@@ -201,8 +201,8 @@ def test_bytes_that_are_no_log() -> None:
     for size in (0, 1, 3, 15, 16, 17, 400):
         reader, mutations = read(os.urandom(size))
         assert mutations == []
-        assert reader.ending in {Ending.NO_HEADER, Ending.CORRUPT}
-    assert read(b"")[0].ending is Ending.NO_HEADER
+        assert reader.ending in {LogEnd.NO_HEADER, LogEnd.CORRUPT}
+    assert read(b"")[0].ending is LogEnd.NO_HEADER
 
 
 def test_an_offset_that_is_not_the_names() -> None:
@@ -212,7 +212,7 @@ def test_an_offset_that_is_not_the_names() -> None:
     moved = LogWriter(2, 1)
     moved.add(Entry(1, log_offset=5))
     reader, mutations = read(bytes(moved.data))
-    assert (reader.ending, mutations) == (Ending.CORRUPT, [])
+    assert (reader.ending, mutations) == (LogEnd.CORRUPT, [])
     assert "says offset 5, not 76" in str(reader.problem)
 
 
@@ -230,14 +230,14 @@ def test_an_offset_that_is_not_the_names() -> None:
     ],
 )
 def test_requests(request_: tuple[str, bytes], replay: Replay) -> None:
-    found = decode(Update(request_[0], 1, request_[1]))
+    found = decode_request(MutationUpdate(request_[0], 1, request_[1]))
     assert found.replay is replay
     assert (found.problem is not None) == (replay is Replay.UNKNOWN)
     if replay is not Replay.UNKNOWN:
         assert found.key == encode_key(b"h", b"s")
         for cut in range(len(request_[1])):
-            assert decode(Update(request_[0], 1, request_[1][:cut])).replay is Replay.UNKNOWN, cut
-    assert decode(Update(request_[0], 3, request_[1])).replay is Replay.UNKNOWN, "thrift JSON"
+            assert decode_request(MutationUpdate(request_[0], 1, request_[1][:cut])).replay is Replay.UNKNOWN, cut
+    assert decode_request(MutationUpdate(request_[0], 3, request_[1])).replay is Replay.UNKNOWN, "thrift JSON"
 
 
 def test_the_sum_is_crc32c_and_goes_on_from_an_earlier_one() -> None:

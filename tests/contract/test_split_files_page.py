@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 from pipelines.pegasus.domain.keys import encode_key
-from pipelines.pegasus.domain.private_log.blocks import Ending
+from pipelines.pegasus.domain.private_log.blocks import LogEnd
 from pipelines.pegasus.domain.private_log.names import Gpid
-from pipelines.pegasus.domain.private_log.reader import LogReader
-from pipelines.pegasus.domain.private_log.requests import Replay, decode
+from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
+from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info
 from pipelines.pegasus.sources.replica_tree import backup_of, replicas_of
 from pipelines.pegasus.transforms.log_checksum import crc32c
@@ -51,12 +51,12 @@ def test_the_tree_of_a_backup(tmp_path: Path) -> None:
 
 
 def test_the_log() -> None:
-    reader = LogReader(io.BytesIO(bytes.fromhex(LOG)).read, crc32c, 0)
+    reader = PrivateLogReader(io.BytesIO(bytes.fromhex(LOG)).read, crc32c, 0)
     put, empty = list(reader)
-    assert (reader.ending, reader.blocks, put.gpid) == (Ending.WHOLE, 3, Gpid(2, 1))
-    (row,) = decode(put.updates[0]).rows
+    assert (reader.ending, reader.blocks, put.gpid) == (LogEnd.WHOLE, 3, Gpid(2, 1))
+    (row,) = decode_request(put.updates[0]).rows
     assert (row.key, row.value) == (encode_key(b"user", b"name"), b"v1")
-    assert decode(empty.updates[0]).replay is Replay.EMPTY
+    assert decode_request(empty.updates[0]).replay is Replay.EMPTY
 
 
 def test_app_info() -> None:

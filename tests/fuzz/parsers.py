@@ -23,16 +23,16 @@ from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.cleanup.lease import parse_lease
 from pipelines.common.errors import MalformedError, WalsafeError
-from pipelines.common.json_form import Form
-from pipelines.files.saved_text import SavedFiles, lines_of
+from pipelines.common.json_object import JsonObject
+from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.peer_rules import RULE_KEY
-from pipelines.hbase.procedures import ADD_PEER, crashing, is_running, parse_procedures
-from pipelines.hbase.replication_queues import Cell, Version, parse_offset, parse_queue_cell, parse_queue_id
+from pipelines.hbase.procedures import ADD_PEER, crashing_servers, is_running, parse_procedures
+from pipelines.hbase.replication_queues import Cell, CellVersion, parse_offset, parse_queue_cell, parse_queue_id
 from pipelines.hbase.server_names import MAX_LONG, ServerName, java_long
-from pipelines.hbase.wal_format.reader import Ending, WalReader
+from pipelines.hbase.wal_format.reader import WalEnd, WalReader
 from pipelines.hbase.wal_names import file_kind, parse_wal_name, server_of, wal_timestamp
 from pipelines.hbase.zookeeper.queue_ids import parse_zk_queue_id
-from pipelines.hbase.zookeeper.queued import first_wals, queued_wals, unsettled
+from pipelines.hbase.zookeeper.queued_wals import first_wals, queued_wals, unsettled_reason
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
 from pipelines.hbase.zookeeper.values import (
     parse_lock_owner,
@@ -42,11 +42,11 @@ from pipelines.hbase.zookeeper.values import (
     parse_sync_state,
     parse_sync_states,
 )
-from pipelines.reconcile.delete_list import Manifest, Part, manifest_json, parse_manifest
+from pipelines.reconcile.delete_list import ListPart, Manifest, manifest_json, parse_manifest
 from pipelines.snapshot.backup import (
     BackupSession,
     backup_of,
-    counting,
+    boundary_sessions,
     parse_session,
     session_document,
     sessions_of,
@@ -116,7 +116,7 @@ def _tree(raw: bytes) -> object:
     """Paths and cversions, a znode a line."""
     lines = (line.partition("\t") for line in raw.decode("utf-8", errors="replace").split("\n"))
     tree = parse_tree([Znode(path, raw[:9], java_long(count or "0")) for path, _, count in lines])
-    return queued_wals([tree, tree], NOW), first_wals([tree]), unsettled([tree, tree])
+    return queued_wals([tree, tree], NOW), first_wals([tree]), unsettled_reason([tree, tree])
 
 
 def _listing(raw: bytes) -> object:
@@ -155,31 +155,31 @@ def _wal(raw: bytes) -> object:
     assert ends == sorted(set(ends))
     assert reader.header_end <= reader.good_end <= len(raw)
     assert reader.length in {None, len(raw)}
-    if reader.ending not in {Ending.CLOSED, Ending.OPEN}:
+    if reader.ending not in {WalEnd.CLOSED, WalEnd.OPEN}:
         assert reader.problem
         raise MalformedError(reader.problem)
     return ends
 
 
-def _barriers_there_and_back(version: Version) -> object:
+def _barriers_there_and_back(version: CellVersion) -> object:
     found = barriers_of([version])
     assert _read_again(found, barriers_document, parse_barriers) == found
     return found
 
 
 def _backup_there_and_back(sessions: Iterable[BackupSession]) -> object:
-    found = counting(sessions)
+    found = boundary_sessions(sessions)
     assert _read_again(found, session_document, parse_session) == found
     return backup_of(found)
 
 
 def _read_again(
-    found: Iterable[T], document: Callable[[T], dict[str, object]], parse: Callable[[Form], T]
+    found: Iterable[T], document: Callable[[T], dict[str, object]], parse: Callable[[JsonObject], T]
 ) -> tuple[T, ...]:
     """What a capture writes, as reconcile reads it: a refusal there would be of the capture's own making."""
     documents = [json.loads(json.dumps(document(one))) for one in found]
     try:
-        return tuple(parse(Form(one, "x")) for one in documents)
+        return tuple(parse(JsonObject(one, "x")) for one in documents)
     except (WalsafeError, MalformedError) as error:
         raise AssertionError(f"{error}: {documents}") from error
 
@@ -190,7 +190,7 @@ def _export(step: str, read: Callable[[ExportDirectory], object]) -> Callable[[b
     def parse(raw: bytes) -> object:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, f"{step}.txt").write_bytes(raw)
-            return read(ExportDirectory(folder, SavedFiles()))
+            return read(ExportDirectory(folder, LocalCopies()))
 
     return parse
 
@@ -234,7 +234,7 @@ PROCEDURES = [
      "stateMessage": [{"serverName": {"hostName": "h1", "port": 16020, "startCode": "5"}}]},
     {"className": f"org.apache.hadoop.hbase.master.replication.{ADD_PEER}", "state": "SUCCESS"},
 ]  # fmt: skip
-MANIFEST = Manifest("prod-a", None, "r1", "0" * 64, NOW, NOW + 1, 2, 9, (Part("part-00000.txt", 2, "1" * 64),))
+MANIFEST = Manifest("prod-a", None, "r1", "0" * 64, NOW, NOW + 1, 2, 9, (ListPart("part-00000.txt", 2, "1" * 64),))
 STATUS = {"pathSuffix": "a", "type": "FILE", "length": 7, "modificationTime": NOW}
 WALS = tuple(sorted((GOLDEN / "hbase" / "wals").glob("*.1")))
 CONFIG = b"""\
@@ -279,7 +279,7 @@ BACKUPS = tuple(
     base64.b64decode(line.rpartition("\t")[2])
     for line in (TESTS / "golden/hbase/backup.tsv").read_text(encoding="utf-8").splitlines()
 )
-SESSIONS = counting(sessions_of(Cell(b"session:x", b"session", b"context", raw) for raw in BACKUPS))
+SESSIONS = boundary_sessions(sessions_of(Cell(b"session:x", b"session", b"context", raw) for raw in BACKUPS))
 
 PARSERS: dict[str, Parser] = {
     "wal_name": Parser(of_text(_names), _encoded(WAL_NAMES)),
@@ -306,12 +306,12 @@ PARSERS: dict[str, Parser] = {
         lambda raw: _backup_there_and_back(sessions_of([Cell(b"session:x", b"session", b"context", raw)])), BACKUPS
     ),
     "backup_line": Parser(
-        of_text(lambda text: backup_of([parse_session(Form(_json(text, "x"), "x"))])),
+        of_text(lambda text: backup_of([parse_session(JsonObject(_json(text, "x"), "x"))])),
         _encoded([json.dumps(session_document(one)) for one in SESSIONS]),
         is_json=True,
     ),
     "barriers_line": Parser(
-        of_text(lambda text: serial_gaps("1", [parse_barriers(Form(_json(text, "x"), "x"))], {})),
+        of_text(lambda text: serial_gaps("1", [parse_barriers(JsonObject(_json(text, "x"), "x"))], {})),
         (json.dumps(barriers_document(region_barriers("f00", "t", [(2, NOW), (7, NOW)]))).encode(),),
         is_json=True,
     ),
@@ -324,7 +324,7 @@ PARSERS: dict[str, Parser] = {
         _webhdfs, (json.dumps({"FileStatuses": {"FileStatus": [STATUS]}}).encode(),), is_json=True
     ),
     "procedures": Parser(
-        of_text(lambda text: (crashing(found := parse_procedures(text)), is_running(found, ADD_PEER))),
+        of_text(lambda text: (crashing_servers(found := parse_procedures(text)), is_running(found, ADD_PEER))),
         (json.dumps(PROCEDURES).encode(),),
         is_json=True,
     ),

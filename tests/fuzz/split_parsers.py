@@ -6,11 +6,11 @@ import re
 
 from pipelines.pegasus.domain.audit_log.facts import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
-from pipelines.pegasus.domain.keys import decode_key, encode_key, escaped, unescaped
-from pipelines.pegasus.domain.private_log.mutations import Update
+from pipelines.pegasus.domain.keys import decode_key, encode_key, escape_bytes, unescape_text
+from pipelines.pegasus.domain.private_log.mutations import MutationUpdate
 from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_replica_name
-from pipelines.pegasus.domain.private_log.reader import LogReader
-from pipelines.pegasus.domain.private_log.requests import decode
+from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
+from pipelines.pegasus.domain.private_log.requests import decode_request
 from pipelines.pegasus.domain.state.app_info import parse_app_info, parse_app_metadata
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.domain.values import decode_value
@@ -42,13 +42,13 @@ def _sample(page: str) -> bytes:
 
 
 def _log(raw: bytes) -> object:
-    reader = LogReader(io.BytesIO(raw).read, crc32c, 0)
-    return [decode(update) for mutation in reader for update in mutation.updates]
+    reader = PrivateLogReader(io.BytesIO(raw).read, crc32c, 0)
+    return [decode_request(update) for mutation in reader for update in mutation.updates]
 
 
 def _requests(raw: bytes) -> object:
     code, _, data = raw.partition(b" ")
-    return decode(Update(code.decode("utf-8", errors="replace"), 1, data))
+    return decode_request(MutationUpdate(code.decode("utf-8", errors="replace"), 1, data))
 
 
 def _small_log() -> bytes:
@@ -68,7 +68,7 @@ SPLIT_PARSERS: dict[str, Parser] = {
     "pegasus_facts": Parser(lambda raw: parse_facts(raw, "f.json"), (_sample("split-audit-log.md"),), is_json=True),
     "pegasus_request": Parser(lambda raw: parse_request(raw, 1, "j.jsonl"), (_sample("split-route.md"),), is_json=True),
     "pegasus_key": Parser(decode_key, (KEY, encode_key(b"", b"s"))),
-    "pegasus_key_text": Parser(of_text(unescaped), (escaped(b'a b\\"\x00\xff').encode(),)),
+    "pegasus_key_text": Parser(of_text(unescape_text), (escape_bytes(b'a b\\"\x00\xff').encode(),)),
     "pegasus_value": Parser(lambda raw: decode_value(raw, 1), (stored(b"v", 7), b"\x82" + stored(b"v", 7))),
     "pegasus_names": Parser(of_text(_names), (b"log.1.0", b"2.5.pegasus")),
     "pegasus_log": Parser(_log, (_small_log(),)),

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from pipelines.common.errors import MalformedError, SnapshotError
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import parse_queue_cell
 from pipelines.snapshot.model import parse_snapshot, snapshot_document
@@ -89,7 +89,7 @@ def test_a_znode_with_other_data_frees_nothing(case: ZooKeeperCase, data: st.Dat
 @settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_snapshot_has_forgotten_frees_nothing(case: ClusterCase | ZooKeeperCase, data: st.DataObject) -> None:
     # what the configuration states where a snapshot is silent is a person's word, not the snapshot's
-    told = replace(case, settings=Settings(release=case.settings.release))
+    told = replace(case, settings=ReconcileSettings(release=case.settings.release))
     document = snapshot_document(told.snapshot)
     place = data.draw(st.sampled_from(places(document)))
     # an entry that left its list is another cluster, which nothing can tell

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from jobs.capture import capture_cluster
 from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.snapshot.model import Backup, Snapshot, parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, WalFile
@@ -137,7 +137,7 @@ def life(hbase_2_cluster: HBaseCluster, hbase_spark: SparkSession, tmp_path_fact
     see("half-met")
     for number in range(1, 5):
         backups.delete(f"backup_{number}")
-    places = Places(f"file:{work}/lake", f"file:{work}/lists")
+    places = OutputPlaces(f"file:{work}/lake", f"file:{work}/lists")
     run_reconcile(
         JobContext("reconcile", spark=hbase_spark), parse_config("{}", "x"), places, (), fleet=f"file:{work}/fleet"
     )

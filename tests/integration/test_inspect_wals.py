@@ -21,9 +21,9 @@ from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from pipelines.hbase.peers import Peer
-from pipelines.hbase.wal_format.reader import Ending, Entry, WalReader
+from pipelines.hbase.wal_format.reader import WalEnd, WalEntry, WalReader
 from pipelines.queues.wals.pending import is_wanted
-from pipelines.queues.wals.tally import Share, tally
+from pipelines.queues.wals.tally import EntryShare, tally_wal
 from pipelines.snapshot.model import parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.hdfs import HdfsCluster
@@ -48,10 +48,10 @@ GZIP_REST = 9
 ALL, SOME = "inspect_all", "inspect_some"
 SENT, LOCAL = "inspected", "inspected_local"
 STATES = {
-    "EOF_WITH_TRAILER": {Ending.CLOSED},
-    "EOF_AND_RESET": {Ending.OPEN, Ending.TORN},
-    "EOF_AND_RESET_COMPRESSION": {Ending.TORN},
-    "NO_HEADER": {Ending.NO_HEADER},
+    "EOF_WITH_TRAILER": {WalEnd.CLOSED},
+    "EOF_AND_RESET": {WalEnd.OPEN, WalEnd.TORN},
+    "EOF_AND_RESET_COMPRESSION": {WalEnd.TORN},
+    "NO_HEADER": {WalEnd.NO_HEADER},
 }
 """What replication's reader calls the end of a file that is not broken."""
 TYPES = {4: "Put", 8: "Delete", 10: "DeleteFamilyVersion", 12: "DeleteColumn", 14: "DeleteFamily"}
@@ -81,7 +81,7 @@ def peers(hbase_cluster: HBaseCluster, peer_cluster: HBaseCluster, wals: HBaseWa
         hbase_cluster.remove_peer(peer)
 
 
-def spelled(entry: Entry, cells: list[HBaseCell]) -> HBaseEntry:
+def spelled(entry: WalEntry, cells: list[HBaseCell]) -> HBaseEntry:
     """An entry of ours as the harness spells HBase's."""
     scopes = {family.decode(): scope for family, scope in sorted(entry.key.scopes.items())}
     key = entry.key
@@ -168,13 +168,13 @@ def test_what_peers_are_sent_is_what_hbases_filters_let_through(
     file = tmp_path / "sent.1"
     wals.write(f"file:{file}", FORMS[form], ENTRIES, seed=17)
     middle = wals.read(f"file:{file}")[0][ENTRIES // 2].end
-    contents = tally(io.BytesIO(file.read_bytes()).read, [middle])
+    contents = tally_wal(io.BytesIO(file.read_bytes()).read, [middle])
     assert middle in contents.boundaries
     known = {peer.peer_id: peer for peer in peers_of(captured)}
     for peer in (ALL, SOME):
         for start in (-1, middle):
             sent = sum(entry.is_sent for entry in wals.read(f"file:{file}", start=start, peer=peer)[0])
-            shares: list[Share] = [share for share in contents.shares if share.cut >= start]
+            shares: list[EntryShare] = [share for share in contents.shares if share.cut >= start]
             assert 0 < sent < sum(share.entries for share in shares)
             assert sum(share.entries for share in shares if is_wanted(known[peer], share)) == sent, (peer, start)
 
@@ -240,7 +240,7 @@ class Answer:
     def entries(self, one: Mapping[str, Any], *, start: int = -1, peer: str = "") -> list[HBaseEntry]:
         """HBase's entries as far as the job has read: a live server may have written more since."""
         found, state = self.wals.read(f"{self.root}/{one['path']}", start=start, peer=peer)
-        assert Ending(one["ending"]) in STATES[state]
+        assert WalEnd(one["ending"]) in STATES[state]
         return [entry for entry in found if entry.end <= one["good_end"]]
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from jobs.capture import capture_cluster
 from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.places import PROJECT
@@ -120,7 +120,7 @@ def test_a_user_who_may_only_read_captures_and_reconciles(
         "lab", hbase_cluster.wal_root, config.capture, f"{home}/snapshot", JobContext("c", spark=auditor)
     )
     assert captured.exit_code == 0
-    places = Places(f"{home}/lake", f"{home}/lists")
+    places = OutputPlaces(f"{home}/lake", f"{home}/lists")
     outcome = run_reconcile(JobContext("reconcile", spark=auditor), config, places, [f"{home}/snapshot"])
     assert outcome.exit_code in (0, 5), outcome.text
     (cluster,) = outcome.result["clusters"]  # type: ignore[misc]

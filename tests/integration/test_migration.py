@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.decide.rule.settings import Settings
-from pipelines.reconcile.cases import cases
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.reconcile.cluster_cases import cluster_cases
 from pipelines.snapshot.reader import SnapshotDirectories
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hdfs import HdfsCluster
@@ -157,7 +157,7 @@ def test_while_it_is_pending_reconcile_refuses(upgrade: Upgrade, story: Story, s
     """And clean and purge with it, which decide by the same. In ZooKeeper queues stand at rest while it hangs, so that
     nothing but the mark on the peers shows it."""
     opened = SnapshotDirectories(upgrade.spark).open([f"file:{getattr(story, stage)}"])
-    (case,) = cases(opened, None, Settings(), opened[0].known.files_step.started_at)
+    (case,) = cluster_cases(opened, None, ReconcileSettings(), opened[0].known.files_step.started_at)
     assert reason in (case.refused or "")
     assert case.view is not None
     assert case.view.untrusted is not None

@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.config import Config
 from jobs.cli.context import JobContext
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.errors import UnavailableError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.small_cluster import DECIDED_AFTER_MS, NOW, At, Desk, small
 
@@ -28,14 +28,14 @@ class Full:
         self.hdfs = hdfs
         self.spark = spark
         self.snapshot = snapshot
-        self.places = Places(f"{hdfs.uri}/full/lake", f"{hdfs.uri}/full/lists")
+        self.places = OutputPlaces(f"{hdfs.uri}/full/lake", f"{hdfs.uri}/full/lists")
         for place in (self.places.lake, self.places.lists):
             hdfs.file_system().mkdirs(hdfs.path(place))
 
     def space(self, place: str, limit: int) -> None:
         self.hdfs.file_system().setQuota(self.hdfs.path(place), NO_LIMIT, limit)
 
-    def run(self, run_id: str) -> Outcome:
+    def run(self, run_id: str) -> JobResult:
         context = JobContext("reconcile", At(NOW + DECIDED_AFTER_MS), self.spark)
         return run_reconcile(context, Config(), self.places, [f"file:{self.snapshot}"], run_id=run_id)
 

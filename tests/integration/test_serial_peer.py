@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 from jobs.capture import capture_cluster
 from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext, SystemClock
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.instants import DAY_MS, format_instant, parse_instant
-from pipelines.common.json_form import Form
+from pipelines.common.json_object import JsonObject
 from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.barriers import RegionBarriers, parse_barriers, serial_gaps
-from pipelines.snapshot.beside_queues import CellsBeside
+from pipelines.snapshot.other_families import OtherFamilyCells
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hbase_data import ROWS
 from tests.labs.cluster.jvm import Jvm
@@ -67,7 +67,7 @@ def two_days_later(document: dict[str, Any]) -> None:
 
 def findings(spark: SparkSession, snapshot: Path) -> list[Mapping[str, Any]]:
     lake = snapshot.parent / "lake"
-    places = Places(f"file:{lake}", f"file:{snapshot.parent}/lists")
+    places = OutputPlaces(f"file:{lake}", f"file:{snapshot.parent}/lists")
     context = JobContext("reconcile", clock=Later(), spark=spark)
     run_reconcile(context, parse_config("{}", "x"), places, [f"file:{snapshot}"])
     frame = spark.read.format("delta").load(f"file:{lake}/findings").where("code = 'SERIAL_STUCK'")
@@ -76,7 +76,7 @@ def findings(spark: SparkSession, snapshot: Path) -> list[Mapping[str, Any]]:
 
 def gaps(cluster: HBaseCluster, regions: list[RegionBarriers]) -> set[str]:
     """Regions of which the peer has not finished an earlier range, by the table as it is now."""
-    notes = CellsBeside()
+    notes = OtherFamilyCells()
     deque(notes.watched(Cell(*cell) for cell in cluster.queue_cells()), maxlen=0)
     return {gap.region for gap in serial_gaps(PEER, regions, notes.pushed)}
 
@@ -98,7 +98,7 @@ def test_a_serial_peer_waits_for_the_queue_of_a_dead_server(
         cluster.enable_peer(PEER)
         snapshot = captured(cluster, hbase_spark, tmp_path)
         lines = (snapshot / "extras" / "barriers.jsonl").read_text().splitlines()
-        every = [parse_barriers(Form(json.loads(line), "barriers.jsonl")) for line in lines]
+        every = [parse_barriers(JsonObject(json.loads(line), "barriers.jsonl")) for line in lines]
         regions = {one.region: one for one in every if one.table == TABLE}
 
         def may_go_on(row: str) -> bool:

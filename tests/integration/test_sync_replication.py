@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from jobs.capture import capture_cluster
 from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.snapshot.model import Snapshot, parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.oracle import Oracle
@@ -60,7 +60,7 @@ class Pair:
 
     def reconcile(self, stage: str) -> None:
         """One run for both captures."""
-        places = Places(f"file:{self.work}/lake", f"file:{self.work}/lists")
+        places = OutputPlaces(f"file:{self.work}/lake", f"file:{self.work}/lists")
         context = JobContext("reconcile", spark=self.spark)
         fleet = f"file:{self.work}/{stage}"
         run_reconcile(context, parse_config("{}", "x"), places, (), fleet=fleet, run_id=stage)

@@ -22,11 +22,11 @@ from jobs.cli.capture_config import HBaseStateSection
 from jobs.cli.config import Config, parse_config
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.common.errors import UnavailableError, UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.cluster_view import DEFAULT_CLEANERS
 from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue, parse_tree
 from pipelines.snapshot.model import Snapshot, parse_snapshot
@@ -89,7 +89,7 @@ class Story:
     def config(self, name: str, **changes: object) -> Config:
         return parse_config(json.dumps(self.document(name, **changes)), "test.yaml")
 
-    def capture(self, name: str, out: Path, **changes: object) -> Outcome:
+    def capture(self, name: str, out: Path, **changes: object) -> JobResult:
         section = self.config(name, **changes).capture
         assert section is not None
         context = JobContext("capture", spark=self.spark)
@@ -178,18 +178,18 @@ def queues_of(stage: Stage, server: str) -> list[ZkQueue]:
 
 
 @pytest.fixture(scope="module")
-def outcome(story: Story) -> Outcome:
+def outcome(story: Story) -> JobResult:
     fleet = story.work / "fleet"
     fleet.mkdir()
     for name, stage in story.stages.items():
         stage.snapshot.rename(fleet / name)
-    places = Places(f"file:{story.work}/lake", f"file:{story.work}/lists")
+    places = OutputPlaces(f"file:{story.work}/lake", f"file:{story.work}/lists")
     config = parse_config("{cleaners: {interval: 24h}}", "test.yaml")
     return run_reconcile(JobContext("reconcile", spark=story.spark), config, places, (), fleet=f"file:{fleet}")
 
 
 @pytest.fixture(scope="module")
-def verdicts(story: Story, outcome: Outcome) -> dict[str, dict[str, dict[str, Any]]]:
+def verdicts(story: Story, outcome: JobResult) -> dict[str, dict[str, dict[str, Any]]]:
     assert outcome.exit_code == 0, outcome.text
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for row in story.spark.read.format("delta").load(f"file:{story.work}/lake/wal_verdicts").collect():
@@ -230,7 +230,7 @@ def test_each_stage_shows_what_it_is_there_for(story: Story, verdicts: dict[str,
         assert (TWO, str(queue.owner), victim) in holders
 
 
-def test_an_audit_says_who_claimed_what(story: Story, outcome: Outcome, tmp_path: Path) -> None:
+def test_an_audit_says_who_claimed_what(story: Story, outcome: JobResult, tmp_path: Path) -> None:
     """The stages as successive snapshots of one cluster."""
     assert outcome.exit_code == 0
     names = ("disabled", "claimed", "claimed-again")
@@ -256,7 +256,7 @@ def test_an_audit_says_who_claimed_what(story: Story, outcome: Outcome, tmp_path
 
 
 def test_what_a_queue_still_has_to_read_is_found_inside_of_its_wals(
-    story: Story, outcome: Outcome, tmp_path: Path
+    story: Story, outcome: JobResult, tmp_path: Path
 ) -> None:
     """Of the queue with most bytes; a server without a region of the table writes WALs without an entry."""
     assert outcome.exit_code == 0
@@ -328,7 +328,7 @@ def test_a_wrong_address_is_named(story: Story, tmp_path: Path) -> None:
 
 @pytest.mark.promise("jobs-know-queues-in-zookeeper", "zookeeper-names-again-are-left")
 def test_z_the_list_is_cleaned_but_for_what_a_queue_names_again(
-    story: Story, outcome: Outcome, hdfs_cluster: HdfsCluster, tmp_path: Path
+    story: Story, outcome: JobResult, hdfs_cluster: HdfsCluster, tmp_path: Path
 ) -> None:
     """The last one, since files are gone then; the rest of a list's life is in test_cleanup_zookeeper.py."""
     assert outcome.exit_code == 0

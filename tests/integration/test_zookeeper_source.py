@@ -8,7 +8,7 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
 
-from pipelines.capture.capture import Captured, Patience, Subject
+from pipelines.capture.capture import CaptureResult, CaptureTarget, RetryPolicy
 from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_zookeeper
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.watched_listing import WatchedListing
@@ -16,7 +16,7 @@ from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
@@ -221,12 +221,14 @@ class Cluster:
         return self.queues.online(step)
 
 
-def captured(cluster: Cluster, out: Path, listing: OneFile | None = None) -> Captured:
+def captured(cluster: Cluster, out: Path, listing: OneFile | None = None) -> CaptureResult:
     watched = WatchedListing(listing or OneFile())
     sources = ZooKeeperSources(watched, watched, cluster, cluster)
-    patience = Patience(1, 3, 10, lambda _ms: None)
+    patience = RetryPolicy(1, 3, 10, lambda _ms: None)
     with SnapshotWriter(LocalTarget(out)) as sink:
-        return capture_zookeeper(Subject("c", "hdfs://c/hbase", "edge"), sources, sink, clock=Now(), patience=patience)
+        return capture_zookeeper(
+            CaptureTarget("c", "hdfs://c/hbase", "edge"), sources, sink, clock=Now(), patience=patience
+        )
 
 
 @pytest.mark.parametrize(("moves", "restless"), [(0, False), (2, False), (9, True)])
@@ -277,4 +279,4 @@ def test_an_hbase_3_that_takes_over_meanwhile_is_told(
     snapshot = captured(Cluster(queues, writer, 0, upgraded=True), tmp_path / "out").snapshot
     assert {peer.peer_id: peer.sync_replication_state for peer in snapshot.peers} == {"2": "NONE", "old": None}
     tree = parse_tree(queues.znodes("queues-2"))
-    assert "HBase 3 has taken it over" in (distrust_zookeeper(snapshot, [tree, tree], Release()) or "")
+    assert "HBase 3 has taken it over" in (zookeeper_distrust_reason(snapshot, [tree, tree], Release()) or "")

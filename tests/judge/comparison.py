@@ -14,7 +14,7 @@ from urllib.parse import unquote_plus
 
 from pipelines.common.errors import MalformedError
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
-from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow
 from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import (
     QUEUE_FAMILY,
@@ -150,7 +150,7 @@ def _merged_as_hbase_does(state: JudgedState, view: ClusterView) -> ClusterView 
     offsets: dict[QueueId, dict[str, GroupOffset]] = {}
     for cell in cells:  # in scan order
         offsets.setdefault(QueueId(cell.queue.peer_id, cell.queue.wals_of), {})[cell.group] = cell.offset
-    return replace(view, rows=tuple(QueueRow(queue, groups) for queue, groups in offsets.items()))
+    return replace(view, rows=tuple(MergedQueueRow(queue, groups) for queue, groups in offsets.items()))
 
 
 def refused_by_us_alone(state: JudgedState) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.decide.rule import cleaner_rule
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, for_every_file, for_tracked_wal
-from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow
 from pipelines.decide.rule.verdict import ArchivedFile, Decision, decide
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.server_names import ServerName
@@ -32,7 +32,7 @@ def all_are_dead(view: ClusterView, server: ServerName, group: str, timestamp: i
     return for_tracked_wal(replace(view, hbase_not_fully_dead=frozenset()), server, group, timestamp)
 
 
-def lacking_means_finished(rows: list[QueueRow], group: str, timestamp: int | None) -> HBaseVerdict:
+def lacking_means_finished(rows: list[MergedQueueRow], group: str, timestamp: int | None) -> HBaseVerdict:
     return TRUE_SHOULD_REPLICATE([row for row in rows if group in row.offsets], group, timestamp)
 
 
@@ -44,10 +44,10 @@ TRUE_SHOULD_REPLICATE = cleaner_rule._should_replicate
 MUTANTS = {
     "rule: every server is fully dead": attribute(ClusterView, "not_fully_dead", frozenset()),
     "rule: one more millisecond is finished": attribute(
-        QueueRow, "need", lambda row, group: row.offsets[group].need + 1 if group in row.offsets else -1
+        MergedQueueRow, "need", lambda row, group: row.offsets[group].need + 1 if group in row.offsets else -1
     ),
     "rule: a row without the group needs nothing of it": attribute(
-        QueueRow, "need", lambda row, group: row.offsets[group].need if group in row.offsets else 1 << 63
+        MergedQueueRow, "need", lambda row, group: row.offsets[group].need if group in row.offsets else 1 << 63
     ),
     "rule: rows of removed peers hold": attribute(comparison, "decide", every_peer_ever),
     "rule: barrier and broken rows are passed over": attribute(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.decide.rule.cluster_view import ClusterView
-from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
@@ -52,7 +52,9 @@ class JudgedState:
         """As reconcile would build it."""
         flags = replace(SAFE_FLAGS, add_peer_running=self.barrier)
         snapshot = replace(snapshot_of(self.peer_ids, self.first, self.second), flags=flags, flags_2=flags)
-        return view_of(ClusterCase(snapshot, self.files, (), self.cells, self.cells, Settings(release=self.release)))
+        return view_of(
+            ClusterCase(snapshot, self.files, (), self.cells, self.cells, ReconcileSettings(release=self.release))
+        )
 
 
 def _state_of(case: ClusterCase, garbage: tuple[Cell, ...]) -> JudgedState:

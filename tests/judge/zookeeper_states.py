@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.common.errors import MalformedError
 from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
-from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.zookeeper.tree import Znode
@@ -175,7 +175,7 @@ def parse_zk_state(document: dict[str, JsonValue]) -> ZkJudgedState:
         tuple(ArchivedFile(path, length, NOW - age) for path, length, age in document["files"]),
         _znodes(document["queues_1"]),
         _znodes(document["queues_2"]),
-        Settings(release=Release(**document["release"])),
+        ReconcileSettings(release=Release(**document["release"])),
     )
     return ZkJudgedState(case)
 

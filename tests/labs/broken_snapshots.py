@@ -11,7 +11,7 @@ from pipelines.common.instants import HOUR_MS
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
-from pipelines.snapshot.model import Flags, WalDirectory
+from pipelines.snapshot.model import MasterFlags, WalDirectory
 from tests.labs.small_cluster import (
     D1,
     H1,
@@ -84,7 +84,7 @@ def without_step(name: str) -> Callable[[dict[str, Any]], object]:
 
 
 def no_queue_table(made: GeneratedCapture) -> GeneratedCapture:
-    flags = Flags(queue_table_exists=False, add_peer_running=False, migration_pending=False, zk_queue_data=False)
+    flags = MasterFlags(queue_table_exists=False, add_peer_running=False, migration_pending=False, zk_queue_data=False)
     return with_snapshot(replace(made, pass_1=(), pass_2=()), flags=flags, flags_2=flags)
 
 

@@ -3,23 +3,23 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from pipelines.capture.capture import Captured, Patience, Sources, Subject, capture
+from pipelines.capture.capture import CaptureResult, CaptureSources, CaptureTarget, RetryPolicy, capture
 from pipelines.capture.ports import ClusterSettings
 from pipelines.common.errors import UnavailableError
 from pipelines.files.file_batch import FileBatch
-from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.backup import BackupSession
 from pipelines.snapshot.barriers import RegionBarriers, region_barriers
-from pipelines.snapshot.capture_clocks import Stamp
-from pipelines.snapshot.model import Backup, Flags, Retention, Snapshot, WalDirectory
+from pipelines.snapshot.capture_clocks import StepStamp
+from pipelines.snapshot.model import Backup, MasterFlags, Retention, Snapshot, WalDirectory
 
 H1, H2 = ServerName("h1", 16020, 5), ServerName("h2", 16020, 6)
 H3 = ServerName.parse("h3,16020,5")
-AT_REST = Servers(online=frozenset({H1}), dead=frozenset({ServerName("h3", 16020, 1)}))
-CALM = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
+AT_REST = KnownServers(online=frozenset({H1}), dead=frozenset({ServerName("h3", 16020, 1)}))
+CALM = MasterFlags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
 
 
 @dataclass
@@ -29,11 +29,11 @@ class World:
     asked: list[str] = field(default_factory=list)
     now: int = 1_000
     failures: dict[str, int] = field(default_factory=dict)
-    stamps: dict[str, Stamp] = field(default_factory=dict)
+    stamps: dict[str, StepStamp] = field(default_factory=dict)
     masters: list[str] = field(default_factory=lambda: ["m,1,1", "m,1,1"])
     rows: dict[str, list[bytes]] = field(default_factory=dict)
     directories: list[tuple[WalDirectory, ...]] = field(default_factory=list)
-    later: list[Servers] = field(default_factory=list)
+    later: list[KnownServers] = field(default_factory=list)
     crashing_later: list[frozenset[ServerName]] = field(default_factory=list)
     peer: Peer = field(default_factory=lambda: Peer("1", "ENABLED", config={"db.password": "hunter2"}))
     backup: Backup | None = field(default_factory=lambda: Backup(enabled=False))
@@ -52,7 +52,7 @@ class World:
             self.failures[what] -= 1
             raise UnavailableError(f"{what} did not answer")
 
-    def stamp(self, step: str) -> Stamp | None:
+    def stamp(self, step: str) -> StepStamp | None:
         return self.stamps.get(step)
 
     def files(self, batches: Iterable[FileBatch] | None = None) -> object:
@@ -86,7 +86,7 @@ class World:
         self.ask(f"master:{step}")
         return self.masters[step == "crashing-2"]
 
-    def servers(self, step: str) -> Servers:
+    def servers(self, step: str) -> KnownServers:
         self.ask(step)
         return self.later.pop(0) if step == "online-2" and self.later else AT_REST
 
@@ -115,7 +115,7 @@ class World:
         self.written[name] = list(documents)
         return len(self.written[name])
 
-    def flags(self, step: str) -> Flags:
+    def flags(self, step: str) -> MasterFlags:
         self.ask(f"flags:{step}")
         return replace(CALM, add_peer_running=step == "crashing-2")
 
@@ -123,10 +123,10 @@ class World:
         self.finished = snapshot
         return "file:///s"
 
-    def capture(self, step_attempts: int = 1, quiet_attempts: int = 1) -> Captured:
-        patience = Patience(step_attempts, quiet_attempts, 7, self.slept.append)
-        sources = Sources(self, self, self, self)  # type: ignore[arg-type]
-        return capture(Subject("c", "hdfs://n/h", "edge"), sources, self, clock=self, patience=patience)  # type: ignore[arg-type]
+    def capture(self, step_attempts: int = 1, quiet_attempts: int = 1) -> CaptureResult:
+        patience = RetryPolicy(step_attempts, quiet_attempts, 7, self.slept.append)
+        sources = CaptureSources(self, self, self, self)  # type: ignore[arg-type]
+        return capture(CaptureTarget("c", "hdfs://n/h", "edge"), sources, self, clock=self, patience=patience)  # type: ignore[arg-type]
 
 
 THE_REST = [

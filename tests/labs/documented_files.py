@@ -2,7 +2,7 @@
 
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import ClusterView
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile
 from tests.strategies.clusters import NOW
 from tests.strategies.zookeeper import Queues, ZooKeeperCase, view_of_zookeeper, znodes, zookeeper_snapshot
@@ -22,4 +22,4 @@ FILES = tuple(
 def seen(first: Queues, second: Queues | None = None, **cversions: int) -> ClusterView:
     """The view of a cluster with peer 2, both readings alike unless said otherwise."""
     passes = znodes(first, **cversions), znodes(first if second is None else second, **cversions)
-    return view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, *passes, Settings()))
+    return view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, *passes, ReconcileSettings()))

@@ -12,7 +12,7 @@ from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import format_instant
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import Cell
-from pipelines.snapshot.model import Flags, Membership
+from pipelines.snapshot.model import MasterFlags, Membership
 
 EDGE = "edge1"
 """The host that ran the script."""
@@ -145,5 +145,5 @@ def _peer(peer_id: str, state: str) -> dict[str, Any]:
     return {"peer_id": peer_id, "state": state, "config": {}, **unknown}
 
 
-def _flags(flags: Flags) -> dict[str, bool | None]:
+def _flags(flags: MasterFlags) -> dict[str, bool | None]:
     return {name: getattr(flags, name) for name in flags.__slots__}

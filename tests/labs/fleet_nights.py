@@ -7,7 +7,7 @@ from typing import Any
 from jobs.cli.config import parse_config
 from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.common.instants import DAY_MS, HOUR_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.model import Retention, WalDirectory
@@ -141,5 +141,5 @@ CONFIG = parse_config(
 )
 
 
-def findings(outcome: Outcome, cluster: str) -> dict[str, dict[str, Any]]:
+def findings(outcome: JobResult, cluster: str) -> dict[str, dict[str, Any]]:
     return {one["key"]: one for one in clusters_of(outcome)[cluster]["findings"]}

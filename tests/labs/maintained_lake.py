@@ -13,7 +13,7 @@ from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext
 from jobs.maintain.wiring import run_maintain
 from pipelines.common.instants import DAY_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.maintenance import LakeMaintenance
 from pipelines.lake.run_summary import RunKey
@@ -71,7 +71,7 @@ class Place:
     def log(self, table: Table) -> Path:
         return self.lake / table.name / "_delta_log"
 
-    def maintain(self, *, execute: bool = True, config: str = CONFIG, now: int = NOW) -> Outcome:
+    def maintain(self, *, execute: bool = True, config: str = CONFIG, now: int = NOW) -> JobResult:
         context = JobContext("maintain", At(now), self.spark)
         return run_maintain(context, parse_config(config, "test.yaml"), f"file:{self.lake}", execute=execute)
 
@@ -88,12 +88,12 @@ class Place:
         return {str(file.relative_to(self.root)): file.read_bytes() for file in self.root.rglob("*") if file.is_file()}
 
 
-def table_of(outcome: Outcome, name: str = "wal_verdicts") -> dict[str, Any]:
+def table_of(outcome: JobResult, name: str = "wal_verdicts") -> dict[str, Any]:
     tables: Any = outcome.result["tables"]
     return next(one for one in tables if one["table"] == name)
 
 
-def errors_of(outcome: Outcome) -> dict[str, str]:
+def errors_of(outcome: JobResult) -> dict[str, str]:
     errors: Any = outcome.result["errors"]
     return {one["of"]: one["message"] for one in errors}
 

@@ -7,7 +7,7 @@ from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.lake.run_summary import RunKey
 from pipelines.queues.audit.classify import audit_rows
-from pipelines.queues.audit.observed import Backlog, ObservedCluster, ObservedQueue, Servers
+from pipelines.queues.audit.observed_cluster import Backlog, ObservedCluster, ObservedQueue, ObservedServers
 from pipelines.queues.audit.rows import AuditRow
 
 AT = 1_790_000_000_000
@@ -16,10 +16,10 @@ A, B, C, D, E = (ServerName(f"{host}.example.org", 16020, 1_789_000_000_000) for
 KEY = RunKey.of("c", "r-queues", AT)
 
 
-def servers(online: str = "ab", crashing: str = "", directories: str = "", at: int = AT) -> Servers:
+def servers(online: str = "ab", crashing: str = "", directories: str = "", at: int = AT) -> ObservedServers:
     """Servers by the first letter of their host."""
     every = {server.host[0]: server for server in (A, B, C, D, E)}
-    return Servers(
+    return ObservedServers(
         at,
         frozenset(every[one] for one in online),
         frozenset(every[one] for one in crashing),
@@ -40,7 +40,7 @@ def queue(row: str, size: int = 0, **fields_: object) -> ObservedQueue:
     )
 
 
-def cluster(*queues: ObservedQueue, who: Servers | None = None, **fields_: object) -> ObservedCluster:
+def cluster(*queues: ObservedQueue, who: ObservedServers | None = None, **fields_: object) -> ObservedCluster:
     """An HBase 3 with two peers, of which 2 is disabled; a and b are online."""
     plain = ObservedCluster("c", False, "3.0.0", {"1": "ENABLED", "2": "DISABLED"}, who or servers(), queues)
     return replace(plain, **fields_)  # type: ignore[arg-type]

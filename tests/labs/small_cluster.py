@@ -27,9 +27,9 @@ from jobs.cli.context import JobContext
 from jobs.demo.cluster.model import MINUTE_MS, SECOND_MS, GeneratedCapture
 from jobs.demo.cluster.snapshots import quiet_snapshot, steps_at
 from jobs.demo.generated_snapshot import write_snapshot
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.instants import DAY_MS, HOUR_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import Acceptances
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
@@ -183,8 +183,8 @@ class Desk:
         return self.root / "lists"
 
     @property
-    def places(self) -> Places:
-        return Places(f"file:{self.lake}", f"file:{self.lists}", metrics=self.metrics)
+    def places(self) -> OutputPlaces:
+        return OutputPlaces(f"file:{self.lake}", f"file:{self.lists}", metrics=self.metrics)
 
     def snapshot(self, made: GeneratedCapture, name: str | None = None) -> Path:
         """Writes a snapshot directory by the sink of production."""
@@ -201,7 +201,7 @@ class Desk:
         run_id: str | None = None,
         config: Config | None = None,
         accept: Mapping[str, str] | None = None,
-    ) -> Outcome:
+    ) -> JobResult:
         """One run."""
         return run_reconcile(
             JobContext("reconcile", At(now), self.spark),
@@ -247,7 +247,7 @@ class Desk:
         return lines
 
 
-def clusters_of(outcome: Outcome) -> dict[str, dict[str, Any]]:
+def clusters_of(outcome: JobResult) -> dict[str, dict[str, Any]]:
     """The clusters of a result by name."""
     found: Any = outcome.result["clusters"]
     return {one["cluster"]: one for one in found}

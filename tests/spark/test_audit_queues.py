@@ -17,7 +17,7 @@ from pipelines.common.instants import DAY_MS
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
-from pipelines.snapshot.model import Membership, Step, WalDirectory
+from pipelines.snapshot.model import CaptureStep, Membership, WalDirectory
 from schemas.registry import AUDIT_TABLES
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
@@ -214,7 +214,7 @@ def test_queues_in_zookeeper(spark: SparkSession, tmp_path: Path) -> None:
         },
         lock(str(D2), str(D1)),
     )
-    steps = tuple(Step(name, NOW + number * 10, NOW + number * 10 + 5) for number, name in enumerate(ZK_STEPS))
+    steps = tuple(CaptureStep(name, NOW + number * 10, NOW + number * 10 + 5) for number, name in enumerate(ZK_STEPS))
     online = Membership(None, frozenset({H1, H2}), frozenset())
     made = with_snapshot(
         died(small("small")), queue_storage="zookeeper", hbase_version="2.6.4", steps=steps,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.labs.broken_snapshots import BROKEN, NAMED, SOUND
 from tests.labs.small_cluster import H1, Desk, archived, clusters_of, small
 
@@ -33,12 +33,12 @@ def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 
 @pytest.fixture(scope="module")
-def outcome(desk: Desk) -> Outcome:
+def outcome(desk: Desk) -> JobResult:
     return desk.reconcile(fleet=desk.root / "snapshots" / "fleet", run_id=RUN)
 
 
 @pytest.fixture(scope="module")
-def runs(desk: Desk, outcome: Outcome) -> dict[str, list[dict[str, Any]]]:
+def runs(desk: Desk, outcome: JobResult) -> dict[str, list[dict[str, Any]]]:
     assert outcome.exit_code == 5
     found: dict[str, list[dict[str, Any]]] = {}
     for one in sorted(desk.rows("runs"), key=lambda one: one["status"] != "STARTED"):
@@ -47,7 +47,7 @@ def runs(desk: Desk, outcome: Outcome) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="module")
-def verdicts(desk: Desk, outcome: Outcome) -> dict[str, set[tuple[str, str]]]:
+def verdicts(desk: Desk, outcome: JobResult) -> dict[str, set[tuple[str, str]]]:
     assert outcome.exit_code == 5
     found: dict[str, set[tuple[str, str]]] = {}
     for one in desk.rows("wal_verdicts"):
@@ -56,7 +56,7 @@ def verdicts(desk: Desk, outcome: Outcome) -> dict[str, set[tuple[str, str]]]:
 
 
 @pytest.mark.promise("exit-5")
-def test_the_others_of_the_fleet_are_done(outcome: Outcome, desk: Desk) -> None:
+def test_the_others_of_the_fleet_are_done(outcome: JobResult, desk: Desk) -> None:
     assert outcome.exit_code == 5
     by_status: dict[str, set[str]] = {}
     for name, one in clusters_of(outcome).items():
@@ -78,7 +78,7 @@ def test_the_others_of_the_fleet_are_done(outcome: Outcome, desk: Desk) -> None:
 )
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_snapshot_is_refused(
-    outcome: Outcome,
+    outcome: JobResult,
     desk: Desk,
     runs: dict[str, list[dict[str, Any]]],
     verdicts: dict[str, set[tuple[str, str]]],
@@ -96,13 +96,13 @@ def test_a_broken_snapshot_is_refused(
 
 
 @pytest.mark.promise("ages-count-from-the-listing")
-def test_files_of_tomorrow_are_held_and_said(outcome: Outcome, verdicts: dict[str, set[tuple[str, str]]]) -> None:
+def test_files_of_tomorrow_are_held_and_said(outcome: JobResult, verdicts: dict[str, set[tuple[str, str]]]) -> None:
     assert ("HELD", "FUTURE_TIMESTAMP") in verdicts["future"]
     assert [one["key"] for one in clusters_of(outcome)["future"]["findings"]] == ["CLOCK_SKEW:oldWALs"]
 
 
 def test_without_peers_everything_old_enough_is_free(
-    outcome: Outcome, desk: Desk, verdicts: dict[str, set[tuple[str, str]]]
+    outcome: JobResult, desk: Desk, verdicts: dict[str, set[tuple[str, str]]]
 ) -> None:
     assert verdicts["no-peers"] == {("DELETABLE", "NO_PEERS"), ("HELD", "TOO_YOUNG")}
     assert len(desk.lines("no-peers", RUN)) == 10
@@ -120,7 +120,7 @@ def test_while_a_peer_may_be_being_added_everything_is_held(
 
 
 @pytest.mark.promise("gate-refuses-on-one-failure")
-def test_what_broke_an_expectation_is_shown_by_example(desk: Desk, outcome: Outcome) -> None:
+def test_what_broke_an_expectation_is_shown_by_example(desk: Desk, outcome: JobResult) -> None:
     assert outcome.exit_code == 5
     failed = desk.rows("quality_results", "NOT success")
     examples = {one["cluster"]: one["examples"] for one in failed}

@@ -18,9 +18,9 @@ from jobs.cli.config import parse_config
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.reconcile.list_writer import DeleteLists
+from pipelines.reconcile.list_writer import DeleteListWriter
 from pipelines.reconcile.ports import ListRequest
 from schemas.runs import RUNS
 from tests.labs.places import PROJECT
@@ -81,7 +81,7 @@ def test_a_run_says_of_which_snapshot_and_configuration_it_is(desk: Desk) -> Non
 def test_a_list_with_another_number_of_lines_than_the_gate_saw_is_none(
     spark: SparkSession, tmp_path: Path, lines: int
 ) -> None:
-    lists = DeleteLists(spark, f"file:{tmp_path}/lists")
+    lists = DeleteListWriter(spark, f"file:{tmp_path}/lists")
     deletable = spark.createDataFrame(
         [("prod", f"oldWALs/{wal(H1, number)}") for number in range(lines)], "cluster STRING, path STRING"
     )
@@ -233,7 +233,7 @@ def test_a_table_that_lost_its_log_is_not_made_anew(spark: SparkSession, tmp_pat
 def test_runs_at_the_same_time_lose_nothing_and_double_nothing(desk: Desk) -> None:
     snapshot = desk.snapshot(small("busy"))
 
-    def run(run_id: str) -> Outcome | UnavailableError:
+    def run(run_id: str) -> JobResult | UnavailableError:
         try:
             return desk.reconcile(snapshot, run_id=run_id)
         except UnavailableError as error:
@@ -242,9 +242,9 @@ def test_runs_at_the_same_time_lose_nothing_and_double_nothing(desk: Desk) -> No
     with ThreadPoolExecutor(3) as pool:
         told = list(pool.map(run, ("same", "same", "other")))
     # of two equal runs the slower one may be told to try again; the list stands whole all the same
-    assert isinstance(told[2], Outcome)
+    assert isinstance(told[2], JobResult)
     assert told[2].exit_code == 0
-    assert any(isinstance(one, Outcome) and one.exit_code == 0 for one in told[:2]), told
+    assert any(isinstance(one, JobResult) and one.exit_code == 0 for one in told[:2]), told
     assert counted(desk, "busy") == {"same": 10, "other": 10}
     assert desk.lines("busy", "same") == desk.lines("busy", "other")
     statuses = Counter((one["run_id"], one["status"]) for one in desk.run_rows("busy"))

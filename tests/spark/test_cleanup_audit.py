@@ -7,15 +7,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.cleanup.audit import LakeAudit
-from pipelines.cleanup.audit_ports import Attempt
-from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject
+from pipelines.cleanup.audit_ports import CleanupAttempt
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome, FileResult
 from pipelines.lake.run_summary import RunKey
 from tests.labs.small_cluster import NOW, At
 
 pytestmark = pytest.mark.long
 
 RUN = RunKey.of("prod", "night", NOW)
-A, B = Subject("oldWALs/a.1", 10, NOW - 1), Subject("oldWALs/b.2", 20, NOW - 2)
+A, B = CleanupFile("oldWALs/a.1", 10, NOW - 1), CleanupFile("oldWALs/b.2", 20, NOW - 2)
 
 
 @dataclass
@@ -26,13 +26,13 @@ class Written:
     clock: At
     lease: int = 0
 
-    def outcome(self, action: Action, subject: Subject, outcome: FileOutcome, at: int) -> None:
+    def outcome(self, action: CleanupAction, subject: CleanupFile, outcome: FileOutcome, at: int) -> None:
         """One attempt on one file, ms."""
         self.lease += 1
         self.clock.instant = at
-        attempt = Attempt(RUN, action, f"attempt {self.lease}", self.lease)
+        attempt = CleanupAttempt(RUN, action, f"attempt {self.lease}", self.lease)
         self.audit.intend(attempt, 1, [subject])
-        self.audit.record(attempt, 1, [Result(subject, outcome)])
+        self.audit.record(attempt, 1, [FileResult(subject, outcome)])
 
 
 @pytest.fixture
@@ -45,33 +45,33 @@ def written(spark: SparkSession, tmp_path: Path) -> Written:
 
 def test_the_grace_counts_from_the_file_that_was_moved_last(written: Written) -> None:
     assert written.audit.moved_at(RUN) is None
-    written.outcome(Action.CLEAN, A, FileOutcome.MOVED, NOW + 1_000)
-    written.outcome(Action.CLEAN, B, FileOutcome.MOVED, NOW + 5_000)
+    written.outcome(CleanupAction.CLEAN, A, FileOutcome.MOVED, NOW + 1_000)
+    written.outcome(CleanupAction.CLEAN, B, FileOutcome.MOVED, NOW + 5_000)
     assert written.audit.moved_at(RUN) == NOW + 5_000
     # what was refused or failed since says nothing about where a file is, and what was put back does not rest
-    written.outcome(Action.PURGE, A, FileOutcome.FAILED, NOW + 7_000)
+    written.outcome(CleanupAction.PURGE, A, FileOutcome.FAILED, NOW + 7_000)
     assert written.audit.moved_at(RUN) == NOW + 5_000
-    written.outcome(Action.RESTORE, B, FileOutcome.RESTORED, NOW + 8_000)
+    written.outcome(CleanupAction.RESTORE, B, FileOutcome.RESTORED, NOW + 8_000)
     assert written.audit.moved_at(RUN) == NOW + 1_000
 
 
 @pytest.mark.promise("settled-by-the-file-system")
 def test_an_intent_is_open_until_its_own_outcome_is_written(written: Written) -> None:
-    written.outcome(Action.CLEAN, A, FileOutcome.FAILED, NOW)
-    again = Attempt(RUN, Action.CLEAN, "again", 9)
+    written.outcome(CleanupAction.CLEAN, A, FileOutcome.FAILED, NOW)
+    again = CleanupAttempt(RUN, CleanupAction.CLEAN, "again", 9)
     written.audit.intend(again, 1, [A, B])
     assert [(one.lease, one.subject.path) for one in written.audit.unsettled(RUN)] == [(9, A.path), (9, B.path)]
-    written.audit.record(again, 1, [Result(B, FileOutcome.MOVED)])
+    written.audit.record(again, 1, [FileResult(B, FileOutcome.MOVED)])
     assert [one.subject.path for one in written.audit.unsettled(RUN)] == [A.path]
     assert {row["path"]: row["outcome"] for row in written.audit.outcomes(RUN).collect()} == {B.path: "MOVED"}
 
 
 def test_only_what_counts_as_moved_rests(written: Written) -> None:
-    written.outcome(Action.CLEAN, A, FileOutcome.MOVED, NOW)
-    written.outcome(Action.CLEAN, B, FileOutcome.MOVED, NOW)
+    written.outcome(CleanupAction.CLEAN, A, FileOutcome.MOVED, NOW)
+    written.outcome(CleanupAction.CLEAN, B, FileOutcome.MOVED, NOW)
     assert written.audit.taken(RUN) == {A.path: A, B.path: B}
-    written.outcome(Action.RESTORE, B, FileOutcome.RESTORED, NOW + 1)
+    written.outcome(CleanupAction.RESTORE, B, FileOutcome.RESTORED, NOW + 1)
     assert written.audit.taken(RUN) == {A.path: A, B.path: None}
-    written.outcome(Action.PURGE, A, FileOutcome.PURGED, NOW + 2)
+    written.outcome(CleanupAction.PURGE, A, FileOutcome.PURGED, NOW + 2)
     assert written.audit.taken(RUN) == {A.path: None, B.path: None}
     assert written.audit.moved_at(RUN) is None

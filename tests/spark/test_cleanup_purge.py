@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.cleanup.audit_ports import Attempt
+from pipelines.cleanup.audit_ports import CleanupAttempt
 from pipelines.cleanup.clean_plan import purge_plan
-from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome, FileResult
 from tests.labs.cleanup.on_disk import CLUSTER, RUN, Lab, NightOver
 from tests.labs.small_cluster import D1, H1, H2, archived
 
@@ -107,8 +107,8 @@ def test_the_newest_row_says_which_file_was_moved(lab: Lab) -> None:
 
         def moved(lease: int, size: int, outcome: FileOutcome = FileOutcome.MOVED) -> None:
             lab.clock.instant += 1_000
-            attempt = Attempt(decided.run, Action.CLEAN, "by hand", lease)
-            ports.audit.record(attempt, 1, [Result(Subject(FIRST, size, modified), outcome)])
+            attempt = CleanupAttempt(decided.run, CleanupAction.CLEAN, "by hand", lease)
+            ports.audit.record(attempt, 1, [FileResult(CleanupFile(FIRST, size, modified), outcome)])
 
         moved(90, length, FileOutcome.RESTORED)
         moved(92, length + 1)

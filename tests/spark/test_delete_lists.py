@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from pipelines.common.errors import RefusedError, UnavailableError
 from pipelines.reconcile import list_parts
-from pipelines.reconcile.delete_list import MANIFEST, Manifest, Part, manifest_json, part_name
-from pipelines.reconcile.list_reader import ListReader
-from pipelines.reconcile.list_writer import DeleteLists
+from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, part_name
+from pipelines.reconcile.list_reader import DeleteListReader
+from pipelines.reconcile.list_writer import DeleteListWriter
 from pipelines.reconcile.ports import ListRequest
 
 RUN, ROOT = "n1", "hdfs://ns1/hbase"
@@ -36,8 +36,8 @@ class Lab:
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
         self.folder = folder
-        self.lists = DeleteLists(spark, f"file:{folder}/")
-        self.reader = ListReader(spark, f"file:{folder}/")
+        self.lists = DeleteListWriter(spark, f"file:{folder}/")
+        self.reader = DeleteListReader(spark, f"file:{folder}/")
 
     def write(self, *requests: ListRequest, lines: dict[str, Sequence[str]] | None = None) -> dict[str, Manifest]:
         lines = {one.cluster: paths(one.files) for one in requests} if lines is None else lines
@@ -47,7 +47,7 @@ class Lab:
 
     def put(self) -> Manifest:
         """A list of two files in the place where one is written, without Spark."""
-        part = Part(part_name(0), 2, hashlib.sha256(lines_of(2).encode()).hexdigest())
+        part = ListPart(part_name(0), 2, hashlib.sha256(lines_of(2).encode()).hexdigest())
         manifest = Manifest("a", "id-a", RUN, SNAPSHOT, DECIDED, UNTIL, 2, 20, (part,))
         self.of("a").mkdir(parents=True)
         (self.of("a") / part.name).write_text(lines_of(2))
@@ -82,7 +82,7 @@ def test_the_lists_of_a_fleet_are_written_and_read_back(lab: Lab) -> None:
     for cluster, files in (("a", 5), ("b", 0), ("c", 1)):
         manifest = written[cluster]
         digest = hashlib.sha256(lines_of(files).encode()).hexdigest()
-        parts = (Part("part-00000.txt", files, digest),) if files else ()
+        parts = (ListPart("part-00000.txt", files, digest),) if files else ()
         assert manifest == Manifest(cluster, f"id-{cluster}", RUN, SNAPSHOT, DECIDED, UNTIL, files, 10 * files, parts)
         assert lab.shown(cluster) == [MANIFEST, *(part.name for part in parts)]
         assert (lab.of(cluster) / MANIFEST).read_text() == manifest_json(manifest)
@@ -239,7 +239,7 @@ def test_the_lines_are_those_of_all_parts_that_the_manifest_names(lab: Lab) -> N
     read = lab.reader.lines(manifest)
     assert read.columns == ["line"]
     assert sorted(row["line"] for row in read.collect()) == sorted(lines_of(2).splitlines())
-    second = Part("part-00001.txt", 1, "")
+    second = ListPart("part-00001.txt", 1, "")
     more = lab.reader.lines(replace(manifest, parts=(*manifest.parts, second)))
     assert sorted(row["line"] for row in more.collect()) == sorted([*lines_of(2).splitlines(), "x"])
 

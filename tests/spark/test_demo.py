@@ -22,10 +22,10 @@ from jobs.demo.dump import DUMP_TITLE
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.demo.migration import MIGRATION_TITLE
 from jobs.demo.queues import AUDIT_TITLE
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.queues.dump.text import human_size
 from tests.labs.places import PROJECT
 from tests.labs.spark.submitter import clean_environment
@@ -50,7 +50,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def outcome(out: Path) -> Outcome:
+def outcome(out: Path) -> JobResult:
     """What `./spark-submit.sh demo` prints and answers; a machine's first run also keeps Java's loaded classes."""
     result = out.parent / "result.json"
     done = subprocess.run(
@@ -58,7 +58,7 @@ def outcome(out: Path) -> Outcome:
         env=clean_environment(), cwd=out.parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert result.is_file(), done.stderr[-3000:]
-    return Outcome(done.returncode, json.loads(result.read_text(encoding="utf-8")), done.stdout)
+    return JobResult(done.returncode, json.loads(result.read_text(encoding="utf-8")), done.stdout)
 
 
 @pytest.fixture
@@ -66,13 +66,13 @@ def now() -> At:
     return At(time.time_ns() // 1_000_000)
 
 
-def nights(outcome: Outcome) -> list[Mapping[str, Any]]:
+def nights(outcome: JobResult) -> list[Mapping[str, Any]]:
     found: Any = outcome.result["nights"]
     return list(found)
 
 
 @pytest.mark.promise("demo-tells-three-nights")
-def test_it_ends_with_0_and_tells_of_every_night(outcome: Outcome) -> None:
+def test_it_ends_with_0_and_tells_of_every_night(outcome: JobResult) -> None:
     assert outcome.exit_code == 0
     assert [f"night {number}" in outcome.text for number in (1, 2, 3)] == [True] * 3
     for night in nights(outcome):
@@ -81,7 +81,7 @@ def test_it_ends_with_0_and_tells_of_every_night(outcome: Outcome) -> None:
         assert night["held_bytes"] > 1 << 40
 
 
-def test_every_kind_of_finding_shows_up(outcome: Outcome) -> None:
+def test_every_kind_of_finding_shows_up(outcome: JobResult) -> None:
     codes = {key.partition(":")[0] for night in nights(outcome) for key in night["findings"]}
     assert codes == {
         "BEYOND_EOF",
@@ -105,7 +105,7 @@ def test_every_kind_of_finding_shows_up(outcome: Outcome) -> None:
     assert late <= by_night[2]
 
 
-def test_every_night_has_its_own_list_whole(outcome: Outcome, out: Path) -> None:
+def test_every_night_has_its_own_list_whole(outcome: JobResult, out: Path) -> None:
     assert len({night["list_uri"] for night in nights(outcome)}) == 3
     for night in nights(outcome):
         folder = out / "lists" / "demo" / night["run_id"]
@@ -116,7 +116,7 @@ def test_every_night_has_its_own_list_whole(outcome: Outcome, out: Path) -> None
 
 
 @pytest.mark.promise("demo-tells-three-nights")
-def test_what_it_shows_is_what_lies_in_the_tables(outcome: Outcome, out: Path, spark: SparkSession) -> None:
+def test_what_it_shows_is_what_lies_in_the_tables(outcome: JobResult, out: Path, spark: SparkSession) -> None:
     verdicts = spark.read.format("delta").load(str(out / "lake" / "wal_verdicts"))
     counted = {
         (row["run_id"], row["verdict"]): row["count"] for row in verdicts.groupBy("run_id", "verdict").count().collect()
@@ -127,7 +127,7 @@ def test_what_it_shows_is_what_lies_in_the_tables(outcome: Outcome, out: Path, s
 
 
 @pytest.mark.promise("demo-commands-work")
-def test_the_places_and_commands_it_names_exist(outcome: Outcome, out: Path, spark: SparkSession, now: At) -> None:
+def test_the_places_and_commands_it_names_exist(outcome: JobResult, out: Path, spark: SparkSession, now: At) -> None:
     assert Path(str(outcome.result["report"])).read_text().startswith("<!")
     commands = [shlex.split(line) for line in outcome.text.splitlines() if "spark-submit.sh" in line]
     shown = ["explain", "explain", "audit-queues", "reconcile", "clean", "dump-queues", "plan-migration"]
@@ -145,7 +145,7 @@ def test_the_places_and_commands_it_names_exist(outcome: Outcome, out: Path, spa
     assert spark.sql(query[-1]).count() > 3
 
 
-def test_it_says_what_state_the_queues_are_in(outcome: Outcome, out: Path) -> None:
+def test_it_says_what_state_the_queues_are_in(outcome: JobResult, out: Path) -> None:
     told = outcome.text.partition("What state the queues are in\n")[2].partition("\n\n")[0]
     assert {line.split()[0] for line in told.splitlines()} >= {"cluster", "class", "RECOVERED", "NORMAL"}
     assert "claim plan: " in told
@@ -153,7 +153,7 @@ def test_it_says_what_state_the_queues_are_in(outcome: Outcome, out: Path) -> No
     assert "queues of removed peers: hbase hbck" in (out / "plan" / "claim-plan.txt").read_text()
 
 
-def test_it_shows_one_queue_in_the_words_of_hbases_tool(outcome: Outcome, out: Path, spark: SparkSession) -> None:
+def test_it_shows_one_queue_in_the_words_of_hbases_tool(outcome: JobResult, out: Path, spark: SparkSession) -> None:
     told = outcome.text.partition(f"{DUMP_TITLE}\n")[2].partition("\n\n")[0]
     words = dict(line.strip().split(": ", 1) for line in told.splitlines() if ": " in line)
     peer, _, owner = words["Queue id"].partition("-")
@@ -174,7 +174,7 @@ def test_it_shows_one_queue_in_the_words_of_hbases_tool(outcome: Outcome, out: P
     assert "Replication position for" not in told
 
 
-def test_what_its_help_promises_is_shown(outcome: Outcome) -> None:
+def test_what_its_help_promises_is_shown(outcome: JobResult) -> None:
     for job, title in (
         ("audit-queues", AUDIT_TITLE),
         ("dump-queues", DUMP_TITLE),
@@ -186,7 +186,7 @@ def test_what_its_help_promises_is_shown(outcome: Outcome) -> None:
 
 
 @pytest.mark.promise("demo-commands-work")
-def test_the_file_to_explain_is_one_that_is_held(outcome: Outcome, out: Path, spark: SparkSession) -> None:
+def test_the_file_to_explain_is_one_that_is_held(outcome: JobResult, out: Path, spark: SparkSession) -> None:
     (words,) = [shlex.split(line) for line in outcome.text.splitlines() if " explain " in line and "oldWALs/" in line]
     verdicts = spark.read.format("delta").load(str(out / "lake" / "wal_verdicts"))
     rows = verdicts.where(verdicts.path == words[-1]).select("run_id", "verdict", "blocking").collect()
@@ -194,7 +194,9 @@ def test_the_file_to_explain_is_one_that_is_held(outcome: Outcome, out: Path, sp
     assert all(row["verdict"] == "HELD" and row["blocking"] for row in rows)
 
 
-def test_an_output_directory_with_something_in_it_is_refused(outcome: Outcome, out: Path, spark: SparkSession) -> None:
+def test_an_output_directory_with_something_in_it_is_refused(
+    outcome: JobResult, out: Path, spark: SparkSession
+) -> None:
     assert outcome.exit_code == 0
     with pytest.raises(UsageError, match="exists already"):
         demo.run(Namespace(out=str(out)), JobContext("demo", At(NOW), spark))
@@ -203,7 +205,7 @@ def test_an_output_directory_with_something_in_it_is_refused(outcome: Outcome, o
 @pytest.mark.deep
 def test_a_healthy_cluster_has_no_finding_and_exits_0_every_night(spark: SparkSession, tmp_path: Path) -> None:
     plan = healthy_plan(NOW)
-    places = Places(f"file:{tmp_path}/lake", f"file:{tmp_path}/lists")
+    places = OutputPlaces(f"file:{tmp_path}/lake", f"file:{tmp_path}/lists")
     for number in range(3):
         at = NOW + number * DAY_MS
         snapshot = tmp_path / f"night-{number}"
@@ -216,7 +218,7 @@ def test_a_healthy_cluster_has_no_finding_and_exits_0_every_night(spark: SparkSe
         assert {row["reason"] for row in clusters[0]["by_reason"] if row["verdict"] == "HELD"} <= {"TOO_YOUNG"}
 
 
-def test_the_cluster_before_its_upgrade_can_be_planned(outcome: Outcome, out: Path, spark: SparkSession) -> None:
+def test_the_cluster_before_its_upgrade_can_be_planned(outcome: JobResult, out: Path, spark: SparkSession) -> None:
     result = out / "plan.json"
     snapshot = f"file:{out}/snapshots/before-upgrade"
     code = main(

@@ -14,7 +14,7 @@ from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
-from pipelines.snapshot.model import Flags
+from pipelines.snapshot.model import MasterFlags
 from schemas.registry import DUMP_TABLES
 from tests.labs.places import DOCS
 from tests.labs.small_cluster import (
@@ -146,7 +146,7 @@ def test_what_cannot_be_dumped_is_said(desk: Desk) -> None:
     assert (code, "give both" in result["error"]["message"]) == (2, True), result
     code, result = dumped(desk, "nowhere")
     assert (code, "no snapshot directory" in result["error"]["message"]) == (2, True), result
-    pending = Flags(SAFE_FLAGS.queue_table_exists, False, True, True)
+    pending = MasterFlags(SAFE_FLAGS.queue_table_exists, False, True, True)
     desk.snapshot(with_snapshot(small("migrating"), flags_2=pending))
     code, result = dumped(desk, "migrating")
     assert (code, "migration" in result["error"]["message"]) == (3, True), result

@@ -15,8 +15,8 @@ from pipelines.capture.sources import fsimage_files
 from pipelines.capture.sources.fsimage_files import FsimageFiles
 from pipelines.common.errors import UsageError, WalsafeError
 from pipelines.hbase.server_names import MAX_LONG
-from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
-from pipelines.snapshot.model import Step
+from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
+from pipelines.snapshot.model import CaptureStep
 from tests.labs.places import TESTS
 from tests.strategies.garbage import edited
 
@@ -67,7 +67,7 @@ def test_files_below_the_root_with_quoted_paths(spark: SparkSession, tmp_path: P
         ("WALs/h1,16020,5/h1%2C16020%2C5.8", 7, TIME + 59_999),
         ('oldWALs/a "quoted", name', 7, TIME + 59_999),
     ]
-    assert image.stamp("files") == Stamp(Step("files", TIME, TIME), FILE_SYSTEM)
+    assert image.stamp("files") == StepStamp(CaptureStep("files", TIME, TIME), FILE_SYSTEM)
 
 
 @pytest.mark.promise("cut-fsimage-shows-fewer-files")

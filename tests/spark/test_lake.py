@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from jobs.reconcile.reporting import Reports
+from jobs.reconcile.reporting import ReconcileReports
 from pipelines.common.errors import UsageError
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.reader import Lake
-from pipelines.lake.run_summary import PinnedRow, QueueRow, RunKey, RunSummary, VerdictTotal, table_row
+from pipelines.lake.reader import LakeReader
+from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, RunSummary, VerdictTotal, table_row
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
@@ -66,9 +66,11 @@ def verdict_rows(key: RunKey, night: int) -> list[Mapping[str, object]]:
 
 def write_night(tables: DeltaTables, cluster: str, night: int, held: int, status: str = "DONE") -> RunKey:
     key = RunKey.of(cluster, f"night-{(night - LAST) // DAY + 9}", night)
-    queue = QueueRow("2", True, H1, H1, False, G1, wal(G1, STUCK), 443, STUCK, 2, held, 0, 0, STUCK, night - STUCK)
-    done = QueueRow("1", True, H1, H1, False, G1, wal(G1, night), 7, night, 0, 0)
-    placeholder = QueueRow("1", True, H2, H2, False, None, None, None, -1, 1, 1)
+    queue = QueueOffsetRow(
+        "2", True, H1, H1, False, G1, wal(G1, STUCK), 443, STUCK, 2, held, 0, 0, STUCK, night - STUCK
+    )
+    done = QueueOffsetRow("1", True, H1, H1, False, G1, wal(G1, night), 7, night, 0, 0)
+    placeholder = QueueOffsetRow("1", True, H2, H2, False, None, None, None, -1, 1, 1)
     peer = PinnedRow(
         "peer", "2", "DISABLED", None, None, None, 2, held, 0, 0, 2, held, STUCK, night - STUCK, "enable_peer '2'"
     )
@@ -114,11 +116,11 @@ def lake_uri(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> s
 
 
 @pytest.fixture
-def lake(spark: SparkSession, lake_uri: str) -> Lake:
-    return Lake(spark, lake_uri)
+def lake(spark: SparkSession, lake_uri: str) -> LakeReader:
+    return LakeReader(spark, lake_uri)
 
 
-def ask(lake: Lake, *paths: str, cluster: str | None = None, **more: str) -> tuple[dict[str, object], str]:
+def ask(lake: LakeReader, *paths: str, cluster: str | None = None, **more: str) -> tuple[dict[str, object], str]:
     outcome = explain(ExplainRequest(cluster, paths, **more), lake, At(LAST))
     assert outcome.exit_code == 0
     return json.loads(json.dumps(outcome.result)), outcome.text
@@ -129,7 +131,7 @@ HELD_PATH = f"oldWALs/{wal(G1, STUCK + 1)}"
 
 @pytest.mark.promise("explain-answers", "every-file-is-explained")
 @pytest.mark.parametrize("path", [HELD_PATH, f"hdfs://ns1/hbase/{HELD_PATH}", wal(G1, STUCK + 1)])
-def test_a_held_file_names_holder_since_when_and_the_way_out(lake: Lake, path: str) -> None:
+def test_a_held_file_names_holder_since_when_and_the_way_out(lake: LakeReader, path: str) -> None:
     result, text = ask(lake, path, cluster="prod-a")
     (file,) = result["files"]
     (holder,) = file["holders"]
@@ -144,7 +146,7 @@ def test_a_held_file_names_holder_since_when_and_the_way_out(lake: Lake, path: s
     assert "What frees it: enable_peer '2'" in text
 
 
-def test_several_paths_and_clusters_in_one_answer(lake: Lake) -> None:
+def test_several_paths_and_clusters_in_one_answer(lake: LakeReader) -> None:
     result, text = ask(lake, "only-in-a.1", "only-in-b.1")
     assert [(file["cluster"], file["reason"]) for file in result["files"]] == [
         ("prod-a", "TOO_YOUNG"),
@@ -167,13 +169,15 @@ def test_several_paths_and_clusters_in_one_answer(lake: Lake) -> None:
         (ExplainRequest("prod-a"), "nothing to explain"),
     ],
 )
-def test_unknown_and_ambiguous_questions_say_what_there_is(lake: Lake, request_: ExplainRequest, words: str) -> None:
+def test_unknown_and_ambiguous_questions_say_what_there_is(
+    lake: LakeReader, request_: ExplainRequest, words: str
+) -> None:
     with pytest.raises(UsageError, match=re.compile(words, re.DOTALL)):
         explain(request_, lake, At(LAST))
 
 
 @pytest.mark.promise("explain-answers")
-def test_a_peer_with_queues_next_wals_and_trend(lake: Lake) -> None:
+def test_a_peer_with_queues_next_wals_and_trend(lake: LakeReader) -> None:
     result, text = ask(lake, cluster="prod-a", peer="2")
     peer = result["peer"]
     assert (peer["bytes"], peer["frees_bytes"], peer["peer_state"]) == (3 * GIB, 3 * GIB, "DISABLED")
@@ -184,7 +188,7 @@ def test_a_peer_with_queues_next_wals_and_trend(lake: Lake) -> None:
 
 
 @pytest.mark.promise("explain-answers")
-def test_a_server_by_the_beginning_of_its_name(lake: Lake) -> None:
+def test_a_server_by_the_beginning_of_its_name(lake: LakeReader) -> None:
     result, text = ask(lake, cluster="prod-a", server="H1,16020")
     assert result["server"]["server"] == H1
     assert {row["reason"]: row["files"] for row in result["server"]["files"]} == {"PENDING": 2, "REPLICATED": 3}
@@ -192,14 +196,14 @@ def test_a_server_by_the_beginning_of_its_name(lake: Lake) -> None:
     assert f"server {H1}" in text
 
 
-def test_a_newer_refused_run_is_said(lake: Lake) -> None:
+def test_a_newer_refused_run_is_said(lake: LakeReader) -> None:
     result, text = ask(lake, cluster="prod-b", peer="2")
     assert result["peer"]["run_id"] == "night-9"
     assert "! a newer run, later, was REFUSED: order of steps" in text
     assert text.startswith("Clean-up is paused: the newest run of cluster prod-b, later, was REFUSED (order of steps)")
 
 
-def test_curves_are_of_earlier_nights_only(lake: Lake) -> None:
+def test_curves_are_of_earlier_nights_only(lake: LakeReader) -> None:
     history = lake.histories({"prod-a": LAST, "prod-x": LAST}, 30)
     assert [(p.run_id, p.bytes) for p in history["prod-a"].by_peer] == [("night-7", GIB), ("night-8", 2 * GIB)]
     assert {p.group for p in history["prod-a"].by_reason} == {"HELD PENDING", "DELETABLE REPLICATED"}
@@ -207,14 +211,14 @@ def test_curves_are_of_earlier_nights_only(lake: Lake) -> None:
     assert [p.run_id for p in lake.histories({"prod-a": LAST}, 1)["prod-a"].by_peer] == ["night-8"]
 
 
-def test_page_and_metrics_of_a_run_are_published(lake: Lake, spark: SparkSession, tmp_path: Path) -> None:
+def test_page_and_metrics_of_a_run_are_published(lake: LakeReader, spark: SparkSession, tmp_path: Path) -> None:
     class Frozen:
         def now_ms(self) -> int:
             return LAST + 1000
 
     one = RunSummary("prod-a", "night-9", "DONE", "NIGHTLY", 0, None, LAST, lake_uri=lake.lake_uri)
     metrics = tmp_path / "metrics" / "walsafe.prom"
-    reports = Reports(spark, Frozen(), lake.lake_uri, str(tmp_path / "pages"), str(metrics))
+    reports = ReconcileReports(spark, Frozen(), lake.lake_uri, str(tmp_path / "pages"), str(metrics))
     (page,) = reports.publish([one]).values()
     text = Path(page.removeprefix("file:")).read_text(encoding="utf-8")
     assert page.endswith("pages/prod-a/night-9.html")

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.config import parse_config
 from pipelines.common.instants import DAY_MS, HOUR_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.peers import Peer
@@ -129,7 +129,7 @@ class Nights:
     """Both runs."""
 
     desk: Desk
-    outcomes: tuple[Outcome, Outcome]
+    outcomes: tuple[JobResult, JobResult]
 
     def cluster(self, night: int) -> dict[str, Any]:
         return clusters_of(self.outcomes[night])["prod"]

@@ -14,7 +14,7 @@ from jobs.cli.context import JobContext
 from jobs.cli.entry import main
 from jobs.demo.cluster.model import MINUTE_MS
 from pipelines.common.instants import DAY_MS, format_instant
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey
 from schemas.runs import RUNS
@@ -39,7 +39,7 @@ def lab(night_over: NightOver) -> Lab:
     return night_over.lab(Lab)
 
 
-def next_night(lab: Lab, run_id: str) -> tuple[Outcome, dict[str, Any]]:
+def next_night(lab: Lab, run_id: str) -> tuple[JobResult, dict[str, Any]]:
     lab.clock.instant += STEP_MS
     outcome = lab.night(run_id)
     return outcome, clusters_of(outcome)[CLUSTER]

@@ -14,10 +14,10 @@ from jobs.cli.entry import main
 from pipelines.common.instants import HOUR_MS
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.files.file_batch import FileBatch
-from pipelines.hbase.offline_table import Unflushed
+from pipelines.hbase.offline_table import UnflushedColumn
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
-from pipelines.snapshot.model import Flags, Membership, Snapshot, WalDirectory
+from pipelines.snapshot.model import MasterFlags, Membership, Snapshot, WalDirectory
 from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
@@ -37,9 +37,9 @@ ROWS = (
 NEVER_FLUSHED = row(f"1-{H2}", group(H2), wal(H2, 600), 2 * MIB)
 TABLE = TableFacts(
     (StoreFile("data/hbase/replication/b1946ac9/queue/591785b7", 4_912, FLUSHED, "b1946ac9", "queue", 17),),
-    (Unflushed(NEVER_FLUSHED, deleted=False, write_time=FLUSHED + 200_000),),
+    (UnflushedColumn(NEVER_FLUSHED, deleted=False, write_time=FLUSHED + 200_000),),
 )
-KNOWN = Flags(queue_table_exists=True, add_peer_running=None, migration_pending=False, zk_queue_data=False)
+KNOWN = MasterFlags(queue_table_exists=True, add_peer_running=None, migration_pending=False, zk_queue_data=False)
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Down:
     cells: tuple[Cell, ...] = ROWS
     peers: tuple[Peer, ...] = (PEER,)
     facts: SyncUpFacts = field(default_factory=lambda: SyncUpFacts(ROOT, (str(H1), str(H2)), (), TABLE))
-    flags: Flags = KNOWN
+    flags: MasterFlags = KNOWN
     extras: tuple[str, ...] = ("syncup",)
     renamed: dict[str, str] = field(default_factory=dict)
 
@@ -167,7 +167,7 @@ def test_a_half_split_directory_is_refused(down: Down) -> None:
 
 def test_a_queue_that_was_never_flushed_is_refused(down: Down) -> None:
     """D1's row was written and claimed after the last flush: the tool would know neither."""
-    down.cells, lost = ROWS[:1], Unflushed(ROWS[1], deleted=False, write_time=NOW)
+    down.cells, lost = ROWS[:1], UnflushedColumn(ROWS[1], deleted=False, write_time=NOW)
     down.facts = replace(down.facts, table=replace(TABLE, unflushed=(*TABLE.unflushed, lost)))
     code, result = down.run("small")
     assert (code, "was never flushed" in result["error"]["message"]) == (3, True), result

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from pipelines.pegasus.domain.audit_log.facts import Facts, Group
-from pipelines.pegasus.domain.audit_log.files import LogFile, decided
+from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
+from pipelines.pegasus.domain.audit_log.files import LogFile, judged_logs
 from pipelines.pegasus.domain.keys import key_hash
 from tests.labs.pegasus import private_logs as made
 from tests.labs.pegasus.logs import CHILD, CHILD_BALLOT, CHILDREN, NODES, PARENT, PARENTS, Logs, facts
@@ -179,7 +179,7 @@ def test_a_copy_under_the_parents_number_and_a_ballot_that_goes_back(desk: Desk)
     ("change", "held"),
     [
         ({"groups": {}}, "CHILD_NOT_REGISTERED"),
-        ({"groups": {1: Group(1)}}, "CHILD_NOT_REGISTERED"),
+        ({"groups": {1: ParentAndChild(1)}}, "CHILD_NOT_REGISTERED"),
         ({"duplicating": None}, "DUPLICATION_UNKNOWN"),
         ({"duplicating": True}, "DUPLICATION_UNKNOWN"),
         ({"duplicating": True, "confirmed": {1: 3}}, "DUPLICATION_PENDING"),
@@ -191,24 +191,26 @@ def test_a_copy_under_the_parents_number_and_a_ballot_that_goes_back(desk: Desk)
     ],
 )
 def test_doubt_holds(change: dict[str, Any], held: str) -> None:
-    known = Facts("c", 2, 4, {1: Group(1, 4)}, {("n", 1): 9}, duplicating=False)
+    known = SplitFacts("c", 2, 4, {1: ParentAndChild(1, 4)}, {("n", 1): 9}, duplicating=False)
     log = LogFile("n", 2, 1, "log.1.0", 1, 0, 100, max_decree=4)
     rest = [
         replace(log, log=f"log.{index}.0", log_index=index, start_offset=100 * (index - 1), max_decree=9)
         for index in (2, 3)
     ]
-    found = decided([*rest, log], replace(known, **change))
+    found = judged_logs([*rest, log], replace(known, **change))
     assert (found[0].reason, found[0].verdict) == (held, "DELETABLE" if held == "NOT_NEEDED" else "HELD")
     assert found[2].reason == "NEWEST_LOG"
-    broken = decided([replace(log, ending="CORRUPT"), *rest], known)
+    broken = judged_logs([replace(log, ending="CORRUPT"), *rest], known)
     assert [file.reason for file in broken] == ["BROKEN_LOG", "OLDER_LOG_HELD", "NEWEST_LOG"]
     torn = replace(log, ending="TORN")
-    assert decided([torn, *rest], known)[0].reason == "NOT_NEEDED", "a server begins the next where it could read to"
+    assert judged_logs([torn, *rest], known)[0].reason == "NOT_NEEDED", (
+        "a server begins the next where it could read to"
+    )
     for hidden in (replace(torn, length=60), replace(log, log_index=0), replace(log, length=101)):
-        assert decided([hidden, *rest], known)[0].reason == "BROKEN_LOG"
+        assert judged_logs([hidden, *rest], known)[0].reason == "BROKEN_LOG"
     told = [replace(rest[0], max_decree_before=10), rest[1]]
-    assert decided([torn, *told], known)[0].reason == "NOT_DURABLE", "the next log's header knows of decree 10"
-    empty = decided([replace(log, max_decree=None), *rest], known)
+    assert judged_logs([torn, *told], known)[0].reason == "NOT_DURABLE", "the next log's header knows of decree 10"
+    empty = judged_logs([replace(log, max_decree=None), *rest], known)
     assert empty[0].reason == "DECREES_UNKNOWN"
 
 

@@ -18,7 +18,7 @@ from jobs.cli.entry import main
 from jobs.split.run_wiring import logged_mutations
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.pegasus.domain.keys import key_hash
-from pipelines.pegasus.domain.offline.merge import merged
+from pipelines.pegasus.domain.offline.merge import merged_rows
 from pipelines.pegasus.sinks.part_files import PartitionFiles, SstWriter
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from tests.labs.pegasus import private_logs as made
@@ -267,5 +267,5 @@ def test_rows_are_merged_like_a_dictionary() -> None:
     ):
         both: dict[bytes, bytes | None] = {**below, **tail}  # type: ignore[dict-item]
         expected = sorted((key, value) for key, value in both.items() if value is not None)
-        assert list(merged(sorted(below.items()), tail)) == expected
-    assert list(merged([], {b"a": b"1", b"b": None})) == [(b"a", b"1")]
+        assert list(merged_rows(sorted(below.items()), tail)) == expected
+    assert list(merged_rows([], {b"a": b"1", b"b": None})) == [(b"a", b"1")]

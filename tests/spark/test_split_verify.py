@@ -16,8 +16,8 @@ from pipelines.pegasus.domain.keys import key_hash
 from pipelines.pegasus.domain.partitions import partition_index
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.sources.row_files import ParquetRows
-from pipelines.pegasus.transforms.examined_rows import Question
-from pipelines.pegasus.transforms.row_frames import heads
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings
+from pipelines.pegasus.transforms.row_frames import row_heads
 from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, tally_of
 from tests.labs.pegasus.split_rows import AT, AT_S, Row, row_of, split, table_of, value_of, written
 
@@ -86,7 +86,7 @@ def test_a_split_with_its_copies_is_proven_whole(verified: Verified) -> None:
 def test_of_rows_that_agree_nothing_is_shuffled(verified: Verified) -> None:
     uri = written(WHOLE, verified.root / "rows")
     rows = ParquetRows(verified.spark).rows(uri)
-    counted = heads(rows).mapInArrow(tally_of(Question(Placement(8, 4), 8, AT_S)), TALLY_SCHEMA)
+    counted = row_heads(rows).mapInArrow(tally_of(ExamineSettings(Placement(8, 4), 8, AT_S)), TALLY_SCHEMA)
     plan = counted._jdf.queryExecution().executedPlan().toString()
     assert "MapInArrow" in plan
     assert "Exchange" not in plan

@@ -18,7 +18,7 @@ from pipelines.decide.rule.cleaner_rule import hbase_2_verdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import DecisionTable, decision_table
 from pipelines.decide.rule.name_table import name_table
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.lookup import DecisionFrames
@@ -184,7 +184,10 @@ def test_the_last_timestamp_of_64_bits_is_not_past_the_last_stretch(either: Spar
         for group in groups
         for timestamp in (0, 6, 7, 8, 9, MAX_LONG - 1, MAX_LONG)
     )
-    agree(either, [ClusterCase(snapshot_of(("1",), alive, alive), files, (), tuple(cells), tuple(cells), Settings())])
+    agree(
+        either,
+        [ClusterCase(snapshot_of(("1",), alive, alive), files, (), tuple(cells), tuple(cells), ReconcileSettings())],
+    )
 
 
 @pytest.mark.parametrize("clusters", [1, 2])
@@ -199,7 +202,7 @@ def test_a_backup_holds_its_wals_where_there_is_no_peer(either: SparkSession, cl
     )
     for others in (None, 6):
         snapshot = replace(snapshot_of((), alive, alive), backup=Backup(True, {"h1:16020": 6}, others))
-        case = ClusterCase(snapshot, files, (), (), (), Settings())
+        case = ClusterCase(snapshot, files, (), (), (), ReconcileSettings())
         reasons = [decide(file, view_of(case)).reason for file in files]
         assert {Reason.BACKUP, Reason.NO_PEERS} == set(reasons)
         agree(either, [case] * clusters)

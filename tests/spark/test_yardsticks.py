@@ -14,7 +14,7 @@ from jobs.cli.config import Config
 from pipelines.decide.spark import tables
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
-from pipelines.reconcile.cases import cases
+from pipelines.reconcile.cluster_cases import cluster_cases
 from pipelines.snapshot.reader import SnapshotDirectories
 from tests.models.large import Shape
 
@@ -28,7 +28,7 @@ def test_the_same_counts_and_the_same_rows(spark: SparkSession, tmp_path: Path) 
     write(Shape("bench", FILES, 20, 4, 4, 1, NOW), snapshot, None)
     reader = SnapshotDirectories(spark)
     opened = reader.open([f"file:{snapshot}"])
-    (case,) = cases(opened, None, Config().settings(), At(0).now_ms())
+    (case,) = cluster_cases(opened, None, Config().settings(), At(0).now_ms())
     assert case.view
     assert case.table
     frames = decision_frames(spark, [(case.view, case.table)])

@@ -10,13 +10,13 @@ from jobs.demo.cluster.snapshots import LOG_CLEANERS, NO_BACKUP, SAFE_FLAGS, qui
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
-from pipelines.decide.rule.settings import Release, Settings
-from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.settings import ReconcileSettings, Release
+from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, QueueCell, parse_queue_cells
 from pipelines.hbase.server_names import MAX_LONG, ServerName
-from pipelines.snapshot.model import Backup, Flags, Membership, Retention, Snapshot, WalDirectory
+from pipelines.snapshot.model import Backup, MasterFlags, Membership, Retention, Snapshot, WalDirectory
 from tests.models.oddities import MALFORMED_CELLS, OTHER_FAMILIES, TIMESTAMPS, TRAP_PEERS
 from tests.strategies.names import server_names, wal_file_names
 from tests.strategies.queues import REMOVED_PEER_IDS, anchors_of, both_passes
@@ -46,7 +46,7 @@ class ClusterCase:
     live_files: tuple[ArchivedFile, ...]
     pass_1: tuple[Cell, ...]
     pass_2: tuple[Cell, ...]
-    settings: Settings
+    settings: ReconcileSettings
 
     @property
     def all_files(self) -> tuple[ArchivedFile, ...]:
@@ -106,7 +106,7 @@ def view_of(case: ClusterCase) -> ClusterView:
     passes: list[tuple[QueueCell, ...]] = []
     try:
         passes = [parse_queue_cells(case.pass_1), parse_queue_cells(case.pass_2)]
-        untrusted = distrust(case.snapshot, passes, case.settings.release)
+        untrusted = distrust_reason(case.snapshot, passes, case.settings.release)
         malformed = False
     except MalformedError as error:
         untrusted, malformed, passes = str(error), True, []
@@ -114,7 +114,7 @@ def view_of(case: ClusterCase) -> ClusterView:
 
 
 @st.composite
-def flag_values(draw: st.DrawFn) -> Flags:
+def flag_values(draw: st.DrawFn) -> MasterFlags:
     """Mostly safe; else one flag unsafe or unknown."""
     if draw(st.integers(0, 39)) < 39:
         return SAFE_FLAGS
@@ -188,7 +188,7 @@ def cluster_cases(
         log_cleaner_plugins=plugins,
         backup=draw(backups(servers)),
     )
-    settings = Settings(
+    settings = ReconcileSettings(
         release=draw(release_choices(orphan_queues=not peer_ids)),
         harmless_cleaners=draw(st.sampled_from(((), (), ("org.example.Cleaner",)))),
         log_cleaner_plugins=draw(st.sampled_from((None, LOG_CLEANERS))),

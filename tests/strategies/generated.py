@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from jobs.demo.cluster.capture import capture_at
 from jobs.demo.cluster.model import ClusterPlan, GeneratedCapture
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from tests.models.capture.captured import captured
 from tests.models.capture.walk import walk
 from tests.models.drawn import drawn_plan
@@ -23,7 +23,7 @@ def case_of(made: GeneratedCapture) -> ClusterCase:
     """A generated capture as it is decided on with settings that change nothing."""
     old = tuple(file for file in made.files if file.path.startswith("oldWALs/"))
     live = tuple(file for file in made.files if not file.path.startswith("oldWALs/"))
-    return ClusterCase(made.snapshot, old, live, made.pass_1, made.pass_2, Settings())
+    return ClusterCase(made.snapshot, old, live, made.pass_1, made.pass_2, ReconcileSettings())
 
 
 def any_cases() -> st.SearchStrategy[ClusterCase]:

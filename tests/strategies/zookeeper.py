@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from jobs.demo.cluster.snapshots import queues_in_zookeeper
 from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
-from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import ArchivedFile
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
 from pipelines.snapshot.model import Membership, Snapshot
@@ -32,7 +32,7 @@ class ZooKeeperCase:
     files: tuple[ArchivedFile, ...]
     pass_1: tuple[Znode, ...]
     pass_2: tuple[Znode, ...]
-    settings: Settings
+    settings: ReconcileSettings
 
 
 def znodes(
@@ -52,7 +52,7 @@ def znodes(
 def view_of_zookeeper(case: ZooKeeperCase) -> ClusterView:
     """The view that reconcile would build."""
     trees = [parse_tree(case.pass_1), parse_tree(case.pass_2)]
-    untrusted = distrust_zookeeper(case.snapshot, trees, case.settings.release)
+    untrusted = zookeeper_distrust_reason(case.snapshot, trees, case.settings.release)
     return zookeeper_view(case.snapshot, trees, case.settings, untrusted, unparsable=False)
 
 
@@ -103,7 +103,9 @@ def zookeeper_cases(draw: st.DrawFn, max_files: int = 25) -> ZooKeeperCase:
     )
     release = Release(orphan_queues=draw(st.integers(0, 3)) > 0)
     after = 8 if moved else 7
-    return ZooKeeperCase(snapshot, files, znodes(first), znodes(second, after, after), Settings(release=release))
+    return ZooKeeperCase(
+        snapshot, files, znodes(first), znodes(second, after, after), ReconcileSettings(release=release)
+    )
 
 
 def lock(server: str, of: str | None) -> Znode:

@@ -10,11 +10,11 @@ from pipelines.snapshot.model import (
     QUEUE_STORAGE_TABLE,
     QUEUE_STORAGE_ZOOKEEPER,
     Backup,
-    Flags,
+    CaptureStep,
+    MasterFlags,
     Membership,
     Retention,
     Snapshot,
-    Step,
 )
 
 CLUSTER_ID = "5c7a0f0e-3a52-4a8e-9a53-2f1f6d6c2a10"
@@ -24,29 +24,30 @@ LOG_CLEANERS = (
     "org.apache.hadoop.hbase.master.cleaner.TimeToLiveMasterLocalStoreWALCleaner",
 )
 """HBase's plugins besides ReplicationLogCleaner, as a site that changes nothing has them."""
-SAFE_FLAGS = Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
+SAFE_FLAGS = MasterFlags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False)
 RETENTION = Retention(wal_ttl_ms=600_000, procedure_wal_ttl_ms=7 * DAY_MS, master_local_wal_ttl_ms=7 * DAY_MS)
 """HBase's own."""
 NO_BACKUP = Backup(enabled=False)
 
 
-def steps_at(at: int, each: int, gap: int = 1) -> tuple[Step, ...]:
+def steps_at(at: int, each: int, gap: int = 1) -> tuple[CaptureStep, ...]:
     """The steps of a capture from `at` on, one beginning every `each` ms and ending `gap` ms before the next."""
     return tuple(
-        Step(name, at + number * each, at + (number + 1) * each - gap) for number, name in enumerate(CAPTURE_ORDER)
+        CaptureStep(name, at + number * each, at + (number + 1) * each - gap)
+        for number, name in enumerate(CAPTURE_ORDER)
     )
 
 
 def quiet_snapshot(
     cluster: str,
-    steps: tuple[Step, ...],
+    steps: tuple[CaptureStep, ...],
     peers: Iterable[Peer],
     first: Membership,
     second: Membership,
     *,
     cluster_id: str | None = CLUSTER_ID,
-    flags: Flags = SAFE_FLAGS,
-    flags_2: Flags = SAFE_FLAGS,
+    flags: MasterFlags = SAFE_FLAGS,
+    flags_2: MasterFlags = SAFE_FLAGS,
     retention: Retention = RETENTION,
     log_cleaner_plugins: tuple[str, ...] = LOG_CLEANERS,
 ) -> Snapshot:

@@ -10,7 +10,7 @@ from pipelines.common.errors import SnapshotError
 _CLOSING = re.compile(r"([0-9]+) row\(s\)")
 
 
-class OfRow(Protocol):
+class RowItem(Protocol):
     """Anything that a scan finds in a row."""
 
     @property
@@ -19,7 +19,7 @@ class OfRow(Protocol):
         ...
 
 
-ScannedT = TypeVar("ScannedT", bound=OfRow)
+ScannedT = TypeVar("ScannedT", bound=RowItem)
 
 
 def closed_scan(

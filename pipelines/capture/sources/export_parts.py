@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
 from pipelines.common.instants import parse_instant
-from pipelines.common.json_form import Form, read_json
-from pipelines.files.saved_text import SavedFiles, lines_of
-from pipelines.snapshot.capture_clocks import Stamp
-from pipelines.snapshot.model import Step
+from pipelines.common.json_object import JsonObject, read_json
+from pipelines.files.saved_text import LocalCopies, lines_of
+from pipelines.snapshot.capture_clocks import StepStamp
+from pipelines.snapshot.model import CaptureStep
 
 _BEGIN = re.compile(r"# walsafe-export 1 (\S+) started (\S+) host (\S+) zone (\S+)")
 _END = re.compile(r"# walsafe-export end (\S+) finished (\S+) status 0")
@@ -23,14 +23,14 @@ _ANY = "# walsafe-export "
 class PartStamp:
     """The contents of the first and the last line of a part."""
 
-    step: Step
+    step: CaptureStep
     host: str
     zone: ZoneInfo
 
     @property
-    def taken(self) -> Stamp:
+    def taken(self) -> StepStamp:
         """When the part was taken, and by whose clock."""
-        return Stamp(self.step, self.host)
+        return StepStamp(self.step, self.host)
 
 
 class ExportPart:
@@ -102,7 +102,7 @@ class ExportPart:
             )
         self._stamp = self._stamped(begin, end)
 
-    def form(self) -> Form:
+    def form(self) -> JsonObject:
         """Returns the one JSON object that the part contains.
 
         Raises:
@@ -115,11 +115,11 @@ class ExportPart:
             raise SnapshotError(
                 Condition.EXPORT_DAMAGED, f"{self.name}: expected one line of JSON between the stamps; export again"
             ) from None
-        return Form(document, self.name)
+        return JsonObject(document, self.name)
 
     def _stamped(self, begin: re.Match[str], end: re.Match[str]) -> PartStamp:
         try:
-            step = Step(self._step, parse_instant(begin.group(2)), parse_instant(end.group(2)))
+            step = CaptureStep(self._step, parse_instant(begin.group(2)), parse_instant(end.group(2)))
             return PartStamp(step, begin.group(3), ZoneInfo(begin.group(4)))
         except (MalformedError, ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise SnapshotError(
@@ -135,7 +135,7 @@ class ExportDirectory:
         files: fetches the files.
     """
 
-    def __init__(self, uri: str, files: SavedFiles) -> None:
+    def __init__(self, uri: str, files: LocalCopies) -> None:
         self._uri = uri.rstrip("/")
         self._files = files
         self._parts: dict[str, ExportPart] = {}

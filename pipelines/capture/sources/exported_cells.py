@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pipelines.capture.sources.closed_scans import closed_scan
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.common.errors import SnapshotError, UsageError
-from pipelines.common.json_form import Form, read_json
-from pipelines.files.saved_text import SavedFiles, lines_of
-from pipelines.hbase.replication_queues import Cell, Version
-from pipelines.snapshot.capture_clocks import Stamp
+from pipelines.common.json_object import JsonObject, read_json
+from pipelines.files.saved_text import LocalCopies, lines_of
+from pipelines.hbase.replication_queues import Cell, CellVersion
+from pipelines.snapshot.capture_clocks import StepStamp
 
 _FIELDS = ("row", "family", "qualifier", "value")
 _EXPORT_AGAIN = "export again"
@@ -23,7 +23,7 @@ class ExportedQueues:
     def __init__(self, export: ExportDirectory) -> None:
         self._export = export
 
-    def stamp(self, step: str) -> Stamp:
+    def stamp(self, step: str) -> StepStamp:
         """See `CaptureSource.stamp`."""
         return self._export.part(step).stamp().taken
 
@@ -42,11 +42,11 @@ class SavedCells:
         passes: URI and stamp of each file, by the name of the step.
     """
 
-    def __init__(self, files: SavedFiles, passes: Mapping[str, tuple[str, Stamp]]) -> None:
+    def __init__(self, files: LocalCopies, passes: Mapping[str, tuple[str, StepStamp]]) -> None:
         self._files = files
         self._passes = passes
 
-    def stamp(self, step: str) -> Stamp:
+    def stamp(self, step: str) -> StepStamp:
         """See `CaptureSource.stamp`."""
         return self._passes[step][1]
 
@@ -67,7 +67,7 @@ def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]
     return closed_scan(lines, name, parse_cell, _EXPORT_AGAIN)
 
 
-def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Version]:
+def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[CellVersion]:
     """Does the same for a scan of one column in all its versions.
 
     Raises:
@@ -87,7 +87,7 @@ def parse_cell(line: str, where: str) -> Cell:
         return Cell(*(base64.b64decode(form.any_text(field), validate=True) for field in _FIELDS))
 
 
-def parse_version(line: str, where: str) -> Version:
+def parse_version(line: str, where: str) -> CellVersion:
     """Parses one version of a cell from a line of JSON; times are in ms since the epoch.
 
     Raises:
@@ -96,18 +96,18 @@ def parse_version(line: str, where: str) -> Version:
     wrong = f'{where}: not a version like {{"row":"<base64>","timestamp":ms,"value":"<base64>"}}: {line[:120]!r}'
     with _form_of(line, where, wrong) as form:
         row, value = (base64.b64decode(form.any_text(field), validate=True) for field in ("row", "value"))
-        return Version(row, form.count("timestamp"), value)
+        return CellVersion(row, form.count("timestamp"), value)
 
 
 @contextmanager
-def _form_of(line: str, where: str, wrong: str) -> Iterator[Form]:
+def _form_of(line: str, where: str, wrong: str) -> Iterator[JsonObject]:
     """Yields the JSON object of a line. The block must read all its keys."""
     try:
         document = read_json(line, where)
     except SnapshotError:
         raise UsageError(wrong) from None
     try:
-        form = Form(document, where)
+        form = JsonObject(document, where)
         yield form
         form.no_other_keys()
     except SnapshotError as error:

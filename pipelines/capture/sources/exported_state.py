@@ -5,20 +5,20 @@ import logging
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.capture.sources.exported_cells import scanned_cells, scanned_versions
-from pipelines.capture.sources.hbase_neighbours import barriers_of, counted
+from pipelines.capture.sources.hbase_neighbours import barriers_of, counted_sessions
 from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
-from pipelines.common.json_form import Form
-from pipelines.hbase.known_servers import Servers
+from pipelines.common.json_object import JsonObject
+from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peer_rules import parse_rule
 from pipelines.hbase.peers import PEER_STATES, Peer
-from pipelines.hbase.procedures import crashing, parse_procedures
+from pipelines.hbase.procedures import crashing_servers, parse_procedures
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.backup import BackupSession
 from pipelines.snapshot.barriers import RegionBarriers
-from pipelines.snapshot.capture_clocks import Stamp
-from pipelines.snapshot.model import Backup, Flags, Retention, WalDirectory
+from pipelines.snapshot.capture_clocks import StepStamp
+from pipelines.snapshot.model import Backup, MasterFlags, Retention, WalDirectory
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class ExportedState:
         self._export = export
         self._root = wal_root
 
-    def stamp(self, step: str) -> Stamp:
+    def stamp(self, step: str) -> StepStamp:
         """See `CaptureSource.stamp`."""
         return self._export.part(step).stamp().taken
 
@@ -62,7 +62,7 @@ class ExportedState:
         )
 
     @staticmethod
-    def _backup(form: Form) -> Backup | None:
+    def _backup(form: JsonObject) -> Backup | None:
         """Returns what `hbase.backup.enable` says there; an older script also wrote false where it was not set."""
         enabled, stated = form.flag("backup_enabled"), form.optional_flag("backup_stated")
         return Backup(enabled) if enabled or stated else None
@@ -71,7 +71,7 @@ class ExportedState:
         """See `StateSource.active_master`. The script asks the master as `hbase_admin` does."""
         return str(_server(self._export.part(step).form().text("active_master"), step))
 
-    def servers(self, step: str) -> Servers:
+    def servers(self, step: str) -> KnownServers:
         """See `StateSource.servers`."""
         form = self._export.part(step).form()
         dead, online = form.optional_texts("dead"), form.texts("servers")
@@ -80,7 +80,7 @@ class ExportedState:
                 f"{step}.txt has no list of dead servers: an older script wrote it; export again with the one of this "
                 "version (conf/export)"
             )
-        return Servers(
+        return KnownServers(
             online=frozenset(_server(name, step) for name in online),
             dead=frozenset(_server(name, step) for name in dead),
         )
@@ -89,7 +89,7 @@ class ExportedState:
         """See `StateSource.crashing`."""
         form = self._export.part(step).form()
         try:
-            return crashing(parse_procedures(form.text("procedures")))
+            return crashing_servers(parse_procedures(form.text("procedures")))
         except MalformedError as error:
             raise SnapshotError(Condition.EXPORT_DAMAGED, f"{step}.txt: {error}; export again") from None
 
@@ -112,7 +112,7 @@ class ExportedState:
     def backups(self) -> tuple[BackupSession, ...] | None:
         """See `PeerSource.backups`. Unknown if the script did not find the table, or was an older one."""
         part = self._beside("backup")
-        return None if part is None else counted(scanned_cells(part.lines(), "backup.txt"), part.name)
+        return None if part is None else counted_sessions(scanned_cells(part.lines(), "backup.txt"), part.name)
 
     def barriers(self) -> tuple[RegionBarriers, ...] | None:
         """See `PeerSource.barriers`. Unknown if an older script wrote the export."""
@@ -132,10 +132,10 @@ class ExportedState:
             )
         return part
 
-    def flags(self, step: str) -> Flags:
+    def flags(self, step: str) -> MasterFlags:
         """See `StateSource.flags`."""
         flags = self._export.part(step).form().part("flags")
-        return Flags(
+        return MasterFlags(
             queue_table_exists=flags.optional_flag("queue_table_exists"),
             add_peer_running=flags.optional_flag("add_peer_running"),
             migration_pending=flags.optional_flag("migration_pending"),
@@ -143,7 +143,7 @@ class ExportedState:
         )
 
 
-def _peer(form: Form) -> Peer:
+def _peer(form: JsonObject) -> Peer:
     config, rule = form.optional_part("config"), form.optional_part("rule")
     return Peer(
         peer_id=form.text("peer_id"),

@@ -11,14 +11,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.capture.sources.minutes import end_of_minute
-from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, Progress
+from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, ListingProgress
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.hadoop_jvm import java_cause
 from pipelines.hbase.server_names import java_long
-from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
-from pipelines.snapshot.model import Step
+from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
+from pipelines.snapshot.model import CaptureStep
 
 _BATCH = 10_000
 _PIECE_BYTES = 16 << 20  # of text; the driver holds several times as much at once
@@ -51,13 +51,13 @@ class FsimageFiles:
         self._zone = zone
         self._time = transaction_time
 
-    def stamp(self, step: str) -> Stamp:
+    def stamp(self, step: str) -> StepStamp:
         """See `CaptureSource.stamp`. An image shows one moment."""
-        return Stamp(Step(step, self._time, self._time), FILE_SYSTEM)
+        return StepStamp(CaptureStep(step, self._time, self._time), FILE_SYSTEM)
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`."""
-        progress = Progress()
+        progress = ListingProgress()
         try:
             rows = local_rows(self._rows())
             paths: list[str] = []

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 
-from pipelines.capture.sources.wal_tree import Entry, NoSuchDirectoryError
+from pipelines.capture.sources.wal_tree import NoSuchDirectoryError, WalTreeEntry
 from pipelines.common.errors import UnavailableError
 from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.files.hadoop_listing import PAGE, HadoopListing
@@ -43,7 +43,7 @@ class HadoopLister:
             # an observer name node may lag behind; msync makes the next read as fresh as that of the active name node
             self._lagging = provider is not None and "Observer" in str(provider)
 
-    def pages(self, directory: str) -> Iterator[Sequence[Entry]]:
+    def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
         """See `DirectoryLister.pages`."""
         uri = f"{self._root}/{directory}"
         with _missing(directory), java_errors(uri):
@@ -51,7 +51,8 @@ class HadoopLister:
                 self._files.msync()
             for page in self._listing.pages(uri, self._page):
                 yield [
-                    Entry(status.name, status.is_directory, status.length, status.modification_time) for status in page
+                    WalTreeEntry(status.name, status.is_directory, status.length, status.modification_time)
+                    for status in page
                 ]
 
     def close(self) -> None:

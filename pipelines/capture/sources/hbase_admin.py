@@ -14,21 +14,21 @@ from pipelines.capture.sources.hbase_neighbours import has_backup_table, read_ba
 from pipelines.capture.sources.replication_znodes import ReplicationZnodes
 from pipelines.common.errors import MalformedError, UnavailableError
 from pipelines.files.hadoop_jvm import JavaObject, java_cause, java_errors
-from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peer_rules import PeerRule, Tables, table_name
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.procedures import (
     ADD_PEER,
     MIGRATION,
     Procedure,
-    crashing,
+    crashing_servers,
     is_running,
     parse_procedures,
 )
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.backup import BackupSession
 from pipelines.snapshot.barriers import RegionBarriers
-from pipelines.snapshot.model import Flags, Retention
+from pipelines.snapshot.model import MasterFlags, Retention
 
 logger = logging.getLogger(__name__)
 
@@ -81,11 +81,11 @@ class HBaseAdmin:
             raise UnavailableError(f"{self._client.where}: there is no active master; try again when there is one")
         return str(ServerName.parse(str(master.toString())))
 
-    def servers(self, _step: str) -> Servers:
+    def servers(self, _step: str) -> KnownServers:
         """See `StateSource.servers`."""
         dead = self._metrics(self._options.DEAD_SERVERS)
         online = self._metrics(self._options.SERVERS_NAME)
-        return Servers(
+        return KnownServers(
             dead=self._names("dead servers", dead.getDeadServerNames),
             online=self._names("online servers", online.getServersName),
         )
@@ -96,7 +96,7 @@ class HBaseAdmin:
     def crashing(self, _step: str) -> frozenset[ServerName]:
         """See `StateSource.crashing`."""
         try:
-            return crashing(self._procedures())
+            return crashing_servers(self._procedures())
         except MalformedError as error:
             raise UnavailableError(f"{self._client.where}: {error}; is this HBase newer than its client?") from error
 
@@ -117,11 +117,11 @@ class HBaseAdmin:
         """See `PeerSource.barriers`."""
         return read_barriers(self._client)
 
-    def flags(self, _step: str) -> Flags:
+    def flags(self, _step: str) -> MasterFlags:
         """See `StateSource.flags`."""
         procedures = self._procedures()
         name = self._client.table_name(self._client.queue_table)
-        return Flags(
+        return MasterFlags(
             queue_table_exists=self._ask("tables", lambda: bool(self._client.admin.tableExists(name))),
             add_peer_running=is_running(procedures, ADD_PEER),
             migration_pending=is_running(procedures, MIGRATION),

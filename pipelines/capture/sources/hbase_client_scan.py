@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.capture.sources.hbase_client import HBaseClient
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
-from pipelines.hbase.replication_queues import Cell, Version
+from pipelines.hbase.replication_queues import Cell, CellVersion
 
 _ROWS_AT_A_TIME = 500
 _CELLS_OF_A_ROW_AT_A_TIME = 1_000
@@ -33,7 +33,7 @@ def scan_cells(client: HBaseClient, table: str, family: bytes | None = None, pre
         yield from cells_of_row(row)
 
 
-def scan_versions(client: HBaseClient, table: str, family: bytes, qualifier: bytes) -> Iterator[Version]:
+def scan_versions(client: HBaseClient, table: str, family: bytes, qualifier: bytes) -> Iterator[CellVersion]:
     """Yields all versions of one column.
 
     Raises:
@@ -44,7 +44,7 @@ def scan_versions(client: HBaseClient, table: str, family: bytes, qualifier: byt
         row, families = _row(document, _VERSIONS)
         versions = families.get(wanted[0], {}).get(wanted[1], {})
         for timestamp, value in versions.items():
-            yield Version(row, int(timestamp), base64.b64decode(value))
+            yield CellVersion(row, int(timestamp), base64.b64decode(value))
 
 
 def result_mapper(hadoop: HadoopJvm, result: JavaObject, *, versions: bool = False) -> JavaObject:

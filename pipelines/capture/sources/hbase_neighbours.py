@@ -9,13 +9,13 @@ from pipelines.common.errors import MalformedError, UsageError
 from pipelines.common.instants import is_instant
 from pipelines.files.hadoop_jvm import JavaObject, java_errors
 from pipelines.hbase.peer_rules import table_name
-from pipelines.hbase.replication_queues import Cell, Version
+from pipelines.hbase.replication_queues import Cell, CellVersion
 from pipelines.snapshot.backup import (
     BACKUP_TABLE,
     SESSION_FAMILY,
     SESSION_ROW,
     BackupSession,
-    counting,
+    boundary_sessions,
     sessions_of,
 )
 from pipelines.snapshot.barriers import RegionBarriers, region_barriers
@@ -64,16 +64,16 @@ def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
         with java_errors(f"{client.where}, table {name}"):
             there = bool(client.admin.tableExists(client.table_name(name)))
         # BackupLogCleaner itself creates the table: if it does not exist, backup may use another table than this one
-        return counted(scan_cells(client, name, SESSION_FAMILY, SESSION_ROW), name) if there else None
+        return counted_sessions(scan_cells(client, name, SESSION_FAMILY, SESSION_ROW), name) if there else None
     except UsageError as error:
         logger.warning("Backup boundaries stay unknown, so every WAL is held: %s", error)
         return None
 
 
-def counted(cells: Iterable[Cell], name: str) -> tuple[BackupSession, ...] | None:
+def counted_sessions(cells: Iterable[Cell], name: str) -> tuple[BackupSession, ...] | None:
     """Returns the sessions that count; None if the form of any session is unknown."""
     try:
-        return counting(sessions_of(cells))
+        return boundary_sessions(sessions_of(cells))
     except MalformedError as error:
         logger.warning("Backup boundaries stay unknown, so every WAL is held: %s (%s)", error, name)
         return None
@@ -92,7 +92,7 @@ def read_barriers(client: HBaseClient) -> tuple[RegionBarriers, ...] | None:
         return None
 
 
-def barriers_of(versions: Iterable[Version]) -> tuple[RegionBarriers, ...]:
+def barriers_of(versions: Iterable[CellVersion]) -> tuple[RegionBarriers, ...]:
     """Returns the barriers by region, in the order of rows; the row keys of `hbase:meta` are names of regions.
 
     It skips rows without a table or a region, and values that are no sequence id or whose timestamp is implausible, and

@@ -7,11 +7,11 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from pipelines.capture.sources.minutes import end_of_minute
-from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, Progress, live_key, server_of_directory
+from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, ListingProgress, live_key, server_of_directory
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName, java_long
-from pipelines.snapshot.capture_clocks import Stamp
+from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 
 NumberedLines: TypeAlias = Callable[[], Iterator[tuple[int, str]]]
@@ -25,7 +25,7 @@ _LINE = re.compile(
 
 
 @dataclass(slots=True)
-class ListedFile:
+class LsLine:
     """One line of the text. `path` is relative to the WAL root, `modification_time` in ms since the epoch, UTC."""
 
     path: str
@@ -49,7 +49,7 @@ class LsText:
         self._zone = zone
         self._name = name
 
-    def listed(self, lines: Iterable[tuple[int, str]]) -> Iterator[ListedFile]:
+    def listed(self, lines: Iterable[tuple[int, str]]) -> Iterator[LsLine]:
         """Yields every line, parsed.
 
         Raises:
@@ -68,7 +68,7 @@ class LsText:
                 length, time = java_long(digits), end_of_minute(minute, self._zone)
             except MalformedError as error:
                 raise UsageError(f"{self._name}, line {number}: {error}") from None
-            yield ListedFile(self._relative(path, number), kind == "d", length, time)
+            yield LsLine(self._relative(path, number), kind == "d", length, time)
 
     def _relative(self, path: str, number: int) -> str:
         for root in (self._root, self._bare):
@@ -83,7 +83,7 @@ class LsText:
             UsageError: see `listed`; or a file of `oldWALs` comes before one of a live directory, or a file is in
                 neither.
         """
-        progress = Progress()
+        progress = ListingProgress()
         live: dict[str, list[tuple[str, int, int]]] = {}
         rows: list[tuple[str, int, int]] = []
         archived = 0
@@ -154,12 +154,12 @@ class LsFiles:
         stamp: when the listing was taken, and by whose clock.
     """
 
-    def __init__(self, lines: NumberedLines, text: LsText, stamp: Stamp) -> None:
+    def __init__(self, lines: NumberedLines, text: LsText, stamp: StepStamp) -> None:
         self._lines = lines
         self._text = text
         self._stamp = stamp
 
-    def stamp(self, _step: str) -> Stamp:
+    def stamp(self, _step: str) -> StepStamp:
         """See `CaptureSource.stamp`."""
         return self._stamp
 

@@ -7,18 +7,18 @@ from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 from pipelines.common.errors import UsageError
-from pipelines.files.executor_streams import NotReadError, opened
+from pipelines.files.executor_streams import NotReadError, open_file
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, hadoop_configuration, java_errors
 from pipelines.hbase.offline_table import TableEdit
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.wal_format.cells import META_FAMILY
-from pipelines.hbase.wal_format.reader import Ending, WalReader
+from pipelines.hbase.wal_format.reader import WalEnd, WalReader
 from pipelines.snapshot.syncup_facts import INFO_FLAG, FlagFile
 
 _FLAGS = "ReplicationSyncUp"
 _LARGEST_INFO = 4096
-_UNREAD = {Ending.CORRUPT, Ending.ENCRYPTED, Ending.FOREIGN}
+_UNREAD = {WalEnd.CORRUPT, WalEnd.ENCRYPTED, WalEnd.FOREIGN}
 _QUEUE_DATA = ("rs", "regions", "hfile-refs")  # any of them makes HBase 3's master migrate
 
 
@@ -138,7 +138,7 @@ def _edits(uri: str, conf: str) -> tuple[list[TableEdit], str | None]:
             pending.append((Cell(row, family, qualifier, value or b""), stamp[-1]))
 
     try:
-        with opened(uri, conf) as read:
+        with open_file(uri, conf) as read:
             reader = WalReader(read, values=True)
             for entry in reader.entries(visit):
                 key = entry.key

@@ -15,14 +15,14 @@ from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.closed_scans import closed_scan
 from pipelines.capture.sources.exported_cells import parse_cell
 from pipelines.common.errors import SnapshotError, UnavailableError
-from pipelines.common.json_form import read_json
-from pipelines.hbase.known_servers import Servers
+from pipelines.common.json_object import read_json
+from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.backup import BackupSession
 from pipelines.snapshot.barriers import RegionBarriers
-from pipelines.snapshot.model import Flags, Membership, Snapshot, parse_snapshot
+from pipelines.snapshot.model import MasterFlags, Membership, Snapshot, parse_snapshot
 
 STATE, QUEUES = "state.json", "queues.jsonl"
 
@@ -66,9 +66,9 @@ class SimulatedState:
         """See `StateSource.active_master`."""
         return self._membership().active_master or ""
 
-    def servers(self, _step: str) -> Servers:
+    def servers(self, _step: str) -> KnownServers:
         """See `StateSource.servers`. No server of a simulated cluster is dead."""
-        return Servers(self._membership().online, frozenset())
+        return KnownServers(self._membership().online, frozenset())
 
     def crashing(self, _step: str) -> frozenset[ServerName]:
         """See `StateSource.crashing`."""
@@ -90,7 +90,7 @@ class SimulatedState:
         """See `PeerSource.barriers`. Unknown, as `backups`."""
         return None
 
-    def flags(self, _step: str) -> Flags:
+    def flags(self, _step: str) -> MasterFlags:
         """See `StateSource.flags`."""
         flags = self._state().flags
         if flags is None:

@@ -23,7 +23,7 @@ _WALKS = 5
 _REPORT_SECONDS = 10.0
 
 
-class Entry(NamedTuple):
+class WalTreeEntry(NamedTuple):
     """One element of a directory; `modification_time` in ms since the epoch, UTC."""
 
     name: str
@@ -39,7 +39,7 @@ class NoSuchDirectoryError(Exception):
 class DirectoryLister(Protocol):
     """Lists directories of one file system."""
 
-    def pages(self, directory: str) -> Iterator[Sequence[Entry]]:
+    def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
         """Yields the elements of a directory below the WAL root, in pages of a bounded size.
 
         Raises:
@@ -66,7 +66,7 @@ class WalTree:
 
     def files(self) -> Iterator[FileBatch]:
         """See `FileSource.files`. Memory grows with the live directories and with one page, not with `oldWALs/`."""
-        progress = Progress()
+        progress = ListingProgress()
         live = self._live()
         logger.info("%d files below %s", sum(map(len, live.values())), ", ".join(LIVE_DIRECTORIES))
         found = False
@@ -120,7 +120,7 @@ class WalTree:
                 return files
         raise UnavailableError(f"directories below {self._root} kept changing while they were listed; try again")
 
-    def _walk(self, root: str, *, strict: bool = False) -> Iterator[tuple[str, list[Entry]]]:
+    def _walk(self, root: str, *, strict: bool = False) -> Iterator[tuple[str, list[WalTreeEntry]]]:
         """Yields pages of files, depth first. A root that does not exist yields none.
 
         Args:
@@ -142,7 +142,7 @@ class WalTree:
             waiting += sorted(below, reverse=True)
 
 
-class Progress:
+class ListingProgress:
     """Logs the progress of a long listing."""
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ def server_of_directory(name: str) -> ServerName | None:
         return None
 
 
-def _server(entry: Entry) -> ServerName | None:
+def _server(entry: WalTreeEntry) -> ServerName | None:
     if not entry.is_directory:
         return None
     server = server_of_directory(entry.name)
@@ -187,7 +187,7 @@ def _server(entry: Entry) -> ServerName | None:
     return server
 
 
-def _batch(directory: str, page: Sequence[Entry]) -> FileBatch:
+def _batch(directory: str, page: Sequence[WalTreeEntry]) -> FileBatch:
     return FileBatch(
         [f"{directory}/{entry.name}" for entry in page],
         [entry.length for entry in page],

@@ -8,7 +8,7 @@ from pipelines.capture.sources.wal_tree import LIVE_DIRECTORIES, SPLITTING
 from pipelines.common.errors import MalformedError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.server_names import ServerName
-from pipelines.snapshot.capture_clocks import Stamp
+from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 
 _WALS = f"{LIVE_DIRECTORIES[0]}/"
@@ -25,7 +25,7 @@ class WatchedListing:
         self._listing = listing
         self._entries: dict[str, tuple[int, int]] = {}
 
-    def stamp(self, step: str) -> Stamp | None:
+    def stamp(self, step: str) -> StepStamp | None:
         """Returns the stamp of the listing."""
         return self._listing.stamp(step)
 

@@ -9,7 +9,7 @@ from hdfs import HdfsError, InsecureClient
 from hdfs.client import _Request
 from requests import RequestException
 
-from pipelines.capture.sources.wal_tree import Entry, NoSuchDirectoryError
+from pipelines.capture.sources.wal_tree import NoSuchDirectoryError, WalTreeEntry
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.hbase.server_names import MAX_LONG
 
@@ -47,7 +47,7 @@ class WebHdfsLister:
         self._client = _PagingClient(";".join(urls), user=user, timeout=timeout_ms / 1000)
         self._batched = True
 
-    def pages(self, directory: str) -> Iterator[Sequence[Entry]]:
+    def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
         """See `DirectoryLister.pages`."""
         path = f"{self._path}/{directory}"
         last = ""
@@ -72,7 +72,7 @@ class WebHdfsLister:
                 raise UnavailableError(f"{self._where} sends an empty page of {path} and says there is more; try again")
         yield self._whole(path)
 
-    def _batch(self, path: str, last: str) -> tuple[list[Entry] | None, int]:
+    def _batch(self, path: str, last: str) -> tuple[list[WalTreeEntry] | None, int]:
         """Returns one page and the number of elements left; no page if the operation is unknown."""
         after = {"startAfter": last, "startafter": last} if last else {}
         try:
@@ -87,7 +87,7 @@ class WebHdfsLister:
         except (KeyError, TypeError, ValueError) as error:
             raise self._strange(path) from error
 
-    def _whole(self, path: str) -> list[Entry]:
+    def _whole(self, path: str) -> list[WalTreeEntry]:
         try:
             return _entries(self._ask(path, "list_status", {}))
         except HdfsError as error:
@@ -105,16 +105,16 @@ class WebHdfsLister:
         return UnavailableError(f"{self._where} answers in a form that is not WebHDFS's for {path}; check urls")
 
 
-def _entries(listing: dict[str, Any]) -> list[Entry]:
+def _entries(listing: dict[str, Any]) -> list[WalTreeEntry]:
     return [_entry(status) for status in listing["FileStatuses"]["FileStatus"]]
 
 
-def _entry(status: dict[str, Any]) -> Entry:
+def _entry(status: dict[str, Any]) -> WalTreeEntry:
     name, kind = status["pathSuffix"], status["type"]
     numbers = (status["length"], status["modificationTime"])
     if not isinstance(name, str) or not all(isinstance(number, int) and 0 <= number <= MAX_LONG for number in numbers):
         raise TypeError(f"not a FileStatus: {str(status)[:120]!r}")
-    return Entry(name, kind == "DIRECTORY", *numbers)
+    return WalTreeEntry(name, kind == "DIRECTORY", *numbers)
 
 
 def _translated(error: HdfsError, where: str, path: str) -> Exception:

@@ -9,7 +9,7 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import ABSENT, HFILE_REFS, PEERS, QUEUES, REGIONS, Znode
 from pipelines.hbase.zookeeper.values import parse_peer
-from pipelines.hbase.zookeeper.wire import MAGIC, message, text, without_metadata
+from pipelines.hbase.zookeeper.wire import MAGIC, fields_by_number, last_text, without_metadata
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +130,7 @@ class ZooKeeperQueues:
             )
         try:
             plain = without_metadata(data)
-            return text(message(plain[len(MAGIC) :]), 1) if plain.startswith(MAGIC) else None
+            return last_text(fields_by_number(plain[len(MAGIC) :]), 1) if plain.startswith(MAGIC) else None
         except MalformedError:
             return None
 

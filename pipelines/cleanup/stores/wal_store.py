@@ -7,7 +7,7 @@ from contextlib import suppress
 from threading import Event
 from typing import TypeVar
 
-from pipelines.cleanup.ports import Move, Seen
+from pipelines.cleanup.ports import FileState, Move
 from pipelines.cleanup.stores.file_calls import FileCallError, FileCalls
 from pipelines.cleanup.stores.store_failures import (
     NOT_TRIED,
@@ -53,7 +53,7 @@ class FileSystemWalStore:
         self._guard = WalGuard(root, within, self._described)
         self._pool = ThreadPoolExecutor(threads)
 
-    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+    def seen(self, uris: Sequence[str]) -> list[FileState | None]:
         """See `WalStore.seen`."""
         self._guard.own(uris)
         what = f"looking at {len(uris)} paths on {self._where}"
@@ -63,7 +63,7 @@ class FileSystemWalStore:
             raise_common(failures, len(failures), what)
             raise failed(to_blame(failures), what)
         return [
-            None if isinstance(answer, Failure) else Seen(answer.length, answer.modification_time, answer.is_file)
+            None if isinstance(answer, Failure) else FileState(answer.length, answer.modification_time, answer.is_file)
             for answer in answers
         ]
 

@@ -20,7 +20,7 @@ def in_turn(columns: Mapping[str, Column]) -> tuple[Column, ...]:
     return tuple(column.alias(name) for name, column in columns.items())
 
 
-def prefixed(frame: DataFrame, prefix: str) -> list[Column]:
+def prefix_columns(frame: DataFrame, prefix: str) -> list[Column]:
     """Returns the columns of a frame, each renamed to `<prefix>_<name>`, so that no name clashes in a join."""
     return [F.col(name).alias(f"{prefix}_{name}") for name in frame.schema.names]
 

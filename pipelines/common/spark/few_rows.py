@@ -18,7 +18,7 @@ _LOCK = Lock()
 _SESSIONS: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
 
 
-def fitting(session: SparkSession, rows: int) -> SparkSession:
+def session_for_rows(session: SparkSession, rows: int) -> SparkSession:
     """Returns the session itself for many rows, and the session without code generation for at most `FEW` rows."""
     return session if rows > FEW else for_few_rows(session)
 

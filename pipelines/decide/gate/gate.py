@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
-from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, AtMost, Equal, expectations
+from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, ColumnAtMost, ColumnsEqual, expectations
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
 from pipelines.decide.rule.settings import Acceptances
 
@@ -71,7 +71,9 @@ def check(
     return [_result(one, rule, one.cluster in broken[rule.name], accepted) for one in metrics for rule in rules]
 
 
-def _result(one: ClusterMetrics, rule: Equal | AtMost, broken: bool, accepted: Acceptances) -> ExpectationResult:
+def _result(
+    one: ClusterMetrics, rule: ColumnsEqual | ColumnAtMost, broken: bool, accepted: Acceptances
+) -> ExpectationResult:
     reason = accepted.reasons.get(rule.name) if broken else None
     return ExpectationResult(
         cluster=one.cluster,
@@ -85,21 +87,23 @@ def _result(one: ClusterMetrics, rule: Equal | AtMost, broken: bool, accepted: A
     )
 
 
-def _observed(one: ClusterMetrics, rule: Equal | AtMost) -> str:
-    if isinstance(rule, Equal):
+def _observed(one: ClusterMetrics, rule: ColumnsEqual | ColumnAtMost) -> str:
+    if isinstance(rule, ColumnsEqual):
         return f"{rule.left}={getattr(one, rule.left)}, {rule.right}={getattr(one, rule.right)}"
     value = getattr(one, rule.column)
     return f"{rule.column}={value:.6f}" if isinstance(value, float) else f"{rule.column}={value}"
 
 
-def _unexpected(one: ClusterMetrics, rule: Equal | AtMost) -> int:
-    if isinstance(rule, Equal):
+def _unexpected(one: ClusterMetrics, rule: ColumnsEqual | ColumnAtMost) -> int:
+    if isinstance(rule, ColumnsEqual):
         return abs(int(getattr(one, rule.left)) - int(getattr(one, rule.right)))
     value = getattr(one, rule.column)
     return one.listed_files if rule.name == SHARE else int(value)
 
 
-def _broken(metrics: Sequence[ClusterMetrics], rules: Sequence[Equal | AtMost]) -> Mapping[str, frozenset[str]]:
+def _broken(
+    metrics: Sequence[ClusterMetrics], rules: Sequence[ColumnsEqual | ColumnAtMost]
+) -> Mapping[str, frozenset[str]]:
     """Returns the clusters that break each expectation, as Great Expectations reports them.
 
     Raises:
@@ -132,7 +136,7 @@ def _broken(metrics: Sequence[ClusterMetrics], rules: Sequence[Equal | AtMost]) 
     return broken
 
 
-def _validate(metrics: Sequence[ClusterMetrics], rules: Sequence[Equal | AtMost]) -> Any:  # noqa: ANN401 - GX ships no types
+def _validate(metrics: Sequence[ClusterMetrics], rules: Sequence[ColumnsEqual | ColumnAtMost]) -> Any:  # noqa: ANN401 - GX ships no types
     gx = _great_expectations()
     frame = _frame(metrics)
     context = gx.get_context(mode="ephemeral")
@@ -147,10 +151,10 @@ def _validate(metrics: Sequence[ClusterMetrics], rules: Sequence[Equal | AtMost]
     )
 
 
-def _expectation(rule: Equal | AtMost) -> Any:  # noqa: ANN401 - GX ships no types
+def _expectation(rule: ColumnsEqual | ColumnAtMost) -> Any:  # noqa: ANN401 - GX ships no types
     expect = _great_expectations().expectations
     meta = {"name": rule.name}
-    if isinstance(rule, Equal):
+    if isinstance(rule, ColumnsEqual):
         return expect.ExpectColumnPairValuesToBeEqual(
             column_A=rule.left, column_B=rule.right, ignore_row_if="neither", meta=meta
         )

@@ -7,7 +7,7 @@ without the directories that close the gap which docs/safety.md describes.
 
 from enum import Enum
 
-from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
 
@@ -71,7 +71,7 @@ def for_tracked_wal(view: ClusterView, server: ServerName, group: str, timestamp
     return HBaseVerdict.DELETE
 
 
-def _should_replicate(rows: list[QueueRow], group: str, timestamp: int | None) -> HBaseVerdict:
+def _should_replicate(rows: list[MergedQueueRow], group: str, timestamp: int | None) -> HBaseVerdict:
     # HBase merges the rows of one peer and source in map order; the merged need is the smallest of them
     for row in rows:
         offset = row.offsets.get(group)

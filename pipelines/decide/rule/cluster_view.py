@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pipelines.common.instants import DAY_MS
-from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.hbase.replication_queues import NEEDS_ALL, GroupOffset, QueueCell, QueueId
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued import QueuedWals, first_wals, queued_wals, unsettled
+from pipelines.hbase.zookeeper.queued_wals import QueuedWals, first_wals, queued_wals, unsettled_reason
 from pipelines.hbase.zookeeper.tree import ReplicationTree
-from pipelines.snapshot.capture_order import restlessness
+from pipelines.snapshot.capture_order import not_quiet_reason
 from pipelines.snapshot.model import Backup, Membership, Retention, Snapshot, WalDirectory
 
 DEFAULT_CLEANERS = frozenset(
@@ -27,7 +27,7 @@ DEFAULT_CLEANERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class QueueRow:
+class MergedQueueRow:
     """One row key, merged over the passes that contain it: the smaller need of each group counts.
 
     A group that is missing from one of those passes has no offset here, so the row needs every file of the group.
@@ -47,7 +47,7 @@ class QueueRow:
         return NEEDS_ALL if offset is None else offset.need
 
 
-def merge_passes(passes: Iterable[Sequence[QueueCell]]) -> tuple[QueueRow, ...]:
+def merge_passes(passes: Iterable[Sequence[QueueCell]]) -> tuple[MergedQueueRow, ...]:
     """Merges the passes: returns every row of every pass, one per key, sorted by key."""
     rows: dict[QueueId, list[dict[str, GroupOffset]]] = {}
     for cells in passes:
@@ -57,7 +57,7 @@ def merge_passes(passes: Iterable[Sequence[QueueCell]]) -> tuple[QueueRow, ...]:
             offsets[cell.group] = _smaller(offsets.get(cell.group), cell.offset)
         for queue, offsets in this_pass.items():
             rows.setdefault(queue, []).append(offsets)
-    return tuple(QueueRow(queue, _common(rows[queue])) for queue in sorted(rows, key=str))
+    return tuple(MergedQueueRow(queue, _common(rows[queue])) for queue in sorted(rows, key=str))
 
 
 def _common(readings: list[dict[str, GroupOffset]]) -> dict[str, GroupOffset]:
@@ -97,7 +97,7 @@ class ClusterView:
 
     cluster: str
     peer_ids: tuple[str, ...]
-    rows: tuple[QueueRow, ...]
+    rows: tuple[MergedQueueRow, ...]
     online: frozenset[ServerName]
     crashing: frozenset[ServerName]
     wal_directories: frozenset[ServerName]
@@ -121,21 +121,21 @@ class ClusterView:
         return self.online | self.crashing | self.wal_directories
 
     @cached_property
-    def rows_of_source(self) -> Mapping[ServerName, tuple[QueueRow, ...]]:
+    def rows_of_source(self) -> Mapping[ServerName, tuple[MergedQueueRow, ...]]:
         """The rows by the server that wrote the WALs."""
-        index: dict[ServerName, list[QueueRow]] = {}
+        index: dict[ServerName, list[MergedQueueRow]] = {}
         for row in self.rows:
             index.setdefault(row.queue.wals_of, []).append(row)
         return {source: tuple(rows) for source, rows in index.items()}
 
     @cached_property
-    def _rows_of_peer_and_source(self) -> Mapping[tuple[str, ServerName], tuple[QueueRow, ...]]:
-        index: dict[tuple[str, ServerName], list[QueueRow]] = {}
+    def _rows_of_peer_and_source(self) -> Mapping[tuple[str, ServerName], tuple[MergedQueueRow, ...]]:
+        index: dict[tuple[str, ServerName], list[MergedQueueRow]] = {}
         for row in self.rows:
             index.setdefault((row.queue.peer_id, row.queue.wals_of), []).append(row)
         return {key: tuple(rows) for key, rows in index.items()}
 
-    def queues(self, peer_id: str, source: ServerName) -> tuple[QueueRow, ...]:
+    def queues(self, peer_id: str, source: ServerName) -> tuple[MergedQueueRow, ...]:
         """Returns the rows of one peer for the WALs of one server; empty = the peer has no queue of that server."""
         return self._rows_of_peer_and_source.get((peer_id, source), ())
 
@@ -155,7 +155,7 @@ class ClusterView:
 def zookeeper_view(
     snapshot: Snapshot,
     trees: Sequence[ReplicationTree],
-    settings: Settings,
+    settings: ReconcileSettings,
     untrusted: str | None,
     unparsable: bool,
 ) -> ClusterView:
@@ -172,8 +172,10 @@ def zookeeper_view(
     whole = cluster_view(snapshot, (), settings, untrusted, unparsable)
     return replace(
         whole,
-        rows=tuple(sorted((QueueRow(*item) for item in first_wals(trees).items()), key=lambda row: str(row.queue))),
-        restless=unsettled(trees),
+        rows=tuple(
+            sorted((MergedQueueRow(*item) for item in first_wals(trees).items()), key=lambda row: str(row.queue))
+        ),
+        restless=unsettled_reason(trees),
         queue_table_absent=False,
         # AddPeer and the migration block only the cleaner of HBase 3
         hbase_keeps_all=unparsable,
@@ -184,7 +186,7 @@ def zookeeper_view(
 def cluster_view(
     snapshot: Snapshot,
     passes: Sequence[Sequence[QueueCell]],
-    settings: Settings,
+    settings: ReconcileSettings,
     untrusted: str | None,
     unparsable: bool,
 ) -> ClusterView:
@@ -218,7 +220,7 @@ def cluster_view(
         files_started=snapshot.files_step.started_at,
         files_finished=snapshot.files_step.finished_at,
         retention=snapshot.retention,
-        restless=restlessness(snapshot, ids[0], ids[-1]),
+        restless=not_quiet_reason(snapshot, ids[0], ids[-1]),
         untrusted=untrusted,
         add_peer_running=add_peer,
         queue_table_absent=any(flag.queue_table_exists is not True for flag in flags),
@@ -233,7 +235,7 @@ def _forgotten(directory: WalDirectory, now: int) -> bool:
     return directory.entries == 0 and now - directory.modification_time > DAY_MS
 
 
-def _foreign_cleaner(snapshot: Snapshot, settings: Settings) -> str | None:
+def _foreign_cleaner(snapshot: Snapshot, settings: ReconcileSettings) -> str | None:
     if snapshot.backup is None and settings.backup_enabled is not False:
         return "whether HBase backup is enabled is unknown"
     plugins = snapshot.log_cleaner_plugins if snapshot.log_cleaner_plugins is not None else settings.log_cleaner_plugins

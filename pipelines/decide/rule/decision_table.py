@@ -23,7 +23,7 @@ UNKNOWN_SERVER = ServerName("unknown.invalid", 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TableAnswer:
     """Our decision and HBase's for every file of one stretch.
 
     Attributes:
@@ -40,11 +40,11 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class TimestampRange:
     """The files of one group from this timestamp (ms) up to the next stretch."""
 
     from_timestamp: int
-    answer: Answer
+    answer: TableAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class GroupAnswers:
 
     server: ServerName
     name: str
-    stretches: tuple[Stretch, ...]
-    overflow: Answer
+    stretches: tuple[TimestampRange, ...]
+    overflow: TableAnswer
 
-    def answer(self, timestamp: int) -> Answer:
+    def answer(self, timestamp: int) -> TableAnswer:
         """Returns the answer for a timestamp that fits 64 bits."""
         return [stretch for stretch in self.stretches if stretch.from_timestamp <= timestamp][-1].answer
 
@@ -79,8 +79,8 @@ class ServerAnswers:
 
     server: ServerName
     encoded: str
-    plain: Answer
-    replication_table: Answer
+    plain: TableAnswer
+    replication_table: TableAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class NamedAnswers:
     """
 
     wals: Mapping[str, QueuedName]
-    pending: tuple[Answer, ...]
+    pending: tuple[TableAnswer, ...]
     read_from: int
 
 
@@ -127,11 +127,11 @@ class DecisionTable:
     cluster: str
     groups: tuple[GroupAnswers, ...]
     servers: tuple[ServerAnswers, ...]
-    unknown: Answer
-    no_server: Answer
+    unknown: TableAnswer
+    no_server: TableAnswer
     named: NamedAnswers | None = None
 
-    def answers(self) -> Iterator[Answer]:
+    def answers(self) -> Iterator[TableAnswer]:
         """Yields every answer of the table, each bucket once."""
         for group in self.groups:
             yield from (stretch.answer for stretch in group.stretches)
@@ -165,7 +165,7 @@ def decision_table(view: ClusterView, first_bucket: int = 0) -> DecisionTable:
         groups=groups,
         servers=servers,
         unknown=_answer(view, UNKNOWN_SERVER, "unknown", 0, buckets),
-        no_server=Answer(
+        no_server=TableAnswer(
             buckets.next(),
             UNKNOWN_SERVER,
             "",
@@ -194,8 +194,8 @@ def _group_answers(view: ClusterView, buckets: _Counter) -> Iterator[GroupAnswer
                 continue
             needs = {row.need(group) for row in rows}
             starts = sorted({0} | {need for need in needs if NEEDS_ALL < need <= MAX_LONG})
-            stretches = tuple(Stretch(start, _answer(view, source, group, start, buckets)) for start in starts)
-            overflow = Answer(
+            stretches = tuple(TimestampRange(start, _answer(view, source, group, start, buckets)) for start in starts)
+            overflow = TableAnswer(
                 buckets.next(),
                 source,
                 group,
@@ -227,7 +227,7 @@ def _unrecorded(prefix: str, view: ClusterView, server: ServerName) -> str:
     return group
 
 
-def _answer(view: ClusterView, server: ServerName, group: str, timestamp: int, buckets: _Counter) -> Answer:
+def _answer(view: ClusterView, server: ServerName, group: str, timestamp: int, buckets: _Counter) -> TableAnswer:
     decision = decide_replication(view, server, group, timestamp) if view.peer_ids else deletable(Reason.NO_PEERS)
     hbase = for_every_file(view) or for_tracked_wal(view, server, group, timestamp)
-    return Answer(buckets.next(), server, group, timestamp, decision, hbase)
+    return TableAnswer(buckets.next(), server, group, timestamp, decision, hbase)

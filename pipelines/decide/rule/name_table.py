@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict
 from pipelines.decide.rule.cluster_view import ClusterView
-from pipelines.decide.rule.decision_table import UNKNOWN_SERVER, Answer, DecisionTable, NamedAnswers, QueuedName
+from pipelines.decide.rule.decision_table import UNKNOWN_SERVER, DecisionTable, NamedAnswers, QueuedName, TableAnswer
 from pipelines.decide.rule.verdict import Decision, Reason, deletable, held, queued_holder
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
-from pipelines.hbase.zookeeper.queued import QueuedWals, group_of
+from pipelines.hbase.zookeeper.queued_wals import QueuedWals, group_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def name_table(view: ClusterView, queued: QueuedWals, first_bucket: int = 0) -> 
         bucket = kinds.setdefault(kind, first_bucket + len(kinds))
         wals[wal] = QueuedName(bucket, tuple(position for _, position in queues))
     pending = tuple(
-        Answer(
+        TableAnswer(
             bucket,
             kind.server,
             kind.group,
@@ -73,5 +73,5 @@ def _kind(wal: str, queues: tuple[QueueId, ...], queued: QueuedWals) -> _Kind:
     return _Kind(group_of(wal), server, queues, wal in queued.first_reading)
 
 
-def _any_other(bucket: int, decision: Decision, hbase: HBaseVerdict) -> Answer:
-    return Answer(bucket, UNKNOWN_SERVER, "", 0, decision, hbase)
+def _any_other(bucket: int, decision: Decision, hbase: HBaseVerdict) -> TableAnswer:
+    return TableAnswer(bucket, UNKNOWN_SERVER, "", 0, decision, hbase)

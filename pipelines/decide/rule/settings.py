@@ -27,7 +27,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ReconcileSettings:
     """Settings of reconcile.
 
     Attributes:

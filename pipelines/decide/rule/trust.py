@@ -7,9 +7,9 @@ from pipelines.common.conditions import Condition
 from pipelines.decide.rule.settings import Release
 from pipelines.hbase.peers import ambiguous_peer
 from pipelines.hbase.replication_queues import QueueCell
-from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault, stranger
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, mixed_clusters_reason, order_fault
 from pipelines.snapshot.extras import KNOWN_EXTRAS, named_extras
-from pipelines.snapshot.model import Flags, Snapshot
+from pipelines.snapshot.model import MasterFlags, Snapshot
 from pipelines.snapshot.syncup_facts import EXTRA as SYNC_UP
 
 Doubts: TypeAlias = Iterator[tuple[Condition, str | None]]
@@ -21,7 +21,7 @@ def first_doubt(doubts: Doubts) -> tuple[Condition, str] | None:
     return next(((condition, why) for condition, why in doubts if why is not None), None)
 
 
-def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
+def distrust_reason(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> str | None:
     """Returns why nothing in this snapshot can be trusted, and what to do about it; None = it can be trusted.
 
     Args:
@@ -34,7 +34,7 @@ def distrust(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release:
 
 
 def doubts(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Release) -> Doubts:
-    """Yields the doubts of `distrust`."""
+    """Yields the doubts of `distrust_reason`."""
     yield from doubts_of_reading(snapshot)
     for flags in (snapshot.flags, snapshot.flags_2):
         if flags is None:
@@ -43,11 +43,11 @@ def doubts(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: R
             yield Condition.MIGRATION_PENDING, _migration(flags)
             yield Condition.QUEUE_TABLE_MISSING, _no_table(flags, has_peers=bool(snapshot.peers))
     yield Condition.SNAPSHOT_UNTRUSTED, _rows(snapshot, passes, release)
-    yield Condition.MIXED_CLUSTERS, _strangers(snapshot, passes)
+    yield Condition.MIXED_CLUSTERS, _mixed_clusters_reason(snapshot, passes)
 
 
 def doubts_of_reading(snapshot: Snapshot) -> Doubts:
-    """Yields the doubts of `distrust` that precede flags and rows, on a snapshot with storage `table`."""
+    """Yields the doubts of `distrust_reason` that precede flags and rows, on a snapshot with storage `table`."""
     yield extra_condition(snapshot), unknown_extra(snapshot)
     yield Condition.SNAPSHOT_OUT_OF_ORDER, wrong_order(snapshot, CAPTURE_ORDER)
     yield Condition.PEER_ID_AMBIGUOUS, ambiguous_peer(snapshot.peers)
@@ -98,7 +98,7 @@ def _master(snapshot: Snapshot) -> str | None:
     return None
 
 
-def migrating(snapshot: Snapshot) -> str | None:
+def unfinished_migration_reason(snapshot: Snapshot) -> str | None:
     """Returns why the queues may be in two places, or None: the migration from ZooKeeper is not known to have ended.
 
     Every job that reads queues then refuses (docs/migration.md), except plan-migration and verify-migration.
@@ -106,7 +106,7 @@ def migrating(snapshot: Snapshot) -> str | None:
     return next(filter(None, (_migration(flags) for flags in (snapshot.flags, snapshot.flags_2) if flags)), None)
 
 
-def _migration(flags: Flags) -> str | None:
+def _migration(flags: MasterFlags) -> str | None:
     if flags.migration_pending is not False:
         known = "is pending" if flags.migration_pending else "may be pending (unknown)"
         return f"a migration of the replication queues from ZooKeeper {known}. Wait until it has finished"
@@ -116,7 +116,7 @@ def _migration(flags: Flags) -> str | None:
     return None
 
 
-def _no_table(flags: Flags, *, has_peers: bool) -> str | None:
+def _no_table(flags: MasterFlags, *, has_peers: bool) -> str | None:
     if has_peers and flags.queue_table_exists is not True:
         known = "does not exist" if flags.queue_table_exists is False else "may not exist (unknown)"
         return f"hbase:replication {known} although peers do; HBase's own cleaner would delete everything"
@@ -140,11 +140,11 @@ def _rows(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]], release: Re
     return None
 
 
-def _strangers(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]]) -> str | None:
+def _mixed_clusters_reason(snapshot: Snapshot, passes: Sequence[Sequence[QueueCell]]) -> str | None:
     if snapshot.membership is None:
         return None
     rows = frozenset(cell.queue for cells in passes for cell in cells)
     second = snapshot.membership_2
     later = second.online | second.crashing if second else frozenset()
-    strange = stranger(snapshot.membership, snapshot.peers, rows, later)
+    strange = mixed_clusters_reason(snapshot.membership, snapshot.peers, rows, later)
     return None if strange is None else f"{strange}. Capture again, everything from one cluster"

@@ -7,11 +7,11 @@ functions compute, and a property test checks that the two are equal.
 from dataclasses import dataclass
 from enum import Enum
 
-from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import FileKind, WalName, file_kind, is_replication_table_group, parse_wal_name
-from pipelines.hbase.zookeeper.queued import QueuedWals
+from pipelines.hbase.zookeeper.queued_wals import QueuedWals
 
 
 class Verdict(str, Enum):
@@ -211,7 +211,7 @@ def decide_replication(view: ClusterView, server: ServerName, group: str, timest
     return held(Reason.UNDECIDED)
 
 
-def _holder(row: QueueRow, source: ServerName, group: str) -> Holder:
+def _holder(row: MergedQueueRow, source: ServerName, group: str) -> Holder:
     offset = row.offsets.get(group)
     return Holder(
         row.queue.peer_id, row.queue.owner, source, offset.wal if offset else None, offset.offset if offset else None

@@ -14,7 +14,7 @@ from pipelines.snapshot.model import Snapshot
 _FIRST_WITH_TABLE = 3
 
 
-def distrust_zookeeper(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> str | None:
+def zookeeper_distrust_reason(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Release) -> str | None:
     """Returns why nothing in this snapshot can be trusted, and what to do about it; None = it can be trusted.
 
     Args:
@@ -34,7 +34,7 @@ def zookeeper_doubts(snapshot: Snapshot, trees: Sequence[ReplicationTree], relea
     yield Condition.QUEUES_IN_TABLE, other_storage(snapshot)
     yield Condition.MASTER_CHANGED, _changed_master(snapshot)
     yield Condition.SNAPSHOT_UNTRUSTED, _queues(snapshot, trees, release)
-    yield Condition.MIXED_CLUSTERS, _strangers(snapshot, trees)
+    yield Condition.MIXED_CLUSTERS, _mixed_clusters_reason(snapshot, trees)
 
 
 def other_storage(snapshot: Snapshot) -> str | None:
@@ -89,12 +89,12 @@ def _queues(snapshot: Snapshot, trees: Sequence[ReplicationTree], release: Relea
     return None
 
 
-def _strangers(snapshot: Snapshot, trees: Sequence[ReplicationTree]) -> str | None:
+def _mixed_clusters_reason(snapshot: Snapshot, trees: Sequence[ReplicationTree]) -> str | None:
     """Returns why the servers and the queues are of two clusters, or None.
 
     Compares the queues' owners with the online servers, and with the directories below `WALs/` where the snapshot has
     them: every region server has a queue for every peer. A snapshot without online servers is checked by
-    `other_listing` with the listing instead.
+    `foreign_listing_reason` with the listing instead.
     """
     known = set[ServerName]()
     for membership in (snapshot.membership, snapshot.membership_2):

@@ -9,7 +9,7 @@ from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, St
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.decide.rule.cleaner_rule import for_every_file
 from pipelines.decide.rule.cluster_view import ClusterView
-from pipelines.decide.rule.decision_table import UNKNOWN_SERVER, Answer, DecisionTable, GroupAnswers
+from pipelines.decide.rule.decision_table import UNKNOWN_SERVER, DecisionTable, GroupAnswers, TableAnswer
 from pipelines.decide.rule.verdict import Holder
 from pipelines.decide.spark.lookup import DecisionFrames, start_column
 from pipelines.decide.spark.queued_names import named_frames
@@ -183,7 +183,7 @@ def _scalars(view: ClusterView, table: DecisionTable) -> tuple[object, ...]:
     )
 
 
-def _answer(answer: Answer) -> tuple[object, ...]:
+def _answer(answer: TableAnswer) -> tuple[object, ...]:
     decision = answer.decision
     return (
         answer.bucket,

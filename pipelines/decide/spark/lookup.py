@@ -7,7 +7,7 @@ from functools import cached_property
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.common.spark.columns import prefixed
+from pipelines.common.spark.columns import prefix_columns
 from pipelines.decide.spark.queued_names import NamedFrames
 
 
@@ -68,7 +68,7 @@ class DecisionFrames:
     @cached_property
     def servers_by_name(self) -> DataFrame:
         """`servers` with the prefix `s_`."""
-        return F.broadcast(self.servers.select(*prefixed(self.servers, "s")))
+        return F.broadcast(self.servers.select(*prefix_columns(self.servers, "s")))
 
     @cached_property
     def answers_by_bucket(self) -> DataFrame:
@@ -78,7 +78,11 @@ class DecisionFrames:
     @cached_property
     def boundaries_by_address(self) -> DataFrame | None:
         """`boundaries` with the prefix `b_`."""
-        return None if self.boundaries is None else F.broadcast(self.boundaries.select(*prefixed(self.boundaries, "b")))
+        return (
+            None
+            if self.boundaries is None
+            else F.broadcast(self.boundaries.select(*prefix_columns(self.boundaries, "b")))
+        )
 
     def key(self, group: str) -> Column:
         """Returns a 64-bit hash of cluster and group, which Spark looks up without copying the name."""
@@ -86,7 +90,7 @@ class DecisionFrames:
 
     def _groups(self, which: str) -> DataFrame:
         key = self.key("wal_group").alias(f"{which}_key")
-        return F.broadcast(self.groups.select(*prefixed(self.groups, which), key))
+        return F.broadcast(self.groups.select(*prefix_columns(self.groups, which), key))
 
 
 def start_column(number: int) -> str:

@@ -149,7 +149,7 @@ def as_bucket_total(row: Row) -> BucketTotal:
 MAX_EXAMPLES = 100
 
 
-def breaking(decided: DataFrame, *, replication_table_wals_released: bool) -> DataFrame:
+def files_breaking_the_gate(decided: DataFrame, *, replication_table_wals_released: bool) -> DataFrame:
     """At most 100 examples of files that break an expectation of the gate: `cluster`, `path`, `expectation`."""
     listed = F.col("archived") & (F.col("verdict") == "DELETABLE")
     kept = listed & (F.col("hbase_verdict") != "DELETE")
@@ -171,7 +171,7 @@ def breaking(decided: DataFrame, *, replication_table_wals_released: bool) -> Da
     return decided.select("cluster", "path", F.explode(names).alias("expectation")).limit(MAX_EXAMPLES)
 
 
-def repeated(files: DataFrame) -> DataFrame:
+def repeated_paths(files: DataFrame) -> DataFrame:
     """At most 100 paths that the listing contains more than once: `cluster`, `path`, `expectation`."""
     twice = files.groupBy("cluster", "path").count().filter("count > 1")
     return twice.select("cluster", "path", F.lit("paths_are_unique").alias("expectation")).limit(MAX_EXAMPLES)

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from pipelines.common.spark.columns import prefixed, same_but_no_key
+from pipelines.common.spark.columns import prefix_columns, same_but_no_key
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.run_summary import RunKey
 from schemas.table import identity
@@ -47,7 +47,7 @@ def offset_wals(spark: SparkSession, files: DataFrame, names: Sequence[tuple[str
         return F.xxhash64(F.substring(F.col(text).cast("binary"), F.octet_length(text) - last + 1, F.lit(last)))
 
     wanted = local_frame(spark, names, _NAMES).withColumn("key", key("name"))
-    wanted = F.broadcast(wanted.select(*prefixed(wanted, "w")))
+    wanted = F.broadcast(wanted.select(*prefix_columns(wanted, "w")))
     found = files.withColumn("key", key("path")).join(wanted, F.col("key") == F.col("w_key"))
     named = found.withColumn("name", F.substring_index("path", "/", -1))
     return named.filter(same_but_no_key([("cluster", "w_cluster"), ("name", "w_name")])).select(

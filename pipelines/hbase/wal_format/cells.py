@@ -8,7 +8,7 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import CutOffError
 from pipelines.hbase.wal_format.dictionary import Dictionaries
 from pipelines.hbase.wal_format.header import WalHeader
-from pipelines.hbase.wal_format.window import LARGEST, Window
+from pipelines.hbase.wal_format.window import LARGEST, FileWindow
 
 META_FAMILY = b"METAFAMILY"
 """Family of the cells that HBase writes for its own use: flushes, compactions, bulk loads, markers."""
@@ -23,7 +23,7 @@ INFLATABLE = (None, "NONE", "GZ")
 """Value compressions that this reader can decompress; it skips values that are compressed otherwise."""
 
 
-class Visit(Protocol):
+class CellVisitor(Protocol):
     """A callback that receives each cell."""
 
     def __call__(
@@ -46,7 +46,7 @@ class Visit(Protocol):
 class CellDecoder(Protocol):
     """Reads the cells of one entry."""
 
-    def read(self, count: int, visit: Visit) -> None:
+    def read(self, count: int, visit: CellVisitor) -> None:
         """Reads `count` cells and passes each to `visit`.
 
         Raises:
@@ -59,11 +59,11 @@ class CellDecoder(Protocol):
 class PlainCells:
     """Decodes uncompressed cells: a length, then a KeyValue."""
 
-    def __init__(self, window: Window, *, values: bool) -> None:
+    def __init__(self, window: FileWindow, *, values: bool) -> None:
         self._window = window
         self._values = values
 
-    def read(self, count: int, visit: Visit) -> None:
+    def read(self, count: int, visit: CellVisitor) -> None:
         """See `CellDecoder.read`."""
         window, values = self._window, self._values
         data, pos = window.data, window.pos
@@ -116,13 +116,13 @@ class PlainCells:
 class CompressedCells:
     """Decodes cells of a compressed WAL: names are in dictionaries, tags and values have their own compression."""
 
-    def __init__(self, window: Window, dictionaries: Dictionaries, header: WalHeader, *, values: bool) -> None:
+    def __init__(self, window: FileWindow, dictionaries: Dictionaries, header: WalHeader, *, values: bool) -> None:
         self._window = window
         self._names = dictionaries
         self._header = header
         self._values = values
 
-    def read(self, count: int, visit: Visit) -> None:
+    def read(self, count: int, visit: CellVisitor) -> None:
         """See `CellDecoder.read`."""
         window, names = self._window, self._names
         take, varint = window.take, window.varint

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import CutOffError
-from pipelines.hbase.wal_format.window import Window
+from pipelines.hbase.wal_format.window import FileWindow
 
 LARGE = 2**15 - 1
 SMALL = 2**7 - 1
@@ -43,7 +43,7 @@ class LruDictionary:
             raise MalformedError(f"no text {place} in a dictionary of {len(self._texts)}") from None
         return self._texts[place]
 
-    def item(self, window: Window) -> bytes:
+    def item(self, window: FileWindow) -> bytes:
         """Reads an item, which is either a place in the dictionary or a new text, and returns its text.
 
         Raises:
@@ -63,7 +63,7 @@ class LruDictionary:
         Raises:
             MalformedError: the field ends inside the item, or the dictionary has no such place.
         """
-        rest = Window(lambda _count: b"")
+        rest = FileWindow(lambda _count: b"")
         rest.data = text
         try:
             return self.item(rest)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import LENGTH, VARINT, CutOffError, fields
-from pipelines.hbase.wal_format.window import Window
+from pipelines.hbase.wal_format.window import FileWindow
 
 MAGIC = b"PWAL"
 PLAIN_CODEC = "org.apache.hadoop.hbase.regionserver.wal.WALCellCodec"
@@ -39,7 +39,7 @@ class WalHeader:
     value_algorithm: str | None = None
 
 
-def read_header(window: Window) -> WalHeader:
+def read_header(window: FileWindow) -> WalHeader:
     """Reads the magic and the header (`AbstractProtobufWALReader.readHeader`).
 
     Raises:

@@ -6,11 +6,11 @@ from enum import Enum
 
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import CutOffError
-from pipelines.hbase.wal_format.cells import CellDecoder, CompressedCells, PlainCells, Visit
+from pipelines.hbase.wal_format.cells import CellDecoder, CellVisitor, CompressedCells, PlainCells
 from pipelines.hbase.wal_format.dictionary import Dictionaries
 from pipelines.hbase.wal_format.header import PLAIN_CODEC, HeaderEndError, WalHeader, read_header
 from pipelines.hbase.wal_format.wal_key import WalKey, parse_wal_key
-from pipelines.hbase.wal_format.window import Window
+from pipelines.hbase.wal_format.window import FileWindow
 
 TRAILER_MAGIC = b"LAWP"
 _TRAILER_FRAME = 8
@@ -18,7 +18,7 @@ _EMPTY_TRAILER = b"\0\0\0\0" + TRAILER_MAGIC
 _LARGEST_TRAILER = 1 << 20
 
 
-class Ending(str, Enum):
+class WalEnd(str, Enum):
     """How a file ends, from the view of replication (`ProtobufWALTailingReader`, `WALEntryStream`)."""
 
     CLOSED = "CLOSED"
@@ -38,7 +38,7 @@ class Ending(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WalEntry:
     """One entry.
 
     Attributes:
@@ -65,15 +65,15 @@ class WalReader:
     """
 
     def __init__(self, read: Callable[[int], bytes], *, values: bool = False) -> None:
-        self._window = Window(read)
+        self._window = FileWindow(read)
         self._values = values
         self.header: WalHeader | None = None
         self.header_end = self.good_end = 0
         self.length: int | None = None
-        self.ending = Ending.OPEN
+        self.ending = WalEnd.OPEN
         self.problem: str | None = None
 
-    def entries(self, visit: Visit) -> Iterator[Entry]:
+    def entries(self, visit: CellVisitor) -> Iterator[WalEntry]:
         """Yields every whole entry in order; `visit` receives the cells of an entry before the entry is yielded.
 
         It raises only what `read` raises. `ending` and `problem` report an error in the file. `visit` may also have
@@ -88,26 +88,26 @@ class WalReader:
                 self.good_end = entry.end
                 yield entry
         except HeaderEndError as error:
-            self._ends(Ending.NO_HEADER, str(error))
+            self._ends(WalEnd.NO_HEADER, str(error))
         except CutOffError as error:
-            self._ends(Ending.TORN, str(error))
+            self._ends(WalEnd.TORN, str(error))
         except MalformedError as error:
-            self._ends(Ending.CORRUPT, str(error))
+            self._ends(WalEnd.CORRUPT, str(error))
         self.length = self._window.length
 
     def _decoder(self, header: WalHeader) -> tuple[CellDecoder | None, Dictionaries | None]:
         if header.encrypted:
-            self._ends(Ending.ENCRYPTED, f"its cells are encrypted ({header.codec})")
+            self._ends(WalEnd.ENCRYPTED, f"its cells are encrypted ({header.codec})")
             return None, None
         if header.codec not in {None, PLAIN_CODEC}:
-            self._ends(Ending.FOREIGN, f"its cells are in the codec {header.codec}, which is not known here")
+            self._ends(WalEnd.FOREIGN, f"its cells are in the codec {header.codec}, which is not known here")
             return None, None
         if not header.compressed:
             return PlainCells(self._window, values=self._values), None
         dictionaries = Dictionaries()
         return CompressedCells(self._window, dictionaries, header, values=self._values), dictionaries
 
-    def _entry(self, decoder: CellDecoder, dictionaries: Dictionaries | None, visit: Visit) -> Entry:
+    def _entry(self, decoder: CellDecoder, dictionaries: Dictionaries | None, visit: CellVisitor) -> WalEntry:
         window = self._window
         start = window.offset
         try:
@@ -122,7 +122,7 @@ class WalReader:
             raise
         except MalformedError as error:
             raise MalformedError(f"the entry at {start} is broken: {error}") from None
-        return Entry(key, start, window.offset)
+        return WalEntry(key, start, window.offset)
 
     def _at_end(self) -> bool:
         """Returns whether no entry follows; a trailer, or a part of one, is not an entry."""
@@ -132,13 +132,13 @@ class WalReader:
         data, left = window.data, len(window.data) - window.pos
         if left < _TRAILER_FRAME and _EMPTY_TRAILER.startswith(data[window.pos :]):
             if left:
-                self._ends(Ending.TORN, "the file ends inside of its trailer")
+                self._ends(WalEnd.TORN, "the file ends inside of its trailer")
             return True
         size = int.from_bytes(data[-_TRAILER_FRAME:-4], "big", signed=True)
         if left == size + _TRAILER_FRAME and data.endswith(TRAILER_MAGIC):
-            self.ending = Ending.CLOSED
+            self.ending = WalEnd.CLOSED
             return True
         return False
 
-    def _ends(self, ending: Ending, problem: str) -> None:
+    def _ends(self, ending: WalEnd, problem: str) -> None:
         self.ending, self.problem = ending, problem

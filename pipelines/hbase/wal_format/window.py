@@ -12,7 +12,7 @@ LARGEST = 64 << 20
 _VARINT_BITS = 64
 
 
-class Window:
+class FileWindow:
     """The bytes of one file. `read` returns at most as many bytes as requested, and none at the end of the file.
 
     Attributes:

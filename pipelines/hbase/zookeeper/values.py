@@ -8,7 +8,15 @@ from collections.abc import Iterable, Mapping
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.peer_rules import DEFAULT_NAMESPACE, PeerRule, Tables, table_name
 from pipelines.hbase.peers import SYNC_REPLICATION_STATES, Peer
-from pipelines.hbase.zookeeper.wire import MAGIC, Value, delimited, message, number, signed, text
+from pipelines.hbase.zookeeper.wire import (
+    MAGIC,
+    Value,
+    delimited_messages,
+    fields_by_number,
+    last_number,
+    last_text,
+    signed_int64,
+)
 
 _LONG = 8
 _ENABLED = MAGIC + b"\x08\x00"
@@ -26,10 +34,10 @@ def parse_position(data: bytes | None) -> int:
     if data is None:
         raise MalformedError("no data in place of a WAL position")
     if data.startswith(MAGIC):
-        position = number(message(data[len(MAGIC) :]), 1)
+        position = last_number(fields_by_number(data[len(MAGIC) :]), 1)
         if position is None:
             raise MalformedError("a WAL position without its number")
-        return signed(position)
+        return signed_int64(position)
     if not data:
         return 0
     if len(data) < _LONG:
@@ -48,7 +56,7 @@ def parse_sync_state(data: bytes) -> str:
     Raises:
         MalformedError: HBase throws.
     """
-    return _sync_state(message(_behind_magic(data, "a synchronous replication state")))
+    return _sync_state(fields_by_number(_behind_magic(data, "a synchronous replication state")))
 
 
 def parse_sync_states(data: bytes) -> tuple[str, ...]:
@@ -58,11 +66,11 @@ def parse_sync_states(data: bytes) -> tuple[str, ...]:
         MalformedError: HBase throws.
     """
     whole = _behind_magic(data, "synchronous replication states")
-    return tuple(_sync_state(message(part)) for part in delimited(whole))
+    return tuple(_sync_state(fields_by_number(part)) for part in delimited_messages(whole))
 
 
 def _sync_state(fields: Mapping[int, tuple[Value, ...]]) -> str:
-    state = number(fields, 1)
+    state = last_number(fields, 1)
     if state is None or not 0 <= state < len(SYNC_REPLICATION_STATES):
         raise MalformedError(f"no synchronous replication state: {state}")
     return SYNC_REPLICATION_STATES[state]
@@ -73,7 +81,7 @@ def parse_lock_owner(data: bytes) -> str | None:
     if not data.startswith(MAGIC):
         return None
     try:
-        return text(message(data[len(MAGIC) :]), 1)
+        return last_text(fields_by_number(data[len(MAGIC) :]), 1)
     except MalformedError:
         return None
 
@@ -99,18 +107,18 @@ def parse_peer(peer_id: str, data: bytes, state: bytes | None, sync_state: bytes
             raise MalformedError(f"peer {peer_id}: its cluster key is not UTF-8") from None
         return Peer(peer_id, enabled, key, serial=False, replicate_all=True, sync_replication_state=sync)
     try:
-        fields = message(data[len(MAGIC) :])
-        replicate_all = number(fields, 8)
+        fields = fields_by_number(data[len(MAGIC) :])
+        replicate_all = last_number(fields, 8)
         return Peer(
             peer_id=peer_id,
             state=enabled,
-            cluster_key=text(fields, 1),
-            endpoint=text(fields, 2),
-            serial=bool(number(fields, 11)),
+            cluster_key=last_text(fields, 1),
+            endpoint=last_text(fields, 2),
+            serial=bool(last_number(fields, 11)),
             # HBase's builder uses this default if the field is absent
             replicate_all=replicate_all is None or bool(replicate_all),
             sync_replication_state=sync,
-            remote_wal_dir=text(fields, 12),
+            remote_wal_dir=last_text(fields, 12),
             config=_configuration(fields),
             rule=_rule(fields),
         )
@@ -122,8 +130,8 @@ def _configuration(fields: Mapping[int, tuple[Value, ...]]) -> dict[str, str]:
     found = {}
     for pair in fields.get(4, ()):
         if isinstance(pair, bytes):
-            names = message(pair)
-            found[text(names, 1) or ""] = text(names, 2) or ""
+            names = fields_by_number(pair)
+            found[last_text(names, 1) or ""] = last_text(names, 2) or ""
     return found
 
 
@@ -140,16 +148,16 @@ def _tables(values: Iterable[Value]) -> Tables:
     """Parses `TableCF` messages: a `TableName` of namespace and qualifier, and families; none means all families."""
     found = {}
     for value in values:
-        table = message(value) if isinstance(value, bytes) else {}
-        name = next((message(one) for one in table.get(1, ()) if isinstance(one, bytes)), {})
-        whole = f"{text(name, 1) or DEFAULT_NAMESPACE}:{text(name, 2) or ''}"
+        table = fields_by_number(value) if isinstance(value, bytes) else {}
+        name = next((fields_by_number(one) for one in table.get(1, ()) if isinstance(one, bytes)), {})
+        whole = f"{last_text(name, 1) or DEFAULT_NAMESPACE}:{last_text(name, 2) or ''}"
         found[table_name(whole)] = tuple(sorted(_texts(table, 2)))
     return found
 
 
 def _texts(fields: Mapping[int, tuple[Value, ...]], field: int) -> list[str]:
     """Returns every text of a repeated field."""
-    return [text({field: (value,)}, field) or "" for value in fields.get(field, ()) if isinstance(value, bytes)]
+    return [last_text({field: (value,)}, field) or "" for value in fields.get(field, ()) if isinstance(value, bytes)]
 
 
 def _behind_magic(data: bytes, what: str) -> bytes:

@@ -29,7 +29,7 @@ def without_metadata(data: bytes) -> bytes:
     return data[_METADATA_HEAD + size :]
 
 
-def message(data: bytes) -> Mapping[int, tuple[Value, ...]]:
+def fields_by_number(data: bytes) -> Mapping[int, tuple[Value, ...]]:
     """Returns all values of a message by field number, in order of appearance.
 
     Raises:
@@ -41,7 +41,7 @@ def message(data: bytes) -> Mapping[int, tuple[Value, ...]]:
     return found
 
 
-def delimited(data: bytes) -> Iterator[bytes]:
+def delimited_messages(data: bytes) -> Iterator[bytes]:
     """Yields consecutive messages, each preceded by its size (`writeDelimitedTo`).
 
     Raises:
@@ -56,18 +56,18 @@ def delimited(data: bytes) -> Iterator[bytes]:
         at += size
 
 
-def signed(value: int) -> int:
+def signed_int64(value: int) -> int:
     """Converts a varint to the int64 that it encodes."""
     return value if value <= MAX_LONG else value - (1 << 64)
 
 
-def number(values: Mapping[int, tuple[Value, ...]], field: int) -> int | None:
+def last_number(values: Mapping[int, tuple[Value, ...]], field: int) -> int | None:
     """Returns the last number of a field, as protobuf does; None if the field is absent or has another type."""
     numbers = [value for value in values.get(field, ()) if isinstance(value, int)]
     return numbers[-1] if numbers else None
 
 
-def text(values: Mapping[int, tuple[Value, ...]], field: int) -> str | None:
+def last_text(values: Mapping[int, tuple[Value, ...]], field: int) -> str | None:
     """Returns the last text of a field; None if the field is absent.
 
     Raises:

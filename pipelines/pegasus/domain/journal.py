@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UsageError
-from pipelines.common.json_form import Form, read_json
+from pipelines.common.json_object import JsonObject, read_json
 
 KINDS = ("read", "write", "scan")
 OK = "ERR_OK"
@@ -16,7 +16,7 @@ U64 = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JournalRequest:
     """One request.
 
     Attributes:
@@ -46,7 +46,7 @@ class Asked:
     foreign_rows: int | None = None
 
 
-def parse_request(text: str | bytes, line: int, where: str) -> Asked:
+def parse_request(text: str | bytes, line: int, where: str) -> JournalRequest:
     """Parses one line of a journal.
 
     Raises:
@@ -54,7 +54,7 @@ def parse_request(text: str | bytes, line: int, where: str) -> Asked:
     """
     place = f"{where}, line {line}"
     try:
-        form = Form(read_json(text, place), place)
+        form = JsonObject(read_json(text, place), place)
         asked = _request(form, line)
         form.no_other_keys()
     except SnapshotError as error:
@@ -62,13 +62,13 @@ def parse_request(text: str | bytes, line: int, where: str) -> Asked:
     return asked
 
 
-def _request(form: Form, line: int) -> Asked:
+def _request(form: JsonObject, line: int) -> JournalRequest:
     digits = form.text("hash")
     if len(digits) != 16 or not set(digits) <= set("0123456789abcdef"):
         raise SnapshotError(
             Condition.DOCUMENT_MALFORMED, f"{form.where}: 'hash' must be 16 hexadecimal digits, found {digits!r}"
         )
-    return Asked(
+    return JournalRequest(
         line,
         form.count("ts"),
         form.text("client"),
@@ -83,5 +83,5 @@ def _request(form: Form, line: int) -> Asked:
     )
 
 
-def _optional(form: Form, key: str) -> int | None:
+def _optional(form: JsonObject, key: str) -> int | None:
     return form.integer(key) if key in tuple(form.names()) else None

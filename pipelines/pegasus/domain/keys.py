@@ -47,10 +47,11 @@ def decode_key(raw: bytes) -> SplitKey:
         raise MalformedError(f"raw key of {len(raw)} bytes: the length of the hash key alone takes {LENGTH_BYTES}")
     length = int.from_bytes(raw[:LENGTH_BYTES], "big")
     if length > MAX_HASH_KEY:
-        raise MalformedError(f"raw key {escaped(raw[:20])}: a hash key of {length} bytes is never written")
+        raise MalformedError(f"raw key {escape_bytes(raw[:20])}: a hash key of {length} bytes is never written")
     if LENGTH_BYTES + length > len(raw):
         raise MalformedError(
-            f"raw key {escaped(raw[:20])}: its hash key should have {length} bytes, {len(raw) - LENGTH_BYTES} are there"
+            f"raw key {escape_bytes(raw[:20])}: its hash key should have {length} bytes, "
+            f"{len(raw) - LENGTH_BYTES} are there"
         )
     return SplitKey(raw[LENGTH_BYTES : LENGTH_BYTES + length], raw[LENGTH_BYTES + length :])
 
@@ -65,7 +66,7 @@ def key_hash(raw: bytes) -> int:
     return crc64(key.hash_key or key.sort_key)
 
 
-def escaped(data: bytes) -> str:
+def escape_bytes(data: bytes) -> str:
     r"""Formats bytes like Pegasus's shell: printable ASCII unchanged, the rest, `\` and `"` with a backslash."""
     return "".join(
         chr(byte) if _PLAIN.fullmatch(bytes([byte])) else f"\\{chr(byte)}" if byte in b'\\"' else f"\\x{byte:02X}"
@@ -73,8 +74,8 @@ def escaped(data: bytes) -> str:
     )
 
 
-def unescaped(text: str) -> bytes:
-    r"""Parses the output of `escaped`. Characters beyond ASCII become their UTF-8 bytes.
+def unescape_text(text: str) -> bytes:
+    r"""Parses the output of `escape_bytes`. Characters beyond ASCII become their UTF-8 bytes.
 
     Raises:
         MalformedError: a backslash is not followed by `xHH`, `\` or `"`.

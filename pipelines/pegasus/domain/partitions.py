@@ -8,7 +8,7 @@ UNREGISTERED = -1
 """Ballot of a child that is not registered in meta yet."""
 
 
-class Answer(Enum):
+class PrimaryAnswer(Enum):
     """The answer of a primary before it reads the data."""
 
     OK = "ERR_OK"
@@ -17,7 +17,7 @@ class Answer(Enum):
 
 
 REJECT_CODES = {"seed": "ERR_OBJECT_NOT_FOUND", "shipped": "ERR_SPLITTING"}
-"""The error code of `Answer.REJECT`: in Pegasus's split design, and in the code since 2.3 (src/replica/replica.h)."""
+"""The error code of `PrimaryAnswer.REJECT`: in Pegasus's split design, and since 2.3 in src/replica/replica.h."""
 
 
 def is_power_of_two(count: int) -> bool:
@@ -40,7 +40,7 @@ def is_owner(key_hash: int, index: int, version: int) -> bool:
     return key_hash & version == index
 
 
-def answer(key_hash: int, index: int, version: int) -> Answer:
+def primary_answer(key_hash: int, index: int, version: int) -> PrimaryAnswer:
     """Returns the answer of a partition's primary to a request with this hash.
 
     Args:
@@ -49,11 +49,11 @@ def answer(key_hash: int, index: int, version: int) -> Answer:
         version: its `partition_version`: partition count - 1, or -1 while it rejects.
     """
     if version == REJECTING:
-        return Answer.REJECT
-    return Answer.OK if is_owner(key_hash, index, version) else Answer.MISUSED
+        return PrimaryAnswer.REJECT
+    return PrimaryAnswer.OK if is_owner(key_hash, index, version) else PrimaryAnswer.MISUSED
 
 
-def target(key_hash: int, count: int, ballot: int | None) -> int:
+def target_partition(key_hash: int, count: int, ballot: int | None) -> int:
     """Returns the partition to which a client sends a request, given its cached configuration.
 
     Args:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pipelines.common.human import human_bytes
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_power_of_two
-from pipelines.pegasus.domain.report import ERROR, WARNING, violated
-from pipelines.pegasus.domain.state.model import AVAILABLE, VALIDATE_ENV, ClusterState, Table
+from pipelines.pegasus.domain.report import ERROR, WARNING, rule_violation
+from pipelines.pegasus.domain.state.model import AVAILABLE, VALIDATE_ENV, ClusterState, PegasusTable
 from pipelines.pegasus.domain.state.ownership import deleted_share
 
 DISK_SHARE = 0.9
@@ -19,7 +19,7 @@ RULES = ("C1", "C2", "C7", "C9", "C11", "C12", "F37")
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PreflightCheck:
     """The result of one rule for one table. verdict: OK, WARNING, BLOCKER or UNKNOWN."""
 
     app_id: int
@@ -29,7 +29,7 @@ class Check:
     words: str
 
 
-def preflight(state: ClusterState, table: Table, to_count: int | None) -> Iterator[FindingRow]:
+def preflight(state: ClusterState, table: PegasusTable, to_count: int | None) -> Iterator[FindingRow]:
     """Yields what prevents the split of one table.
 
     Args:
@@ -45,21 +45,21 @@ def preflight(state: ClusterState, table: Table, to_count: int | None) -> Iterat
     yield from _disks(state, table)
 
 
-def checks(table: Table, found: list[FindingRow]) -> list[Check]:
+def preflight_checks(table: PegasusTable, found: list[FindingRow]) -> list[PreflightCheck]:
     """Returns every rule with its verdict, including rules without a finding."""
     rows = []
     for rule in RULES:
         mine = [row for row in found if row.code == f"SPLIT_{rule}"]
         if not mine:
-            rows.append(Check(table.app_id, table.name, rule, "OK", "nothing is in the way"))
+            rows.append(PreflightCheck(table.app_id, table.name, rule, "OK", "nothing is in the way"))
         for row in mine:
             unknown = '"unknown": true' in row.evidence
             verdict = "UNKNOWN" if unknown else "BLOCKER" if row.severity == ERROR else "WARNING"
-            rows.append(Check(table.app_id, table.name, rule, verdict, row.message))
+            rows.append(PreflightCheck(table.app_id, table.name, rule, verdict, row.message))
     return rows
 
 
-def _counts(table: Table, to_count: int | None) -> Iterator[FindingRow]:
+def _counts(table: PegasusTable, to_count: int | None) -> Iterator[FindingRow]:
     count = table.partition_count
     if not is_power_of_two(count):
         share = deleted_share(count)
@@ -77,7 +77,7 @@ def _counts(table: Table, to_count: int | None) -> Iterator[FindingRow]:
         )  # fmt: skip
 
 
-def _under_way(table: Table) -> Iterator[FindingRow]:
+def _under_way(table: PegasusTable) -> Iterator[FindingRow]:
     half = table.partition_count // 2
     missing = [one.index for one in table.unregistered]
     holes = [index for index in missing if index < half]
@@ -96,7 +96,7 @@ def _under_way(table: Table) -> Iterator[FindingRow]:
         )  # fmt: skip
 
 
-def _env(table: Table) -> Iterator[FindingRow]:
+def _env(table: PegasusTable) -> Iterator[FindingRow]:
     was_split = table.init_partition_count not in {None, -1} and table.partition_count != table.init_partition_count
     if table.envs is None:
         yield _found(
@@ -111,7 +111,7 @@ def _env(table: Table) -> Iterator[FindingRow]:
         )  # fmt: skip
 
 
-def _health(table: Table) -> Iterator[FindingRow]:
+def _health(table: PegasusTable) -> Iterator[FindingRow]:
     thin = [one.index for one in table.partitions if one.there and len(one.members) < table.max_replica_count]
     headless = [one.index for one in table.partitions if one.there and one.primary is None]
     if thin or headless:
@@ -128,7 +128,7 @@ def _health(table: Table) -> Iterator[FindingRow]:
         )  # fmt: skip
 
 
-def _use(table: Table) -> Iterator[FindingRow]:
+def _use(table: PegasusTable) -> Iterator[FindingRow]:
     if table.status != AVAILABLE:
         yield _found("C12", ERROR, table, f"it is {table.status}.", "Only an available table can be split.")
     if table.bulk_loading:
@@ -144,7 +144,7 @@ def _use(table: Table) -> Iterator[FindingRow]:
         )  # fmt: skip
 
 
-def _disks(state: ClusterState, table: Table) -> Iterator[FindingRow]:
+def _disks(state: ClusterState, table: PegasusTable) -> Iterator[FindingRow]:
     if state.disks is None:
         yield _found(
             "F37", WARNING, table, "the use of the disks is not known.", "Add 'disks' to the state file.", unknown=True
@@ -154,7 +154,7 @@ def _disks(state: ClusterState, table: Table) -> Iterator[FindingRow]:
         needed = disk.used + DISK_COPIES * disk.apps.get(table.app_id, 0)
         if disk.apps.get(table.app_id) and needed > DISK_SHARE * disk.capacity:
             size = human_bytes(disk.apps[table.app_id])
-            yield violated(
+            yield rule_violation(
                 "F37", ERROR, f"{table.app_id}@{disk.node}/{disk.name}",
                 f"Table {table.name}: {disk.node} {disk.name} has {human_bytes(disk.used)} of "
                 f"{human_bytes(disk.capacity)} in use, and {DISK_COPIES} times the table's {size} there would fill "
@@ -164,5 +164,5 @@ def _disks(state: ClusterState, table: Table) -> Iterator[FindingRow]:
             )  # fmt: skip
 
 
-def _found(rule: str, severity: str, table: Table, message: str, remedy: str, **evidence: object) -> FindingRow:
-    return violated(rule, severity, f"{table.app_id}", f"Table {table.name}: {message}", remedy, **evidence)
+def _found(rule: str, severity: str, table: PegasusTable, message: str, remedy: str, **evidence: object) -> FindingRow:
+    return rule_violation(rule, severity, f"{table.app_id}", f"Table {table.name}: {message}", remedy, **evidence)

@@ -13,7 +13,7 @@ MARK = "SPLIT_"
 """Prefix of the finding codes; the rule's name in docs/split-rules.md follows."""
 
 
-def violated(rule: str, severity: str, subject: str, message: str, remedy: str, **evidence: object) -> FindingRow:
+def rule_violation(rule: str, severity: str, subject: str, message: str, remedy: str, **evidence: object) -> FindingRow:
     """Returns the finding for one violation of a rule.
 
     Args:

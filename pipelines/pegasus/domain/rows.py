@@ -10,7 +10,7 @@ from pipelines.pegasus.domain.partitions import partition_index
 U64 = (1 << 64) - 1
 
 
-class Kind(IntEnum):
+class RowKind(IntEnum):
     """Kind of a row in the partition where it is stored; the first that applies."""
 
     OUT_OF_RANGE = 0  # the table has no such partition: the input does not match the given count
@@ -47,25 +47,25 @@ class Placement:
             )
 
 
-def kind_of(key: bytes, index: int, placement: Placement) -> Kind:
+def kind_of(key: bytes, index: int, placement: Placement) -> RowKind:
     """Returns the kind of a row with this raw key in that partition; ignores the value."""
     if not 0 <= index < placement.count:
-        return Kind.OUT_OF_RANGE
+        return RowKind.OUT_OF_RANGE
     if key == EMPTY_WRITE:
-        return Kind.EMPTY_WRITE
+        return RowKind.EMPTY_WRITE
     try:
         hashed = key_hash(key)
     except MalformedError:
-        return Kind.MALFORMED
+        return RowKind.MALFORMED
     if partition_index(hashed, placement.count) == index:
-        return Kind.OWNED
+        return RowKind.OWNED
     # hash % created_with is the row's partition before all splits; its children have the same remainder
     same_family = partition_index(hashed, placement.created_with) == index % placement.created_with
-    return Kind.STALE if same_family else Kind.FOREIGN
+    return RowKind.STALE if same_family else RowKind.FOREIGN
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowGroup:
     """A group of rows that are counted together.
 
     Attributes:
@@ -78,13 +78,13 @@ class Place:
 
     index: int
     group: int
-    kind: Kind
+    kind: RowKind
     expired: bool
     forever: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class RowTally:
     """Sums over a multiset of rows, independent of their order.
 
     Attributes:
@@ -101,8 +101,8 @@ class Tally:
     digest_xor: int = 0
     newest: int = 0
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
+    def __add__(self, other: "RowTally") -> "RowTally":
+        return RowTally(
             self.rows + other.rows,
             self.bytes + other.bytes,
             self.digest_sum + other.digest_sum & U64,
@@ -110,7 +110,7 @@ class Tally:
             max(self.newest, other.newest),
         )
 
-    def same_rows(self, other: "Tally") -> bool:
+    def same_rows(self, other: "RowTally") -> bool:
         """Returns whether count and digests agree. Two different multisets agree with a probability of 2^-64."""
         return (self.rows, self.digest_sum, self.digest_xor) == (other.rows, other.digest_sum, other.digest_xor)
 
@@ -120,5 +120,5 @@ class Tally:
         return f"{self.digest_sum:016x}{self.digest_xor:016x}"
 
 
-NOTHING = Tally()
-Tallies = dict[Place, Tally]
+NOTHING = RowTally()
+Tallies = dict[RowGroup, RowTally]

@@ -8,18 +8,18 @@ FINEST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class RowTotals:
     """Rows and bytes."""
 
     rows: int = 0
     bytes: int = 0
 
-    def __add__(self, other: "Size") -> "Size":
-        return Size(self.rows + other.rows, self.bytes + other.bytes)
+    def __add__(self, other: "RowTotals") -> "RowTotals":
+        return RowTotals(self.rows + other.rows, self.bytes + other.bytes)
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRow:
+class SplitPlanRow:
     """A row of `split_plan`: one parent, split once.
 
     Attributes:
@@ -40,7 +40,7 @@ class PlanRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class DoublingLevel:
     """The table after some doublings; `largest` is the bytes of its largest partition."""
 
     doublings: int
@@ -48,43 +48,43 @@ class Level:
     largest: int
 
 
-def one_split(sizes: Mapping[int, Size], count: int) -> list[PlanRow]:
+def one_split(sizes: Mapping[int, RowTotals], count: int) -> list[SplitPlanRow]:
     """Returns each parent and child after one doubling.
 
     Args:
         sizes: by `hash & mask`, with a mask that covers `2 · count - 1`.
         count: current partitions, a power of two.
     """
-    halves = collapsed(sizes, 2 * count)
+    halves = sizes_at_count(sizes, 2 * count)
     rows = []
     for parent in range(count):
-        keep, move = halves.get(parent, Size()), halves.get(parent + count, Size())
+        keep, move = halves.get(parent, RowTotals()), halves.get(parent + count, RowTotals())
         whole = keep + move
         skew = 2 * max(keep.bytes, move.bytes) / whole.bytes if whole.bytes else 1.0
         of_all, of_keep, of_move = (whole.rows, whole.bytes), (keep.rows, keep.bytes), (move.rows, move.bytes)
-        rows.append(PlanRow(parent, parent + count, *of_all, *of_keep, *of_move, round(skew, 3)))
+        rows.append(SplitPlanRow(parent, parent + count, *of_all, *of_keep, *of_move, round(skew, 3)))
     return rows
 
 
-def levels(sizes: Mapping[int, Size], count: int) -> list[Level]:
+def split_levels(sizes: Mapping[int, RowTotals], count: int) -> list[DoublingLevel]:
     """Returns the table now and after 1 … `FINEST` doublings."""
     found = []
     for doublings in range(FINEST + 1):
         partitions = count << doublings
-        largest = max((size.bytes for size in collapsed(sizes, partitions).values()), default=0)
-        found.append(Level(doublings, partitions, largest))
+        largest = max((size.bytes for size in sizes_at_count(sizes, partitions).values()), default=0)
+        found.append(DoublingLevel(doublings, partitions, largest))
     return found
 
 
-def doublings_for(found: list[Level], target: int) -> int | None:
+def doublings_for(found: list[DoublingLevel], target: int) -> int | None:
     """Returns the fewest doublings after which no partition is above `target` bytes; None = more than computed."""
     return next((level.doublings for level in found if level.largest <= target), None)
 
 
-def collapsed(sizes: Mapping[int, Size], count: int) -> dict[int, Size]:
+def sizes_at_count(sizes: Mapping[int, RowTotals], count: int) -> dict[int, RowTotals]:
     """Returns the partition sizes of a table of `count` partitions, a power of two."""
-    sums: dict[int, Size] = {}
+    sums: dict[int, RowTotals] = {}
     for bits, size in sizes.items():
         index = bits & (count - 1)
-        sums[index] = sums.get(index, Size()) + size
+        sums[index] = sums.get(index, RowTotals()) + size
     return sums

@@ -8,11 +8,11 @@ from pipelines.common.errors import UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_owner, is_power_of_two
-from pipelines.pegasus.domain.report import ERROR, INFO, WARNING, violated
-from pipelines.pegasus.domain.rows import NOTHING, Kind, Place, Placement, Tallies, Tally
+from pipelines.pegasus.domain.report import ERROR, INFO, WARNING, rule_violation
+from pipelines.pegasus.domain.rows import NOTHING, Placement, RowGroup, RowKind, RowTally, Tallies
 
 
-class Fate(Enum):
+class RowFate(Enum):
     """The effect of the next compaction on rows; the first that applies."""
 
     KEPT_EMPTY_WRITE = "KEPT_EMPTY_WRITE"  # the filter skips keys shorter than two bytes
@@ -27,9 +27,9 @@ class Fate(Enum):
     KEPT_OWNED = "KEPT_OWNED"
 
 
-DROPPED = frozenset({Fate.DROPPED_EXPIRED, Fate.DROPPED_STALE})
-STALE_KINDS = frozenset({Kind.STALE, Kind.FOREIGN})
-STANDING = frozenset({Fate.KEPT_REJECTING.value, Fate.KEPT_UNCOUNTED.value, Fate.KEPT_OLD_VERSION.value})
+DROPPED = frozenset({RowFate.DROPPED_EXPIRED, RowFate.DROPPED_STALE})
+STALE_KINDS = frozenset({RowKind.STALE, RowKind.FOREIGN})
+STANDING = frozenset({RowFate.KEPT_REJECTING.value, RowFate.KEPT_UNCOUNTED.value, RowFate.KEPT_OLD_VERSION.value})
 """Fates of copies that compaction does not drop yet, because the split has not ended."""
 
 
@@ -82,36 +82,36 @@ class StaleRow:
     bytes: int
 
 
-def fate_of(place: Place, settings: FilterSettings) -> Fate:
+def fate_of(place: RowGroup, settings: FilterSettings) -> RowFate:
     """Returns what the filter does with the rows of a place (`place.group` = hash % `settings.groups`)."""
-    if place.kind is Kind.EMPTY_WRITE:
-        return Fate.KEPT_EMPTY_WRITE
-    if place.kind is Kind.MALFORMED:
-        return Fate.KEPT_MALFORMED
+    if place.kind is RowKind.EMPTY_WRITE:
+        return RowFate.KEPT_EMPTY_WRITE
+    if place.kind is RowKind.MALFORMED:
+        return RowFate.KEPT_MALFORMED
     if settings.default_ttl and place.forever:
-        return Fate.KEPT_GETS_TTL
+        return RowFate.KEPT_GETS_TTL
     if place.expired:
-        return Fate.DROPPED_EXPIRED
+        return RowFate.DROPPED_EXPIRED
     version, stale = settings.version(place.index), place.kind in STALE_KINDS
     misses = version >= 0 and not is_owner(place.group, place.index, version)
     if (stale or misses) and not settings.validate:
-        return Fate.KEPT_ENV_LOST
+        return RowFate.KEPT_ENV_LOST
     if stale and version < 0:
-        return Fate.KEPT_REJECTING
+        return RowFate.KEPT_REJECTING
     if (stale or misses) and place.index > version >= 0:
-        return Fate.KEPT_UNCOUNTED
+        return RowFate.KEPT_UNCOUNTED
     if misses:
-        return Fate.DROPPED_STALE
-    return Fate.KEPT_OLD_VERSION if stale else Fate.KEPT_OWNED
+        return RowFate.DROPPED_STALE
+    return RowFate.KEPT_OLD_VERSION if stale else RowFate.KEPT_OWNED
 
 
-def fates(table: str, tallies: Tallies, settings: FilterSettings) -> tuple[StaleRow, ...]:
+def sum_by_fate(table: str, tallies: Tallies, settings: FilterSettings) -> tuple[StaleRow, ...]:
     """Returns rows and bytes by partition and fate."""
-    sums: dict[tuple[int, Fate, bool], Tally] = {}
+    sums: dict[tuple[int, RowFate, bool], RowTally] = {}
     for place, tally in tallies.items():
         key = (place.index, fate_of(place, settings), place.kind in STALE_KINDS)
         sums[key] = sums.get(key, NOTHING) + tally
-    order = list(Fate)
+    order = list(RowFate)
     return tuple(
         StaleRow(table, index, fate.value, fate in DROPPED, stale, tally.rows, tally.bytes)
         for (index, fate, stale), tally in sorted(
@@ -122,17 +122,17 @@ def fates(table: str, tallies: Tallies, settings: FilterSettings) -> tuple[Stale
 
 def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSettings) -> Iterator[FindingRow]:
     """Yields findings about copies that compaction drops, not yet drops or never drops, and rows it drops wrongly."""
-    by_fate: dict[Fate, Tally] = {}
+    by_fate: dict[RowFate, RowTally] = {}
     wrongly, size = 0, 0
     for row in rows:
-        fate = Fate(row.fate)
-        if row.is_stale or fate is Fate.DROPPED_STALE:
-            by_fate[fate] = by_fate.get(fate, NOTHING) + Tally(row.rows, row.bytes)
-        if fate is Fate.DROPPED_STALE and not row.is_stale:
+        fate = RowFate(row.fate)
+        if row.is_stale or fate is RowFate.DROPPED_STALE:
+            by_fate[fate] = by_fate.get(fate, NOTHING) + RowTally(row.rows, row.bytes)
+        if fate is RowFate.DROPPED_STALE and not row.is_stale:
             wrongly, size = wrongly + row.rows, size + row.bytes
-    lost = by_fate.get(Fate.KEPT_ENV_LOST, NOTHING)
+    lost = by_fate.get(RowFate.KEPT_ENV_LOST, NOTHING)
     if lost.rows:
-        yield violated(
+        yield rule_violation(
             "C9",
             ERROR,
             table,
@@ -144,25 +144,25 @@ def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSetting
             bytes=lost.bytes,
         )
     if wrongly:
-        yield violated(
+        yield rule_violation(
             "C1",
             ERROR,
             table,
-            f"Table {table}: the filter will take {_amount(Tally(wrongly, size))} that belong where they are: its rule "
-            f"is hash & {settings.placement.count - 1}, and {settings.placement.count} is no power of two.",
+            f"Table {table}: the filter will take {_amount(RowTally(wrongly, size))} that belong where they are: its "
+            f"rule is hash & {settings.placement.count - 1}, and {settings.placement.count} is no power of two.",
             "Set replica.split.validate_partition_hash to false before any compaction, and move the data to a table "
             "with a power of two.",
             rows=wrongly,
             bytes=size,
         )
     for fate, words in (
-        (Fate.KEPT_REJECTING, "their partitions reject requests (partition_version -1)"),
-        (Fate.KEPT_UNCOUNTED, "their child has not taken the new count"),
-        (Fate.KEPT_OLD_VERSION, "their parent has not taken the new count"),
+        (RowFate.KEPT_REJECTING, "their partitions reject requests (partition_version -1)"),
+        (RowFate.KEPT_UNCOUNTED, "their child has not taken the new count"),
+        (RowFate.KEPT_OLD_VERSION, "their parent has not taken the new count"),
     ):
         held = by_fate.get(fate, NOTHING)
         if held.rows:
-            yield violated(
+            yield rule_violation(
                 "D4",
                 WARNING,
                 f"{table}/{fate.value}",
@@ -171,19 +171,19 @@ def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSetting
                 rows=held.rows,
                 bytes=held.bytes,
             )
-    taken = by_fate.get(Fate.DROPPED_STALE, NOTHING)
+    taken = by_fate.get(RowFate.DROPPED_STALE, NOTHING)
     if taken.rows > wrongly:
-        yield violated(
+        yield rule_violation(
             "D4",
             INFO,
             table,
-            f"Table {table}: a manual compaction takes {_amount(Tally(taken.rows - wrongly, taken.bytes - size))} of "
-            "copies that a split has left.",
+            f"Table {table}: a manual compaction takes {_amount(RowTally(taken.rows - wrongly, taken.bytes - size))} "
+            "of copies that a split has left.",
             "Prove the split with split-verify first: a compaction cannot be undone.",
             rows=taken.rows - wrongly,
             bytes=taken.bytes - size,
         )
 
 
-def _amount(tally: Tally) -> str:
+def _amount(tally: RowTally) -> str:
     return f"{human_count(tally.rows, 'row')} ({human_bytes(tally.bytes)})"

@@ -44,7 +44,7 @@ class Timetag:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class StoredValue:
     """A decoded value.
 
     Attributes:
@@ -65,7 +65,7 @@ def header_bytes(version: int) -> int:
     return _HEADER_BYTES[version]
 
 
-def decode_value(raw: bytes, data_version: int = 1) -> Value:
+def decode_value(raw: bytes, data_version: int = 1) -> StoredValue:
     """Decodes a stored value.
 
     Args:
@@ -84,7 +84,7 @@ def decode_value(raw: bytes, data_version: int = 1) -> Value:
     expire_ts = int.from_bytes(raw[at : at + 4], "big")
     packed = None if version == 0 else int.from_bytes(raw[at + 4 : at + 12], "big")
     timetag = None if packed is None else Timetag.of(packed)
-    return Value(version, expire_ts, timetag, raw[header_bytes(version) :])
+    return StoredValue(version, expire_ts, timetag, raw[header_bytes(version) :])
 
 
 def value_version(raw: bytes, data_version: int = 1) -> int:
@@ -102,7 +102,7 @@ def value_version(raw: bytes, data_version: int = 1) -> int:
     return data_version
 
 
-def encode_value(value: Value) -> bytes:
+def encode_value(value: StoredValue) -> bytes:
     """Returns the bytes of a value.
 
     Raises:

@@ -8,15 +8,15 @@ from pipelines.pegasus.domain.partitions import (
     REJECT_CODES,
     REJECTING,
     UNREGISTERED,
-    Answer,
-    answer,
+    PrimaryAnswer,
     partition_index,
-    target,
+    primary_answer,
+    target_partition,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class SplitStage:
     """One stage.
 
     Attributes:
@@ -39,12 +39,12 @@ class Stage:
 
 
 STAGES = (
-    Stage("S0", "before the split", False, None, True, False, False),
-    Stage("S1-S6", "meta counts twice as many; children learn", True, UNREGISTERED, True, False, False),
-    Stage("S7", "the parent rejects, the child is being registered", True, UNREGISTERED, True, True, False),
-    Stage("S8", "meta has the child, nobody has told it yet", True, 1, True, True, False),
-    Stage("S9", "the child is active", True, 1, True, True, True),
-    Stage("S10", "the parent counts as meta does", True, 1, False, False, True),
+    SplitStage("S0", "before the split", False, None, True, False, False),
+    SplitStage("S1-S6", "meta counts twice as many; children learn", True, UNREGISTERED, True, False, False),
+    SplitStage("S7", "the parent rejects, the child is being registered", True, UNREGISTERED, True, True, False),
+    SplitStage("S8", "meta has the child, nobody has told it yet", True, 1, True, True, False),
+    SplitStage("S9", "the child is active", True, 1, True, True, True),
+    SplitStage("S10", "the parent counts as meta does", True, 1, False, False, True),
 )
 CLIENTS = ("old", "new")
 """`old` has cached the table before the split, `new` asks meta now."""
@@ -61,7 +61,7 @@ class RouteRow:
     requests: int
 
 
-def told(key_hash: int, old_count: int, stage: Stage, client: str) -> tuple[int, Answer]:
+def answer_at_stage(key_hash: int, old_count: int, stage: SplitStage, client: str) -> tuple[int, PrimaryAnswer]:
     """Returns the partition that a client asks, and the answer.
 
     Args:
@@ -72,13 +72,13 @@ def told(key_hash: int, old_count: int, stage: Stage, client: str) -> tuple[int,
     """
     if client == "new" and stage.doubled:
         index = partition_index(key_hash, 2 * old_count)
-        asked = target(key_hash, 2 * old_count, stage.child_ballot if index >= old_count else 1)
+        asked = target_partition(key_hash, 2 * old_count, stage.child_ballot if index >= old_count else 1)
     else:
         asked = partition_index(key_hash, old_count)
     if asked >= old_count:
-        return asked, answer(key_hash, asked, 2 * old_count - 1) if stage.child_serves else Answer.REJECT
+        return asked, primary_answer(key_hash, asked, 2 * old_count - 1) if stage.child_serves else PrimaryAnswer.REJECT
     version = REJECTING if stage.rejects else (old_count if stage.parent_old else 2 * old_count) - 1
-    return asked, answer(key_hash, asked, version)
+    return asked, primary_answer(key_hash, asked, version)
 
 
 def what_if(requests: Mapping[int, int], old_count: int, names: str) -> list[RouteRow]:
@@ -94,12 +94,12 @@ def what_if(requests: Mapping[int, int], old_count: int, names: str) -> list[Rou
         for client in CLIENTS:
             codes: Counter[str] = Counter()
             for bits, number in requests.items():
-                found = told(bits, old_count, stage, client)[1]
+                found = answer_at_stage(bits, old_count, stage, client)[1]
                 codes[code_name(found, names)] += number
             rows += [RouteRow(stage.name, stage.words, client, code, codes[code]) for code in sorted(codes)]
     return rows
 
 
-def code_name(found: Answer, names: str) -> str:
+def code_name(found: PrimaryAnswer, names: str) -> str:
     """Returns the error code of an answer."""
-    return REJECT_CODES[names] if found is Answer.REJECT else found.value
+    return REJECT_CODES[names] if found is PrimaryAnswer.REJECT else found.value

@@ -19,7 +19,7 @@ split.
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class WalkHistory:
     """One history.
 
     Attributes:
@@ -54,7 +54,7 @@ def scope_of(seed: int, may: Sequence[str] = tuple(FAULTS)) -> Scope:
     return Scope(replicas, writes, frozenset(may), faults, draw.random() < _SOME, draw.random() < _SOME)
 
 
-def walk(seed: int, design: Design, scope: Scope | None = None) -> History:
+def walk(seed: int, design: Design, scope: Scope | None = None) -> WalkHistory:
     """Plays one history until no step is possible, something breaks, or it has `_MOST_STEPS` steps.
 
     Args:
@@ -79,7 +79,7 @@ def walk(seed: int, design: Design, scope: Scope | None = None) -> History:
         moves.append(move)
         worlds.append(after)
         broken = violation(after, played, worlds[-2])
-    return History(seed, played, design, tuple(moves), tuple(worlds), broken)
+    return WalkHistory(seed, played, design, tuple(moves), tuple(worlds), broken)
 
 
 def story(moves: Sequence[Move]) -> str:

@@ -16,7 +16,7 @@ FORMAT_VERSION = 5
 """Format version of the SST footer; rocksdict's default is 6, which RocksDB 8.5.3 cannot read."""
 
 
-class Writer(Protocol):
+class RowFileWriter(Protocol):
     """Writes one file."""
 
     def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
@@ -51,14 +51,14 @@ class SstWriter:
             self._writer = sst_writer(path)
 
     def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
-        """See `Writer.put`."""
+        """See `RowFileWriter.put`."""
         writer = self._writer
         with self._errors():
             for key, value in zip(keys, values, strict=True):
                 writer[key] = value
 
     def close(self) -> None:
-        """See `Writer.close`."""
+        """See `RowFileWriter.close`."""
         with self._errors():
             self._writer.finish()
 
@@ -80,13 +80,13 @@ class ParquetWriter:
         self._writer = pq.ParquetWriter(str(path), self.SCHEMA, write_page_checksum=True)
 
     def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
-        """See `Writer.put`."""
+        """See `RowFileWriter.put`."""
         indexes = pa.array([self._partition] * len(keys), pa.int32())
         arrays = [indexes, pa.array(keys, pa.binary()), pa.array(values, pa.binary())]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self.SCHEMA))
 
     def close(self) -> None:
-        """See `Writer.close`."""
+        """See `RowFileWriter.close`."""
         self._writer.close()
 
 
@@ -96,7 +96,7 @@ class PartitionFiles:
     def __init__(self, folder: Path, parent: int, file_bytes: int, *, parquet: bool) -> None:
         self._folder, self._parent = folder, parent
         self._limit, self._parquet = file_bytes, parquet
-        self._open: dict[int, tuple[Writer, Path, list[int]]] = {}
+        self._open: dict[int, tuple[RowFileWriter, Path, list[int]]] = {}
         self._numbers: dict[int, int] = {}
         self._done: list[PartFile] = []
 
@@ -117,12 +117,12 @@ class PartitionFiles:
             self._end(partition)
         return tuple(sorted(self._done, key=lambda file: (file.partition, file.file)))
 
-    def _begin(self, partition: int) -> tuple[Writer, Path, list[int]]:
+    def _begin(self, partition: int) -> tuple[RowFileWriter, Path, list[int]]:
         number = self._numbers[partition] = self._numbers.get(partition, -1) + 1
         folder = self._folder / str(partition)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self._parent}-{number}.{'parquet' if self._parquet else 'sst'}"
-        writer: Writer = ParquetWriter(path, partition) if self._parquet else SstWriter(path)
+        writer: RowFileWriter = ParquetWriter(path, partition) if self._parquet else SstWriter(path)
         return writer, path, [0, 0]
 
     def _end(self, partition: int) -> None:

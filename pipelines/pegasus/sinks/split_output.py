@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from pipelines.common.errors import UnavailableError, UsageError
-from pipelines.pegasus.domain.offline.plan import Done, PartFile
+from pipelines.pegasus.domain.offline.plan import PartFile, PartitionResult
 
 MANIFEST = "_split_manifest.json"
 """Readers of Parquet ignore files that begin with an underscore."""
@@ -27,7 +27,7 @@ class SplitOutput:
         self.staging = Path(out) / cluster / f".{app}.staging"
         self._inputs = inputs
 
-    def begin(self) -> list[Done] | None:
+    def begin(self) -> list[PartitionResult] | None:
         """Creates the staging directory, or returns the parts if the output of the same inputs exists already.
 
         Raises:
@@ -55,7 +55,7 @@ class SplitOutput:
         folder.mkdir(parents=True)
         return folder
 
-    def kept(self, partition: int, fingerprint: str) -> Done | None:
+    def kept(self, partition: int, fingerprint: str) -> PartitionResult | None:
         """Returns the result of an earlier attempt; None = it is incomplete, or of other inputs."""
         manifest = self.staging / f"part-{partition}" / _PART
         if not manifest.is_file():
@@ -63,12 +63,12 @@ class SplitOutput:
         said = json.loads(manifest.read_text())
         return _done(said["part"], resumed=True) if said["inputs"] == fingerprint else None
 
-    def keep(self, done: Done, fingerprint: str) -> None:
+    def keep(self, done: PartitionResult, fingerprint: str) -> None:
         """Marks an old partition as complete: writes its manifest last, by rename."""
         target = self.staging / f"part-{done.partition}" / _PART
         _write(target, {"inputs": fingerprint, "part": asdict(done)})
 
-    def publish(self, app_id: int, app: str, count: int, parts: Sequence[Done], *, parquet: bool) -> None:
+    def publish(self, app_id: int, app: str, count: int, parts: Sequence[PartitionResult], *, parquet: bool) -> None:
         """Collects all files and publishes the output by one rename.
 
         Raises:
@@ -115,6 +115,6 @@ def _write(target: Path, document: object) -> None:
     scratch.replace(target)
 
 
-def _done(said: dict[str, object], *, resumed: bool = True) -> Done:
+def _done(said: dict[str, object], *, resumed: bool = True) -> PartitionResult:
     files = tuple(PartFile(**file) for file in said["files"])  # type: ignore[attr-defined]
-    return Done(**{**said, "files": files, "resumed": resumed})  # type: ignore[arg-type]
+    return PartitionResult(**{**said, "files": files, "resumed": resumed})  # type: ignore[arg-type]

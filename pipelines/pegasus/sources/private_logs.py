@@ -9,14 +9,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.pegasus.domain.private_log.names import DISCARDED, parse_log_name, parse_replica_name
 from pipelines.pegasus.transforms.journal_rows import parsed_lines
-from pipelines.pegasus.transforms.log_rows import DECODED, TASK, Opener, decoding
+from pipelines.pegasus.transforms.log_rows import DECODED, TASK, Opener, log_decoder
 
 _MOST_TASKS = 10_000
 _DEEPEST = 12
 _LOGS = "plog"
 
 
-class Entry(Protocol):
+class LogDirectoryEntry(Protocol):
     """An entry of a directory."""
 
     @property
@@ -30,10 +30,10 @@ class Entry(Protocol):
         ...
 
 
-class Files(Protocol):
+class LogFileSystem(Protocol):
     """The file system operations that are needed."""
 
-    def entries(self, path: str) -> Sequence[Entry] | None:
+    def entries(self, path: str) -> Sequence[LogDirectoryEntry] | None:
         """Returns the entries of a directory; None = there is no such directory."""
         ...
 
@@ -49,7 +49,7 @@ class Files(Protocol):
 class PrivateLogs:
     """A `LogReader` with one task for each log; decoded rows are persisted on the executors' disks."""
 
-    def __init__(self, spark: SparkSession, files: Files, opener: Opener) -> None:
+    def __init__(self, spark: SparkSession, files: LogFileSystem, opener: Opener) -> None:
         self._spark = spark
         self._files = files
         self._opener = opener
@@ -63,7 +63,7 @@ class PrivateLogs:
                 f"{uri}: no private log there; wanted is …/<app>.<partition>.pegasus/plog/log.<index>.<offset>"
             )
         tasks = self._spark.createDataFrame(found, TASK).repartition(min(len(found), _MOST_TASKS))
-        return tasks.mapInArrow(decoding(self._opener), DECODED).persist(StorageLevel.DISK_ONLY)
+        return tasks.mapInArrow(log_decoder(self._opener), DECODED).persist(StorageLevel.DISK_ONLY)
 
     def journal(self, uri: str) -> DataFrame:
         """See `LogReader.journal`. The driver reads the journal and numbers its lines."""

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from pipelines.common.errors import MalformedError, UnavailableError, UsageError
 from pipelines.pegasus.domain.encryption import refuse_encrypted
-from pipelines.pegasus.domain.offline.plan import Source
+from pipelines.pegasus.domain.offline.plan import OldPartition
 from pipelines.pegasus.domain.private_log.names import DISCARDED, parse_replica_name
 from pipelines.pegasus.domain.state.app_info import APP_INFO, AppInfo, parse_app_info, parse_app_metadata
 
 _DEEPEST = 12
 
 
-def replicas_of(root: str, app_id: int, count: int) -> list[Source]:
+def replicas_of(root: str, app_id: int, count: int) -> list[OldPartition]:
     """Returns one source for each old partition: `<app>.<partition>.pegasus/data/rdb`, logs in `plog`.
 
     Raises:
@@ -20,18 +20,20 @@ def replicas_of(root: str, app_id: int, count: int) -> list[Source]:
         RefusedError: `.app-info` is encrypted.
         UnavailableError: `.app-info` cannot be read.
     """
-    found: dict[int, list[Source]] = {}
+    found: dict[int, list[OldPartition]] = {}
     for path in _directories(Path(root), 0):
         gpid = parse_replica_name(path.name)
         if gpid.app_id == app_id:
             logs = path / "plog"
             unread = _agreed(path / APP_INFO, parse_app_info, app_id, count)
-            source = Source(gpid.partition, str(path / "data" / "rdb"), str(logs) if logs.is_dir() else None, unread)
+            source = OldPartition(
+                gpid.partition, str(path / "data" / "rdb"), str(logs) if logs.is_dir() else None, unread
+            )
             found.setdefault(gpid.partition, []).append(source)
     return _each_once(found, root, app_id, count)
 
 
-def backup_of(root: str, app_id: int, count: int) -> list[Source]:
+def backup_of(root: str, app_id: int, count: int) -> list[OldPartition]:
     """Returns one source for each partition of the cold backup `<root>/<app>_<id>`, which has no logs.
 
     Raises:
@@ -47,7 +49,7 @@ def backup_of(root: str, app_id: int, count: int) -> list[Source]:
     if not (folder / "meta" / "app_backup_status").is_file():
         raise UsageError(f"{folder}: no meta/app_backup_status, so the backup has not ended")
     unread = _agreed(folder / "meta" / "app_metadata", parse_app_metadata, app_id, count)
-    found: dict[int, list[Source]] = {}
+    found: dict[int, list[OldPartition]] = {}
     for path in sorted(folder.iterdir()):
         if path.name.isdigit():
             current = path / "current_checkpoint"
@@ -56,7 +58,7 @@ def backup_of(root: str, app_id: int, count: int) -> list[Source]:
             name = current.read_text(encoding="utf-8").strip()
             if "/" in name or not (path / name).is_dir():
                 raise UsageError(f"{current} names {name!r}, which is no directory there")
-            found.setdefault(int(path.name), []).append(Source(int(path.name), str(path / name), None, unread))
+            found.setdefault(int(path.name), []).append(OldPartition(int(path.name), str(path / name), None, unread))
     return _each_once(found, str(folder), app_id, count)
 
 
@@ -81,7 +83,7 @@ def _agreed(path: Path, parse: Callable[[bytes], AppInfo], app_id: int, count: i
     return None
 
 
-def _each_once(found: dict[int, list[Source]], root: str, app_id: int, count: int) -> list[Source]:
+def _each_once(found: dict[int, list[OldPartition]], root: str, app_id: int, count: int) -> list[OldPartition]:
     missing = sorted(set(range(count)) - set(found))
     if missing:
         raise UsageError(f"{root}: no data of partition {app_id}.{missing[0]} ({len(missing)} of {count} are missing)")

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, DataType, IntegerType, StructType
 
 from pipelines.common.errors import UsageError
-from pipelines.pegasus.domain.rows import Kind, Tallies
-from pipelines.pegasus.transforms.examined_rows import Question
-from pipelines.pegasus.transforms.row_frames import detailed, tallied
+from pipelines.pegasus.domain.rows import RowKind, Tallies
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings
+from pipelines.pegasus.transforms.row_frames import detail_rows, row_sums
 
 COLUMNS: dict[str, DataType] = {"partition_index": IntegerType(), "key": BinaryType(), "value": BinaryType()}
 """All columns of such a file; no other is allowed."""
@@ -40,15 +40,17 @@ class ParquetRows:
         check_columns(frame.schema, uri)
         return frame.select(*COLUMNS)
 
-    def tally(self, uri: str, question: Question) -> Tallies:
+    def tally(self, uri: str, question: ExamineSettings) -> Tallies:
         """See `RowReader.tally`."""
         rows = self.rows(uri)
         with parquet_errors(uri):
-            return tallied(rows, question)
+            return row_sums(rows, question)
 
-    def details(self, uri: str, question: Question, groups: Collection[int], kinds: Collection[Kind]) -> DataFrame:
+    def details(
+        self, uri: str, question: ExamineSettings, groups: Collection[int], kinds: Collection[RowKind]
+    ) -> DataFrame:
         """See `RowReader.details`."""
-        return detailed(self.rows(uri), question, groups, kinds)
+        return detail_rows(self.rows(uri), question, groups, kinds)
 
 
 def check_columns(schema: StructType, uri: str) -> None:

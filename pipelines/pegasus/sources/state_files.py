@@ -9,7 +9,7 @@ from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.domain.state.reading import parse_state
 
 
-class Entry(Protocol):
+class StateDirectoryEntry(Protocol):
     """An entry of a directory."""
 
     @property
@@ -18,10 +18,10 @@ class Entry(Protocol):
         ...
 
 
-class Files(Protocol):
+class StateFileSystem(Protocol):
     """The file system operations that are needed."""
 
-    def entries(self, path: str) -> Sequence[Entry] | None:
+    def entries(self, path: str) -> Sequence[StateDirectoryEntry] | None:
         """Returns the entries of a directory; None = there is no such directory."""
         ...
 
@@ -33,7 +33,7 @@ class Files(Protocol):
 class StateFiles:
     """A `StateReader` of files."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: StateFileSystem) -> None:
         self._files = files
 
     def states(self, uri: str) -> Sequence[ClusterState]:

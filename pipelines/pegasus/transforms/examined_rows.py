@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipelines.pegasus.domain.rows import Kind, Placement
+from pipelines.pegasus.domain.rows import Placement, RowKind
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
 from pipelines.pegasus.transforms.value_columns import value_heads
 
 NO_GROUP = -1
 
 
-class Question(NamedTuple):
+class ExamineSettings(NamedTuple):
     """How the rows of one table are examined.
 
     Attributes:
@@ -28,8 +28,8 @@ class Question(NamedTuple):
     now_s: int
 
 
-class Examined(NamedTuple):
-    """An examined batch; `Place` and `Tally` describe the columns."""
+class ExaminedBatch(NamedTuple):
+    """An examined batch; `RowGroup` and `RowTally` describe the columns."""
 
     lies_in: NDArray[np.int32]
     group: NDArray[np.int32]
@@ -42,7 +42,7 @@ class Examined(NamedTuple):
     timetags: NDArray[np.uint64]
 
 
-def examine(batch: Any, question: Question) -> Examined:  # noqa: ANN401 - pyarrow ships no types
+def examine_rows(batch: Any, question: ExamineSettings) -> ExaminedBatch:  # noqa: ANN401 - pyarrow ships no types
     """Examines a RecordBatch of `partition_index`, `key`, `head`, `value_length`, `digest` (see `row_frames.heads`)."""
     placement = question.placement
     incomplete = _incomplete(batch)
@@ -52,18 +52,18 @@ def examine(batch: Any, question: Question) -> Examined:  # noqa: ANN401 - pyarr
     heads = value_heads(binary_column(batch.column("head")), placement.data_version)
     owner = partition_indexes(found.hashes, placement.count)
     family = partition_indexes(found.hashes, placement.created_with) == index % placement.created_with
-    kind = np.where(owner == index, Kind.OWNED, np.where(family, Kind.STALE, Kind.FOREIGN)).astype(np.int8)
-    kind[found.malformed | heads.malformed] = Kind.MALFORMED
-    kind[found.empty] = Kind.EMPTY_WRITE
-    kind[incomplete] = Kind.INCOMPLETE
-    kind[((index < 0) | (index >= placement.count)) & ~incomplete] = Kind.OUT_OF_RANGE
-    hashed = kind >= Kind.FOREIGN
+    kind = np.where(owner == index, RowKind.OWNED, np.where(family, RowKind.STALE, RowKind.FOREIGN)).astype(np.int8)
+    kind[found.malformed | heads.malformed] = RowKind.MALFORMED
+    kind[found.empty] = RowKind.EMPTY_WRITE
+    kind[incomplete] = RowKind.INCOMPLETE
+    kind[((index < 0) | (index >= placement.count)) & ~incomplete] = RowKind.OUT_OF_RANGE
+    hashed = kind >= RowKind.FOREIGN
     group = np.where(hashed, partition_indexes(found.hashes, question.groups), NO_GROUP).astype(np.int32)
     size = keys.lengths + np.asarray(pc.fill_null(batch.column("value_length"), 0))
     digest = np.asarray(pc.fill_null(batch.column("digest"), 0)).view(np.uint64)
     expired = heads.expired(question.now_s) & hashed
     forever = (heads.expire_ts == 0) & hashed
-    return Examined(index, group, kind, expired, forever, size, digest, found.hashes, heads.timetags)
+    return ExaminedBatch(index, group, kind, expired, forever, size, digest, found.hashes, heads.timetags)
 
 
 def _incomplete(batch: Any) -> NDArray[np.bool_]:  # noqa: ANN401
@@ -75,6 +75,6 @@ def _incomplete(batch: Any) -> NDArray[np.bool_]:  # noqa: ANN401
     return missing
 
 
-def binary(batch: Any, name: str, wanted: NDArray[np.bool_]) -> Any:  # noqa: ANN401
+def selected_bytes(batch: Any, name: str, wanted: NDArray[np.bool_]) -> Any:  # noqa: ANN401
     """Returns the selected values of a column of bytes."""
     return batch.column(name).filter(pa.array(wanted))

@@ -11,14 +11,14 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from pipelines.common.errors import UsageError
-from pipelines.pegasus.domain.journal import OK, Asked, parse_request
+from pipelines.pegasus.domain.journal import OK, JournalRequest, parse_request
 
 _TEXTS = {"client", "kind", "code", "node", "hash"}
 ASKED = StructType(
     [
         *(
             StructField(field.name, StringType() if field.name in _TEXTS - {"hash"} else LongType())
-            for field in fields(Asked)
+            for field in fields(JournalRequest)
         ),
         StructField("fault", StringType()),
     ]
@@ -60,5 +60,5 @@ def _row(text: str, line: int, where: str) -> dict[str, object]:
         asked = parse_request(text, line, where)
     except UsageError as error:
         return {"line": line, "fault": str(error)}
-    row: dict[str, object] = {field.name: getattr(asked, field.name) for field in fields(Asked)}
+    row: dict[str, object] = {field.name: getattr(asked, field.name) for field in fields(JournalRequest)}
     return {**row, "hash": asked.hash - (1 << 64) if asked.hash >> 63 else asked.hash}

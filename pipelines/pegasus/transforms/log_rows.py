@@ -24,11 +24,11 @@ from pyspark.sql.types import (
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.audit_log.files import LogFile
 from pipelines.pegasus.domain.keys import key_hash
-from pipelines.pegasus.domain.private_log.blocks import Ending, Read
+from pipelines.pegasus.domain.private_log.blocks import LogEnd, Read
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.private_log.names import Gpid, parse_log_name
-from pipelines.pegasus.domain.private_log.reader import LogReader
-from pipelines.pegasus.domain.private_log.requests import Replay, decode
+from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
+from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.transforms.log_checksum import crc32c
 
 BATCH = 8192
@@ -75,7 +75,7 @@ DECODED = StructType([StructField("file", FILE), StructField("mutation", MUTATIO
 """One of the two is NULL. The row of the file comes after those of its mutations."""
 
 
-def decoding(opener: Opener) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def log_decoder(opener: Opener) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Returns the function with which `mapInArrow` turns `TASK` into `DECODED`."""
 
     def decode_logs(batches: Iterator[Any]) -> Iterator[Any]:
@@ -92,7 +92,7 @@ def log_batches(task: dict[str, Any], opener: Opener) -> Iterator[Any]:
     rows: list[dict[str, Any]] = []
     try:
         with opener(task["uri"]) as read:
-            reader = LogReader(read, crc32c, tally.start_offset)
+            reader = PrivateLogReader(read, crc32c, tally.start_offset)
             for mutation in reader:
                 rows.append({"mutation": tally.row(mutation)})
                 if len(rows) == BATCH:
@@ -128,7 +128,7 @@ class _Tally:
         digest = hashlib.blake2b(digest_size=8)
         hashes, empty = set(), True
         for update in mutation.updates:
-            request = decode(update)
+            request = decode_request(update)
             digest.update(update.code.encode() + b"\0" + len(update.data).to_bytes(4, "big") + update.data)
             empty = empty and request.replay is Replay.EMPTY
             file["undecoded"] += request.replay in {Replay.NEEDS_BASE, Replay.UNKNOWN}
@@ -142,7 +142,7 @@ class _Tally:
             "digest": digest.hexdigest(), "empty": empty,
         }  # fmt: skip
 
-    def end(self, reader: LogReader) -> None:
+    def end(self, reader: PrivateLogReader) -> None:
         header = reader.header
         self.file |= {
             "ending": reader.ending.value, "problem": reader.problem, "bad_blocks": reader.bad_blocks,
@@ -153,7 +153,7 @@ class _Tally:
             self.file["foreign"] += 1
 
     def unreadable(self, problem: str) -> None:
-        self.file |= {"ending": Ending.UNREADABLE.value, "problem": problem}
+        self.file |= {"ending": LogEnd.UNREADABLE.value, "problem": problem}
 
 
 def _signed_hash(key: bytes) -> int:

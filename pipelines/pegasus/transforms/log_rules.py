@@ -7,7 +7,7 @@ REPLICA = ("node", "app_id", "partition")
 _SAME = ("app_id", "partition", "decree")
 
 
-def effective(mutations: DataFrame) -> DataFrame:
+def effective_mutations(mutations: DataFrame) -> DataFrame:
     """Returns one row for each replica and decree.
 
     Of several mutations of a decree, the one with the highest ballot counts, and of those the last written.
@@ -25,14 +25,14 @@ def effective(mutations: DataFrame) -> DataFrame:
     )
 
 
-def gaps(decrees: DataFrame) -> DataFrame:
+def decree_gaps(decrees: DataFrame) -> DataFrame:
     """Checks L2: decrees missing between two decrees of a replica."""
     before = F.lag("decree").over(Window.partitionBy(*REPLICA).orderBy("decree"))
     missing = decrees.withColumn("missing", F.col("decree") - before - 1).where("missing > 0")
     return _summed(missing, "GAP", F.sum("missing"))
 
 
-def conflicts(decrees: DataFrame) -> DataFrame:
+def conflicting_mutations(decrees: DataFrame) -> DataFrame:
     """Checks L6: two mutations with the same decree and ballot."""
     return _summed(decrees.where("conflicting"), "CONFLICT")
 
@@ -41,7 +41,7 @@ def against_parent(decrees: DataFrame, groups: DataFrame) -> DataFrame:
     """Checks L2 and L3 by decree: compares what a child copied with its parent's log on the same node.
 
     Args:
-        decrees: see `effective`.
+        decrees: see `effective_mutations`.
         groups: parent, child, child_ballot, committed (NULL = unknown).
     """
     parent = decrees.join(F.broadcast(groups), F.col("partition") == F.col("parent"))
@@ -60,14 +60,14 @@ def against_parent(decrees: DataFrame, groups: DataFrame) -> DataFrame:
     return lacking.unionByName(other)
 
 
-def misplaced(decrees: DataFrame, groups: DataFrame, new_count: int) -> DataFrame:
+def misplaced_keys(decrees: DataFrame, groups: DataFrame, new_count: int) -> DataFrame:
     """Checks L4 and L5: after the registration, parents that took their child's keys and children that took other keys.
 
     A parent keeps its ballot when its child is registered. So a decree that it committed after the registration is
     late, too, unless the child on the same node has copied it: in sync mode every write is copied before its answer.
 
     Args:
-        decrees: see `effective`.
+        decrees: see `effective_mutations`.
         groups: parent, child, child_ballot, committed (NULL = unknown).
         new_count: partitions after the split.
     """
@@ -99,12 +99,12 @@ def copied_to(decrees: DataFrame, groups: DataFrame) -> DataFrame:
     return copied.groupBy(*REPLICA, "sync_point").agg(F.max("decree").alias("copied"))
 
 
-def unlogged(acknowledged: DataFrame, decrees: DataFrame, durable: DataFrame) -> DataFrame:
+def unlogged_writes(acknowledged: DataFrame, decrees: DataFrame, durable: DataFrame) -> DataFrame:
     """Checks L6: acknowledged writes that are in no log of their partition and not covered by its durable decree.
 
     Args:
         acknowledged: app_id, partition, decree, hash (signed; NULL = unknown).
-        decrees: see `effective`.
+        decrees: see `effective_mutations`.
         durable: partition, durable: the largest last durable decree of its replicas.
     """
     logged = decrees.select(*_SAME, "hashes")

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, BooleanType, LongType, StructField, StructType
 
 from pipelines.common.errors import UsageError
-from pipelines.pegasus.domain.split_plan import Size
+from pipelines.pegasus.domain.split_plan import RowTotals
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes
 
 HASHED = StructType(
@@ -25,7 +25,7 @@ HASHED = StructType(
 _COLUMNS = {"partition_index", "key", "value", "value_bytes"}
 
 
-def hashed(rows: DataFrame, where: str) -> DataFrame:
+def hashed_keys(rows: DataFrame, where: str) -> DataFrame:
     """Returns each key with its hash and the bytes of key and value, without records of empty writes.
 
     Args:
@@ -53,13 +53,13 @@ def hashed(rows: DataFrame, where: str) -> DataFrame:
     return sized.mapInArrow(_hash, HASHED)
 
 
-def sizes(keys: DataFrame, count: int) -> dict[int, Size]:
+def sizes_by_hash_bits(keys: DataFrame, count: int) -> dict[int, RowTotals]:
     """Returns rows and bytes by the low bits of the hash, as many bits as `count` partitions need."""
     low = F.col("hash").bitwiseAND(F.lit(count - 1)).alias("low")
     rows = (
         keys.where("NOT malformed").groupBy(low).agg(F.count("*").alias("rows"), F.sum("size").alias("bytes")).collect()
     )
-    return {row["low"]: Size(row["rows"], row["bytes"] or 0) for row in rows}
+    return {row["low"]: RowTotals(row["rows"], row["bytes"] or 0) for row in rows}
 
 
 def hot_hashes(keys: DataFrame, target: int, most: int) -> list[tuple[int, int, int, bytes]]:

@@ -8,7 +8,7 @@ from pipelines.pegasus.domain.journal import MISUSED, OK, REJECTS
 REJECT = "REJECT"
 
 
-def expected() -> Column:
+def expected_answer() -> Column:
     """Returns the answer that a primary with this version gives to this hash; NULL if the version is unknown."""
     return (
         F.when(F.col("version") == -1, REJECT)
@@ -17,7 +17,7 @@ def expected() -> Column:
     )
 
 
-def broken(asked: DataFrame, old_count: int | None) -> DataFrame:
+def broken_route_rules(asked: DataFrame, old_count: int | None) -> DataFrame:
     """Returns the violations: rule, partition, first line in the journal, and their number by rule and partition.
 
     Args:
@@ -25,7 +25,7 @@ def broken(asked: DataFrame, old_count: int | None) -> DataFrame:
         old_count: partitions before the split; None = unknown: Q3 is not checked.
     """
     said = F.when(F.col("code").isin(*REJECTS), REJECT).otherwise(F.col("code"))
-    keyed = asked.where("kind <> 'scan'").withColumn("said", said).withColumn("expected", expected())
+    keyed = asked.where("kind <> 'scan'").withColumn("said", said).withColumn("expected", expected_answer())
     judged = keyed.where(F.col("said").isin(REJECT, OK, MISUSED))
     accepted_by_nobody = (F.col("kind") == "write") & (F.col("said") == OK) & (F.col("version") == -1)
     by_client = Window.partitionBy("client", "hash").orderBy("at_us", "line")

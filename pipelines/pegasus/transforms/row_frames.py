@@ -21,11 +21,11 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from pipelines.pegasus.domain.rows import U64, Kind, Tallies
+from pipelines.pegasus.domain.rows import U64, RowKind, Tallies
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE
-from pipelines.pegasus.domain.verify.judge import Copy, KeyFacts, judge
-from pipelines.pegasus.transforms.examined_rows import Question, binary, examine
-from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, merged, tally_of
+from pipelines.pegasus.domain.verify.judge import KeyCopy, KeyFacts, key_problems
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows, selected_bytes
+from pipelines.pegasus.transforms.row_tally import TALLY_SCHEMA, merged_sums, tally_of
 from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
 
 Batches = Iterator[Any]
@@ -59,7 +59,7 @@ JUDGED_SCHEMA = StructType(
 _COPIES = ("before", "after", "stale")
 
 
-def heads(rows: DataFrame) -> DataFrame:
+def row_heads(rows: DataFrame) -> DataFrame:
     """Selects what is needed of every row. Only the first bytes, the length and a digest of the value leave the JVM."""
     return rows.select(
         "partition_index",
@@ -70,55 +70,57 @@ def heads(rows: DataFrame) -> DataFrame:
     )
 
 
-def tallied(rows: DataFrame, question: Question) -> Tallies:
+def row_sums(rows: DataFrame, question: ExamineSettings) -> Tallies:
     """Returns the sums of all rows, without a shuffle."""
-    counted = heads(rows).mapInArrow(tally_of(question), TALLY_SCHEMA)
-    return merged(iter(counted.collect()))
+    counted = row_heads(rows).mapInArrow(tally_of(question), TALLY_SCHEMA)
+    return merged_sums(iter(counted.collect()))
 
 
-def detailed(rows: DataFrame, question: Question, groups: Collection[int], kinds: Collection[Kind]) -> DataFrame:
+def detail_rows(
+    rows: DataFrame, question: ExamineSettings, groups: Collection[int], kinds: Collection[RowKind]
+) -> DataFrame:
     """Returns the single rows of some groups or of some kinds."""
     asked = np.array(sorted(groups), dtype=np.int32)
     odd = np.array(sorted(kinds), dtype=np.int8)
 
     def pick(batches: Batches) -> Batches:
         for batch in batches:
-            found = examine(batch, question)
-            wanted = np.isin(found.group, asked) & (found.kind >= Kind.STALE) | np.isin(found.kind, odd)
+            found = examine_rows(batch, question)
+            wanted = np.isin(found.group, asked) & (found.kind >= RowKind.STALE) | np.isin(found.kind, odd)
             columns = (found.lies_in, found.group, found.kind, found.expired)
             bits = (found.hashes, found.digest, found.timetags)
             arrays = [pa.array(column[wanted]) for column in columns]
-            arrays.append(binary(batch, "key", wanted))
+            arrays.append(selected_bytes(batch, "key", wanted))
             arrays += [pa.array(column[wanted].view(np.int64)) for column in bits]
             yield pa.RecordBatch.from_arrays(arrays, names=DETAIL_SCHEMA.names)
 
-    return heads(rows).mapInArrow(pick, DETAIL_SCHEMA)
+    return row_heads(rows).mapInArrow(pick, DETAIL_SCHEMA)
 
 
-def judged(before: DataFrame, after: DataFrame) -> DataFrame:
+def judged_keys(before: DataFrame, after: DataFrame) -> DataFrame:
     """Judges every key of two frames of `DETAIL_SCHEMA`; shuffles only these rows."""
     both = before.withColumn("side", F.lit(BEFORE)).unionByName(after.withColumn("side", F.lit(AFTER)))
     which = {
-        "before": (F.col("side") == BEFORE) & (F.col("kind") == int(Kind.OWNED)),
-        "after": (F.col("side") == AFTER) & (F.col("kind") == int(Kind.OWNED)),
-        "stale": (F.col("side") == AFTER) & (F.col("kind") == int(Kind.STALE)),
+        "before": (F.col("side") == BEFORE) & (F.col("kind") == int(RowKind.OWNED)),
+        "after": (F.col("side") == AFTER) & (F.col("kind") == int(RowKind.OWNED)),
+        "stale": (F.col("side") == AFTER) & (F.col("kind") == int(RowKind.STALE)),
     }
     sums = [column for name, condition in which.items() for column in _copy(name, condition)]
-    keys = both.where(F.col("kind") >= int(Kind.STALE)).groupBy("key", "hash", "group").agg(*sums)
+    keys = both.where(F.col("kind") >= int(RowKind.STALE)).groupBy("key", "hash", "group").agg(*sums)
     same = (F.col("before_rows") == 1) & (F.col("after_rows") == 1) & (F.col("stale_rows") == 0)
     return keys.where(~(same & (F.col("before_digest") == F.col("after_digest")))).mapInArrow(_judge, JUDGED_SCHEMA)
 
 
 def odd_rows(frame: DataFrame, side: str) -> DataFrame:
     """Returns rows of `DETAIL_SCHEMA` whose kind alone is a difference, as `JUDGED_SCHEMA`."""
-    word = F.when(F.col("kind") == int(Kind.FOREIGN), "foreign").when(F.col("kind") == int(Kind.STALE), "stale")
+    word = F.when(F.col("kind") == int(RowKind.FOREIGN), "foreign").when(F.col("kind") == int(RowKind.STALE), "stale")
     index = F.col("partition_index")
     sentences = {
-        Kind.FOREIGN: F.concat(F.lit("lies in partition "), index, F.lit(", where it never belonged")),
-        Kind.STALE: F.concat(F.lit("still lies in partition "), index, F.lit(" after its compaction")),
+        RowKind.FOREIGN: F.concat(F.lit("lies in partition "), index, F.lit(", where it never belonged")),
+        RowKind.STALE: F.concat(F.lit("still lies in partition "), index, F.lit(" after its compaction")),
     }
-    detail = F.when(F.col("kind") == int(Kind.FOREIGN), sentences[Kind.FOREIGN]).when(
-        F.col("kind") == int(Kind.STALE), sentences[Kind.STALE]
+    detail = F.when(F.col("kind") == int(RowKind.FOREIGN), sentences[RowKind.FOREIGN]).when(
+        F.col("kind") == int(RowKind.STALE), sentences[RowKind.STALE]
     )
     nothing = F.lit(None).cast("long")
     return frame.select(
@@ -137,7 +139,7 @@ def odd_rows(frame: DataFrame, side: str) -> DataFrame:
 
 
 def _copy(name: str, condition: Column) -> list[Column]:
-    """Returns the fields of a `Copy`."""
+    """Returns the fields of a `KeyCopy`."""
 
     def of(column: str) -> Column:
         return F.max(F.when(condition, F.col(column)))
@@ -165,18 +167,18 @@ _ARROW = (pa.int32(), pa.string(), pa.string(), pa.binary(), pa.int64(), pa.int3
 
 def _judged_rows(facts: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     copies = {name: _read_copy(facts, name) for name in _COPIES}
-    for found in judge(KeyFacts(*(copies[name] for name in _COPIES))):
+    for found in key_problems(KeyFacts(*(copies[name] for name in _COPIES))):
         tags = (facts[f"{name}_timetag"] or None for name in _COPIES)
         where = (facts["before_index"], facts["after_index"])
         about = (facts["group"], found.reason.value, found.side, facts["key"], facts["hash"])
         yield (*about, *where, *tags, found.detail)
 
 
-def _read_copy(facts: dict[str, Any], name: str) -> Copy:
+def _read_copy(facts: dict[str, Any], name: str) -> KeyCopy:
     rows, index, digest, expired, timetag = (
         facts[f"{name}_{field}"] for field in ("rows", "index", "digest", "expired", "timetag")
     )
-    return Copy(rows, index, digest, expired, timetag & U64)
+    return KeyCopy(rows, index, digest, expired, timetag & U64)
 
 
 def reason_counts(frame: DataFrame) -> dict[tuple[int | None, str, str], int]:

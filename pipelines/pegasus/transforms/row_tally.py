@@ -15,8 +15,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from pipelines.pegasus.domain.rows import U64, Kind, Place, Tallies, Tally
-from pipelines.pegasus.transforms.examined_rows import Examined, Question, examine
+from pipelines.pegasus.domain.rows import U64, RowGroup, RowKind, RowTally, Tallies
+from pipelines.pegasus.transforms.examined_rows import ExaminedBatch, ExamineSettings, examine_rows
 
 TALLY_SCHEMA = StructType(
     [
@@ -36,24 +36,24 @@ TALLY_SCHEMA = StructType(
 Batches = Iterator[Any]
 
 
-def tally_of(question: Question) -> Callable[[Batches], Batches]:
+def tally_of(question: ExamineSettings) -> Callable[[Batches], Batches]:
     """Returns the function for `mapInArrow`: one batch of sums for all batches of a task."""
 
     def count(batches: Batches) -> Batches:
         tallies: Tallies = {}
         for batch in batches:
-            add_batch(tallies, examine(batch, question))
+            add_batch(tallies, examine_rows(batch, question))
         yield _as_batch(tallies)
 
     return count
 
 
-def add_batch(tallies: Tallies, rows: Examined) -> None:
+def add_batch(tallies: Tallies, rows: ExaminedBatch) -> None:
     """Adds the rows of one batch."""
     if not len(rows.lies_in):
         return
     # encode each place as one number; a batch has few places, so the sort finds long runs
-    kinds = len(Kind)
+    kinds = len(RowKind)
     codes = ((rows.lies_in.astype(np.int64) << 24 | (rows.group + 1)) * kinds + rows.kind) * 4
     codes += rows.expired * 2 + rows.forever
     order = np.argsort(codes, kind="stable")
@@ -67,23 +67,23 @@ def add_batch(tallies: Tallies, rows: Examined) -> None:
     newest = np.maximum.reduceat(rows.timetags[order], begins)
     for place, begin in enumerate(begins.tolist()):
         row = order[begin]
-        where = Place(
+        where = RowGroup(
             int(rows.lies_in[row]),
             int(rows.group[row]),
-            Kind(int(rows.kind[row])),
+            RowKind(int(rows.kind[row])),
             bool(rows.expired[row]),
             bool(rows.forever[row]),
         )
-        more = Tally(*(int(column[place]) for column in (counts, sizes, sums, xors, newest)))
+        more = RowTally(*(int(column[place]) for column in (counts, sizes, sums, xors, newest)))
         tallies[where] = tallies[where] + more if where in tallies else more
 
 
-def merged(rows: Iterator[Any]) -> Tallies:
+def merged_sums(rows: Iterator[Any]) -> Tallies:
     """Merges the sums of all tasks; the input has rows of `TALLY_SCHEMA`."""
     tallies: Tallies = {}
     for row in rows:
-        where = Place(row["partition_index"], row["group"], Kind(row["kind"]), row["expired"], row["forever"])
-        more = Tally(
+        where = RowGroup(row["partition_index"], row["group"], RowKind(row["kind"]), row["expired"], row["forever"])
+        more = RowTally(
             row["rows"], row["bytes"], row["digest_sum"] & U64, row["digest_xor"] & U64, row["newest"] & U64
         )  # fmt: skip
         tallies[where] = tallies[where] + more if where in tallies else more

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipelines.common.human import human_count, human_instant
-from pipelines.common.outcome import Outcome
-from pipelines.pegasus.domain.audit_config import Timing, audit_config
+from pipelines.common.job_result import JobResult
+from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.state.model import UNREGISTERED, ClusterState
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
 from schemas.split_partitions import SPLIT_PARTITIONS
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionRow:
+class SplitPartitionRow:
     """A row of `split_partitions`."""
 
     observed_at: int
@@ -27,8 +27,8 @@ class PartitionRow:
     split_state: str | None
 
 
-def run_audit_config(run: SplitRun, states: Sequence[ClusterState], timing: Timing, ports: SplitPorts) -> Outcome:
-    """Checks the series; see `delivered` for the exit code."""
+def run_audit_config(run: SplitRun, states: Sequence[ClusterState], timing: TimeLimits, ports: SplitPorts) -> JobResult:
+    """Checks the series; see `deliver` for the exit code."""
     rows = [row for state in states for row in partition_rows(state)]
     last = states[-1]
     waiting = {one.app_id: len(one.unregistered) for one in last.tables}
@@ -48,15 +48,15 @@ def run_audit_config(run: SplitRun, states: Sequence[ClusterState], timing: Timi
             for one in last.tables
         ),
     ]
-    return delivered(run, ports, [(SPLIT_PARTITIONS, rows)], audit_config(states, timing), result, lines)
+    return deliver(run, ports, [(SPLIT_PARTITIONS, rows)], audit_config(states, timing), result, lines)
 
 
-def partition_rows(state: ClusterState) -> Iterator[PartitionRow]:
+def partition_rows(state: ClusterState) -> Iterator[SplitPartitionRow]:
     """Yields every partition of a state."""
     for table in state.tables:
         half = table.partition_count // 2
         for one in table.partitions:
-            yield PartitionRow(
+            yield SplitPartitionRow(
                 state.observed_at, table.app_id, table.name, one.index, table.partition_count, one.ballot, one.there,
                 one.primary, list(one.secondaries), (table.split_states or {}).get(one.index % max(half, 1)),
             )  # fmt: skip

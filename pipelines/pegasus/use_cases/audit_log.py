@@ -10,15 +10,15 @@ from pyspark.sql import functions as F
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.human import human_bytes, human_count
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.audit_log.facts import Facts
-from pipelines.pegasus.domain.audit_log.files import DELETABLE, LogFile, check_files, decided
-from pipelines.pegasus.domain.audit_log.words import Broken, behind_sync_point, broken_rules
+from pipelines.pegasus.domain.audit_log.facts import SplitFacts
+from pipelines.pegasus.domain.audit_log.files import DELETABLE, LogFile, check_files, judged_logs
+from pipelines.pegasus.domain.audit_log.messages import BrokenDecrees, behind_sync_point, broken_rules
 from pipelines.pegasus.domain.private_log.blocks import ENCRYPTED
 from pipelines.pegasus.transforms import log_rules
 from pipelines.pegasus.transforms.journal_rows import acknowledged_writes
-from pipelines.pegasus.use_cases.frame import Rows, SplitPorts, SplitRun, delivered
+from pipelines.pegasus.use_cases.frame import Rows, SplitPorts, SplitRun, deliver
 from schemas.split_logs import SPLIT_LOGS
 from schemas.split_mutations import SPLIT_MUTATIONS
 from schemas.table import Table
@@ -37,7 +37,7 @@ class LogInputs:
     """
 
     decoded: DataFrame
-    facts: Facts
+    facts: SplitFacts
     journal: DataFrame | None = None
 
 
@@ -47,8 +47,8 @@ def newest_ms(inputs: LogInputs) -> int | None:
     return row["newest"] // 1000 if row and row["newest"] else None
 
 
-def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> Outcome:
-    """Checks the logs; see `delivered` for the exit code.
+def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> JobResult:
+    """Checks the logs; see `deliver` for the exit code.
 
     Raises:
         UsageError: the logs are of another table, or a line of the journal is invalid.
@@ -57,7 +57,7 @@ def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> Outcom
     facts = inputs.facts
     names = [field.name for field in fields(LogFile)]
     rows = inputs.decoded.where("file IS NOT NULL").select("file.*").collect()
-    files = decided([LogFile(**{name: row[name] for name in names}) for row in rows], facts)
+    files = judged_logs([LogFile(**{name: row[name] for name in names}) for row in rows], facts)
     if all(file.app_id != facts.app_id for file in files):
         raise UsageError(f"no log is of table {facts.app_id}, which the facts are about")
     if encrypted := [file for file in files if file.problem == ENCRYPTED]:
@@ -76,14 +76,14 @@ def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> Outcom
         (SPLIT_LOGS, files),
         (SPLIT_MUTATIONS, mutations.withColumn("at", F.timestamp_micros("timestamp_us"))),
     ]
-    return delivered(run, ports, writes, findings, result, lines)
+    return deliver(run, ports, writes, findings, result, lines)
 
 
 def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
     """Yields the violations of L2 to L6 of the table."""
     facts, spark = inputs.facts, mutations.sparkSession
-    decrees = log_rules.effective(mutations).persist()
-    frames = [log_rules.gaps(decrees), log_rules.conflicts(decrees)]
+    decrees = log_rules.effective_mutations(mutations).persist()
+    frames = [log_rules.decree_gaps(decrees), log_rules.conflicting_mutations(decrees)]
     groups = None
     if facts.old_count is not None and facts.groups:
         values = [
@@ -93,7 +93,7 @@ def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
         columns = "parent int, child int, child_ballot long, sync_point long, committed long"
         groups = spark.createDataFrame(values, columns)
         frames += [log_rules.against_parent(decrees, groups)]
-        frames += [log_rules.misplaced(decrees, groups, 2 * facts.old_count)]
+        frames += [log_rules.misplaced_keys(decrees, groups, 2 * facts.old_count)]
     if inputs.journal is not None:
         fault = inputs.journal.where("fault IS NOT NULL").orderBy("line").head()
         if fault is not None:
@@ -102,11 +102,11 @@ def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
         for (_, partition), decree in facts.durable.items():
             durable[partition] = max(durable[partition], decree)
         frame = spark.createDataFrame([*durable.items()], "partition int, durable long")
-        frames.append(log_rules.unlogged(acknowledged_writes(inputs.journal, facts.app_id), decrees, frame))
+        frames.append(log_rules.unlogged_writes(acknowledged_writes(inputs.journal, facts.app_id), decrees, frame))
     every = frames[0]
     for frame in frames[1:]:
         every = every.unionByName(frame)
-    yield from broken_rules(Broken(**row.asDict()) for row in every.collect())
+    yield from broken_rules(BrokenDecrees(**row.asDict()) for row in every.collect())
     if groups is not None:
         found = log_rules.copied_to(decrees, groups).where("sync_point IS NOT NULL").collect()
         copied = [(row["node"], row["partition"], row["sync_point"], row["copied"]) for row in found]
@@ -114,7 +114,7 @@ def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
     decrees.unpersist()
 
 
-def _told(run: SplitRun, files: Sequence[LogFile], facts: Facts) -> tuple[dict[str, object], list[str]]:
+def _told(run: SplitRun, files: Sequence[LogFile], facts: SplitFacts) -> tuple[dict[str, object], list[str]]:
     free = [file for file in files if file.verdict == DELETABLE]
     reasons = Counter(f"{file.verdict} {file.reason}" for file in files)
     mutations = sum(file.mutations for file in files)

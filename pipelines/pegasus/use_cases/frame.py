@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.lake.table_sink import TableSink
 from pipelines.pegasus.domain.report import in_order, is_proven
@@ -63,14 +63,14 @@ Rows = DataFrame | Sequence[Any]
 """Values whose fields are the columns, or a DataFrame of them; identity columns are added."""
 
 
-def delivered(
+def deliver(
     run: SplitRun,
     ports: SplitPorts,
     writes: Sequence[tuple[Table, Rows]],
     found: Iterable[FindingRow],
     result: Mapping[str, object],
     lines: Iterable[str],
-) -> Outcome:
+) -> JobResult:
     """Writes the tables and returns the result of the job.
 
     Args:
@@ -101,7 +101,7 @@ def delivered(
         "findings": [{**asdict(row), "evidence": json.loads(row.evidence)} for row in findings],
     }
     text = "\n".join([*lines, *_finding_lines(findings)]) + "\n"
-    return Outcome(EXIT_REFUSED if is_proven(findings) else EXIT_DONE, document, text)
+    return JobResult(EXIT_REFUSED if is_proven(findings) else EXIT_DONE, document, text)
 
 
 def _frame(sink: TableSink, table: Table, rows: Rows, key: RunKey) -> DataFrame:

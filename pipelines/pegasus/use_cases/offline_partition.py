@@ -11,9 +11,15 @@ import pyarrow as pa
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
-from pipelines.pegasus.domain.offline.merge import merged
-from pipelines.pegasus.domain.offline.plan import Counts, Done, PartFile, Rules, Source
-from pipelines.pegasus.domain.offline.tail import Tail, tail_of
+from pipelines.pegasus.domain.offline.merge import merged_rows
+from pipelines.pegasus.domain.offline.plan import (
+    OfflineSplitOptions,
+    OldPartition,
+    PartFile,
+    PartitionCounts,
+    PartitionResult,
+)
+from pipelines.pegasus.domain.offline.tail import LogTail, tail_of
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.values import EPOCH_S
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
@@ -60,7 +66,9 @@ class PartitionTools:
     sink: Callable[[int], PartSink]
 
 
-def split_partition(source: Source, counts: Counts, rules: Rules, tools: PartitionTools) -> Done:
+def split_partition(
+    source: OldPartition, counts: PartitionCounts, rules: OfflineSplitOptions, tools: PartitionTools
+) -> PartitionResult:
     """Splits one partition. Rows that it does not own by their hash are left out: an earlier split left them.
 
     Raises:
@@ -68,7 +76,7 @@ def split_partition(source: Source, counts: Counts, rules: Rules, tools: Partiti
         RefusedError: the log lacks a committed decree, is broken, or cannot be replayed.
     """
     with tools.open_db(source.database) as database:
-        tail = Tail(database.flushed)
+        tail = LogTail(database.flushed)
         if source.logs is not None:
             tail = tail_of(
                 tools.mutations(source.logs), database.flushed, rules.committed, database.data_version,
@@ -84,10 +92,10 @@ def split_partition(source: Source, counts: Counts, rules: Rules, tools: Partiti
 
         tally = _Tally()
         rows = _counted(database.rows(), tally)
-        live = merged(rows, tail.rows)
+        live = merged_rows(rows, tail.rows)
         while batch := list(islice(live, BATCH)):
             _spread(batch, source.partition, counts, rules, sink, tally)
-    return Done(
+    return PartitionResult(
         source.partition, sink.close(), tally.read, tail.writes, database.flushed, tail.committed, tally.expired,
         tally.stale, tally.malformed, tally.empty,
     )  # fmt: skip
@@ -109,8 +117,13 @@ def _counted(rows: Iterable[tuple[bytes, bytes]], tally: _Tally) -> Iterator[tup
 
 
 def _spread(
-    batch: list[tuple[bytes, bytes]], partition: int, counts: Counts, rules: Rules, sink: PartSink, tally: _Tally,
-) -> None:  # fmt: skip
+    batch: list[tuple[bytes, bytes]],
+    partition: int,
+    counts: PartitionCounts,
+    rules: OfflineSplitOptions,
+    sink: PartSink,
+    tally: _Tally,
+) -> None:
     """Writes the rows of a batch to their new partitions; rows of one partition keep their order."""
     keys, values = [key for key, _ in batch], [value for _, value in batch]
     found = key_hashes(binary_column(pa.array(keys, pa.binary())))

@@ -7,13 +7,13 @@ from pyspark.sql import DataFrame
 
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_bytes, human_count
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.keys import decode_key, escaped
-from pipelines.pegasus.domain.report import WARNING, violated
-from pipelines.pegasus.domain.split_plan import FINEST, PlanRow, doublings_for, levels, one_split
-from pipelines.pegasus.transforms.plan_rows import hashed, hot_hashes, sizes
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from pipelines.pegasus.domain.keys import decode_key, escape_bytes
+from pipelines.pegasus.domain.report import WARNING, rule_violation
+from pipelines.pegasus.domain.split_plan import FINEST, SplitPlanRow, doublings_for, one_split, split_levels
+from pipelines.pegasus.transforms.plan_rows import hashed_keys, hot_hashes, sizes_by_hash_bits
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
 from schemas.split_plan import SPLIT_PLAN
 
 MOST_HOT = 20
@@ -39,18 +39,18 @@ class PlanQuestion:
     target: int
 
 
-def run_plan(run: SplitRun, question: PlanQuestion, ports: SplitPorts) -> Outcome:
+def run_plan(run: SplitRun, question: PlanQuestion, ports: SplitPorts) -> JobResult:
     """Plans a split.
 
     Raises:
         UsageError: the rows have other columns, or there are none.
     """
-    keys = hashed(question.rows, question.where).persist()
-    found = sizes(keys, question.count << FINEST)
+    keys = hashed_keys(question.rows, question.where).persist()
+    found = sizes_by_hash_bits(keys, question.count << FINEST)
     if not found:
         raise UsageError(f"{question.where}: there is no row in it")
     plan = one_split(found, question.count)
-    after = levels(found, question.count)
+    after = split_levels(found, question.count)
     needed = doublings_for(after, question.target)
     hot = hot_hashes(keys, question.target, MOST_HOT)
     malformed = keys.where("malformed").count()
@@ -73,7 +73,7 @@ def run_plan(run: SplitRun, question: PlanQuestion, ports: SplitPorts) -> Outcom
         f"  largest partition now {human_bytes(after[0].largest)}, after one split {human_bytes(after[1].largest)}",
         _needed(needed, question),
     ]
-    return delivered(run, ports, [(SPLIT_PLAN, plan)], findings, result, lines)
+    return deliver(run, ports, [(SPLIT_PLAN, plan)], findings, result, lines)
 
 
 def _needed(doublings: int | None, question: PlanQuestion) -> str:
@@ -86,7 +86,7 @@ def _needed(doublings: int | None, question: PlanQuestion) -> str:
     return f"  {human_count(doublings, 'doubling')} to have no partition above {size}: {count} partitions"
 
 
-def _plan_lines(plan: Sequence[PlanRow]) -> Iterator[str]:
+def _plan_lines(plan: Sequence[SplitPlanRow]) -> Iterator[str]:
     yield f"  {'parent':>7} {'child':>7} {'rows':>12} {'keep':>10} {'move':>10}  skew"
     for row in plan[:_SHOWN]:
         keep, move = human_bytes(row.keep_bytes), human_bytes(row.move_bytes)
@@ -97,8 +97,8 @@ def _plan_lines(plan: Sequence[PlanRow]) -> Iterator[str]:
 
 def _hot(hot: Sequence[tuple[int, int, int, bytes]], target: int) -> Iterator[FindingRow]:
     for key_hash, rows, size, key in hot:
-        name = escaped(decode_key(key).hash_key[:40])
-        yield violated(
+        name = escape_bytes(decode_key(key).hash_key[:40])
+        yield rule_violation(
             "HOT_KEY", WARNING, f"{key_hash & (1 << 64) - 1:016x}",
             f"Hash key \"{name}\" has {human_bytes(size)} in {human_count(rows, 'row')}, more than the "
             f"{human_bytes(target)} that a partition should have: no split divides it.",
@@ -106,11 +106,11 @@ def _hot(hot: Sequence[tuple[int, int, int, bytes]], target: int) -> Iterator[Fi
         )  # fmt: skip
 
 
-def _skewed(plan: Sequence[PlanRow]) -> Iterator[FindingRow]:
+def _skewed(plan: Sequence[SplitPlanRow]) -> Iterator[FindingRow]:
     worst = [row for row in plan if row.skew >= SKEWED]
     if worst:
         row = max(worst, key=lambda one: one.bytes)
-        yield violated(
+        yield rule_violation(
             "SKEW", WARNING, "",
             f"{human_count(len(worst), 'parent')} would be divided unevenly, such as {row.parent}: "
             f"{human_bytes(row.keep_bytes)} stay and {human_bytes(row.move_bytes)} go.",
@@ -121,7 +121,7 @@ def _skewed(plan: Sequence[PlanRow]) -> Iterator[FindingRow]:
 
 def _malformed(number: int, where: str) -> Iterator[FindingRow]:
     if number:
-        yield violated(
+        yield rule_violation(
             "D6", WARNING, "",
             f"{where} has {human_count(number, 'key')} that Pegasus does not write; not counted here.",
             "Look whether the column has raw keys: two bytes of length, hash key, sort key.", keys=number,

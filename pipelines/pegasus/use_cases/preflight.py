@@ -4,10 +4,10 @@ from dataclasses import asdict
 
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_instant
-from pipelines.common.outcome import Outcome
-from pipelines.pegasus.domain.preflight import checks, preflight
-from pipelines.pegasus.domain.state.model import ClusterState, Table
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from pipelines.common.job_result import JobResult
+from pipelines.pegasus.domain.preflight import preflight, preflight_checks
+from pipelines.pegasus.domain.state.model import ClusterState, PegasusTable
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
 from schemas.split_preflight import SPLIT_PREFLIGHT
 
 _MARKS = {"OK": "ok", "WARNING": "warning", "BLOCKER": "BLOCKER", "UNKNOWN": "unknown"}
@@ -15,15 +15,15 @@ _MARKS = {"OK": "ok", "WARNING": "warning", "BLOCKER": "BLOCKER", "UNKNOWN": "un
 
 def run_preflight(
     run: SplitRun, state: ClusterState, name: str | None, to_count: int | None, ports: SplitPorts
-) -> Outcome:
+) -> JobResult:
     """Checks every rule of all tables, or of one.
 
     Raises:
         UsageError: there is no such table.
     """
-    tables = chosen(state, name)
+    tables = tables_named(state, name)
     found = {table.app_id: list(preflight(state, table, to_count)) for table in tables}
-    rows = [row for table in tables for row in checks(table, found[table.app_id])]
+    rows = [row for table in tables for row in preflight_checks(table, found[table.app_id])]
     lines = [f"cluster {state.cluster}, {human_instant(state.observed_at)}"]
     for table in tables:
         lines.append(f"  table {table.name}: {table.partition_count} partitions")
@@ -31,10 +31,10 @@ def run_preflight(
     blocked = sorted({row.table for row in rows if row.verdict == "BLOCKER"})
     result = {"blocked": blocked, "checks": [asdict(row) for row in rows]}
     findings = [row for one in found.values() for row in one]
-    return delivered(run, ports, [(SPLIT_PREFLIGHT, rows)], findings, result, lines)
+    return deliver(run, ports, [(SPLIT_PREFLIGHT, rows)], findings, result, lines)
 
 
-def chosen(state: ClusterState, name: str | None) -> list[Table]:
+def tables_named(state: ClusterState, name: str | None) -> list[PegasusTable]:
     """Returns the tables with this name; None = all tables.
 
     Raises:

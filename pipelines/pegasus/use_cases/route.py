@@ -8,13 +8,13 @@ from pyspark.sql import functions as F
 
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_count
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.journal import U64
-from pipelines.pegasus.domain.report import ERROR, WARNING, violated
+from pipelines.pegasus.domain.report import ERROR, WARNING, rule_violation
 from pipelines.pegasus.domain.what_if import RouteRow, what_if
-from pipelines.pegasus.transforms.route_rules import broken
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from pipelines.pegasus.transforms.route_rules import broken_route_rules
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
 from schemas.split_routes import SPLIT_ROUTES
 
 _WORDS = {
@@ -63,8 +63,8 @@ def checked_journal(journal: DataFrame) -> int:
     return int(row["newest"]) // 1000 if row else 0
 
 
-def run_route(run: SplitRun, question: RouteQuestion, ports: SplitPorts) -> Outcome:
-    """Checks the journal and computes the what-if; see `delivered` for the exit code."""
+def run_route(run: SplitRun, question: RouteQuestion, ports: SplitPorts) -> JobResult:
+    """Checks the journal and computes the what-if; see `deliver` for the exit code."""
     counts: dict[str, int] = {}
     findings: list[FindingRow] = []
     bits = dict.fromkeys(question.hashes, 1)
@@ -72,7 +72,7 @@ def run_route(run: SplitRun, question: RouteQuestion, ports: SplitPorts) -> Outc
     if question.journal is not None:
         rows = question.journal.groupBy("code").count().orderBy("code").collect()
         counts = {row["code"]: row["count"] for row in rows}
-        findings = list(_violations(broken(question.journal, question.old_count)))
+        findings = list(_violations(broken_route_rules(question.journal, question.old_count)))
         lines.append(f"{human_count(sum(counts.values()), 'request')}")
         lines += [f"  {number:>9,}  {code}" for code, number in counts.items()]
         if question.old_count is not None:
@@ -82,7 +82,7 @@ def run_route(run: SplitRun, question: RouteQuestion, ports: SplitPorts) -> Outc
         routes = what_if(bits, question.old_count, question.names)
         lines += _route_lines(routes, question.old_count)
     result = {"requests": sum(counts.values()), "codes": counts, "what_if": [asdict(row) for row in routes]}
-    return delivered(run, ports, [(SPLIT_ROUTES, routes)], findings, result, lines)
+    return deliver(run, ports, [(SPLIT_ROUTES, routes)], findings, result, lines)
 
 
 def _bits(journal: DataFrame, old_count: int) -> dict[int, int]:
@@ -96,7 +96,7 @@ def _violations(rows: DataFrame) -> Iterator[FindingRow]:
     for row in rows.orderBy("rule", "partition").collect():
         severity, words, remedy = _WORDS[row["rule"]]
         n = human_count(row["number"], "request")
-        yield violated(
+        yield rule_violation(
             row["rule"].partition("_")[0], severity, f"{row['partition']}{'/overlap' if '_' in row['rule'] else ''}",
             f"Partition {row['partition']} {words.format(n=n)}; the first is line {row['line']}.", remedy,
             requests=row["number"], line=row["line"],

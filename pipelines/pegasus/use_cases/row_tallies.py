@@ -4,21 +4,21 @@ import logging
 
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_count
-from pipelines.pegasus.domain.rows import Kind, Placement, Tallies
+from pipelines.pegasus.domain.rows import Placement, RowKind, Tallies
 from pipelines.pegasus.domain.verify.compare import faulty_places
 
 _LOG = logging.getLogger(__name__)
 
 
-def believable(tallies: Tallies, uri: str, placement: Placement) -> Tallies:
+def check_tallies(tallies: Tallies, uri: str, placement: Placement) -> Tallies:
     """Returns the sums unchanged.
 
     Raises:
         UsageError: a row is of a partition that the table does not have, or lacks a column.
     """
     for kind, words in (
-        (Kind.OUT_OF_RANGE, f"rows of partition {{index}}, but the table is said to have {placement.count}"),
-        (Kind.INCOMPLETE, "rows without a partition_index, key or value (such as one of partition {index})"),
+        (RowKind.OUT_OF_RANGE, f"rows of partition {{index}}, but the table is said to have {placement.count}"),
+        (RowKind.INCOMPLETE, "rows without a partition_index, key or value (such as one of partition {index})"),
     ):
         places = faulty_places(tallies, kind)
         if places:

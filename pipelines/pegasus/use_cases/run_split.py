@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.human import human_bytes, human_count
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.offline.plan import Counts, Done
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from pipelines.pegasus.domain.offline.plan import PartitionCounts, PartitionResult
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
 from schemas.split_manifest import SPLIT_MANIFEST
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitResult:
     """The result of the split.
 
     Attributes:
@@ -23,12 +23,12 @@ class Split:
 
     app: str
     location: str
-    counts: Counts
-    parts: Sequence[Done]
+    counts: PartitionCounts
+    parts: Sequence[PartitionResult]
     doubts: Sequence[FindingRow] = ()
 
 
-def tell_split(run: SplitRun, split: Split, ports: SplitPorts) -> Outcome:
+def tell_split(run: SplitRun, split: SplitResult, ports: SplitPorts) -> JobResult:
     """Writes the manifest table and returns the result; exit code 0."""
     files = [file for part in split.parts for file in part.files]
     sums = {
@@ -53,4 +53,4 @@ def tell_split(run: SplitRun, split: Split, ports: SplitPorts) -> Outcome:
         f"  {sums['rows']:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
         f"  read {sums['read']:,}, {sums['logged']:,} writes of private logs; left out: {left_out}",
     ]
-    return delivered(run, ports, [(SPLIT_MANIFEST, files)], split.doubts, result, lines)
+    return deliver(run, ports, [(SPLIT_MANIFEST, files)], split.doubts, result, lines)

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.human import human_bytes
-from pipelines.common.outcome import Outcome
-from pipelines.pegasus.domain.stale import FilterSettings, StaleRow, fates, stale_findings
+from pipelines.common.job_result import JobResult
+from pipelines.pegasus.domain.stale import FilterSettings, StaleRow, stale_findings, sum_by_fate
 from pipelines.pegasus.ports_rows import RowReader
-from pipelines.pegasus.transforms.examined_rows import Question
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
-from pipelines.pegasus.use_cases.row_tallies import believable
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.row_tallies import check_tallies
 from schemas.split_stale import SPLIT_STALE
 
 _SHOWN = 40
@@ -32,7 +32,7 @@ class StaleRequest:
     at_ms: int
 
 
-def split_stale(request: StaleRequest, rows: RowReader, run: SplitRun, ports: SplitPorts) -> Outcome:
+def split_stale(request: StaleRequest, rows: RowReader, run: SplitRun, ports: SplitPorts) -> JobResult:
     """Predicts the compaction, reports and writes.
 
     Returns:
@@ -42,9 +42,9 @@ def split_stale(request: StaleRequest, rows: RowReader, run: SplitRun, ports: Sp
         UsageError: the rows are not those of a table with this partition count.
     """
     settings = request.settings
-    question = Question(settings.placement, settings.groups, request.at_ms // 1000)
-    tallies = believable(rows.tally(request.uri, question), request.uri, settings.placement)
-    found = fates(request.table, tallies, settings)
+    question = ExamineSettings(settings.placement, settings.groups, request.at_ms // 1000)
+    tallies = check_tallies(rows.tally(request.uri, question), request.uri, settings.placement)
+    found = sum_by_fate(request.table, tallies, settings)
     dropped = [row for row in found if row.is_dropped]
     result = {
         "table": request.table,
@@ -55,7 +55,7 @@ def split_stale(request: StaleRequest, rows: RowReader, run: SplitRun, ports: Sp
         "fates": [asdict(row) for row in found],
     }
     findings = stale_findings(request.table, found, settings)
-    return delivered(run, ports, [(SPLIT_STALE, found)], findings, result, _lines(request.table, found))
+    return deliver(run, ports, [(SPLIT_STALE, found)], findings, result, _lines(request.table, found))
 
 
 def _lines(table: str, rows: Sequence[StaleRow]) -> Iterator[str]:

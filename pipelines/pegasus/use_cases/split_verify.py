@@ -8,24 +8,24 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.common.human import human_count
-from pipelines.common.outcome import Outcome
-from pipelines.pegasus.domain.keys import escaped
-from pipelines.pegasus.domain.rows import U64, Kind, Placement, Tallies
+from pipelines.common.job_result import JobResult
+from pipelines.pegasus.domain.keys import escape_bytes
+from pipelines.pegasus.domain.rows import U64, Placement, RowKind, Tallies
 from pipelines.pegasus.domain.verify.compare import (
     AFTER,
     BEFORE,
     Comparison,
     Differences,
     DiffRow,
-    compare,
+    compare_sums,
     groups_of,
 )
 from pipelines.pegasus.domain.verify.findings import verify_findings
 from pipelines.pegasus.ports_rows import RowReader
-from pipelines.pegasus.transforms.examined_rows import Question
-from pipelines.pegasus.transforms.row_frames import judged, odd_rows, reason_counts
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
-from pipelines.pegasus.use_cases.row_tallies import believable
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings
+from pipelines.pegasus.transforms.row_frames import judged_keys, odd_rows, reason_counts
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.row_tallies import check_tallies
 from pipelines.pegasus.use_cases.split_verify_text import verify_lines, verify_result
 from schemas.split_diff import SPLIT_DIFF
 from schemas.split_verify import SPLIT_VERIFY
@@ -34,7 +34,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class ComparedSide:
     """One side of the comparison.
 
     Attributes:
@@ -58,8 +58,8 @@ class VerifyRequest:
     """
 
     table: str
-    before: Copy
-    after: Copy
+    before: ComparedSide
+    after: ComparedSide
     at_ms: int
     compacted: bool = False
     most: int = 1000
@@ -70,7 +70,7 @@ class VerifyRequest:
         return {name: str(getattr(self, name)) for name in ("table", "before", "after", "compacted", "most")}
 
 
-def split_verify(request: VerifyRequest, rows: RowReader, run: SplitRun, ports: SplitPorts) -> Outcome:
+def split_verify(request: VerifyRequest, rows: RowReader, run: SplitRun, ports: SplitPorts) -> JobResult:
     """Compares the copies, reports and writes.
 
     Returns:
@@ -82,14 +82,14 @@ def split_verify(request: VerifyRequest, rows: RowReader, run: SplitRun, ports: 
     """
     groups = groups_of(request.before.placement, request.after.placement)
     questions = {
-        side: Question(copy.placement, groups, request.at_ms // 1000)
+        side: ExamineSettings(copy.placement, groups, request.at_ms // 1000)
         for side, copy in ((BEFORE, request.before), (AFTER, request.after))
     }
     before = _tally(rows, request.before, questions[BEFORE])
     after = _tally(rows, request.after, questions[AFTER])
-    compared = compare(request.table, groups, before, after)
+    compared = compare_sums(request.table, groups, before, after)
     differences = _differences(request, rows, questions, compared)
-    return delivered(
+    return deliver(
         run,
         ports,
         [(SPLIT_VERIFY, compared.partitions), (SPLIT_DIFF, differences.rows)],
@@ -99,24 +99,24 @@ def split_verify(request: VerifyRequest, rows: RowReader, run: SplitRun, ports: 
     )
 
 
-def _tally(rows: RowReader, copy: Copy, question: Question) -> Tallies:
-    return believable(rows.tally(copy.uri, question), copy.uri, copy.placement)
+def _tally(rows: RowReader, copy: ComparedSide, question: ExamineSettings) -> Tallies:
+    return check_tallies(rows.tally(copy.uri, question), copy.uri, copy.placement)
 
 
 def _differences(
-    request: VerifyRequest, rows: RowReader, questions: Mapping[str, Question], compared: Comparison
+    request: VerifyRequest, rows: RowReader, questions: Mapping[str, ExamineSettings], compared: Comparison
 ) -> Differences:
     """Compares single rows only where the sums differ or rows have an unexpected kind."""
-    odd = {BEFORE: [Kind.MALFORMED, Kind.FOREIGN], AFTER: [Kind.MALFORMED, Kind.FOREIGN]}
+    odd = {BEFORE: [RowKind.MALFORMED, RowKind.FOREIGN], AFTER: [RowKind.MALFORMED, RowKind.FOREIGN]}
     if request.compacted:
-        odd[AFTER].append(Kind.STALE)
+        odd[AFTER].append(RowKind.STALE)
     copies = {BEFORE: request.before, AFTER: request.after}
     there = {side: [kind for kind in kinds if compared.rows(side, kind)] for side, kinds in odd.items()}
     frames = []
     if compared.wanted:
         _LOG.info("looking into %s", human_count(len(compared.wanted), "partition"))
         parts = (rows.details(copies[side].uri, questions[side], compared.wanted, ()) for side in (BEFORE, AFTER))
-        frames.append(judged(*parts))
+        frames.append(judged_keys(*parts))
     frames += [
         odd_rows(rows.details(copies[side].uri, questions[side], (), kinds), side)
         for side, kinds in there.items()
@@ -142,7 +142,7 @@ def _shown(frame: DataFrame, reason: str, request: VerifyRequest) -> list[DiffRo
             row["group"],
             row["reason"],
             row["side"],
-            escaped(bytes(row["key"])),
+            escape_bytes(bytes(row["key"])),
             bytes(row["key"]),
             None if row["hash"] is None else f"{row['hash'] & U64:016x}",
             row["before_index"],

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from pipelines.common.human import human_bytes, human_count
-from pipelines.pegasus.domain.rows import Kind
+from pipelines.pegasus.domain.rows import RowKind
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, Comparison, Differences
 
 _SHOWN = 20
@@ -44,11 +44,11 @@ def _head(table: str, compared: Comparison) -> Iterator[str]:
     else:
         said = f"{len(compared.differing)} of {human_count(len(compared.partitions), 'partition')} DIFFER"
     yield f"table {table}: {live}: {said}"
-    expired = [compared.rows(side, Kind.OWNED) for side in (BEFORE, AFTER)]
+    expired = [compared.rows(side, RowKind.OWNED) for side in (BEFORE, AFTER)]
     yield (
         f"  counted apart: expired {expired[0] - before:,} and {expired[1] - after:,}, stale "
-        f"{compared.rows(BEFORE, Kind.STALE):,} and {compared.rows(AFTER, Kind.STALE):,}, empty writes "
-        f"{compared.rows(BEFORE, Kind.EMPTY_WRITE):,} and {compared.rows(AFTER, Kind.EMPTY_WRITE):,}"
+        f"{compared.rows(BEFORE, RowKind.STALE):,} and {compared.rows(AFTER, RowKind.STALE):,}, empty writes "
+        f"{compared.rows(BEFORE, RowKind.EMPTY_WRITE):,} and {compared.rows(AFTER, RowKind.EMPTY_WRITE):,}"
     )
 
 

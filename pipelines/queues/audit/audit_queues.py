@@ -9,27 +9,27 @@ from itertools import pairwise
 
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
-from pipelines.common.outcome import Outcome
-from pipelines.decide.rule.settings import Settings
+from pipelines.common.job_result import JobResult
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.lake.table_sink import TableSink
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import audit_findings
 from pipelines.queues.audit.listing import listed_evidence
-from pipelines.queues.audit.observe import ListedEvidence, observed
-from pipelines.queues.audit.observed import ObservedCluster
-from pipelines.queues.audit.plan import claim_plan, restarts
+from pipelines.queues.audit.observe_cluster import ListedEvidence, observe_cluster
+from pipelines.queues.audit.observed_cluster import ObservedCluster
+from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import PLAN, SERVERS, plan_file, servers_file
 from pipelines.queues.audit.ports import PastAudits, PlanSink
-from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, ClaimRow, PlanRow
-from pipelines.queues.audit.text import Audit, audit_result, audit_text
+from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, ClaimPlanRow, ClaimRow
+from pipelines.queues.audit.text import AuditResult, audit_result, audit_text
 from pipelines.queues.audit.timeline import Sighting, sighting, timeline
-from pipelines.queues.wals.findings import dated
+from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.ports import PastInspections
-from pipelines.reconcile.cases import Case, cases
+from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
 from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
-from pipelines.snapshot.opened import OpenedSnapshot, SnapshotReader
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot, SnapshotReader
 from schemas.claim_plans import CLAIM_PLANS
 from schemas.findings import FINDINGS
 from schemas.queue_audits import QUEUE_AUDITS
@@ -47,7 +47,7 @@ class AuditRequest:
     """
 
     snapshots: tuple[str, ...]
-    settings: Settings
+    settings: ReconcileSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class AuditPorts:
     plan: PlanSink | None
 
 
-def audit_queues(request: AuditRequest, ports: AuditPorts) -> Outcome:
+def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
     """Audit the queues of the newest snapshot.
 
     Returns:
@@ -98,29 +98,29 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> Outcome:
     plan = claim_plan(cluster, rows)
     key = RunKey.of(case.key.cluster, f"{case.key.run_id}{AUDIT_SUFFIX}", started)
     before = ports.past.findings_before(key) if ports.past is not None else {}
-    findings = dated(audit_findings(rows, claims), started, before, request.settings.acknowledged)
+    findings = with_history(audit_findings(rows, claims), started, before, request.settings.acknowledged)
     if ports.tables is not None:
         _write(ports.tables, key, rows, claims, plan, findings)
-    again = restarts(cluster, plan)
+    again = peer_restarts(cluster, plan)
     texts = {SERVERS: servers_file(cluster, plan), PLAN: plan_file(key, cluster, rows, plan, again)}
     files = _written(ports.plan, texts)
-    audit = Audit(key, cluster, rows, claims, plan, again, findings, files, len(remembered) + len(believed))
+    audit = AuditResult(key, cluster, rows, claims, plan, again, findings, files, len(remembered) + len(believed))
     code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE
-    return Outcome(code, audit_result(audit), audit_text(audit))
+    return JobResult(code, audit_result(audit), audit_text(audit))
 
 
-def _believed(opened: OpenedSnapshot, request: AuditRequest, ports: AuditPorts) -> Case:
+def _believed(opened: OpenedSnapshot, request: AuditRequest, ports: AuditPorts) -> ClusterCase:
     """Checks a snapshot as reconcile does.
 
     Raises:
         RefusedError: reconcile would refuse the snapshot.
     """
-    (case,) = cases([opened], None, request.settings, ports.clock.now_ms())
+    (case,) = cluster_cases([opened], None, request.settings, ports.clock.now_ms())
     _ = case.believed
     return case
 
 
-def _in_time_order(found: Sequence[Case]) -> list[Case]:
+def _in_time_order(found: Sequence[ClusterCase]) -> list[ClusterCase]:
     """Returns the snapshots oldest first.
 
     Raises:
@@ -141,23 +141,23 @@ def _in_time_order(found: Sequence[Case]) -> list[Case]:
     return ordered
 
 
-def _other_id(one: Case, other: Case) -> bool:
+def _other_id(one: ClusterCase, other: ClusterCase) -> bool:
     ids = {case.snapshot.cluster_id for case in (one, other)} - {None}
     return len(ids) > 1
 
 
-def _named(case: Case) -> str:
+def _named(case: ClusterCase) -> str:
     cluster_id = case.snapshot.cluster_id
     return case.key.cluster + (f" ({cluster_id})" if cluster_id else "")
 
 
-def _observed(case: Case, listed: ListedEvidence) -> ObservedCluster:
+def _observed(case: ClusterCase, listed: ListedEvidence) -> ObservedCluster:
     passes = case.opened.passes
     last = frozenset(cell.queue for cell in passes[-1]) if passes else frozenset()
-    return observed(case.snapshot, case.believed[0], last, case.opened.trees, listed)
+    return observe_cluster(case.snapshot, case.believed[0], last, case.opened.trees, listed)
 
 
-def _seen(case: Case) -> Sighting:
+def _seen(case: ClusterCase) -> Sighting:
     """Returns the queues and owners of an earlier snapshot, without reading its listing."""
     cluster = _observed(case, ListedEvidence())
     return _sighting(cluster, audit_rows(cluster))
@@ -167,7 +167,7 @@ def _sighting(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> Sighting:
     return sighting(rows, cluster.servers.at, all_hops=cluster.in_zookeeper)
 
 
-def _remembered(ports: AuditPorts, case: Case, before: int) -> list[Sighting]:
+def _remembered(ports: AuditPorts, case: ClusterCase, before: int) -> list[Sighting]:
     if ports.audits is None:
         return []
     return [
@@ -185,7 +185,7 @@ def _write(
     key: RunKey,
     rows: Sequence[AuditRow],
     claims: Sequence[ClaimRow],
-    plan: Sequence[PlanRow],
+    plan: Sequence[ClaimPlanRow],
     findings: Sequence[FindingRow],
 ) -> None:
     tables = ((QUEUE_AUDITS, rows), (QUEUE_CLAIMS, claims), (CLAIM_PLANS, plan), (FINDINGS, findings))

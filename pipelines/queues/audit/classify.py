@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pipelines.common.human import human_count
 from pipelines.hbase.server_names import ServerName
 from pipelines.queues.audit.classes import DYING, OwnerState, QueueClass
-from pipelines.queues.audit.observed import ObservedCluster, ObservedQueue
+from pipelines.queues.audit.observed_cluster import ObservedCluster, ObservedQueue
 from pipelines.queues.audit.remedies import remedy
 from pipelines.queues.audit.rows import AuditRow
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER

@@ -6,7 +6,7 @@ from pipelines.common.human import human_duration
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.audit.classes import QueueClass
 from pipelines.queues.audit.rows import AuditRow, ClaimRow
-from pipelines.queues.audit.timeline import Event
+from pipelines.queues.audit.timeline import QueueEvent
 from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
 
 OVERDUE_MS = 3_600_000
@@ -68,7 +68,7 @@ def _overdue(rows: Sequence[AuditRow], claims: Sequence[ClaimRow]) -> Iterator[F
     waiting = {
         (claim.peer_id, claim.source, claim.from_owner): claim.waited_min_ms
         for claim in claims
-        if claim.event == Event.WAITING.value and claim.waited_min_ms is not None
+        if claim.event == QueueEvent.WAITING.value and claim.waited_min_ms is not None
     }
     for row in rows:
         waited = waiting.get((row.peer_id or "", row.source or "", row.owner), 0) or 0

@@ -7,23 +7,23 @@ from pyspark.sql import DataFrame
 from pipelines.common.errors import MalformedError
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import DecisionTable
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.spark import summary, tables
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.verdicts import looked_up
 from pipelines.hbase.server_names import ServerName
-from pipelines.lake.run_summary import QueueRow as QueueOffsetRow
+from pipelines.lake.run_summary import QueueOffsetRow
 from pipelines.queues.audit.listed_rows import archived_of, live_directories
-from pipelines.queues.audit.observe import Key, ListedEvidence, expected_wals, key_of, missing_candidates
-from pipelines.reconcile.cases import Case
-from pipelines.reconcile.holdings import pinned, queue_offsets
-from pipelines.snapshot.opened import SnapshotReader
+from pipelines.queues.audit.observe_cluster import Key, ListedEvidence, expected_wals, key_of, missing_candidates
+from pipelines.reconcile.cluster_cases import ClusterCase
+from pipelines.reconcile.holdings import pinned_rows, queue_offsets
+from pipelines.snapshot.opened_snapshot import SnapshotReader
 
 _SPLITTING = "-splitting"
 
 
-def listed_evidence(snapshots: SnapshotReader, case: Case, settings: Settings) -> ListedEvidence:
+def listed_evidence(snapshots: SnapshotReader, case: ClusterCase, settings: ReconcileSettings) -> ListedEvidence:
     """Reads the listing in a handful of passes; the driver receives only sums.
 
     Args:
@@ -40,7 +40,7 @@ def listed_evidence(snapshots: SnapshotReader, case: Case, settings: Settings) -
     archived = _archived(files, view)
     return ListedEvidence(
         offsets=offsets,
-        pinned=pinned(view, table, totals, states),
+        pinned=pinned_rows(view, table, totals, states),
         missing=_missing_in_zookeeper(files, view, table, totals)
         if view.queued is not None
         else _missing(files, view, offsets),
@@ -51,7 +51,9 @@ def listed_evidence(snapshots: SnapshotReader, case: Case, settings: Settings) -
     )
 
 
-def _totals(files: DataFrame, view: ClusterView, table: DecisionTable, settings: Settings) -> list[BucketTotal]:
+def _totals(
+    files: DataFrame, view: ClusterView, table: DecisionTable, settings: ReconcileSettings
+) -> list[BucketTotal]:
     frames = decision_frames(files.sparkSession, [(view, table)])
     sums = summary.bucket_totals(looked_up(files, frames), frames, settings.cleaner_interval_ms)
     return [summary.as_bucket_total(row) for row in sums.toLocalIterator()]

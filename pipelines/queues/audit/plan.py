@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from pipelines.hbase.server_names import ServerName
 from pipelines.queues.audit.classes import OwnerState, QueueClass
-from pipelines.queues.audit.observed import ObservedCluster
-from pipelines.queues.audit.rows import AuditRow, PlanRow
+from pipelines.queues.audit.observed_cluster import ObservedCluster
+from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow
 
 
 @dataclass(frozen=True, slots=True)
-class Restart:
+class PeerRestart:
     """A peer that starts again at the oldest WAL of a dead server when that server is recovered.
 
     `AssignReplicationQueuesProcedure` writes a placeholder for every peer that has no queue of the crashed server under
@@ -30,7 +30,7 @@ class Restart:
     claimed: bool
 
 
-def claim_plan(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> tuple[PlanRow, ...]:
+def claim_plan(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> tuple[ClaimPlanRow, ...]:
     """Plans the claim of the orphans: by dead server, the one with the oldest pending WAL first, then by queue name.
 
     The largest queue is assigned first, each to the server with the fewest bytes to ship; what servers already have to
@@ -54,7 +54,7 @@ def claim_plan(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> tuple[Plan
         targets[row.queue] = (str(target), loads[target])
     steps = {server: number for number, server in enumerate(_servers(orphans), start=1)}
     planned = [
-        PlanRow(
+        ClaimPlanRow(
             step=steps[row.owner],
             server=row.owner,
             queue=row.queue,
@@ -71,7 +71,7 @@ def claim_plan(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> tuple[Plan
     return tuple(sorted(planned, key=lambda one: (one.step, one.queue)))
 
 
-def restarts(cluster: ObservedCluster, plan: Iterable[PlanRow]) -> tuple[Restart, ...]:
+def peer_restarts(cluster: ObservedCluster, plan: Iterable[ClaimPlanRow]) -> tuple[PeerRestart, ...]:
     """Returns what a recovery ships a second time; only queues in `hbase:replication` have placeholders."""
     if cluster.in_zookeeper:
         return ()
@@ -82,7 +82,7 @@ def restarts(cluster: ObservedCluster, plan: Iterable[PlanRow]) -> tuple[Restart
         name = ServerName.parse(server)
         files, size = cluster.archived.get(name, (0, 0))
         found += [
-            Restart(server, peer, files, size, (peer, name) in any_owner)
+            PeerRestart(server, peer, files, size, (peer, name) in any_owner)
             for peer in sorted(cluster.peers)
             if (peer, name) not in normal and files
         ]

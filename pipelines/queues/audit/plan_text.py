@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 from pipelines.common.human import human_bytes, human_count, human_instant
 from pipelines.lake.run_summary import RunKey
 from pipelines.queues.audit.classes import QueueClass
-from pipelines.queues.audit.observed import ObservedCluster
-from pipelines.queues.audit.plan import Restart
-from pipelines.queues.audit.remedies import FIX_PEERS, HBCK2, recover
-from pipelines.queues.audit.rows import AuditRow, PlanRow
+from pipelines.queues.audit.observed_cluster import ObservedCluster
+from pipelines.queues.audit.plan import PeerRestart
+from pipelines.queues.audit.remedies import FIX_PEERS, HBCK2, recover_command
+from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow
 
 PLAN, SERVERS = "claim-plan.txt", "servers.txt"
 """Names of the two files."""
 
 
-def servers_file(cluster: ObservedCluster, plan: Sequence[PlanRow]) -> str:
+def servers_file(cluster: ObservedCluster, plan: Sequence[ClaimPlanRow]) -> str:
     """Returns the dead servers, one per line and nothing else: `HBCK2.getFromFiles` takes every line as a server name.
 
     Empty for HBase versions whose master does not claim queues by procedure.
@@ -28,8 +28,8 @@ def plan_file(
     key: RunKey,
     cluster: ObservedCluster,
     rows: Sequence[AuditRow],
-    plan: Sequence[PlanRow],
-    again: Sequence[Restart],
+    plan: Sequence[ClaimPlanRow],
+    again: Sequence[PeerRestart],
 ) -> str:
     """Returns the plan as instructions for the operator.
 
@@ -43,7 +43,7 @@ def plan_file(
     return "\n".join([*_head(key, cluster, plan), *_before(rows), *_steps(cluster, plan, again), *_after(plan)]) + "\n"
 
 
-def _head(key: RunKey, cluster: ObservedCluster, plan: Sequence[PlanRow]) -> Iterator[str]:
+def _head(key: RunKey, cluster: ObservedCluster, plan: Sequence[ClaimPlanRow]) -> Iterator[str]:
     at = human_instant(cluster.servers.at)
     yield f"Claim plan of cluster {key.cluster}, from its snapshot of {at} ({key.run_id})"
     if not plan:
@@ -75,7 +75,7 @@ def _before(rows: Sequence[AuditRow]) -> Iterator[str]:
         yield f"  lock left behind: {row.remedy}"
 
 
-def _steps(cluster: ObservedCluster, plan: Sequence[PlanRow], again: Sequence[Restart]) -> Iterator[str]:
+def _steps(cluster: ObservedCluster, plan: Sequence[ClaimPlanRow], again: Sequence[PeerRestart]) -> Iterator[str]:
     for server in dict.fromkeys(row.server for row in plan):
         queues = [row for row in plan if row.server == server]
         yield ""
@@ -105,11 +105,11 @@ def _commands(cluster: ObservedCluster, server: str) -> Iterator[str]:
                 "queues instead of having them claimed"
             )
         yield f"  check  hbase shell: list_deadservers; if it is among them: clear_deadservers '{server}'"
-        yield f"  run    {recover(server)}"
+        yield f"  run    {recover_command(server)}"
         yield "         it prints a procedure id; -1 means that the master did nothing (its log says why)"
 
 
-def _after(plan: Sequence[PlanRow]) -> Iterator[str]:
+def _after(plan: Sequence[ClaimPlanRow]) -> Iterator[str]:
     if plan:
         yield ""
         yield f"All at once: {HBCK2} scheduleRecoveries -i {SERVERS}"

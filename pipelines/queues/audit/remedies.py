@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 from pipelines.hbase.server_names import ServerName
 from pipelines.queues.audit.classes import OwnerState, QueueClass
-from pipelines.queues.audit.observed import ObservedCluster, ObservedQueue
+from pipelines.queues.audit.observed_cluster import ObservedCluster, ObservedQueue
 
 HBCK2 = "hbase hbck -j hbase-hbck2.jar"
 """The HBCK2 command; the jar is from hbase-operator-tools."""
 FIX_PEERS = f"{HBCK2} replication --fix"
 
 
-def recover(server: ServerName | str) -> str:
+def recover_command(server: ServerName | str) -> str:
     """Returns the command that has the queues of a dead server claimed."""
     return f"{HBCK2} scheduleRecoveries {server}"
 
@@ -47,7 +47,7 @@ def claim_words(cluster: ObservedCluster, server: ServerName | str) -> str:
     by_procedure = cluster.claims_by_procedure()
     start = "Start or restart one region server: at its start it claims the queues of all dead ones."
     master = (
-        f"{recover(server)}; where it answers -1, first clear_deadservers '{server}' in the hbase shell. "
+        f"{recover_command(server)}; where it answers -1, first clear_deadservers '{server}' in the hbase shell. "
         "See the claim plan (--plan)."
     )
     if by_procedure is None:
@@ -106,5 +106,5 @@ def _of_queue(cluster: ObservedCluster, queue: ObservedQueue, classes: Sequence[
 def _in_failover(cluster: ObservedCluster, owner: ServerName) -> str:
     wait = "Wait, and do not touch it: HBase is at it."
     if cluster.servers.state(owner) is OwnerState.DIRECTORY and cluster.claims_by_procedure() is not False:
-        return f"{wait} If the next audit says the same, its WALs were never split: {recover(owner)}"
+        return f"{wait} If the next audit says the same, its WALs were never split: {recover_command(owner)}"
     return wait

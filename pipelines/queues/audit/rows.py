@@ -57,7 +57,7 @@ class ClaimRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRow:
+class ClaimPlanRow:
     """A row of `claim_plans`: one orphan and the server that the plan assigns it to; bytes, and ms since the epoch."""
 
     step: int

@@ -8,17 +8,17 @@ from dataclasses import asdict, dataclass
 from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
 from pipelines.lake.run_summary import FindingRow, RunKey
 from pipelines.queues.audit.classes import AS_IT_SHOULD_BE, NO_QUEUE, QueueClass
-from pipelines.queues.audit.observed import ObservedCluster
-from pipelines.queues.audit.plan import Restart
-from pipelines.queues.audit.rows import AuditRow, ClaimRow, PlanRow
-from pipelines.queues.audit.timeline import Event
+from pipelines.queues.audit.observed_cluster import ObservedCluster
+from pipelines.queues.audit.plan import PeerRestart
+from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
+from pipelines.queues.audit.timeline import QueueEvent
 
 _SHOWN = 20
 _WIDTH, _INDENT = 120, " " * 4
 
 
 @dataclass(frozen=True)
-class Audit:
+class AuditResult:
     """The result of one audit.
 
     Attributes:
@@ -37,14 +37,14 @@ class Audit:
     cluster: ObservedCluster
     rows: Sequence[AuditRow]
     claims: Sequence[ClaimRow]
-    plan: Sequence[PlanRow]
-    again: Sequence[Restart]
+    plan: Sequence[ClaimPlanRow]
+    again: Sequence[PeerRestart]
     findings: Sequence[FindingRow]
     files: Mapping[str, str]
     snapshots: int
 
 
-def audit_result(audit: Audit) -> dict[str, object]:
+def audit_result(audit: AuditResult) -> dict[str, object]:
     """Returns the JSON object of `--output json` and `--result`; keys are the column names of the tables."""
     return {
         "cluster": audit.key.cluster,
@@ -62,7 +62,7 @@ def audit_result(audit: Audit) -> dict[str, object]:
     }
 
 
-def audit_text(audit: Audit) -> str:
+def audit_text(audit: AuditResult) -> str:
     """Returns the text for the on-call engineer."""
     lines = [*_head(audit), *_row_lines(audit.rows), *_claim_lines(audit), *_plan_lines(audit), *_known_lines(audit)]
     return "\n".join(lines) + "\n"
@@ -72,7 +72,7 @@ def _classes(rows: Sequence[AuditRow]) -> Counter[str]:
     return Counter(row.queue_class for row in rows)
 
 
-def _head(audit: Audit) -> Iterator[str]:
+def _head(audit: AuditResult) -> Iterator[str]:
     queues = [row for row in audit.rows if row.queue_class not in NO_QUEUE]
     where = "ZooKeeper" if audit.cluster.in_zookeeper else "hbase:replication"
     at = human_instant(audit.cluster.servers.at)
@@ -104,7 +104,7 @@ def _row_lines(rows: Sequence[AuditRow]) -> Iterator[str]:
         yield f"  … and {len(odd) - _SHOWN:,} more; table queue_audits has every one"
 
 
-def _claim_lines(audit: Audit) -> Iterator[str]:
+def _claim_lines(audit: AuditResult) -> Iterator[str]:
     if audit.claims:
         yield ""
         yield f"  timeline, from {human_count(audit.snapshots, 'snapshot')}"
@@ -119,9 +119,9 @@ def _event(row: ClaimRow) -> str:
     if row.happened_after is not None:
         when = f"between {human_instant(row.happened_after)} and {human_instant(row.happened_before)}"
     left = row.from_owner or "an unseen owner"
-    if row.event == Event.WAITING.value:
+    if row.event == QueueEvent.WAITING.value:
         return f"with {left}, which is not online; waits for a claim{_waited(row, 'so far ')}"
-    if row.event == Event.ENDED.value:
+    if row.event == QueueEvent.ENDED.value:
         return f"gone from {left} {when}"
     via = f" (by way of {', '.join(row.via)})" if row.via else ""
     return f"claimed by {row.to_owner} from {left}{via} {when}{_waited(row)}"
@@ -134,7 +134,7 @@ def _waited(row: ClaimRow, before: str = "after ") -> str:
     return f", {before}{' and '.join(bounds)}" if bounds else ""
 
 
-def _plan_lines(audit: Audit) -> Iterator[str]:
+def _plan_lines(audit: AuditResult) -> Iterator[str]:
     if not audit.plan and not audit.files:
         return
     yield ""
@@ -148,7 +148,7 @@ def _plan_lines(audit: Audit) -> Iterator[str]:
         yield f"    {name}: {where}"
 
 
-def _known_lines(audit: Audit) -> Iterator[str]:
+def _known_lines(audit: AuditResult) -> Iterator[str]:
     """Yields the keys of the findings; their details are printed above, with the queues."""
     if audit.findings:
         yield ""

@@ -17,7 +17,7 @@ Key = tuple[str, str]
 """Peer id, and the server that wrote the WALs."""
 
 
-class Event(str, Enum):
+class QueueEvent(str, Enum):
     """An event of a queue."""
 
     CLAIMED = "CLAIMED"
@@ -81,12 +81,12 @@ def _life(key: Key, sightings: Sequence[Sighting]) -> Iterator[ClaimRow]:
     for holding in first.holdings.get(key, ()):
         if holding.hops:
             from_owner = holding.hops[-1] if first.all_hops and holding.hops else None
-            yield _row(key, Event.CLAIMED, from_owner, holding.owner, (), None, first, None)
+            yield _row(key, QueueEvent.CLAIMED, from_owner, holding.owner, (), None, first, None)
     for number, (before, now) in enumerate(pairwise(sightings), start=1):
         yield from _between(key, before, now, sightings[: number + 1])
     for holding in last.holdings.get(key, ()):
         if holding.owner_state not in _NOT_DEAD:
-            yield _row(key, Event.WAITING, holding.owner, None, (), None, last, _death(holding.owner, sightings))
+            yield _row(key, QueueEvent.WAITING, holding.owner, None, (), None, last, _death(holding.owner, sightings))
 
 
 def _between(key: Key, before: Sighting, now: Sighting, until: Sequence[Sighting]) -> Iterator[ClaimRow]:
@@ -99,11 +99,11 @@ def _between(key: Key, before: Sighting, now: Sighting, until: Sequence[Sighting
         left_behind = [one for one in old if one not in new] if old else holding.hops[:1]
         chain = _chain(holding, old if now.all_hops else left_behind, all_hops=now.all_hops)
         left = chain[0] if chain else None
-        yield _row(key, Event.CLAIMED, left, owner, chain[1:], before, now, _death(left, until))
+        yield _row(key, QueueEvent.CLAIMED, left, owner, chain[1:], before, now, _death(left, until))
     if old and not new:
         for owner, holding in old.items():
             if owner != key[1] or holding.owner_state not in _NOT_DEAD:  # a live server's own queue ends with its peer
-                yield _row(key, Event.ENDED, owner, None, (), before, now, _death(owner, until))
+                yield _row(key, QueueEvent.ENDED, owner, None, (), before, now, _death(owner, until))
 
 
 def _chain(holding: Holding, before: Collection[str], *, all_hops: bool) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ def _death(owner: str | None, sightings: Iterable[Sighting]) -> tuple[int | None
 
 def _row(
     key: Key,
-    event: Event,
+    event: QueueEvent,
     left: str | None,
     taken: str | None,
     via: tuple[str, ...],
@@ -143,14 +143,14 @@ def _row(
     death: tuple[int | None, int | None] | None,
 ) -> ClaimRow:
     died_after, died_before = death or (None, None)
-    if died_before is None and death is not None and event is not Event.WAITING:
+    if died_before is None and death is not None and event is not QueueEvent.WAITING:
         died_before = now.at
     waited_min = waited_max = None
-    if event is Event.WAITING and died_before is not None:
+    if event is QueueEvent.WAITING and died_before is not None:
         waited_min = now.at - died_before
-    elif event is Event.CLAIMED and before is not None and left is not None and died_before is not None:
+    elif event is QueueEvent.CLAIMED and before is not None and left is not None and died_before is not None:
         waited_min = max(before.at - died_before, 0)
-    if event is not Event.ENDED and died_after is not None:
+    if event is not QueueEvent.ENDED and died_after is not None:
         waited_max = now.at - died_after
     return ClaimRow(
         peer_id=key[0],

@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, MalformedError, RefusedError
 from pipelines.common.human import human_count, human_instant
-from pipelines.common.outcome import Outcome
-from pipelines.decide.rule.cluster_view import QueueRow, merge_passes
-from pipelines.decide.rule.settings import Settings
-from pipelines.decide.rule.trust import migrating
+from pipelines.common.job_result import JobResult
+from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.trust import unfinished_migration_reason
 from pipelines.decide.rule.zookeeper_trust import other_storage
 from pipelines.hbase.replication_queues import parse_queue_cells
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
-from pipelines.hbase.zookeeper.queued import unsettled
+from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.lake.run_summary import RunKey
 from pipelines.lake.table_sink import TableSink
@@ -33,13 +33,13 @@ from pipelines.queues.dump.table_queues import HFILE_REF_FAMILY, table_dump
 from pipelines.queues.dump.text import distributed_text, peers_text, table_text, znodes_text
 from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
 from pipelines.queues.wals.listed_wals import queued_wals
-from pipelines.queues.wals.pending import needs
+from pipelines.queues.wals.pending import smallest_needed_timestamps
 from pipelines.queues.wals.rows import InspectedFile
 from pipelines.queues.wals.selection import needed_wals, wal_directories
-from pipelines.reconcile.cases import default_run_id
-from pipelines.snapshot.capture_order import restlessness
+from pipelines.reconcile.cluster_cases import default_run_id
+from pipelines.snapshot.capture_order import not_quiet_reason
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
-from pipelines.snapshot.opened import OpenedSnapshot, SnapshotReader
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot, SnapshotReader
 from schemas.dumped_hfile_refs import DUMPED_HFILE_REFS
 from schemas.dumped_peers import DUMPED_PEERS
 from schemas.dumped_queues import DUMPED_QUEUES
@@ -61,7 +61,7 @@ class DumpRequest:
     """
 
     snapshot: str
-    settings: Settings
+    settings: ReconcileSettings
     distributed: bool = False
     hdfs: bool = False
 
@@ -75,7 +75,7 @@ class DumpPorts:
     tables: TableSink | None
 
 
-def dump_queues(request: DumpRequest, ports: DumpPorts) -> Outcome:
+def dump_queues(request: DumpRequest, ports: DumpPorts) -> JobResult:
     """Print the queues of a snapshot.
 
     The result and the tables always contain everything, whatever the options of the text.
@@ -104,7 +104,7 @@ def dump_queues(request: DumpRequest, ports: DumpPorts) -> Outcome:
         body = distributed_text(dump, snapshot.wal_root, sizes=request.hdfs)
     else:
         body = table_text(dump) if in_table else znodes_text(dump, znodes)
-    return Outcome(EXIT_DONE, dump_result(key, snapshot, dump), f"{peers_text(dump.peers)}\n{body}")
+    return JobResult(EXIT_DONE, dump_result(key, snapshot, dump), f"{peers_text(dump.peers)}\n{body}")
 
 
 def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
@@ -122,7 +122,7 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
         )
     snapshot = opened.snapshot
     in_table = snapshot.queue_storage == QUEUE_STORAGE_TABLE
-    halved = migrating(snapshot) if in_table else other_storage(snapshot)
+    halved = unfinished_migration_reason(snapshot) if in_table else other_storage(snapshot)
     if halved is not None:
         raise RefusedError(Condition.MIGRATION_PENDING if in_table else Condition.QUEUES_IN_TABLE, halved)
     restless = _restless(opened)
@@ -133,9 +133,9 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
 
 def _restless(opened: OpenedSnapshot) -> str | None:
     if opened.trees:
-        return unsettled(opened.trees)
+        return unsettled_reason(opened.trees)
     first, last = (frozenset(cell.queue for cell in cells) for cells in (opened.passes[0], opened.passes[-1]))
-    return restlessness(opened.known, first, last)
+    return not_quiet_reason(opened.known, first, last)
 
 
 def _of_table(request: DumpRequest, ports: DumpPorts, opened: OpenedSnapshot) -> QueueDump:
@@ -148,9 +148,9 @@ def _of_table(request: DumpRequest, ports: DumpPorts, opened: OpenedSnapshot) ->
     return table_dump(queued, rows, refs, _needed(ports, opened, rows), snapshot.peers, online)
 
 
-def _needed(ports: DumpPorts, opened: OpenedSnapshot, rows: Sequence[QueueRow]) -> list[InspectedFile]:
+def _needed(ports: DumpPorts, opened: OpenedSnapshot, rows: Sequence[MergedQueueRow]) -> list[InspectedFile]:
     servers = sorted({str(row.queue.wals_of) for row in rows})
-    frame = needed_wals(ports.snapshots.files([opened]), servers, needs(rows), None)
+    frame = needed_wals(ports.snapshots.files([opened]), servers, smallest_needed_timestamps(rows), None)
     found = [(row["path"], parse_wal_name(row["path"].rpartition("/")[2]), row["length"]) for row in frame.collect()]
     _LOG.info("%s to be read by queues", human_count(len(found), "WAL"))
     return [InspectedFile(path, name, length) for path, name, length in found if name is not None]

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.zookeeper.tree import Znode
-from pipelines.snapshot.opened import OpenedSnapshot
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
 class QueueReading(Protocol):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from pipelines.common.errors import MalformedError
-from pipelines.decide.rule.cluster_view import QueueRow
+from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import NEEDS_ALL, Cell, GroupOffset, QueueCell
 from pipelines.hbase.server_names import ServerName
@@ -18,7 +18,7 @@ HFILE_REF_FAMILY = b"hfileref"
 
 def table_dump(
     cells: Sequence[QueueCell],
-    rows: Iterable[QueueRow],
+    rows: Iterable[MergedQueueRow],
     hfile_refs: Iterable[Cell],
     files: Iterable[InspectedFile],
     peers: Sequence[Peer],
@@ -61,7 +61,9 @@ def table_dump(
     )
 
 
-def _queue(row: QueueRow, groups: Groups, states: dict[str, str], online: Collection[ServerName] | None) -> DumpedQueue:
+def _queue(
+    row: MergedQueueRow, groups: Groups, states: dict[str, str], online: Collection[ServerName] | None
+) -> DumpedQueue:
     queue = row.queue
     return DumpedQueue(
         queue_id=str(queue),
@@ -77,7 +79,7 @@ def _queue(row: QueueRow, groups: Groups, states: dict[str, str], online: Collec
     )
 
 
-def _wals(row: QueueRow, groups: Groups) -> Iterator[DumpedWal]:
+def _wals(row: MergedQueueRow, groups: Groups) -> Iterator[DumpedWal]:
     """Yields each file once, under its own group and with that group's offset."""
     for group in sorted({*groups_of(row, groups), *row.offsets}):
         offset = row.offsets.get(group)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued import group_of
+from pipelines.hbase.zookeeper.queued_wals import group_of
 from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue
 from pipelines.queues.dump.rows import DumpedQueue, DumpedWal, QueueDump, of_server, peers_of
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER

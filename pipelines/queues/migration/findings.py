@@ -6,15 +6,22 @@ from pipelines.common.human import human_bytes, human_count
 from pipelines.hbase.zookeeper.tree import ReplicationTree
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.migration.plan import MigrationPeers
-from pipelines.queues.migration.rows import Action, Family, MigrationCheck, MigrationRow, Rule, Why
+from pipelines.queues.migration.rows import (
+    Family,
+    MigrationAction,
+    MigrationCheck,
+    MigrationReason,
+    MigrationRow,
+    MigrationRule,
+)
 from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
 
 _EXAMPLES = 10
 _DELETE = "Look at what it is: if no such WAL is below WALs/ or oldWALs/, delete the znode before the upgrade."
 _FAULTS = {
-    Why.INVALID_WAL_NAME.value: ("is no WAL by its name", _DELETE),
-    Why.WAL_TIMESTAMP.value: ("has a timestamp of more than 64 bits", _DELETE),
-    Why.UNREADABLE_POSITION.value: (
+    MigrationReason.INVALID_WAL_NAME.value: ("is no WAL by its name", _DELETE),
+    MigrationReason.WAL_TIMESTAMP.value: ("has a timestamp of more than 64 bits", _DELETE),
+    MigrationReason.UNREADABLE_POSITION.value: (
         "has a position that HBase cannot read",
         "Set the znode's data to nothing before the upgrade: that is the beginning, and the WAL is shipped again.",
     ),
@@ -52,7 +59,7 @@ def verify_findings(checks: Iterable[MigrationCheck]) -> tuple[FindingRow, ...]:
     for check in checks:
         if check.severity in (ERROR, WARNING):
             broken.setdefault((check.rule, check.severity), []).append(check)
-    return _sorted([_difference(Rule(rule), level, found) for (rule, level), found in broken.items()])
+    return _sorted([_difference(MigrationRule(rule), level, found) for (rule, level), found in broken.items()])
 
 
 def _sorted(rows: Iterable[FindingRow]) -> tuple[FindingRow, ...]:
@@ -62,7 +69,7 @@ def _sorted(rows: Iterable[FindingRow]) -> tuple[FindingRow, ...]:
 
 def _blocked(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
     for row in rows:
-        if row.action == Action.BLOCK.value:
+        if row.action == MigrationAction.BLOCK.value:
             path = f"{row.znode}/{row.value}"
             fault, remedy = _FAULTS[row.reason or ""]
             yield finding(
@@ -80,7 +87,7 @@ def _blocked(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
 def _collapsed(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
     cells: dict[tuple[str, str], list[MigrationRow]] = {}
     for row in rows:
-        if row.reason == Why.COLLAPSED.value:
+        if row.reason == MigrationReason.COLLAPSED.value:
             cells.setdefault((row.row, row.qualifier or ""), []).append(row)
     for (key, group), found in sorted(cells.items()):
         yield finding(
@@ -131,7 +138,7 @@ def _drops(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
     """Yields one finding per removed peer; queues of the legacy peer and empty queues are no loss."""
     dropped: dict[str, list[MigrationRow]] = {}
     for row in rows:
-        if row.reason == Why.UNKNOWN_PEER.value:
+        if row.reason == MigrationReason.UNKNOWN_PEER.value:
             dropped.setdefault(row.peer_id, []).append(row)
     for peer, found in sorted(dropped.items()):
         count = {family: sum(row.family == family.value for row in found) for family in Family}
@@ -153,7 +160,7 @@ def _drops(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
 
 def _missing_wals(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
     for row in rows:
-        if row.action == Action.WRITE.value and row.wal_listed is False:
+        if row.action == MigrationAction.WRITE.value and row.wal_listed is False:
             yield finding(
                 "MIGRATION_MISSING_WAL",
                 WARNING,
@@ -217,7 +224,7 @@ def _unsettled(moved: str | None) -> Iterator[FindingRow]:
         )
 
 
-def _difference(rule: Rule, severity: str, found: Sequence[MigrationCheck]) -> FindingRow:
+def _difference(rule: MigrationRule, severity: str, found: Sequence[MigrationCheck]) -> FindingRow:
     first = found[0]
     place = "/".join(filter(None, (first.subject, first.qualifier)))
     return finding(

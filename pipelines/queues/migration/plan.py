@@ -13,10 +13,17 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.wal_names import parse_wal_name, wal_timestamp
-from pipelines.hbase.zookeeper.queued import group_of, queue_key
+from pipelines.hbase.zookeeper.queued_wals import group_of, queue_key
 from pipelines.hbase.zookeeper.tree import HFILE_REFS, QUEUES, REGIONS, ReplicationTree, ZkQueue
 from pipelines.queues.migration.convert import first_offsets
-from pipelines.queues.migration.rows import LEGACY_ENDPOINT, LEGACY_PEER, Action, Family, MigrationRow, Why
+from pipelines.queues.migration.rows import (
+    LEGACY_ENDPOINT,
+    LEGACY_PEER,
+    Family,
+    MigrationAction,
+    MigrationReason,
+    MigrationRow,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +53,11 @@ class MigrationPeers:
             tuple(sorted(peer.peer_id for peer in kept if peer.state == "ENABLED")),
         )
 
-    def dropped(self, peer_id: str) -> Why | None:
+    def dropped(self, peer_id: str) -> MigrationReason | None:
         """Returns why nothing of a peer is written; None = its data are written."""
         if peer_id in self.migrated:
             return None
-        return Why.LEGACY_PEER if peer_id in self.legacy else Why.UNKNOWN_PEER
+        return MigrationReason.LEGACY_PEER if peer_id in self.legacy else MigrationReason.UNKNOWN_PEER
 
 
 def migration_rows(
@@ -78,7 +85,7 @@ def migration_rows(
 
 def _plain(family: Family, peers: MigrationPeers, peer: str, znode: str, qualifier: str, value: str) -> MigrationRow:
     why = peers.dropped(peer)
-    action = Action.WRITE if why is None else Action.DROP
+    action = MigrationAction.WRITE if why is None else MigrationAction.DROP
     reason = why.value if why else None
     return MigrationRow(family.value, action.value, reason, peer, None, None, znode, peer, qualifier, value)
 
@@ -90,7 +97,7 @@ def _of_queue(queue: ZkQueue, peers: MigrationPeers, lengths: Mapping[str, int])
     """
     whole = MigrationRow(
         family=Family.QUEUE.value,
-        action=Action.DROP.value,
+        action=MigrationAction.DROP.value,
         reason=None,
         peer_id=queue.queue.peer_id,
         owner=str(queue.owner),
@@ -102,7 +109,7 @@ def _of_queue(queue: ZkQueue, peers: MigrationPeers, lengths: Mapping[str, int])
     )
     why = peers.dropped(queue.queue.peer_id)
     if not queue.wals:
-        yield replace(whole, reason=(why or Why.EMPTY_QUEUE).value)
+        yield replace(whole, reason=(why or MigrationReason.EMPTY_QUEUE).value)
     groups: dict[str, dict[str, int]] = {}
     blocked: set[str] = set()
     for wal, position in queue.wals.items():
@@ -112,8 +119,8 @@ def _of_queue(queue: ZkQueue, peers: MigrationPeers, lengths: Mapping[str, int])
         else:
             blocked.add(group_of(wal))
             yield replace(
-                whole, action=Action.BLOCK.value, reason=fault.value, qualifier=group_of(wal), value=wal, wals=1,
-                bytes=lengths.get(wal, 0), wal_listed=wal in lengths,
+                whole, action=MigrationAction.BLOCK.value, reason=fault.value, qualifier=group_of(wal), value=wal,
+                wals=1, bytes=lengths.get(wal, 0), wal_listed=wal in lengths,
             )  # fmt: skip
     # if a WAL of a group blocks, the offset of this group is unknown until the fault is fixed
     for group, wals in sorted(item for item in groups.items() if item[0] not in blocked):
@@ -123,28 +130,30 @@ def _of_queue(queue: ZkQueue, peers: MigrationPeers, lengths: Mapping[str, int])
             yield replace(of_group, reason=why.value)
             continue
         offsets = first_offsets(wals)[group]
-        reason = Why.SAME_TIMESTAMP.value if len(offsets) > 1 else None
+        reason = MigrationReason.SAME_TIMESTAMP.value if len(offsets) > 1 else None
         for offset in offsets:
             listed = offset.wal in lengths
-            yield replace(of_group, action=Action.WRITE.value, reason=reason, value=str(offset), wal_listed=listed)
+            yield replace(
+                of_group, action=MigrationAction.WRITE.value, reason=reason, value=str(offset), wal_listed=listed
+            )
 
 
-def _fault(wal: str, position: int | None, *, written: bool) -> Why | None:
+def _fault(wal: str, position: int | None, *, written: bool) -> MigrationReason | None:
     """Returns why HBase throws on one WAL of a queue; None = it does not.
 
     A timestamp of more than 64 bits stops the migration only next to another WAL of the same group. Alone, it becomes a
     row that HBase 3's cleaner throws on.
     """
     if position is None:
-        return Why.UNREADABLE_POSITION
+        return MigrationReason.UNREADABLE_POSITION
     if not written:
         return None
     if parse_wal_name(wal) is None:
-        return Why.INVALID_WAL_NAME
+        return MigrationReason.INVALID_WAL_NAME
     try:
         wal_timestamp(wal)
     except MalformedError:
-        return Why.WAL_TIMESTAMP
+        return MigrationReason.WAL_TIMESTAMP
     return None
 
 
@@ -153,13 +162,13 @@ def _collapsed(rows: Sequence[MigrationRow]) -> list[MigrationRow]:
     values: dict[tuple[str, str | None], set[str | None]] = {}
     znodes: dict[tuple[str, str | None], Counter[str]] = {}
     for row in rows:
-        if row.action == Action.WRITE.value:
+        if row.action == MigrationAction.WRITE.value:
             values.setdefault((row.row, row.qualifier), set()).add(row.value)
             znodes.setdefault((row.row, row.qualifier), Counter())[row.znode] += 1
     lost = {cell for cell, found in values.items() if len(found) > 1 and len(znodes[cell]) > 1}
     return [
-        replace(row, reason=Why.COLLAPSED.value)
-        if row.action == Action.WRITE.value and (row.row, row.qualifier) in lost
+        replace(row, reason=MigrationReason.COLLAPSED.value)
+        if row.action == MigrationAction.WRITE.value and (row.row, row.qualifier) in lost
         else row
         for row in rows
     ]

@@ -4,11 +4,11 @@ from dataclasses import asdict, dataclass
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
-from pipelines.common.outcome import Outcome
-from pipelines.decide.rule.settings import Settings
+from pipelines.common.job_result import JobResult
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import first_doubt
 from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
-from pipelines.hbase.zookeeper.queued import unsettled
+from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.lake.table_sink import TableSink
 from pipelines.queues.migration.findings import plan_findings
@@ -16,13 +16,13 @@ from pipelines.queues.migration.plan import MigrationPeers, migration_rows
 from pipelines.queues.migration.ports import TableReading
 from pipelines.queues.migration.rows import PLAN_SUFFIX, MigrationRow
 from pipelines.queues.migration.text import plan_result, plan_text
-from pipelines.queues.wals.findings import dated
+from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.listed_wals import wal_lengths
 from pipelines.queues.wals.ports import PastInspections
-from pipelines.reconcile.cases import default_run_id
+from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
-from pipelines.snapshot.opened import OpenedSnapshot
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from schemas.findings import FINDINGS
 from schemas.migration_rows import MIGRATION_ROWS
 
@@ -57,7 +57,7 @@ class PlannedMigration:
         return not any(row.severity == ERROR for row in self.findings)
 
 
-def plan_migration(snapshot: str, settings: Settings, ports: MigrationPorts) -> Outcome:
+def plan_migration(snapshot: str, settings: ReconcileSettings, ports: MigrationPorts) -> JobResult:
     """Plan the migration.
 
     Returns:
@@ -68,14 +68,14 @@ def plan_migration(snapshot: str, settings: Settings, ports: MigrationPorts) -> 
         RefusedError: the snapshot differs from what was captured, or cannot be trusted.
         UnavailableError: a source or the lake did not answer.
     """
-    plan = planned(ports.snapshots, ports.snapshots.open([snapshot])[0], settings)
+    plan = plan_of_snapshot(ports.snapshots, ports.snapshots.open([snapshot])[0], settings)
     known = plan.opened.known
     started = known.files_step.started_at
     key = RunKey.of(known.cluster, default_run_id(started, plan.opened.sha256 or "") + PLAN_SUFFIX, started)
     if ports.tables is not None:
         ports.tables.ensure((MIGRATION_ROWS, FINDINGS))
     before = ports.past.findings_before(key) if ports.past is not None else {}
-    findings = dated(plan.findings, started, before, settings.acknowledged)
+    findings = with_history(plan.findings, started, before, settings.acknowledged)
     if ports.tables is not None:
         rows = [{**asdict(key), **asdict(row)} for row in plan.rows]
         ports.tables.replace(
@@ -86,17 +86,17 @@ def plan_migration(snapshot: str, settings: Settings, ports: MigrationPorts) -> 
             [key],
         )
     shown = (key, plan.go, plan.rows, plan.peers.enabled, findings)
-    return Outcome(EXIT_DONE if plan.go else EXIT_REFUSED, plan_result(*shown), plan_text(*shown))
+    return JobResult(EXIT_DONE if plan.go else EXIT_REFUSED, plan_result(*shown), plan_text(*shown))
 
 
-def planned(snapshots: TableReading, opened: OpenedSnapshot, settings: Settings) -> PlannedMigration:
+def plan_of_snapshot(snapshots: TableReading, opened: OpenedSnapshot, settings: ReconcileSettings) -> PlannedMigration:
     """Returns the plan of one snapshot.
 
     Raises:
         UsageError: the snapshot is not of ZooKeeper.
         RefusedError: the snapshot differs from what was captured, or cannot be trusted.
     """
-    whole = readable(opened)
+    whole = readable_snapshot(opened)
     if whole.known.queue_storage != QUEUE_STORAGE_ZOOKEEPER:
         raise UsageError(
             f"{opened.uri} has queues of hbase:replication: give a snapshot captured from ZooKeeper before the upgrade"
@@ -110,12 +110,12 @@ def planned(snapshots: TableReading, opened: OpenedSnapshot, settings: Settings)
     peers = MigrationPeers.of(whole.known.peers)
     rows = migration_rows(tree, peers, lengths)
     # without queues there is nothing to disagree about
-    moved = unsettled(whole.trees) if any(one.queues for one in whole.trees) else None
+    moved = unsettled_reason(whole.trees) if any(one.queues for one in whole.trees) else None
     findings = plan_findings(rows, peers, tree, moved)
     return PlannedMigration(whole, peers, rows, frozenset(lengths), findings)
 
 
-def readable(opened: OpenedSnapshot) -> OpenedSnapshot:
+def readable_snapshot(opened: OpenedSnapshot) -> OpenedSnapshot:
     """Returns the snapshot if it is unchanged since its capture and HBase can read its queues.
 
     Raises:

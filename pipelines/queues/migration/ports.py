@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pipelines.hbase.replication_queues import Cell
-from pipelines.snapshot.opened import OpenedSnapshot, SnapshotReader
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot, SnapshotReader
 
 
 class TableReading(SnapshotReader, Protocol):

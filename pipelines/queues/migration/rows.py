@@ -21,7 +21,7 @@ class Family(str, Enum):
     HFILE_REF = "hfileref"
 
 
-class Action(str, Enum):
+class MigrationAction(str, Enum):
     """What the migration does with an item in ZooKeeper."""
 
     WRITE = "WRITE"
@@ -30,7 +30,7 @@ class Action(str, Enum):
     """HBase throws on it and retries forever."""
 
 
-class Why(str, Enum):
+class MigrationReason(str, Enum):
     """Why an item is dropped or blocks, or why another value may be written."""
 
     UNKNOWN_PEER = "UNKNOWN_PEER"
@@ -72,7 +72,7 @@ class MigrationRow:
     wal_listed: bool | None = None
 
 
-class Rule(str, Enum):
+class MigrationRule(str, Enum):
     """Rules that must be true after the migration (docs/migration.md)."""
 
     MIGRATION_ENDED = "MIGRATION_ENDED"
@@ -88,7 +88,7 @@ class Rule(str, Enum):
     PEER_ID_PLAIN = "PEER_ID_PLAIN"
 
 
-class Answer(str, Enum):
+class CheckAnswer(str, Enum):
     """The result of checking a rule."""
 
     SAME = "SAME"

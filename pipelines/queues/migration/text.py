@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from pipelines.common.human import human_bytes, human_count
 from pipelines.lake.run_summary import FindingRow, RunKey
-from pipelines.queues.migration.rows import Action, Family, MigrationCheck, MigrationRow, Rule
+from pipelines.queues.migration.rows import Family, MigrationAction, MigrationCheck, MigrationRow, MigrationRule
 from pipelines.reconcile.finding_lines import finding_lines
 from pipelines.reconcile.findings.evidence import ERROR, WARNING
 
@@ -49,7 +49,11 @@ def plan_text(
     if enabled:
         lines += ["", f"  disabled meanwhile: {', '.join(enabled)}"]
     queues = [row for row in rows if row.family == Family.QUEUE.value]
-    for title, action in (("written", Action.WRITE), ("dropped", Action.DROP), ("blocking", Action.BLOCK)):
+    for title, action in (
+        ("written", MigrationAction.WRITE),
+        ("dropped", MigrationAction.DROP),
+        ("blocking", MigrationAction.BLOCK),
+    ):
         lines += _planned_lines(title, [row for row in queues if row.action == action.value])
     return "\n".join([*lines, *finding_lines(findings)]) + "\n"
 
@@ -65,7 +69,7 @@ def verify_result(
         "cluster": key.cluster,
         "run_id": key.run_id,
         "verified": verified,
-        "rules": {rule.value: _held(checks, rule) for rule in Rule},
+        "rules": {rule.value: _held(checks, rule) for rule in MigrationRule},
         "differences": [asdict(check) for check in checks if check.severity is not None],
         "findings": [asdict(row) for row in findings],
     }
@@ -81,7 +85,7 @@ def verify_text(
     state = "verified" if verified else "NOT VERIFIED"
     lines = [f"cluster {key.cluster}: the migration to hbase:replication is {state}{_sums(findings)}", ""]
     lines.append(f"  {'rule':<18} {'checked':>9} {'holds':>9}")
-    for rule in Rule:
+    for rule in MigrationRule:
         held = _held(checks, rule)
         lines.append(f"  {rule.value:<18} {held['checked']:>9,} {held['holds']:>9,}")
     different = [check for check in checks if check.severity is not None]
@@ -96,10 +100,10 @@ def verify_text(
 
 def _counts(rows: Sequence[MigrationRow], family: Family) -> dict[str, int]:
     found = Counter(row.action for row in rows if row.family == family.value)
-    return {action.value: found[action.value] for action in Action}
+    return {action.value: found[action.value] for action in MigrationAction}
 
 
-def _held(checks: Sequence[MigrationCheck], rule: Rule) -> dict[str, int]:
+def _held(checks: Sequence[MigrationCheck], rule: MigrationRule) -> dict[str, int]:
     of_rule = [check for check in checks if check.rule == rule.value]
     return {"checked": len(of_rule), "holds": sum(check.severity is None for check in of_rule)}
 
@@ -118,7 +122,9 @@ def _planned_lines(title: str, rows: Sequence[MigrationRow]) -> Iterator[str]:
         wals = "" if row.wals is None else f", {human_count(row.wals, 'WAL')}, {human_bytes(row.bytes or 0)}"
         doubt = f", {row.reason}" if row.reason else ""
         missing = ", which is GONE" if row.wal_listed is False else ""
-        target = f"{row.row} {row.value}{missing}" if row.action == Action.WRITE.value else row.value or row.row
+        target = (
+            f"{row.row} {row.value}{missing}" if row.action == MigrationAction.WRITE.value else row.value or row.row
+        )
         yield f"    {target}"
         yield f"      from {row.znode}{wals}{doubt}"
     if len(rows) > _SHOWN:

@@ -1,4 +1,4 @@
-"""Checks whether the table has what ZooKeeper had: every rule of `Rule` for every row (docs/migration.md).
+"""Checks whether the table has what ZooKeeper had: every rule of `MigrationRule` for every row (docs/migration.md).
 
 It distinguishes progress from faults: queues of a peer that was enabled in either capture may have moved on; those of
 a peer that was disabled in both captures must not have moved.
@@ -6,13 +6,13 @@ a peer that was disabled in both captures must not have moved.
 
 from collections.abc import Iterator
 
-from pipelines.queues.migration.rows import Answer, Family, MigrationCheck, Rule
-from pipelines.queues.migration.sides import After, Before, moving
+from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, may_have_moved
+from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationRule
 from pipelines.queues.migration.verify_queues import queue_checks
 from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING
 
 
-def verify(before: Before, after: After) -> tuple[MigrationCheck, ...]:
+def verify(before: BeforeMigration, after: AfterMigration) -> tuple[MigrationCheck, ...]:
     """Returns all checks, in the order of the rules."""
     checks = (
         *_ended(after),
@@ -24,42 +24,47 @@ def verify(before: Before, after: After) -> tuple[MigrationCheck, ...]:
         *_peers(before, after),
         *_plain_ids(before, after),
     )
-    order = list(Rule)
-    return tuple(sorted(checks, key=lambda one: (order.index(Rule(one.rule)), one.subject, one.qualifier or "")))
+    order = list(MigrationRule)
+    return tuple(
+        sorted(checks, key=lambda one: (order.index(MigrationRule(one.rule)), one.subject, one.qualifier or ""))
+    )
 
 
-def _ended(after: After) -> Iterator[MigrationCheck]:
-    for rule, name in ((Rule.MIGRATION_ENDED, "migration_pending"), (Rule.ZNODES_GONE, "zk_queue_data")):
+def _ended(after: AfterMigration) -> Iterator[MigrationCheck]:
+    for rule, name in (
+        (MigrationRule.MIGRATION_ENDED, "migration_pending"),
+        (MigrationRule.ZNODES_GONE, "zk_queue_data"),
+    ):
         values = [None if flags is None else getattr(flags, name) for flags in after.flags]
         found = None if None in values else any(values)
-        answer = Answer.UNKNOWN if found is None else Answer.DIFFERENT if found else Answer.SAME
-        severity = None if answer is Answer.SAME else ERROR
+        answer = CheckAnswer.UNKNOWN if found is None else CheckAnswer.DIFFERENT if found else CheckAnswer.SAME
+        severity = None if answer is CheckAnswer.SAME else ERROR
         shown = "unknown" if found is None else str(found).lower()
         yield MigrationCheck(rule.value, answer.value, severity, None, name, None, "false", shown)
 
 
-def _sequence_ids(before: Before, after: After) -> Iterator[MigrationCheck]:
+def _sequence_ids(before: BeforeMigration, after: AfterMigration) -> Iterator[MigrationCheck]:
     """Sequence ids must be unchanged; a serial peer that ships raises them."""
     expected = {(row.peer_id, row.qualifier or ""): int(row.value or 0) for row in before.written(Family.SEQUENCE_ID)}
     for peer, region in sorted({*expected, *(key for key in after.sequence_ids if key[0] in before.peers.migrated)}):
         old, new = expected.get((peer, region)), after.sequence_ids.get((peer, region))
-        severity: str | None = INFO if moving(before, after, peer) else ERROR
+        severity: str | None = INFO if may_have_moved(before, after, peer) else ERROR
         if old == new:
-            answer, severity = Answer.SAME, None
+            answer, severity = CheckAnswer.SAME, None
         elif old is None:
-            answer = Answer.EXTRA
+            answer = CheckAnswer.EXTRA
         elif new is None:
-            answer, severity = Answer.MISSING, ERROR
+            answer, severity = CheckAnswer.MISSING, ERROR
         elif new > old:
-            answer = Answer.AHEAD
+            answer = CheckAnswer.AHEAD
         else:
-            answer, severity = Answer.BEHIND, ERROR
+            answer, severity = CheckAnswer.BEHIND, ERROR
         yield MigrationCheck(
-            Rule.SEQUENCE_ID_EQUAL.value, answer.value, severity, peer, peer, region, _shown(old), _shown(new)
+            MigrationRule.SEQUENCE_ID_EQUAL.value, answer.value, severity, peer, peer, region, _shown(old), _shown(new)
         )
 
 
-def _hfile_refs(before: Before, after: After) -> Iterator[MigrationCheck]:
+def _hfile_refs(before: BeforeMigration, after: AfterMigration) -> Iterator[MigrationCheck]:
     """All references must still exist; new ones are bulk loads since then, whatever the peer's state."""
     expected: dict[str, set[str]] = {}
     for row in before.written(Family.HFILE_REF):
@@ -68,18 +73,18 @@ def _hfile_refs(before: Before, after: After) -> Iterator[MigrationCheck]:
         old, new = expected.get(peer, set()), after.hfile_refs.get(peer, frozenset())
         for name in sorted(old | new):
             if name in old and name in new:
-                answer, severity = Answer.SAME, None
+                answer, severity = CheckAnswer.SAME, None
             elif name in old:
-                answer, severity = Answer.MISSING, WARNING if moving(before, after, peer) else ERROR
+                answer, severity = CheckAnswer.MISSING, WARNING if may_have_moved(before, after, peer) else ERROR
             else:
-                answer, severity = Answer.EXTRA, INFO
+                answer, severity = CheckAnswer.EXTRA, INFO
             yield MigrationCheck(
-                Rule.HFILE_REF_EQUAL.value, answer.value, severity, peer, peer, name,
+                MigrationRule.HFILE_REF_EQUAL.value, answer.value, severity, peer, peer, name,
                 "there" if name in old else None, "there" if name in new else None,
             )  # fmt: skip
 
 
-def _unknown_peers(before: Before, after: After) -> Iterator[MigrationCheck]:
+def _unknown_peers(before: BeforeMigration, after: AfterMigration) -> Iterator[MigrationCheck]:
     """There must be no rows of unknown peers: they pin WALs, or prevent a new peer with this id from being added."""
     known = {*before.peers.migrated, *after.states} - before.peers.legacy
     rows = [(queue.peer_id, str(queue), ", ".join(map(str, groups.values()))) for queue, groups in after.rows.items()]
@@ -87,10 +92,12 @@ def _unknown_peers(before: Before, after: After) -> Iterator[MigrationCheck]:
     rows += [(peer, peer, "HFile references") for peer in after.hfile_refs]
     for peer, row, found in sorted(rows):
         if peer not in known:
-            yield MigrationCheck(Rule.NO_UNKNOWN_PEER.value, Answer.EXTRA.value, ERROR, peer, row, None, None, found)
+            yield MigrationCheck(
+                MigrationRule.NO_UNKNOWN_PEER.value, CheckAnswer.EXTRA.value, ERROR, peer, row, None, None, found
+            )
 
 
-def _wals(before: Before, after: After) -> Iterator[MigrationCheck]:
+def _wals(before: BeforeMigration, after: AfterMigration) -> Iterator[MigrationCheck]:
     """The WAL of every offset must be below `WALs/` or `oldWALs/`, unless the offset is finished."""
     missing_before = {row.value.rpartition(":")[0] for row in before.written(Family.QUEUE) if row.value} - before.listed
     for queue, offsets in after.rows.items():
@@ -98,38 +105,38 @@ def _wals(before: Before, after: After) -> Iterator[MigrationCheck]:
             if not offset.wal or offset.offset < 0:
                 continue
             if offset.wal in after.listed:
-                answer, severity = Answer.SAME, None
+                answer, severity = CheckAnswer.SAME, None
             else:
-                answer, severity = Answer.MISSING, WARNING if offset.wal in missing_before else ERROR
+                answer, severity = CheckAnswer.MISSING, WARNING if offset.wal in missing_before else ERROR
             yield MigrationCheck(
-                Rule.WAL_EXISTS.value, answer.value, severity, queue.peer_id, str(queue), group, offset.wal,
+                MigrationRule.WAL_EXISTS.value, answer.value, severity, queue.peer_id, str(queue), group, offset.wal,
                 offset.wal if severity is None else None,
             )  # fmt: skip
 
 
-def _peers(before: Before, after: After) -> Iterator[MigrationCheck]:
+def _peers(before: BeforeMigration, after: AfterMigration) -> Iterator[MigrationCheck]:
     for peer in sorted({*before.states, *after.states}):
         old, new = before.states.get(peer), after.states.get(peer)
         legacy = peer in before.peers.legacy
         if old == new or (legacy and new is None):
-            answer, severity = Answer.SAME, None
+            answer, severity = CheckAnswer.SAME, None
         elif old is None:
-            answer, severity = Answer.NEW, INFO
+            answer, severity = CheckAnswer.NEW, INFO
         elif new is None:
-            answer, severity = Answer.MISSING, ERROR
+            answer, severity = CheckAnswer.MISSING, ERROR
         else:
-            answer, severity = Answer.DIFFERENT, ERROR if new == "DISABLED" else WARNING
+            answer, severity = CheckAnswer.DIFFERENT, ERROR if new == "DISABLED" else WARNING
         yield MigrationCheck(
-            Rule.PEER_AS_BEFORE.value, answer.value, severity, peer, peer, None, None if legacy else old, new
+            MigrationRule.PEER_AS_BEFORE.value, answer.value, severity, peer, peer, None, None if legacy else old, new
         )
 
 
-def _plain_ids(before: Before, after: After) -> Iterator[MigrationCheck]:
+def _plain_ids(before: BeforeMigration, after: AfterMigration) -> Iterator[MigrationCheck]:
     """A peer id must not contain `-`: HBase ends the id there and would read another peer's row."""
     for peer in sorted({*before.states, *after.states}):
         odd = "-" in peer
-        answer, severity = (Answer.DIFFERENT, ERROR) if odd else (Answer.SAME, None)
-        yield MigrationCheck(Rule.PEER_ID_PLAIN.value, answer.value, severity, peer, peer)
+        answer, severity = (CheckAnswer.DIFFERENT, ERROR) if odd else (CheckAnswer.SAME, None)
+        yield MigrationCheck(MigrationRule.PEER_ID_PLAIN.value, answer.value, severity, peer, peer)
 
 
 def _shown(value: int | None) -> str | None:

@@ -4,28 +4,40 @@ from dataclasses import asdict
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, MalformedError, RefusedError, UsageError
-from pipelines.common.outcome import Outcome
-from pipelines.decide.rule.settings import Settings
+from pipelines.common.job_result import JobResult
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import doubts_of_reading, first_doubt
 from pipelines.lake.run_summary import RunKey, table_row
+from pipelines.queues.migration.before_and_after import (
+    AfterMigration,
+    BeforeMigration,
+    hfile_refs_of,
+    rows_of,
+    sequence_ids_of,
+    states_of,
+)
 from pipelines.queues.migration.findings import verify_findings
-from pipelines.queues.migration.plan_migration import MigrationPorts, PlannedMigration, planned, readable
+from pipelines.queues.migration.plan_migration import (
+    MigrationPorts,
+    PlannedMigration,
+    plan_of_snapshot,
+    readable_snapshot,
+)
 from pipelines.queues.migration.ports import TableReading
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
-from pipelines.queues.migration.sides import After, Before, hfile_refs_of, rows_of, sequence_ids_of, states_of
 from pipelines.queues.migration.text import verify_result, verify_text
 from pipelines.queues.migration.verify import verify
-from pipelines.queues.wals.findings import dated
+from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.listed_wals import wal_lengths
-from pipelines.reconcile.cases import default_run_id
+from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
-from pipelines.snapshot.opened import OpenedSnapshot
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from schemas.findings import FINDINGS
 from schemas.migration_checks import MIGRATION_CHECKS
 
 
-def verify_migration(zookeeper: str, table: str, settings: Settings, ports: MigrationPorts) -> Outcome:
+def verify_migration(zookeeper: str, table: str, settings: ReconcileSettings, ports: MigrationPorts) -> JobResult:
     """Compare two snapshots of one cluster.
 
     Args:
@@ -44,7 +56,7 @@ def verify_migration(zookeeper: str, table: str, settings: Settings, ports: Migr
     """
     # open them one by one: opened together, one directory given twice would count the rows of both
     (first,), (second,) = ports.snapshots.open([zookeeper]), ports.snapshots.open([table])
-    plan = planned(ports.snapshots, first, settings)
+    plan = plan_of_snapshot(ports.snapshots, first, settings)
     after_opened = _table_side(second, plan.opened)
     known = after_opened.known
     before, after = _before(plan), _after(ports.snapshots, after_opened)
@@ -55,7 +67,7 @@ def verify_migration(zookeeper: str, table: str, settings: Settings, ports: Migr
     if ports.tables is not None:
         ports.tables.ensure((MIGRATION_CHECKS, FINDINGS))
     past = ports.past.findings_before(key) if ports.past is not None else {}
-    findings = dated(verify_findings(checks), started, past, settings.acknowledged)
+    findings = with_history(verify_findings(checks), started, past, settings.acknowledged)
     if ports.tables is not None:
         rows = [{**asdict(key), **asdict(check)} for check in checks]
         ports.tables.replace(
@@ -67,7 +79,7 @@ def verify_migration(zookeeper: str, table: str, settings: Settings, ports: Migr
         )
     verified = not any(check.severity == ERROR for check in checks)
     shown = (key, verified, checks, findings)
-    return Outcome(EXIT_DONE if verified else EXIT_REFUSED, verify_result(*shown), verify_text(*shown))
+    return JobResult(EXIT_DONE if verified else EXIT_REFUSED, verify_result(*shown), verify_text(*shown))
 
 
 def _table_side(opened: OpenedSnapshot, zookeeper: OpenedSnapshot) -> OpenedSnapshot:
@@ -75,7 +87,7 @@ def _table_side(opened: OpenedSnapshot, zookeeper: OpenedSnapshot) -> OpenedSnap
 
     A pending migration is not refused here: the checks report it.
     """
-    whole = readable(opened)
+    whole = readable_snapshot(opened)
     before, after = zookeeper.known, whole.known
     if after.queue_storage != QUEUE_STORAGE_TABLE:
         raise UsageError(f"{opened.uri} has queues of ZooKeeper: --table wants a snapshot of hbase:replication")
@@ -94,18 +106,18 @@ def _table_side(opened: OpenedSnapshot, zookeeper: OpenedSnapshot) -> OpenedSnap
     return whole
 
 
-def _before(plan: PlannedMigration) -> Before:
+def _before(plan: PlannedMigration) -> BeforeMigration:
     known = plan.opened.known
     read = known.step("queues-2") or known.files_step
-    return Before(states_of(known.peers), plan.peers, plan.rows, read.started_at, plan.listed)
+    return BeforeMigration(states_of(known.peers), plan.peers, plan.rows, read.started_at, plan.listed)
 
 
-def _after(snapshots: TableReading, opened: OpenedSnapshot) -> After:
+def _after(snapshots: TableReading, opened: OpenedSnapshot) -> AfterMigration:
     known, rows = opened.known, rows_of(opened.passes[-1])
     wals = {offset.wal for offsets in rows.values() for offset in offsets.values() if offset.wal}
     cells = snapshots.cells(opened)
     try:
-        return After(
+        return AfterMigration(
             states=states_of(known.peers),
             rows=rows,
             sequence_ids=sequence_ids_of(cells),

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.replication_queues import GroupOffset, QueueId, parse_queue_id
 from pipelines.hbase.wal_names import wal_timestamp
+from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, may_have_moved
 from pipelines.queues.migration.plan import offset_of
-from pipelines.queues.migration.rows import Answer, Family, MigrationCheck, Rule
-from pipelines.queues.migration.sides import After, Before, moving
+from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationRule
 from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING
 
 Offsets = Mapping[str, GroupOffset]
@@ -22,7 +22,7 @@ class _Expected:
     groups: dict[str, list[GroupOffset]]
 
 
-def queue_checks(before: Before, after: After) -> Iterator[MigrationCheck]:
+def queue_checks(before: BeforeMigration, after: AfterMigration) -> Iterator[MigrationCheck]:
     """Checks ROW_WRITTEN, OFFSET_EQUAL and NO_EXTRA_ROW.
 
     A row is looked up by its key, then by peer and source: a server that has claimed the queue since has it under
@@ -35,17 +35,17 @@ def queue_checks(before: Before, after: After) -> Iterator[MigrationCheck]:
         there = after.rows.get(one.queue)
         queue = one.queue if there is not None else _claimed(one.queue, after, keys | matched)
         if queue is None:
-            yield from _missing(one, moving(before, after, one.queue.peer_id))
+            yield from _missing(one, may_have_moved(before, after, one.queue.peer_id))
             continue
         matched.add(queue)
-        yield from _groups(one, queue, after.rows[queue], moving(before, after, one.queue.peer_id))
+        yield from _groups(one, queue, after.rows[queue], may_have_moved(before, after, one.queue.peer_id))
     for queue, offsets in after.rows.items():
         # rows of unknown peers are checked by NO_UNKNOWN_PEER
         if queue not in matched and queue.peer_id in {*before.peers.migrated, *after.states}:
             yield _extra(queue, offsets, before)
 
 
-def _expected(before: Before) -> list[_Expected]:
+def _expected(before: BeforeMigration) -> list[_Expected]:
     rows: dict[QueueId, _Expected] = {}
     for row in before.written(Family.QUEUE):
         offset = offset_of(row.value)
@@ -56,7 +56,7 @@ def _expected(before: Before) -> list[_Expected]:
     return [rows[queue] for queue in sorted(rows, key=str)]
 
 
-def _claimed(wanted: QueueId, after: After, taken: set[QueueId]) -> QueueId | None:
+def _claimed(wanted: QueueId, after: AfterMigration, taken: set[QueueId]) -> QueueId | None:
     """Returns another row of the same peer for the same WALs that is neither expected nor already matched."""
     same = (queue for queue in after.rows if (queue.peer_id, queue.wals_of) == (wanted.peer_id, wanted.wals_of))
     return next((queue for queue in sorted(same, key=str) if queue not in taken), None)
@@ -65,34 +65,34 @@ def _claimed(wanted: QueueId, after: After, taken: set[QueueId]) -> QueueId | No
 def _missing(one: _Expected, may_have_finished: bool) -> Iterator[MigrationCheck]:
     for group, offsets in sorted(one.groups.items()):
         severity = WARNING if may_have_finished else ERROR
-        yield _check(Rule.ROW_WRITTEN, Answer.MISSING, severity, one.queue, group, _shown(offsets), None)
+        yield _check(MigrationRule.ROW_WRITTEN, CheckAnswer.MISSING, severity, one.queue, group, _shown(offsets), None)
 
 
 def _groups(one: _Expected, queue: QueueId, found: Offsets, moves: bool) -> Iterator[MigrationCheck]:
-    same = Answer.SAME if queue == one.queue else Answer.CLAIMED
-    yield _check(Rule.ROW_WRITTEN, same, None, one.queue, None, str(one.queue), str(queue))
+    same = CheckAnswer.SAME if queue == one.queue else CheckAnswer.CLAIMED
+    yield _check(MigrationRule.ROW_WRITTEN, same, None, one.queue, None, str(one.queue), str(queue))
     for group, offsets in sorted(one.groups.items()):
         offset = found.get(group)
         if offset is None:
-            yield _check(Rule.OFFSET_EQUAL, Answer.MISSING, ERROR, queue, group, _shown(offsets), None)
+            yield _check(MigrationRule.OFFSET_EQUAL, CheckAnswer.MISSING, ERROR, queue, group, _shown(offsets), None)
             continue
         answer, severity = _compared(offsets, offset, moves)
-        answer = same if answer is Answer.SAME else answer
-        yield _check(Rule.OFFSET_EQUAL, answer, severity, queue, group, _shown(offsets), str(offset))
+        answer = same if answer is CheckAnswer.SAME else answer
+        yield _check(MigrationRule.OFFSET_EQUAL, answer, severity, queue, group, _shown(offsets), str(offset))
     for group, offset in sorted(found.items()):
         if group not in one.groups:
             odd = not _is_placeholder(queue, group, offset)
-            answer, severity = (Answer.EXTRA, WARNING) if odd else (Answer.PLACEHOLDER, INFO)
-            yield _check(Rule.OFFSET_EQUAL, answer, severity, queue, group, None, str(offset))
+            answer, severity = (CheckAnswer.EXTRA, WARNING) if odd else (CheckAnswer.PLACEHOLDER, INFO)
+            yield _check(MigrationRule.OFFSET_EQUAL, answer, severity, queue, group, None, str(offset))
 
 
-def _compared(expected: list[GroupOffset], found: GroupOffset, moves: bool) -> tuple[Answer, str | None]:
+def _compared(expected: list[GroupOffset], found: GroupOffset, moves: bool) -> tuple[CheckAnswer, str | None]:
     """An offset ahead means lost edits, unless the peer was enabled meanwhile; an offset behind is shipped again."""
     if found in expected:
-        return Answer.SAME, None
+        return CheckAnswer.SAME, None
     if _place(found) > max(map(_place, expected)):
-        return Answer.AHEAD, INFO if moves else ERROR
-    return Answer.BEHIND, WARNING
+        return CheckAnswer.AHEAD, INFO if moves else ERROR
+    return CheckAnswer.BEHIND, WARNING
 
 
 def _place(offset: GroupOffset) -> tuple[int, bool, int]:
@@ -103,18 +103,18 @@ def _place(offset: GroupOffset) -> tuple[int, bool, int]:
         return -1, False, offset.offset
 
 
-def _extra(queue: QueueId, offsets: Offsets, before: Before) -> MigrationCheck:
+def _extra(queue: QueueId, offsets: Offsets, before: BeforeMigration) -> MigrationCheck:
     """Returns the check of a row that no queue of ZooKeeper explains."""
-    answer: Answer
+    answer: CheckAnswer
     severity: str
     if queue.peer_id not in before.peers.migrated or queue.wals_of.startcode >= before.read_at:
-        answer, severity = Answer.NEW, INFO
+        answer, severity = CheckAnswer.NEW, INFO
     elif all(_is_placeholder(queue, group, offset) for group, offset in offsets.items()):
-        answer, severity = Answer.PLACEHOLDER, INFO
+        answer, severity = CheckAnswer.PLACEHOLDER, INFO
     else:
-        answer, severity = Answer.EXTRA, ERROR
+        answer, severity = CheckAnswer.EXTRA, ERROR
     shown = ", ".join(str(offset) for _, offset in sorted(offsets.items()))
-    return _check(Rule.NO_EXTRA_ROW, answer, severity, queue, None, None, shown)
+    return _check(MigrationRule.NO_EXTRA_ROW, answer, severity, queue, None, None, shown)
 
 
 def _is_placeholder(queue: QueueId, group: str, offset: GroupOffset) -> bool:
@@ -126,8 +126,8 @@ def _is_placeholder(queue: QueueId, group: str, offset: GroupOffset) -> bool:
 
 
 def _check(
-    rule: Rule,
-    answer: Answer,
+    rule: MigrationRule,
+    answer: CheckAnswer,
     severity: str | None,
     queue: QueueId,
     group: str | None,

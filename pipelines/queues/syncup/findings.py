@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pipelines.common.human import human_bytes, human_count, human_instant
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.syncup.plan import SyncUpPlan
-from pipelines.queues.syncup.rows import Action
+from pipelines.queues.syncup.rows import SyncUpAction
 from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.syncup_facts import INFO_FLAG, SyncUpFacts
@@ -69,7 +69,9 @@ def _leftovers(facts: SyncUpFacts) -> Iterator[FindingRow]:
 
 def _disabled_peers(plan: SyncUpPlan) -> Iterator[FindingRow]:
     """A source of a disabled peer sleeps until the peer is enabled."""
-    queues = [one for one in plan.queues if one.action is Action.WAITS and one.peer and one.peer.state != "ENABLED"]
+    queues = [
+        one for one in plan.queues if one.action is SyncUpAction.WAITS and one.peer and one.peer.state != "ENABLED"
+    ]
     for peer_id in sorted({one.row.queue.peer_id for one in queues}):
         own = [one for one in queues if one.row.queue.peer_id == peer_id]
         size = sum(one.bytes for one in own)
@@ -95,7 +97,7 @@ def _peer_state(peer_id: str) -> str:
 def _empty_queues(plan: SyncUpPlan) -> Iterator[FindingRow]:
     """A source without a WAL starts no worker, and so never finishes."""
     for one in plan.queues:
-        if one.action is not Action.WAITS or one.peer is None or one.peer.state != "ENABLED":
+        if one.action is not SyncUpAction.WAITS or one.peer is None or one.peer.state != "ENABLED":
             continue
         queue = one.row.queue
         kind = "the placeholder of" if one.is_placeholder else "queue"
@@ -164,7 +166,7 @@ def _stale(plan: SyncUpPlan, facts: SyncUpFacts) -> Iterator[FindingRow]:
 
 
 def _removed_peers(plan: SyncUpPlan) -> Iterator[FindingRow]:
-    counts = Counter(one.row.queue.peer_id for one in plan.queues if one.action is Action.REMOVED_PEER)
+    counts = Counter(one.row.queue.peer_id for one in plan.queues if one.action is SyncUpAction.REMOVED_PEER)
     for peer_id, queues in sorted(counts.items()):
         yield finding(
             "SYNCUP_REMOVED_PEER",

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from pipelines.decide.rule.cluster_view import QueueRow
+from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset, QueueId
 from pipelines.hbase.server_names import ServerName
-from pipelines.queues.syncup.rows import Action, Content
-from pipelines.queues.syncup.wals import FilesOfServers, PlannedWal, missing_wals, needed, planned_wals
+from pipelines.queues.syncup.rows import SyncUpAction, SyncUpContent
+from pipelines.queues.syncup.wals import FilesOfServers, PlannedWal, missing_wals, needed_wals, planned_wals
 
 SPLITTING = "-splitting"
 STANDBY = "STANDBY"
@@ -33,7 +33,7 @@ class QueuePlan:
         resent_bytes: bytes to read that the peer already has; None = unknown.
     """
 
-    row: QueueRow
+    row: MergedQueueRow
     peer: Peer | None
     is_placeholder: bool
     wals: tuple[PlannedWal, ...]
@@ -42,13 +42,13 @@ class QueuePlan:
     resent_bytes: int | None
 
     @property
-    def action(self) -> Action:
+    def action(self) -> SyncUpAction:
         """What the tool does with the queue."""
         if self.peer is None:
-            return Action.REMOVED_PEER
+            return SyncUpAction.REMOVED_PEER
         if self.peer.sync_replication_state == STANDBY:
-            return Action.STANDBY
-        return Action.SHIP if self.waits_for is None else Action.WAITS
+            return SyncUpAction.STANDBY
+        return SyncUpAction.SHIP if self.waits_for is None else SyncUpAction.WAITS
 
     @property
     def waits_for(self) -> str | None:
@@ -72,10 +72,10 @@ class QueuePlan:
     @property
     def edits(self) -> tuple[PlannedWal, ...]:
         """The WALs with user edits."""
-        return tuple(wal for wal in self.wals if wal.content is Content.EDITS)
+        return tuple(wal for wal in self.wals if wal.content is SyncUpContent.EDITS)
 
 
-class Gap(str, Enum):
+class UnreadReason(str, Enum):
     """Why a needed WAL is not read."""
 
     SPLITTING = "SPLITTING"
@@ -87,10 +87,10 @@ class Gap(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadWal:
     """A WAL that a peer needs and the tool does not read; `bytes` counts from the offset that is needed."""
 
-    gap: Gap
+    gap: UnreadReason
     peer_id: str
     path: str
     bytes: int
@@ -109,7 +109,7 @@ class SyncUpPlan:
 
     servers: tuple[ServerName, ...]
     queues: tuple[QueuePlan, ...]
-    unread: tuple[Unread, ...]
+    unread: tuple[UnreadWal, ...]
     poison: tuple[str, ...]
 
     @property
@@ -120,12 +120,12 @@ class SyncUpPlan:
         is
         null: the reader ends with a NullPointerException, and `DummyServer.abort` then ends the process.
         """
-        claimed = (Action.SHIP, Action.WAITS)
+        claimed = (SyncUpAction.SHIP, SyncUpAction.WAITS)
         return tuple(one for one in self.queues if one.peer and one.peer.serial and one.edits and one.action in claimed)
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class SyncUpInput:
     """The input of the plan.
 
     Attributes:
@@ -137,13 +137,13 @@ class Cluster:
     """
 
     peers: Sequence[Peer]
-    rows: Sequence[QueueRow]
-    true_rows: Sequence[QueueRow] | None
+    rows: Sequence[MergedQueueRow]
+    true_rows: Sequence[MergedQueueRow] | None
     directories: frozenset[ServerName]
     files: FilesOfServers
 
 
-def plan_syncup(cluster: Cluster) -> SyncUpPlan:
+def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
     """Plan what ReplicationSyncUp would do."""
     peers = {peer.peer_id: peer for peer in cluster.peers}
     made = placeholders(cluster.peers, cluster.rows, cluster.directories)
@@ -174,35 +174,35 @@ def plan_syncup(cluster: Cluster) -> SyncUpPlan:
 
 
 def placeholders(
-    peers: Iterable[Peer], rows: Iterable[QueueRow], directories: Iterable[ServerName]
-) -> Iterator[QueueRow]:
+    peers: Iterable[Peer], rows: Iterable[MergedQueueRow], directories: Iterable[ServerName]
+) -> Iterator[MergedQueueRow]:
     """Yields the placeholders of `addMissingReplicationQueues`; a row that a server claimed is not its own row."""
     normal = {(row.queue.peer_id, row.queue.owner) for row in rows if row.queue.source is None}
     ids = sorted(peer.peer_id for peer in peers)
     for server in sorted(directories):
         for peer_id in ids:
             if (peer_id, server) not in normal:
-                yield QueueRow(QueueId(peer_id, server), {})
+                yield MergedQueueRow(QueueId(peer_id, server), {})
 
 
 def _staleness(
-    row: QueueRow, is_placeholder: bool, wals: Sequence[PlannedWal], cluster: Cluster
+    row: MergedQueueRow, is_placeholder: bool, wals: Sequence[PlannedWal], cluster: SyncUpInput
 ) -> tuple[bool | None, int | None]:
     """Returns whether the row changed after its flush, and the bytes that are sent again for it."""
     if cluster.true_rows is None:
         return None, None
     of_queue = [one for one in cluster.true_rows if _same_wals(one.queue, row.queue)]
-    edits = [wal for wal in wals if wal.content is Content.EDITS]
+    edits = [wal for wal in wals if wal.content is SyncUpContent.EDITS]
     read = sum(wal.bytes for wal in edits)
     if not of_queue:
         return not is_placeholder, 0 if is_placeholder else read
     own = next((one for one in of_queue if one.queue == row.queue), None)
     stale = own is None or own.offsets != row.offsets
-    true_needs = needed(row.queue.wals_of, _merged(of_queue), (wal.file for wal in edits))
+    true_needs = needed_wals(row.queue.wals_of, _merged(of_queue), (wal.file for wal in edits))
     return stale, max(read - sum(max(file.length - start, 0) for file, start in true_needs), 0)
 
 
-def _unread(cluster: Cluster, queues: Iterable[QueuePlan]) -> Iterator[Unread]:
+def _unread(cluster: SyncUpInput, queues: Iterable[QueuePlan]) -> Iterator[UnreadWal]:
     """Yields the WALs that a peer needs and no queue of it reads."""
     read: dict[tuple[str, str], int] = {}
     for queue in queues:
@@ -210,21 +210,21 @@ def _unread(cluster: Cluster, queues: Iterable[QueuePlan]) -> Iterator[Unread]:
             key = (queue.row.queue.peer_id, wal.file.path)
             read[key] = min(read.get(key, wal.start), wal.start)
     known = {(queue.row.queue.peer_id, queue.row.queue.wals_of) for queue in queues}
-    found: dict[tuple[str, str], Unread] = {}
+    found: dict[tuple[str, str], UnreadWal] = {}
     for peer in cluster.peers:
         if peer.sync_replication_state == STANDBY:
             continue
         for source, offsets in _true_needs(cluster, peer.peer_id):
-            for file, start in needed(source, offsets, cluster.files.written_by(source)):
+            for file, start in needed_wals(source, offsets, cluster.files.written_by(source)):
                 if read.get((peer.peer_id, file.path), file.length + 1) <= start:
                     continue
-                gap = Gap.OUT_OF_REACH if (peer.peer_id, source) in known else Gap.UNSEEN_ROW
-                gap = Gap.SPLITTING if file.directory.endswith(SPLITTING) else gap
-                found[peer.peer_id, file.path] = Unread(gap, peer.peer_id, file.path, max(file.length - start, 0))
+                gap = UnreadReason.OUT_OF_REACH if (peer.peer_id, source) in known else UnreadReason.UNSEEN_ROW
+                gap = UnreadReason.SPLITTING if file.directory.endswith(SPLITTING) else gap
+                found[peer.peer_id, file.path] = UnreadWal(gap, peer.peer_id, file.path, max(file.length - start, 0))
     yield from (found[key] for key in sorted(found))
 
 
-def _true_needs(cluster: Cluster, peer_id: str) -> Iterator[tuple[ServerName, Mapping[str, GroupOffset]]]:
+def _true_needs(cluster: SyncUpInput, peer_id: str) -> Iterator[tuple[ServerName, Mapping[str, GroupOffset]]]:
     """Yields source and offsets of each of the peer's true queues, and of each server without its own queue."""
     rows = cluster.rows if cluster.true_rows is None else cluster.true_rows
     own = [row for row in rows if row.queue.peer_id == peer_id]
@@ -237,7 +237,7 @@ def _same_wals(one: QueueId, other: QueueId) -> bool:
     return (one.peer_id, one.wals_of) == (other.peer_id, other.wals_of)
 
 
-def _merged(rows: Sequence[QueueRow]) -> dict[str, GroupOffset]:
+def _merged(rows: Sequence[MergedQueueRow]) -> dict[str, GroupOffset]:
     """Returns the smaller offset of each group; a group that one row lacks is needed whole, so it is left out."""
     groups = set.intersection(*(set(row.offsets) for row in rows))
     return {

@@ -8,31 +8,31 @@ from pyspark.sql import functions as F
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, MalformedError, RefusedError
 from pipelines.common.human import human_bytes, human_count
-from pipelines.common.outcome import Outcome
-from pipelines.decide.rule.cluster_view import QueueRow, merge_passes
-from pipelines.decide.rule.settings import Settings
-from pipelines.decide.rule.trust import migrating
+from pipelines.common.job_result import JobResult
+from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.trust import unfinished_migration_reason
 from pipelines.hbase.offline_table import as_it_is
 from pipelines.hbase.replication_queues import Cell, parse_queue_cells
 from pipelines.hbase.wal_names import encode_prefix
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.lake.table_sink import TableSink
 from pipelines.queues.syncup.findings import syncup_findings
-from pipelines.queues.syncup.plan import Cluster, Gap, SyncUpPlan, Unread, placeholders, plan_syncup
+from pipelines.queues.syncup.plan import SyncUpInput, SyncUpPlan, UnreadReason, UnreadWal, placeholders, plan_syncup
 from pipelines.queues.syncup.ports import OfflineSnapshots
 from pipelines.queues.syncup.rows import PLAN_SUFFIX, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow, plan_row
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
 from pipelines.queues.syncup.text import plan_result, plan_text
-from pipelines.queues.syncup.wals import FilesOfServers, ListedFile
-from pipelines.queues.wals.findings import dated
-from pipelines.queues.wals.pending import needs
+from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
+from pipelines.queues.wals.findings import with_history
+from pipelines.queues.wals.pending import smallest_needed_timestamps
 from pipelines.queues.wals.ports import PastInspections
 from pipelines.queues.wals.selection import live_or_odd_files, needed_wals
-from pipelines.reconcile.cases import default_run_id
+from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.extras import named_extras
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
-from pipelines.snapshot.opened import OpenedSnapshot
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, parse_facts
 from schemas.findings import FINDINGS
 from schemas.registry import SYNCUP_TABLES
@@ -42,13 +42,13 @@ from schemas.syncup_wals import SYNCUP_WALS
 
 _SHOWN = 5
 _WAYS_OUT = {
-    Gap.SPLITTING: "ReplicationSyncUp does not look into -splitting directories, and HBase would drop these queues "
-    "when it starts. Either start HBase and let it ship; or rename each directory to the server's plain name "
+    UnreadReason.SPLITTING: "ReplicationSyncUp does not look into -splitting directories, and HBase would drop these "
+    "queues when it starts. Either start HBase and let it ship; or rename each directory to the server's plain name "
     "(hdfs dfs -mv) for the time of the run, and BACK before HBase starts (docs/syncup.md#a-half-split-directory)",
-    Gap.UNSEEN_ROW: "The row of that queue was never flushed, so ReplicationSyncUp does not know it, and HBase would "
-    "drop it when it starts. Start HBase and let it ship",
-    Gap.OUT_OF_REACH: "ReplicationSyncUp does not look there for WALs of that server. Start HBase and let it ship, or "
-    "move the file into oldWALs",
+    UnreadReason.UNSEEN_ROW: "The row of that queue was never flushed, so ReplicationSyncUp does not know it, and "
+    "HBase would drop it when it starts. Start HBase and let it ship",
+    UnreadReason.OUT_OF_REACH: "ReplicationSyncUp does not look there for WALs of that server. Start HBase and let it "
+    "ship, or move the file into oldWALs",
 }
 
 
@@ -62,7 +62,7 @@ class PlanRequest:
     """
 
     snapshot: str
-    settings: Settings
+    settings: ReconcileSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class PlanPorts:
     past: PastInspections | None
 
 
-def plan(request: PlanRequest, ports: PlanPorts) -> Outcome:
+def plan(request: PlanRequest, ports: PlanPorts) -> JobResult:
     """Predict what ReplicationSyncUp would do.
 
     Returns:
@@ -101,12 +101,12 @@ def plan(request: PlanRequest, ports: PlanPorts) -> Outcome:
         ports.tables.ensure((*SYNCUP_TABLES, FINDINGS))
     before = ports.past.findings_before(key) if ports.past is not None else {}
     rows = syncup_findings(planned, snapshot, facts)
-    findings = dated(rows, started, before, request.settings.acknowledged)
+    findings = with_history(rows, started, before, request.settings.acknowledged)
     if ports.tables is not None:
         _write(ports.tables, key, queues, wals, peers, findings)
     code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE
     result = plan_result(key, snapshot, facts, planned, queues, wals, peers, findings)
-    return Outcome(code, result, plan_text(key, facts, planned, queues, peers, findings))
+    return JobResult(code, result, plan_text(key, facts, planned, queues, peers, findings))
 
 
 def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
@@ -145,7 +145,7 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
 
 
 def _refuse_flags(uri: str, snapshot: Snapshot) -> None:
-    pending = migrating(snapshot)
+    pending = unfinished_migration_reason(snapshot)
     if pending is not None:
         raise RefusedError(
             Condition.MIGRATION_PENDING,
@@ -165,8 +165,8 @@ def _cluster(
     opened: OpenedSnapshot,
     facts: SyncUpFacts,
     cells: Sequence[Cell],
-    settings: Settings,
-) -> Cluster:
+    settings: ReconcileSettings,
+) -> SyncUpInput:
     """Collects the input of the plan; of the listing only the files that some queue may need."""
     snapshot = opened.known
     rows = merge_passes(opened.passes)
@@ -177,13 +177,17 @@ def _cluster(
     every += placeholders(snapshot.peers, rows, directories)
     servers = sorted({str(row.queue.wals_of) for row in every})
     listing = snapshots.files([opened])
-    archived = needed_wals(listing, servers, needs(every), None).filter(F.col("path").startswith("oldWALs/"))
+    archived = needed_wals(listing, servers, smallest_needed_timestamps(every), None).filter(
+        F.col("path").startswith("oldWALs/")
+    )
     frame = archived.unionByName(live_or_odd_files(listing, [encode_prefix(server) for server in servers]))
-    files = [ListedFile.of(row["path"], row["length"]) for row in frame.collect()]
-    return Cluster(snapshot.peers, rows, true_rows, frozenset(directories), FilesOfServers(files))
+    files = [ListedWal.of(row["path"], row["length"]) for row in frame.collect()]
+    return SyncUpInput(snapshot.peers, rows, true_rows, frozenset(directories), FilesOfServers(files))
 
 
-def _true_rows(facts: SyncUpFacts, cells: Sequence[Cell], settings: Settings) -> Sequence[QueueRow] | None:
+def _true_rows(
+    facts: SyncUpFacts, cells: Sequence[Cell], settings: ReconcileSettings
+) -> Sequence[MergedQueueRow] | None:
     """Returns the rows as they were when the cluster went down; None = unknown."""
     if facts.table is None or facts.table.unknown is not None:
         return None
@@ -217,13 +221,13 @@ def _refuse(planned: SyncUpPlan) -> None:
             "wants the tool dies, and leaves flag files with which HBase drops the queues of every peer when it "
             "starts. Start HBase and let it ship (docs/syncup.md#a-serial-peer)",
         )
-    for gap in Gap:
+    for gap in UnreadReason:
         found = [one for one in planned.unread if one.gap is gap]
         if found:
             raise RefusedError(Condition.SYNCUP_WALS_UNREAD, f"{_unread(found)}. {_WAYS_OUT[gap]}")
 
 
-def _unread(found: Sequence[Unread]) -> str:
+def _unread(found: Sequence[UnreadWal]) -> str:
     size = human_bytes(sum(one.bytes for one in found))
     peers = ", ".join(sorted({one.peer_id for one in found})[:_SHOWN])
     paths = sorted({one.path for one in found})

@@ -13,7 +13,7 @@ PLAN_SUFFIX = "-syncup"
 """Suffix of the run ids of plans, which separates their rows in shared tables from those of reconcile."""
 
 
-class Action(str, Enum):
+class SyncUpAction(str, Enum):
     """What ReplicationSyncUp does with one queue."""
 
     SHIP = "SHIP"
@@ -26,7 +26,7 @@ class Action(str, Enum):
     """It drops the queue: the peer of synchronous replication is STANDBY."""
 
 
-class Content(str, Enum):
+class SyncUpContent(str, Enum):
     """How ReplicationSyncUp treats a WAL of a queue."""
 
     EDITS = "EDITS"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.queues.syncup.plan import QueuePlan, SyncUpPlan
-from pipelines.queues.syncup.rows import Content, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
+from pipelines.queues.syncup.rows import SyncUpContent, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
 
 _HFILE_REFS, _LAST_SEQUENCE_IDS = b"hfileref", b"sid"
 
@@ -39,7 +39,7 @@ def wal_rows(plan: QueuePlan) -> Iterator[SyncUpWalRow]:
     queue = plan.row.queue
     names = (str(queue), queue.peer_id, str(queue.wals_of))
     for group, wal in plan.missing:
-        yield SyncUpWalRow(*names, group, 0, wal, None, Content.MISSING.value, None, None, 0)
+        yield SyncUpWalRow(*names, group, 0, wal, None, SyncUpContent.MISSING.value, None, None, 0)
     for position, one in enumerate(plan.wals, 1):
         path = one.file.path
         wal = path.rpartition("/")[2]

@@ -7,7 +7,7 @@ from pipelines.common.human import human_bytes, human_count, human_instant
 from pipelines.common.instants import format_instant
 from pipelines.lake.run_summary import FindingRow, RunKey
 from pipelines.queues.syncup.plan import SyncUpPlan
-from pipelines.queues.syncup.rows import Action, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
+from pipelines.queues.syncup.rows import SyncUpAction, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
 from pipelines.reconcile.finding_lines import finding_lines
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.syncup_facts import SyncUpFacts
@@ -15,10 +15,10 @@ from pipelines.snapshot.syncup_facts import SyncUpFacts
 _SHOWN = 20
 _TOOL = "hbase org.apache.hadoop.hbase.replication.regionserver.ReplicationSyncUp"
 _DOES = {
-    Action.SHIP: "ships it",
-    Action.WAITS: "WAITS FOR EVER",
-    Action.REMOVED_PEER: "leaves it: the peer does not exist",
-    Action.STANDBY: "drops it: the peer is STANDBY",
+    SyncUpAction.SHIP: "ships it",
+    SyncUpAction.WAITS: "WAITS FOR EVER",
+    SyncUpAction.REMOVED_PEER: "leaves it: the peer does not exist",
+    SyncUpAction.STANDBY: "drops it: the peer is STANDBY",
 }
 
 
@@ -38,7 +38,7 @@ def plan_result(
         "cluster": key.cluster,
         "run_id": key.run_id,
         "files_started_at": human_instant(snapshot.files_step.started_at),
-        "command": command(facts),
+        "command": syncup_command(facts),
         "servers": [str(server) for server in plan.servers],
         "flag_files": [f"{facts.root}/ReplicationSyncUp/{server}" for server in ("info", *plan.servers)],
         "leftover_flag_files": [flag.name for flag in facts.flags],
@@ -54,7 +54,7 @@ def plan_result(
     }
 
 
-def command(facts: SyncUpFacts) -> str:
+def syncup_command(facts: SyncUpFacts) -> str:
     """Returns the command to run; with `-f` if an earlier run left its `info` flag file."""
     return f"{_TOOL} -f" if any(flag.name == "info" for flag in facts.flags) else _TOOL
 
@@ -74,7 +74,7 @@ def plan_text(
         *_queue_lines(queues),
         *finding_lines(findings),
         "",
-        f"  to do it: {command(facts)}",
+        f"  to do it: {syncup_command(facts)}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -121,7 +121,7 @@ def _peer_lines(peers: Sequence[SyncUpPeerRow]) -> Iterator[str]:
 def _queue_lines(queues: Sequence[SyncUpQueueRow]) -> Iterator[str]:
     for row in sorted(queues, key=lambda row: (-row.bytes, row.queue))[:_SHOWN]:
         yield ""
-        yield f"  {'placeholder' if row.is_placeholder else 'queue'} {row.queue}: {_DOES[Action(row.action)]}"
+        yield f"  {'placeholder' if row.is_placeholder else 'queue'} {row.queue}: {_DOES[SyncUpAction(row.action)]}"
         if row.reason:
             yield f"    {row.reason}"
         if row.first_path is not None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import WalName, encode_prefix, is_replication_table_group, parse_wal_name
-from pipelines.queues.syncup.rows import Content
+from pipelines.queues.syncup.rows import SyncUpContent
 
 LIVE, ARCHIVE = "WALs", "oldWALs"
 
 
 @dataclass(frozen=True, slots=True)
-class ListedFile:
+class ListedWal:
     """One listed file below `WALs` or `oldWALs`.
 
     Attributes:
@@ -29,7 +29,7 @@ class ListedFile:
     name: WalName | None
 
     @classmethod
-    def of(cls, path: str, length: int) -> "ListedFile":
+    def of(cls, path: str, length: int) -> "ListedWal":
         """Returns the file of a listing row."""
         return cls(path, length, parse_wal_name(path.rpartition("/")[2]))
 
@@ -50,9 +50,9 @@ class PlannedWal:
         start: offset of the first byte that is read.
     """
 
-    file: ListedFile
+    file: ListedWal
     group: str
-    content: Content
+    content: SyncUpContent
     start: int
 
     @property
@@ -64,15 +64,15 @@ class PlannedWal:
 class FilesOfServers:
     """The listing, indexed by what the tool looks files up by: the directory, and the server in the name."""
 
-    def __init__(self, files: Iterable[ListedFile]) -> None:
-        self._by_directory: dict[str, list[ListedFile]] = {}
-        self._by_server: dict[ServerName, list[ListedFile]] = {}
+    def __init__(self, files: Iterable[ListedWal]) -> None:
+        self._by_directory: dict[str, list[ListedWal]] = {}
+        self._by_server: dict[ServerName, list[ListedWal]] = {}
         for file in files:
             self._by_directory.setdefault(file.directory, []).append(file)
             if file.name is not None and file.name.server is not None:
                 self._by_server.setdefault(file.name.server, []).append(file)
 
-    def seen(self, source: ServerName) -> list[ListedFile]:
+    def seen(self, source: ServerName) -> list[ListedWal]:
         """Returns what the tool lists for a server: `WALs/<server>`, and `oldWALs` and `oldWALs/<server>` by prefix.
 
         It does not list `WALs/<server>-splitting` (docs/syncup.md).
@@ -86,13 +86,13 @@ class FilesOfServers:
         ]
         return [*archived, *self._by_directory.get(f"{LIVE}/{source}", ())]
 
-    def written_by(self, source: ServerName) -> Sequence[ListedFile]:
+    def written_by(self, source: ServerName) -> Sequence[ListedWal]:
         """Returns all WALs that the server wrote, in any directory."""
         return self._by_server.get(source, ())
 
 
 def planned_wals(
-    source: ServerName, offsets: Mapping[str, GroupOffset], files: Iterable[ListedFile]
+    source: ServerName, offsets: Mapping[str, GroupOffset], files: Iterable[ListedWal]
 ) -> tuple[PlannedWal, ...]:
     """Returns the WALs that one queue reads, in the order of the tool: by timestamp, then by name.
 
@@ -121,7 +121,7 @@ def planned_wals(
     return tuple(planned)
 
 
-def missing_wals(offsets: Mapping[str, GroupOffset], files: Iterable[ListedFile]) -> Iterator[tuple[str, str]]:
+def missing_wals(offsets: Mapping[str, GroupOffset], files: Iterable[ListedWal]) -> Iterator[tuple[str, str]]:
     """Yields (group, WAL) of unfinished offsets whose WAL is not among these files."""
     names = {file.path.rpartition("/")[2] for file in files}
     for group, offset in sorted(offsets.items()):
@@ -129,13 +129,13 @@ def missing_wals(offsets: Mapping[str, GroupOffset], files: Iterable[ListedFile]
             yield group, offset.wal
 
 
-def needed(
-    source: ServerName, offsets: Mapping[str, GroupOffset], files: Iterable[ListedFile]
-) -> Iterator[tuple[ListedFile, int]]:
+def needed_wals(
+    source: ServerName, offsets: Mapping[str, GroupOffset], files: Iterable[ListedWal]
+) -> Iterator[tuple[ListedWal, int]]:
     """Yields the WALs of a server that the queue really needs, in any directory, with the first needed offset."""
     for file in files:
         name = file.name
-        if name is None or _content(name, source) is not Content.EDITS:
+        if name is None or _content(name, source) is not SyncUpContent.EDITS:
             continue
         offset = offsets.get(name.group)
         if _should_replicate(name, offset):
@@ -149,9 +149,9 @@ def _should_replicate(name: WalName, offset: GroupOffset | None) -> bool:
     return offset is None or not offset.wal or name.timestamp is None or offset.should_replicate(name.timestamp)
 
 
-def _timestamp(file: ListedFile) -> int:
+def _timestamp(file: ListedWal) -> int:
     return -1 if file.name is None or file.name.timestamp is None else file.name.timestamp
 
 
-def _content(name: WalName, source: ServerName) -> Content:
-    return Content.QUEUE_TABLE if is_replication_table_group(name.group, source) else Content.EDITS
+def _content(name: WalName, source: ServerName) -> SyncUpContent:
+    return SyncUpContent.QUEUE_TABLE if is_replication_table_group(name.group, source) else SyncUpContent.EDITS

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
-from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect
+from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect_wal
 from pipelines.queues.wals.rows import InspectedFile
 
 _MOST_TASKS = 10_000
@@ -27,14 +27,15 @@ class SparkWalContents:
         # largest files first, so that no large one runs last
         order = sorted(range(len(files)), key=lambda index: -files[index].length)
         tasks = [
-            WalTask(uris(wal_root, files[index]), cuts.get(files[index].name.name, frozenset())) for index in order
+            WalTask(possible_uris(wal_root, files[index]), cuts.get(files[index].name.name, frozenset()))
+            for index in order
         ]
         conf = hadoop_configuration(HadoopJvm.of(self._spark))
         context = self._spark.sparkContext
         shared = context.broadcast(conf)
         answers: list[WalAnswer] = (
             context.parallelize(tasks, min(len(tasks), _MOST_TASKS))
-            .map(lambda task: inspect(task, shared.value))
+            .map(lambda task: inspect_wal(task, shared.value))
             .collect()
         )
         shared.unpersist()
@@ -47,7 +48,7 @@ class SparkWalContents:
         ]
 
 
-def uris(wal_root: str, file: InspectedFile) -> tuple[str, ...]:
+def possible_uris(wal_root: str, file: InspectedFile) -> tuple[str, ...]:
     """Returns the URIs where a WAL may be by now (`AbstractFSWALProvider.findArchivedLog`)."""
     places = [file.path]
     if file.path.startswith("WALs/"):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.human import human_bytes
-from pipelines.hbase.wal_format.reader import Ending
+from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.wals.offsets import OffsetStatus
 from pipelines.queues.wals.rows import UNREADABLE, InspectedFile, QueueEditsRow
@@ -24,7 +24,7 @@ def wal_findings(queues: Sequence[QueueEditsRow], files: Iterable[InspectedFile]
     return tuple(sorted(found, key=lambda row: ((ERROR, WARNING).index(row.severity), -(row.bytes or 0), row.key)))
 
 
-def dated(
+def with_history(
     rows: Iterable[FindingRow], now: int, before: Mapping[str, tuple[int, int]], acknowledged: Sequence[Acknowledgement]
 ) -> tuple[FindingRow, ...]:
     """Adds history (earlier inspections) and acknowledgements (the configuration) to the findings.
@@ -83,7 +83,7 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
     """
     newest = _newest(files.values())
     for row in queues:
-        if row.head is None or row.head_ending != Ending.NO_HEADER.value:
+        if row.head is None or row.head_ending != WalEnd.NO_HEADER.value:
             continue
         if row.head.startswith("WALs/") and row.head == newest[row.wal_group]:
             continue
@@ -106,7 +106,7 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
 def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]) -> Iterator[FindingRow]:
     """Yields WALs at the head of a queue that are corrupt from some offset on."""
     for row in queues:
-        if row.head is None or row.head_ending != Ending.CORRUPT.value:
+        if row.head is None or row.head_ending != WalEnd.CORRUPT.value:
             continue
         file = files[row.head]
         good_end = file.contents.good_end if file.contents else 0

@@ -9,18 +9,24 @@ from dataclasses import dataclass, replace
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, RefusedError, UnavailableError, UsageError
 from pipelines.common.human import human_bytes, human_count
-from pipelines.common.outcome import Outcome
-from pipelines.decide.rule.cluster_view import QueueRow, merge_passes
-from pipelines.decide.rule.settings import Settings
-from pipelines.decide.rule.trust import migrating
+from pipelines.common.job_result import JobResult
+from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.trust import unfinished_migration_reason
 from pipelines.decide.rule.zookeeper_trust import other_storage
 from pipelines.hbase.wal_names import parse_wal_name
-from pipelines.hbase.zookeeper.queued import group_of
+from pipelines.hbase.zookeeper.queued_wals import group_of
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.lake.table_sink import TableSink
-from pipelines.queues.wals.findings import dated, wal_findings
+from pipelines.queues.wals.findings import wal_findings, with_history
 from pipelines.queues.wals.listed_wals import queued_wals
-from pipelines.queues.wals.pending import by_group, cuts_of, is_never_replicated, needs, queue_edits
+from pipelines.queues.wals.pending import (
+    by_group,
+    cuts_of,
+    is_never_replicated,
+    queue_edits,
+    smallest_needed_timestamps,
+)
 from pipelines.queues.wals.ports import PastInspections, WalContentsReader
 from pipelines.queues.wals.rows import (
     INSPECTION_SUFFIX,
@@ -34,10 +40,10 @@ from pipelines.queues.wals.rows import (
 from pipelines.queues.wals.selection import named_wals, needed_wals
 from pipelines.queues.wals.text import inspection_result, inspection_text
 from pipelines.queues.wals.znode_queues import row_name, znode_rows
-from pipelines.reconcile.cases import default_run_id
+from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
-from pipelines.snapshot.opened import OpenedSnapshot, SnapshotReader
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot, SnapshotReader
 from schemas.findings import FINDINGS
 from schemas.queue_edits import QUEUE_EDITS
 from schemas.registry import INSPECTION_TABLES
@@ -62,7 +68,7 @@ class InspectRequest:
     """
 
     snapshot: str
-    settings: Settings
+    settings: ReconcileSettings
     paths: tuple[str, ...] = ()
     server: str | None = None
     group: str | None = None
@@ -86,7 +92,7 @@ class InspectPorts:
     past: PastInspections | None
 
 
-def inspect_wals(request: InspectRequest, ports: InspectPorts) -> Outcome:
+def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
     """Read the WALs and report their content.
 
     Returns:
@@ -115,11 +121,11 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> Outcome:
     if ports.tables is not None:
         ports.tables.ensure((*INSPECTION_TABLES, FINDINGS))
     before = ports.past.findings_before(key) if ports.past is not None else {}
-    findings = dated(wal_findings(queues, files), started, before, request.settings.acknowledged)
+    findings = with_history(wal_findings(queues, files), started, before, request.settings.acknowledged)
     if ports.tables is not None:
         _write(ports.tables, key, files, queues, findings)
     code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE
-    return Outcome(
+    return JobResult(
         code, inspection_result(key, snapshot, files, queues, findings), inspection_text(key, files, queues, findings)
     )
 
@@ -133,7 +139,7 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
     if opened.fault is not None or opened.snapshot is None:
         raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
     in_table = opened.snapshot.queue_storage == QUEUE_STORAGE_TABLE
-    halved = migrating(opened.snapshot) if in_table else other_storage(opened.snapshot)
+    halved = unfinished_migration_reason(opened.snapshot) if in_table else other_storage(opened.snapshot)
     if halved is not None:
         raise RefusedError(Condition.MIGRATION_PENDING if in_table else Condition.QUEUES_IN_TABLE, halved)
     if opened.malformed is not None:
@@ -144,7 +150,7 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
     return opened
 
 
-def _rows(request: InspectRequest, rows: Sequence[QueueRow]) -> list[QueueRow]:
+def _rows(request: InspectRequest, rows: Sequence[MergedQueueRow]) -> list[MergedQueueRow]:
     """Returns the queues that match `--queue` and `--server`."""
     found = list(rows)
     if request.queue is not None:
@@ -161,7 +167,7 @@ def _rows(request: InspectRequest, rows: Sequence[QueueRow]) -> list[QueueRow]:
 
 
 def _listed(
-    request: InspectRequest, snapshots: SnapshotReader, opened: OpenedSnapshot, rows: Sequence[QueueRow]
+    request: InspectRequest, snapshots: SnapshotReader, opened: OpenedSnapshot, rows: Sequence[MergedQueueRow]
 ) -> list[InspectedFile]:
     """Returns the files to read, from the listing."""
     listing = snapshots.files([opened])
@@ -174,7 +180,7 @@ def _listed(
         frame = queued_wals(listing, wals)
     else:
         servers = sorted({str(row.queue.wals_of) for row in rows})
-        frame = needed_wals(listing, servers, needs(rows), request.group)
+        frame = needed_wals(listing, servers, smallest_needed_timestamps(rows), request.group)
     found = []
     for row in frame.sort("path").collect():
         name = parse_wal_name(row["path"].rpartition("/")[2])

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from pipelines.files.executor_streams import NotReadError, NotThereError, opened
+from pipelines.files.executor_streams import NotReadError, NotThereError, open_file
 from pipelines.queues.wals.rows import GONE, UNREADABLE
-from pipelines.queues.wals.tally import WalContents, tally
+from pipelines.queues.wals.tally import WalContents, tally_wal
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class WalAnswer:
     problem: str | None = None
 
 
-def inspect(task: WalTask, hadoop_conf: str) -> WalAnswer:
+def inspect_wal(task: WalTask, hadoop_conf: str) -> WalAnswer:
     """Read one file; errors of the file or the file system are returned, not raised.
 
     Args:
@@ -38,8 +38,8 @@ def inspect(task: WalTask, hadoop_conf: str) -> WalAnswer:
     """
     for uri in task.uris:
         try:
-            with opened(uri, hadoop_conf) as read:
-                return WalAnswer(tally(read, task.cuts))
+            with open_file(uri, hadoop_conf) as read:
+                return WalAnswer(tally_wal(read, task.cuts))
         except NotThereError:  # noqa: PERF203 - it is archived, or gone
             continue
         except NotReadError as error:

@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-from pipelines.hbase.wal_format.reader import Ending
+from pipelines.hbase.wal_format.reader import WalEnd
 from pipelines.queues.wals.tally import WalContents
 
 
@@ -45,16 +45,16 @@ def offset_status(offset: int, contents: WalContents) -> OffsetStatus:
         return OffsetStatus.FINISHED
     if contents.length is not None and offset > contents.length:
         return OffsetStatus.BEYOND_EOF
-    if contents.ending is Ending.NO_HEADER:
+    if contents.ending is WalEnd.NO_HEADER:
         return OffsetStatus.NO_HEADER
     if offset == 0:
         return OffsetStatus.OK
-    if contents.ending in {Ending.ENCRYPTED, Ending.FOREIGN}:
+    if contents.ending in {WalEnd.ENCRYPTED, WalEnd.FOREIGN}:
         return OffsetStatus.UNREADABLE
     if offset in contents.boundaries:
         at_end = contents.is_read and offset == contents.good_end > contents.header_end
         return OffsetStatus.AT_END if at_end else OffsetStatus.OK
-    if contents.ending is Ending.CORRUPT and offset > contents.good_end:
+    if contents.ending is WalEnd.CORRUPT and offset > contents.good_end:
         return OffsetStatus.UNREADABLE
     compressed = contents.header is not None and contents.header.compressed
     if offset == contents.length and not compressed:

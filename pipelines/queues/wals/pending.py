@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipelines.decide.rule.cluster_view import QueueRow
-from pipelines.hbase.peer_rules import wants
+from pipelines.decide.rule.cluster_view import MergedQueueRow
+from pipelines.hbase.peer_rules import replicates_family
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import WalName, is_replication_table_group
 from pipelines.queues.wals.offsets import OffsetStatus, offset_status
 from pipelines.queues.wals.rows import GONE, InspectedFile, QueueEditsRow
-from pipelines.queues.wals.tally import Share
+from pipelines.queues.wals.tally import EntryShare
 
 Groups = Mapping[str, Sequence[InspectedFile]]
 """Files by WAL group, oldest first."""
@@ -24,7 +24,7 @@ def by_group(files: Iterable[InspectedFile]) -> Groups:
     return groups
 
 
-def cuts_of(rows: Iterable[QueueRow]) -> dict[str, frozenset[int]]:
+def cuts_of(rows: Iterable[MergedQueueRow]) -> dict[str, frozenset[int]]:
     """Returns the positive offsets that queues have stored, by WAL name."""
     cuts: dict[str, frozenset[int]] = {}
     for row in rows:
@@ -35,7 +35,7 @@ def cuts_of(rows: Iterable[QueueRow]) -> dict[str, frozenset[int]]:
     return cuts
 
 
-def needs(rows: Sequence[QueueRow]) -> dict[str, int]:
+def smallest_needed_timestamps(rows: Sequence[MergedQueueRow]) -> dict[str, int]:
     """Returns the smallest WAL timestamp (ms) that a queue still needs, by group; NEEDS_ALL = all of them.
 
     A group that no row names is not in the result: every queue of its server needs all of it.
@@ -50,7 +50,7 @@ def needs(rows: Sequence[QueueRow]) -> dict[str, int]:
     return smallest
 
 
-def queue_edits(rows: Iterable[QueueRow], peers: Iterable[Peer], groups: Groups) -> list[QueueEditsRow]:
+def queue_edits(rows: Iterable[MergedQueueRow], peers: Iterable[Peer], groups: Groups) -> list[QueueEditsRow]:
     """Returns one row per queue and group that has files.
 
     A queue without an offset for a group of its server still has to read the whole group, unless it names its WALs.
@@ -68,7 +68,7 @@ def queue_edits(rows: Iterable[QueueRow], peers: Iterable[Peer], groups: Groups)
     ]
 
 
-def groups_of(row: QueueRow, groups: Groups) -> Iterator[str]:
+def groups_of(row: MergedQueueRow, groups: Groups) -> Iterator[str]:
     """Yields the groups that a queue reads, sorted: those of its server, and those that it has an offset for.
 
     A queue that names its WALs reads only the groups of these.
@@ -89,7 +89,7 @@ def is_never_replicated(name: WalName, server: ServerName) -> bool:
     return name.is_meta or is_replication_table_group(name.group, server)
 
 
-def _queue_edits(row: QueueRow, group: str, peer: Peer | None, files: Sequence[InspectedFile]) -> QueueEditsRow:
+def _queue_edits(row: MergedQueueRow, group: str, peer: Peer | None, files: Sequence[InspectedFile]) -> QueueEditsRow:
     offset = row.offsets.get(group)
     pending = [file for file in files if _is_pending(row, group, file)]
     entries = size = wanted = wanted_size = foreign = 0
@@ -127,7 +127,7 @@ def _queue_edits(row: QueueRow, group: str, peer: Peer | None, files: Sequence[I
     )
 
 
-def is_wanted(peer: Peer | None, share: Share) -> bool:
+def is_wanted(peer: Peer | None, share: EntryShare) -> bool:
     """Tell whether the peer is sent these entries, or at least one cell of each.
 
     A peer that does not exist wants none. A peer that the edits came through may be sent fewer: a snapshot does not say
@@ -137,23 +137,23 @@ def is_wanted(peer: Peer | None, share: Share) -> bool:
         return False
     if share.marker:
         return True
-    return any(wants(peer.replicate_all, peer.rule, share.table, family) for family in share.families)
+    return any(replicates_family(peer.replicate_all, peer.rule, share.table, family) for family in share.families)
 
 
-def _is_pending(row: QueueRow, group: str, file: InspectedFile) -> bool:
+def _is_pending(row: MergedQueueRow, group: str, file: InspectedFile) -> bool:
     if row.wals is not None:
         return file.name.name in row.wals
     return (file.name.timestamp or 0) >= row.need(group)
 
 
-def _position(row: QueueRow, offset: GroupOffset | None, file: InspectedFile) -> int:
+def _position(row: MergedQueueRow, offset: GroupOffset | None, file: InspectedFile) -> int:
     """Returns the offset where the queue continues in a pending file."""
     if row.wals is not None:
         return row.wals[file.name.name]
     return offset.offset if offset and offset.wal == file.name.name else 0
 
 
-def _shares(file: InspectedFile, behind: int) -> Iterator[Share]:
+def _shares(file: InspectedFile, behind: int) -> Iterator[EntryShare]:
     for share in file.contents.shares if file.contents else ():
         if share.cut >= behind:
             yield share

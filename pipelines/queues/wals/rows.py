@@ -36,7 +36,7 @@ class InspectedFile:
 
     @property
     def ending(self) -> str:
-        """The `Ending`, or the fault."""
+        """The `WalEnd`, or the fault."""
         return self.contents.ending.value if self.contents else self.fault or UNREADABLE
 
     @property

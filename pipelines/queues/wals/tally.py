@@ -7,7 +7,7 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import LENGTH, fields
 from pipelines.hbase.wal_format.cells import META_FAMILY
 from pipelines.hbase.wal_format.header import WalHeader
-from pipelines.hbase.wal_format.reader import Ending, WalReader
+from pipelines.hbase.wal_format.reader import WalEnd, WalReader
 from pipelines.hbase.wal_format.wal_key import SCOPE_GLOBAL, WalKey
 
 BULK_LOAD = b"HBASE::BULK_LOAD"
@@ -16,7 +16,7 @@ _STORES, _FAMILY_NAME = 3, 1  # field numbers in BulkLoadDescriptor and StoreDes
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class EntryShare:
     """Entries that every peer treats alike.
 
     Attributes:
@@ -56,13 +56,13 @@ class WalContents:
         first, last: keys of the first and last entry of the file.
     """
 
-    ending: Ending
+    ending: WalEnd
     problem: str | None
     header: WalHeader | None
     header_end: int
     good_end: int
     length: int | None
-    shares: tuple[Share, ...]
+    shares: tuple[EntryShare, ...]
     boundaries: frozenset[int]
     first: WalKey | None = None
     last: WalKey | None = None
@@ -80,7 +80,7 @@ class WalContents:
     @property
     def is_read(self) -> bool:
         """Whether all entries that replication would find are known."""
-        return self.ending in {Ending.CLOSED, Ending.OPEN, Ending.TORN}
+        return self.ending in {WalEnd.CLOSED, WalEnd.OPEN, WalEnd.TORN}
 
 
 class _Families:
@@ -116,7 +116,7 @@ class _Families:
         return tuple(families), marker
 
 
-def tally(read: Callable[[int], bytes], cuts: Iterable[int] = ()) -> WalContents:
+def tally_wal(read: Callable[[int], bytes], cuts: Iterable[int] = ()) -> WalContents:
     """Read a file and tally it.
 
     Args:
@@ -153,7 +153,7 @@ def tally(read: Callable[[int], bytes], cuts: Iterable[int] = ()) -> WalContents
         header_end=reader.header_end,
         good_end=reader.good_end,
         length=reader.length,
-        shares=tuple(Share(*of, *numbers) for of, numbers in sorted(sums.items())),
+        shares=tuple(EntryShare(*of, *numbers) for of, numbers in sorted(sums.items())),
         boundaries=frozenset(boundaries),
         first=first,
         last=last,

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from pipelines.decide.rule.cluster_view import QueueRow
+from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.replication_queues import QueueId
-from pipelines.hbase.zookeeper.queued import first_wals, queue_key
+from pipelines.hbase.zookeeper.queued_wals import first_wals, queue_key
 from pipelines.hbase.zookeeper.tree import ReplicationTree
 
 
@@ -17,7 +17,7 @@ def row_name(trees: Sequence[ReplicationTree], name: str) -> str:
     return name
 
 
-def znode_rows(trees: Sequence[ReplicationTree]) -> tuple[QueueRow, ...]:
+def znode_rows(trees: Sequence[ReplicationTree]) -> tuple[MergedQueueRow, ...]:
     """Returns every queue of either reading, sorted: the WALs of both readings, with the smaller position.
 
     A position that cannot be read counts as the beginning, as in HBase (`ZKReplicationQueueStorage.getWALPosition`).
@@ -29,4 +29,4 @@ def znode_rows(trees: Sequence[ReplicationTree]) -> tuple[QueueRow, ...]:
             for wal, position in queue.wals.items():
                 known[wal] = min(known.get(wal, position or 0), position or 0)
     offsets = first_wals(trees)
-    return tuple(QueueRow(queue, offsets[queue], wals[queue]) for queue in sorted(wals, key=str))
+    return tuple(MergedQueueRow(queue, offsets[queue], wals[queue]) for queue in sorted(wals, key=str))

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.instants import format_instant
-from pipelines.common.outcome import Outcome
-from pipelines.decide.reason_words import REASON_WORDS, Words
+from pipelines.common.job_result import JobResult
+from pipelines.decide.reason_texts import REASON_TEXTS, ReasonText
 from pipelines.lake.answers import AnswerReader
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNights
-from pipelines.lake.run_summary import HELD, PinnedRow, QueueRow
+from pipelines.lake.run_summary import HELD, PinnedRow, QueueOffsetRow
 from pipelines.reconcile.explain.holders import explain_peer, explain_server
 from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, deciding_runs, one_of
 from pipelines.reconcile.explain.text import explain_text
@@ -36,7 +36,7 @@ class ExplainRequest:
     server: str | None = None
 
 
-def explain(request: ExplainRequest, lake: AnswerReader, clock: Clock) -> Outcome:
+def explain(request: ExplainRequest, lake: AnswerReader, clock: Clock) -> JobResult:
     """Answers a question from the tables; the clock decides only whether acknowledgements of findings have ended.
 
     Returns:
@@ -55,7 +55,7 @@ def explain(request: ExplainRequest, lake: AnswerReader, clock: Clock) -> Outcom
         result = {"files": _files(request.paths, runs, lake)}
     else:
         raise UsageError("nothing to explain: give a PATH, --peer ID or --server NAME")
-    return Outcome(EXIT_DONE, result, explain_text(result))
+    return JobResult(EXIT_DONE, result, explain_text(result))
 
 
 def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: AnswerReader) -> list[Json]:
@@ -106,7 +106,7 @@ class _Holding:
     """The rows of one cluster's queues in the small tables."""
 
     pinned: Sequence[PinnedRow]
-    queues: Sequence[QueueRow]
+    queues: Sequence[QueueOffsetRow]
     nights: QueueNights
 
     def row(self, holder: Blocker, group: str | None) -> PinnedRow | None:
@@ -118,7 +118,7 @@ class _Holding:
                     return row
         return None
 
-    def queue(self, holder: Blocker, group: str | None) -> QueueRow | None:
+    def queue(self, holder: Blocker, group: str | None) -> QueueOffsetRow | None:
         """Returns the row of the holder's queue for this group."""
         wanted = (holder.peer_id, holder.owner, holder.source)
         rows = [row for row in self.queues if (row.peer_id, row.owner, row.source) == wanted]
@@ -126,7 +126,7 @@ class _Holding:
 
 
 def _file(file: FileVerdict, run: AnsweringRun, holding: _Holding) -> Json:
-    words = REASON_WORDS.get(file.reason, Words(file.reason, file.reason))
+    words = REASON_TEXTS.get(file.reason, ReasonText(file.reason, file.reason))
     archived = file.modification_time
     return {
         **run.json(),

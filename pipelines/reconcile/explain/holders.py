@@ -3,7 +3,7 @@
 from pipelines.common.instants import format_instant
 from pipelines.lake.answers import AnswerReader
 from pipelines.lake.run_summary import PinnedRow
-from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, one_of, some
+from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, first_names, one_of
 
 NEXT_WALS = 10
 
@@ -24,8 +24,8 @@ def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: AnswerReader
     cluster = one_of(
         f"peer {peer_id}",
         having,
-        f"peer {peer_id} neither holds a file nor has a queue in the newest run of {some(sorted(runs))}"
-        + (f"; peers with queues: {some(known)}" if known else ""),
+        f"peer {peer_id} neither holds a file nor has a queue in the newest run of {first_names(sorted(runs))}"
+        + (f"; peers with queues: {first_names(known)}" if known else ""),
     )
     run, pinned = runs[cluster], all_pinned.get(cluster, ())
     mine = [row for row in pinned if row.peer_id == peer_id]
@@ -68,7 +68,7 @@ def explain_server(name: str, runs: dict[str, AnsweringRun], lake: AnswerReader)
     chosen = one_of(
         f"server {name}",
         labels,
-        f"server {name}: no queue and no file below oldWALs in the newest run of {some(sorted(runs))}; "
+        f"server {name}: no queue and no file below oldWALs in the newest run of {first_names(sorted(runs))}; "
         "write it as host,port,startcode, or only its beginning: host or host,port",
     )
     cluster, server = found[labels.index(chosen)]

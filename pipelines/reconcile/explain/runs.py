@@ -49,7 +49,7 @@ def deciding_runs(cluster: str | None, lake: AnswerReader, now: int) -> dict[str
         found.setdefault(record.cluster, []).append(record)
     if not found:
         there = sorted({record.cluster for record in lake.newest_runs(None)}) if cluster else []
-        known = f"; this lake knows {some(there)}" if there else "; let reconcile write a run first"
+        known = f"; this lake knows {first_names(there)}" if there else "; let reconcile write a run first"
         raise UsageError(f"no finished run of {f'cluster {cluster}' if cluster else 'any cluster'} in this lake{known}")
     pauses = pauses_after((records[0] for records in found.values()), lake, now)
     runs: dict[str, AnsweringRun] = {}
@@ -68,11 +68,11 @@ def one_of(what: str, choices: Sequence[str], unknown: str) -> str:
     if not choices:
         raise UsageError(unknown)
     if len(choices) > 1:
-        raise UsageError(f"{what} is ambiguous: {some(choices)}; give --cluster or the longer name")
+        raise UsageError(f"{what} is ambiguous: {first_names(choices)}; give --cluster or the longer name")
     return choices[0]
 
 
-def some(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """Joins the first few names, and says how many more there are."""
     rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + rest

@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import DecisionTable
 from pipelines.decide.rule.remote_wals import RemoteDirectory
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.verdict import Reason
-from pipelines.lake.run_summary import FindingRow, PinnedRow
-from pipelines.lake.run_summary import QueueRow as QueueOffsetRow
+from pipelines.lake.run_summary import FindingRow, PinnedRow, QueueOffsetRow
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.sync_states import SyncPeerRow
-from pipelines.snapshot.beside_queues import BesideQueues
 from pipelines.snapshot.extras import Extras
 from pipelines.snapshot.model import Snapshot
+from pipelines.snapshot.other_families import OtherFamilies
 
 ERROR, WARNING, INFO = "error", "warning", "info"
 
@@ -63,7 +62,7 @@ class Evidence:
     snapshot: Snapshot
     view: ClusterView
     table: DecisionTable
-    settings: Settings
+    settings: ReconcileSettings
     totals: Sequence[BucketTotal]
     queues: Sequence[QueueOffsetRow]
     pinned: Sequence[PinnedRow]
@@ -71,7 +70,7 @@ class Evidence:
     odd_names: Sequence[OddDirectory] = ()
     past: Sequence[PastNight] = ()
     extras: Extras = field(default_factory=Extras)
-    beside: BesideQueues = field(default_factory=BesideQueues)
+    beside: OtherFamilies = field(default_factory=OtherFamilies)
     remote: Sequence[RemoteDirectory] = ()
     sync_peers: Sequence[SyncPeerRow] = ()
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from pipelines.common.human import human_bytes
-from pipelines.lake.run_summary import FindingRow
-from pipelines.lake.run_summary import QueueRow as QueueOffsetRow
+from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings.evidence import ERROR, WARNING, Evidence, finding
 from pipelines.reconcile.past import PastNight, PastOffset
 

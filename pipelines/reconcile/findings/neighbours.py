@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from pipelines.common.human import human_bytes, human_count, human_duration
 from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.decide.rule.verdict import Reason
-from pipelines.hbase.peer_rules import wants
+from pipelines.hbase.peer_rules import replicates_family
 from pipelines.hbase.peers import Peer
-from pipelines.lake.run_summary import FindingRow, QueueRow
+from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings.evidence import WARNING, Evidence, finding, of_reason
 from pipelines.snapshot.backup import COMPLETE, BackupSession
 from pipelines.snapshot.barriers import RegionBarriers, serial_gaps
@@ -110,7 +110,7 @@ def serial_peers(evidence: Evidence) -> Iterator[FindingRow]:
         )
 
 
-def _standing(evidence: Evidence, peer: Peer) -> Sequence[QueueRow]:
+def _standing(evidence: Evidence, peer: Peer) -> Sequence[QueueOffsetRow]:
     """Returns the peer's queue rows with a pending WAL over a day old; a healthy queue is behind by minutes."""
     return [
         row
@@ -125,7 +125,7 @@ def _standing(evidence: Evidence, peer: Peer) -> Sequence[QueueRow]:
 def _replicated(peer: Peer, region: RegionBarriers) -> bool:
     """Whether the peer replicates anything of the region's table, as far as its rule tells."""
     named = peer.rule.tables.get(region.table, ()) if peer.rule else ()
-    return any(wants(peer.replicate_all, peer.rule, region.table, family) for family in (*named, ""))
+    return any(replicates_family(peer.replicate_all, peer.rule, region.table, family) for family in (*named, ""))
 
 
 def orphan_hfile_refs(evidence: Evidence) -> Iterator[FindingRow]:

@@ -12,11 +12,11 @@ import pytest
 
 from pipelines.capture.sources.exported_cells import parse_cell
 from pipelines.common.errors import RefusedError
-from pipelines.common.json_form import Form
+from pipelines.common.json_object import JsonObject
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.snapshot.barriers import parse_barriers, serial_gaps
-from pipelines.snapshot.beside_queues import CellsBeside
 from pipelines.snapshot.model import Backup
+from pipelines.snapshot.other_families import OtherFamilyCells
 from tests.labs.cluster.classpath import HBASE_CLIENT, HDFS, PYSPARK_JARS, Artifact, Classpath, resolve
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.thrift import ThriftGateway
@@ -65,11 +65,11 @@ def test_a_serial_peer_has_the_barriers_of_regions_captured(plain: Taken) -> Non
     """Every region of a replicated table wrote one when it opened, and the peer has pushed what was before."""
     assert plain.snapshot.extras == ("barriers",)
     lines = (plain.directory / "extras" / "barriers.jsonl").read_text().splitlines()
-    regions = [parse_barriers(Form(json.loads(line), "barriers.jsonl")) for line in lines]
+    regions = [parse_barriers(JsonObject(json.loads(line), "barriers.jsonl")) for line in lines]
     own = [region for region in regions if region.table == "capture"]
     assert len(own) == 3
     assert all(region.barriers and len(region.region) == 32 for region in own)
-    notes = CellsBeside()
+    notes = OtherFamilyCells()
     deque(notes.watched(parse_cell(line, "queues-2.jsonl") for line in plain.queues[1]), maxlen=0)
     assert {("capture", region.region) for region in own} <= set(notes.pushed)
     assert serial_gaps("capture", own, notes.pushed) == [], "all was shipped"

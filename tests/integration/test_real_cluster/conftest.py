@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext
-from jobs.reconcile.wiring import Places, run_reconcile
-from pipelines.common.outcome import Outcome
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
+from pipelines.common.job_result import JobResult
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.thrift import ThriftGateway
@@ -57,7 +57,7 @@ def story(
 
 
 @pytest.fixture(scope="package")
-def outcome(story: Story) -> Outcome:
+def outcome(story: Story) -> JobResult:
     """One reconcile over the captures of all stages, as a fleet."""
     fleet = story.work / "fleet"
     fleet.mkdir()
@@ -65,12 +65,12 @@ def outcome(story: Story) -> Outcome:
         stage.snapshot.rename(fleet / name)
     # as it stands in the cluster's own hbase-site.xml
     config = parse_config("{cleaners: {interval: 24h}}", "test.yaml")
-    places = Places(f"file:{story.work}/lake", f"file:{story.work}/lists")
+    places = OutputPlaces(f"file:{story.work}/lake", f"file:{story.work}/lists")
     return run_reconcile(JobContext("reconcile", spark=story.spark), config, places, (), fleet=f"file:{fleet}")
 
 
 @pytest.fixture(scope="package")
-def verdicts(story: Story, outcome: Outcome) -> dict[str, dict[str, dict[str, Any]]]:
+def verdicts(story: Story, outcome: JobResult) -> dict[str, dict[str, dict[str, Any]]]:
     """By stage and path, the rows of `wal_verdicts`."""
     assert outcome.exit_code == 0, outcome.text
     found: dict[str, dict[str, dict[str, Any]]] = {}

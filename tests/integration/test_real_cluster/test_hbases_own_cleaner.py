@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.labs.cluster_life import HEALTHY, STAGES, Story
 
 pytestmark = pytest.mark.realhbase
@@ -17,7 +17,7 @@ SAFER = {"CLUSTER_MOVED", "LEFTOVER_WAL_DIR"}
 """Reasons for which walsafe holds on purpose what HBase's cleaner would delete."""
 
 
-def findings(outcome: Outcome, stage: str) -> list[dict[str, Any]]:
+def findings(outcome: JobResult, stage: str) -> list[dict[str, Any]]:
     clusters: Any = outcome.result["clusters"]
     return next(one["findings"] for one in clusters if one["cluster"] == stage)
 
@@ -43,13 +43,13 @@ def test_no_file_that_hbase_keeps_is_deletable(
 
 @pytest.mark.promise("quiet-where-all-is-well")
 @pytest.mark.parametrize("name", HEALTHY)
-def test_a_healthy_stage_raises_no_alarm(outcome: Outcome, name: str) -> None:
+def test_a_healthy_stage_raises_no_alarm(outcome: JobResult, name: str) -> None:
     assert [one["message"] for one in findings(outcome, name) if one["severity"] != "info"] == []
 
 
 @pytest.mark.promise("checked-against-hbase")
 @pytest.mark.parametrize("name", STAGES)
-def test_every_listed_file_is_one_that_hbase_would_delete(story: Story, outcome: Outcome, name: str) -> None:
+def test_every_listed_file_is_one_that_hbase_would_delete(story: Story, outcome: JobResult, name: str) -> None:
     assert outcome.exit_code == 0
     stage = story.stages[name]
     (folder,) = (story.work / "lists" / name).iterdir()

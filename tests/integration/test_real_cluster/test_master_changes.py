@@ -9,7 +9,7 @@ import pytest
 
 from jobs.capture.wiring import capture_sources
 from jobs.cli.context import JobContext
-from pipelines.capture.capture import Patience, Sources, Subject, capture
+from pipelines.capture.capture import CaptureSources, CaptureTarget, RetryPolicy, capture
 from pipelines.capture.ports import QueueSource
 from pipelines.common.errors import RefusedError, UnavailableError
 from pipelines.hbase.replication_queues import Cell
@@ -42,15 +42,15 @@ class Interrupted:
 def test_a_master_that_changes_during_a_capture_refuses_it(story: Story, tmp_path: Path) -> None:
     config = story.config("story", story.sources[0])
     assert config.capture is not None
-    subject = Subject("story", story.cluster.wal_root, "localhost")
-    patience = Patience(1, 1, 100, lambda ms: time.sleep(ms / 1000))
+    subject = CaptureTarget("story", story.cluster.wal_root, "localhost")
+    patience = RetryPolicy(1, 1, 100, lambda ms: time.sleep(ms / 1000))
     out = tmp_path / "snapshot"
     with (
         capture_sources("story", story.cluster.wal_root, config.capture, story.spark) as sources,
         SnapshotWriter(LocalTarget(out)) as writer,
     ):
         moved = Interrupted(sources.queues, story.cluster.fail_over_master)
-        read = Sources(sources.files, sources.directories, moved, sources.state)
+        read = CaptureSources(sources.files, sources.directories, moved, sources.state)
         clock = JobContext("capture").clock
         with pytest.raises((RefusedError, UnavailableError), match=r"active master (changed|that)|no active master"):
             capture(subject, read, writer, clock=clock, patience=patience)

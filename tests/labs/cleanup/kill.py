@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from jobs.cleanup.wiring import cleanup
+from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.context import JobContext
 from jobs.cli.session import local_session
 from pipelines.cleanup.clean import CleanRequest, clean
@@ -98,7 +98,7 @@ def kill_myself() -> None:
 def main(config: str, lake: str, lists: str, scratch: str, job: str, name: str) -> None:
     """The job in a process of its own."""
     spark = local_session(Path(scratch), memory="700m")
-    with cleanup(JobContext(job, At(NOW), spark), config, CLUSTER, lake, lists) as (place, edges):
+    with open_cleanup(JobContext(job, At(NOW), spark), config, CLUSTER, lake, lists) as (place, edges):
         ports = cut(edges, name, kill_myself)
         if job == "purge":
             purge(PurgeRequest(None, WORDS, execute=True), place, ports)

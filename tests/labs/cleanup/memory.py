@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from pipelines.cleanup.ports import Move, Seen
+from pipelines.cleanup.ports import FileState, Move
 from pipelines.cleanup.quarantine import runs_in
 from pipelines.common.errors import UnavailableError
 from pipelines.files.file_batch import FileBatch
@@ -84,11 +84,11 @@ class Picture:
     files: Mapping[str, Entry]
     directories: AbstractSet[str]
 
-    def look(self, uri: str) -> Seen | None:
+    def look(self, uri: str) -> FileState | None:
         entry = self.files.get(uri)
         if entry is not None:
-            return Seen(entry.length, entry.modification_time)
-        return Seen(0, 0, is_file=False) if uri in self.directories else None
+            return FileState(entry.length, entry.modification_time)
+        return FileState(0, 0, is_file=False) if uri in self.directories else None
 
     def below(self, directory: str) -> dict[str, Entry]:
         return {uri: self.files[uri] for uri in sorted(self.files) if uri.startswith(f"{directory}/")}
@@ -198,11 +198,11 @@ class MemoryStore:
         behind = self._process.behind
         return behind.picture(self._disk) if behind else self._disk.picture
 
-    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+    def seen(self, uris: Sequence[str]) -> list[FileState | None]:
         picture = self._picture()
         return [picture.look(uri) for uri in uris]
 
-    def _look(self, uri: str) -> Seen | None:
+    def _look(self, uri: str) -> FileState | None:
         return self._disk.picture.look(uri)
 
     def move(self, moves: Sequence[Move]) -> list[str | None]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.cleanup.audit_ports import Attempt, DecidedRun, Ending, Intent
-from pipelines.cleanup.deletions import PLACING_OUTCOMES, Action, FileOutcome, Result, Subject
+from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun, OpenIntent
+from pipelines.cleanup.deletions import PLACING_OUTCOMES, CleanupAction, CleanupFile, FileOutcome, FileResult
 from pipelines.lake.run_summary import RunKey
 from tests.labs.cleanup.memory import Disk, Process
 
@@ -16,12 +16,12 @@ class Row:
     """A row of `deletions`: an intent where there is no result; `archive` is where its file was to be archived."""
 
     run: RunKey
-    action: Action
+    action: CleanupAction
     lease: int
     batch: int
     at: int
-    subject: Subject
-    result: Result | None = None
+    subject: CleanupFile
+    result: FileResult | None = None
     archive: str | None = None
 
     @property
@@ -39,10 +39,10 @@ class Lake:
     """
 
     decided: dict[str, DecidedRun] = field(default_factory=dict)
-    cleanups: list[tuple[Attempt, str]] = field(default_factory=list)
+    cleanups: list[tuple[CleanupAttempt, str]] = field(default_factory=list)
     deletions: list[Row] = field(default_factory=list)
-    endings: list[Ending] = field(default_factory=list)
-    untrue: list[tuple[Action, Result]] = field(default_factory=list)
+    endings: list[AttemptEnd] = field(default_factory=list)
+    untrue: list[tuple[CleanupAction, FileResult]] = field(default_factory=list)
 
     def unsettled(self, run: RunKey) -> list[Row]:
         done = {row.key for row in self.deletions if row.result}
@@ -80,11 +80,11 @@ class MemoryAudit:
     def decided(self, _cluster: str, run_id: str) -> DecidedRun | None:
         return self._lake.decided.get(run_id)
 
-    def started(self, attempt: Attempt, _files: int, _size: int) -> None:
+    def started(self, attempt: CleanupAttempt, _files: int, _size: int) -> None:
         assert self._ensured, "nobody made sure of the tables"
         self._process.step("started", lambda: self._lake.cleanups.append((attempt, "STARTED")))
 
-    def ended(self, attempt: Attempt, ending: Ending) -> None:
+    def ended(self, attempt: CleanupAttempt, ending: AttemptEnd) -> None:
         def append() -> None:
             self._lake.cleanups.append((attempt, ending.status))
             self._lake.endings.append(ending)
@@ -92,16 +92,18 @@ class MemoryAudit:
         self._process.step("ended", append)
 
     def intend(
-        self, attempt: Attempt, batch: int, subjects: Sequence[Subject], archive: Sequence[str] | None = None
+        self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], archive: Sequence[str] | None = None
     ) -> None:
         kept = archive or [None] * len(subjects)
         named = [(one, None, at) for one, at in zip(subjects, kept, strict=True)]
         self._append("intend", attempt, batch, attempt.lease, named)
 
-    def record(self, attempt: Attempt, batch: int, results: Sequence[Result], *, lease: int | None = None) -> None:
+    def record(
+        self, attempt: CleanupAttempt, batch: int, results: Sequence[FileResult], *, lease: int | None = None
+    ) -> None:
         home, resting = self._places(attempt.run.run_id)
         for one in results:
-            number, clean = one.subject.modification_time, attempt.action is Action.CLEAN
+            number, clean = one.subject.modification_time, attempt.action is CleanupAction.CLEAN
             moved, gone = one.outcome is FileOutcome.MOVED, one.outcome is FileOutcome.ALREADY_GONE
             failed, done = one.outcome is FileOutcome.FAILED, one.outcome in _LEFT_THE_QUARANTINE
             untrue = (
@@ -120,25 +122,31 @@ class MemoryAudit:
     def _append(
         self,
         step: str,
-        attempt: Attempt,
+        attempt: CleanupAttempt,
         batch: int,
         lease: int,
-        named: Iterable[tuple[Subject, Result | None, str | None]],
+        named: Iterable[tuple[CleanupFile, FileResult | None, str | None]],
     ) -> None:
         assert self._ensured, "nobody made sure of the tables"
         rows = [Row(attempt.run, attempt.action, lease, batch, self._disk.now, *one) for one in named]
         self._process.step(step, lambda: self._lake.deletions.extend(rows))
 
-    def actions(self, run: RunKey) -> frozenset[Action]:
+    def actions(self, run: RunKey) -> frozenset[CleanupAction]:
         return frozenset(attempt.action for attempt, _ in self._lake.cleanups if attempt.run == run)
 
-    def unsettled(self, run: RunKey) -> list[Intent]:
+    def unsettled(self, run: RunKey) -> list[OpenIntent]:
         self._process.alive()
-        return [Intent(row.action, row.lease, row.batch, row.subject, row.archive) for row in self._lake.unsettled(run)]
+        return [
+            OpenIntent(row.action, row.lease, row.batch, row.subject, row.archive) for row in self._lake.unsettled(run)
+        ]
 
-    def taken(self, run: RunKey) -> dict[str, Subject | None]:
+    def taken(self, run: RunKey) -> dict[str, CleanupFile | None]:
         self._process.alive()
-        rows = [row for row in self._lake.deletions if row.run == run and row.action is Action.CLEAN and not row.result]
+        rows = [
+            row
+            for row in self._lake.deletions
+            if row.run == run and row.action is CleanupAction.CLEAN and not row.result
+        ]
         moved = {
             path: row.subject
             for path, row in self._lake.placed(run).items()

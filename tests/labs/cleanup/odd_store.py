@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.cleanup.clean import CleanRequest, clean
-from pipelines.cleanup.deletions import Action
-from pipelines.cleanup.ports import Move, Seen
+from pipelines.cleanup.deletions import CleanupAction
+from pipelines.cleanup.ports import FileState, Move
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.request import CleanupPorts
 from pipelines.cleanup.restore import RestoreRequest, restore
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.labs.cleanup.memory import Process
 from tests.labs.cleanup.world import LEASE_MS, World, cleaning
 
@@ -41,8 +41,8 @@ class Odd:
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
         return getattr(self.inner, name)
 
-    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
-        found: list[Seen | None] = self.inner.seen(uris)
+    def seen(self, uris: Sequence[str]) -> list[FileState | None]:
+        found: list[FileState | None] = self.inner.seen(uris)
         return [
             None if self.happened and self.hides and uri.endswith(self.path) and self.hides in uri else one
             for uri, one in zip(uris, found, strict=True)
@@ -77,12 +77,12 @@ def cleaned() -> World:
     return world
 
 
-def attempt(world: World, action: Action, change: Callable[[CleanupPorts], CleanupPorts]) -> Outcome:
+def attempt(world: World, action: CleanupAction, change: Callable[[CleanupPorts], CleanupPorts]) -> JobResult:
     place, ports = world.edges(Process())
     place, ports = replace(place, batch=3), change(ports)
-    if action is Action.CLEAN:
+    if action is CleanupAction.CLEAN:
         return clean(CleanRequest(RUN, execute=True), place, ports)
-    if action is Action.RESTORE:
+    if action is CleanupAction.RESTORE:
         return restore(RestoreRequest(RUN), place, ports)
     return purge(PurgeRequest(RUN, "the disk is full", execute=True), place, ports)
 
@@ -95,6 +95,6 @@ def open_paths(world: World) -> set[str]:
     return {row.subject.path for row in world.lake.unsettled(world.lake.decided[RUN].run)}
 
 
-def outcomes(world: World, action: Action) -> dict[str, str]:
+def outcomes(world: World, action: CleanupAction) -> dict[str, str]:
     rows = [row for row in world.lake.deletions if row.action is action and row.result]
     return {row.subject.path: row.result.outcome.value for row in rows if row.result}

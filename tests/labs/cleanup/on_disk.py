@@ -12,18 +12,18 @@ from typing import Any, TypeVar
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.cleanup.wiring import cleanup
+from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.config import load_config
 from jobs.cli.context import JobContext
 from jobs.demo.cluster.model import GeneratedCapture
 from jobs.demo.cluster.on_disk import ROOT, lay_out, write_answers
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import LEASES
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.restore import RestoreRequest, restore
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.labs.small_cluster import NOW, At, small
 
 RUN = "night"
@@ -92,7 +92,7 @@ class Lab:
         """Time goes by."""
         self.clock.instant += ms
 
-    def after(self, ms: int, job: Callable[[], Outcome]) -> Outcome:
+    def after(self, ms: int, job: Callable[[], JobResult]) -> JobResult:
         """What a job says at a later time, which does not come for the other jobs."""
         self.pass_on(ms)
         try:
@@ -100,7 +100,7 @@ class Lab:
         finally:
             self.pass_on(-ms)
 
-    def night(self, run_id: str = RUN) -> Outcome:
+    def night(self, run_id: str = RUN) -> JobResult:
         """Capture and reconcile."""
         context = JobContext("test", self.clock, self.spark)
         config = load_config(str(self.config), context)
@@ -109,14 +109,14 @@ class Lab:
         out = f"file:{self.root}/snapshots/{run_id}"
         (self.root / "snapshots").mkdir(exist_ok=True)
         capture_cluster(CLUSTER, config.wal_root, config.capture, out, context)
-        return run_reconcile(context, config, Places(self.lake, f"file:{self.root}/lists"), [out], run_id=run_id)
+        return run_reconcile(context, config, OutputPlaces(self.lake, f"file:{self.root}/lists"), [out], run_id=run_id)
 
     @contextmanager
     def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
         """Place and ports of a clean-up job, with what the test changed."""
         context = JobContext(job, self.clock, self.spark)
         lists = f"file:{self.root}/lists"
-        with cleanup(context, str(self.config), CLUSTER, self.lake, lists, out_of_quarantine=job == "restore") as (
+        with open_cleanup(context, str(self.config), CLUSTER, self.lake, lists, out_of_quarantine=job == "restore") as (
             place,
             ports,
         ):
@@ -124,17 +124,17 @@ class Lab:
 
     def clean(
         self, run_id: str = RUN, *, execute: bool = False, resume: bool = False, max_files: int | None = None
-    ) -> Outcome:
+    ) -> JobResult:
         """Job clean."""
         with self.edges("clean") as (place, ports):
             return clean(CleanRequest(run_id, max_files, execute=execute, resume=resume), place, ports)
 
-    def restore(self, *paths: str, run_id: str = RUN) -> Outcome:
+    def restore(self, *paths: str, run_id: str = RUN) -> JobResult:
         """Job restore."""
         with self.edges("restore") as (place, ports):
             return restore(RestoreRequest(run_id, paths), place, ports)
 
-    def purge(self, *, execute: bool = False, before_grace: str | None = None) -> Outcome:
+    def purge(self, *, execute: bool = False, before_grace: str | None = None) -> JobResult:
         """Job purge."""
         with self.edges("purge") as (place, ports):
             return purge(PurgeRequest(None, before_grace, execute=execute), place, ports)

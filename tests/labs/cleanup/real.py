@@ -10,11 +10,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.capture import capture_cluster
-from jobs.cleanup.wiring import cleanup
+from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.config import load_config
 from jobs.cli.context import JobContext, SystemClock
 from jobs.cli.entry import main
-from jobs.reconcile.wiring import Places, run_reconcile
+from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import LEASES
@@ -22,7 +22,7 @@ from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.restore import RestoreRequest, restore
 from pipelines.common.clock import Clock
 from pipelines.common.errors import WalsafeError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.hdfs import HdfsCluster
 
@@ -128,7 +128,7 @@ class RealLab:
         file.write_text(json.dumps(document))
         return str(file)
 
-    def night(self) -> Outcome:
+    def night(self) -> JobResult:
         """Capture and reconcile."""
         context = JobContext("test", self.clock, self.spark)
         config = load_config(self.config(), context)
@@ -136,7 +136,7 @@ class RealLab:
         assert config.capture is not None
         out = f"file:{self.work}/snapshot-{self.name}"
         capture_cluster(self.name, config.wal_root, config.capture, out, context)
-        outcome = run_reconcile(context, config, Places(self.lake, f"file:{self.work}/lists"), [out], run_id=RUN)
+        outcome = run_reconcile(context, config, OutputPlaces(self.lake, f"file:{self.work}/lists"), [out], run_id=RUN)
         assert outcome.exit_code in (0, 5), outcome.text
         return outcome
 
@@ -151,10 +151,10 @@ class RealLab:
     @contextmanager
     def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
         context = JobContext(job, self.clock, self.spark)
-        with cleanup(context, self.config(), self.name, self.lake, f"file:{self.work}/lists") as (place, ports):
+        with open_cleanup(context, self.config(), self.name, self.lake, f"file:{self.work}/lists") as (place, ports):
             yield place, self.changed(ports)
 
-    def clean(self, *, execute: bool = False, resume: bool = False) -> Outcome:
+    def clean(self, *, execute: bool = False, resume: bool = False) -> JobResult:
         with self.edges("clean") as (place, ports):
             return clean(CleanRequest(RUN, execute=execute, resume=resume), place, ports)
 
@@ -166,11 +166,11 @@ class RealLab:
             return error.exit_code, str(error)
         return outcome.exit_code, outcome.text
 
-    def restore(self, paths: Iterable[str]) -> Outcome:
+    def restore(self, paths: Iterable[str]) -> JobResult:
         with self.edges("restore") as (place, ports):
             return restore(RestoreRequest(RUN, tuple(paths)), place, ports)
 
-    def purge(self, reason: str) -> Outcome:
+    def purge(self, reason: str) -> JobResult:
         with self.edges("purge") as (place, ports):
             return purge(PurgeRequest(RUN, reason, execute=True), place, ports)
 

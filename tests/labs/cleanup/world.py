@@ -3,16 +3,16 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.cleanup.audit_ports import DecidedRun, Looked, Planned
+from pipelines.cleanup.audit_ports import DecidedRun, PlannedFile, SecondLookResult
 from pipelines.cleanup.clean import CleanRequest, clean
-from pipelines.cleanup.deletions import Action, FileOutcome, Subject
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import Quarantine, runs_in
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.restore import RestoreRequest, restore
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.instants import DAY_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.run_summary import DONE, FindingRow, RunKey
 from pipelines.reconcile.delete_list import Manifest
@@ -26,7 +26,7 @@ LEASE_MS = 10_000
 START = 1_790_000_000_000
 SETTLED = (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)
 DIGEST = "0" * 64
-Job = Callable[["World", Process], Outcome | None]
+Job = Callable[["World", Process], JobResult | None]
 
 
 @dataclass
@@ -67,7 +67,7 @@ class World:
     needed: set[int] = field(default_factory=set)
     ever: set[int] = field(default_factory=set)
     taken: set[int] = field(default_factory=set)
-    lists: dict[str, list[Subject]] = field(default_factory=dict)
+    lists: dict[str, list[CleanupFile]] = field(default_factory=dict)
     manifests: dict[str, Manifest] = field(default_factory=dict)
     jobs: int = 0
     decided: MemoryFindings = field(default_factory=MemoryFindings)
@@ -108,7 +108,7 @@ class World:
     def night(self, run_id: str) -> None:
         """Capture and reconcile."""
         listed = [
-            Subject(path, entry.length, entry.modification_time)
+            CleanupFile(path, entry.length, entry.modification_time)
             for path, entry in self.home().items()
             if entry.modification_time not in self.needed
         ]
@@ -136,7 +136,7 @@ class World:
         resting = {entry.modification_time for (run, _), entry in self.resting().items() if run == run_id}
         return {entry.modification_time for entry in self.home().values()}, resting
 
-    def actions(self, run_id: str) -> set[Action]:
+    def actions(self, run_id: str) -> set[CleanupAction]:
         return {attempt.action for attempt, _ in self.lake.cleanups if attempt.run.run_id == run_id}
 
     # what must hold
@@ -147,12 +147,16 @@ class World:
         resting = self.resting()
         quarantined = {entry.modification_time for entry in resting.values()}
         rows = self.lake.deletions
-        purges = {row.subject.modification_time for row in rows if row.action is Action.PURGE and row.result is None}
+        purges = {
+            row.subject.modification_time for row in rows if row.action is CleanupAction.PURGE and row.result is None
+        }
         lost = self.ever - home - quarantined - self.taken
         assert lost <= purges, "files are gone that neither HBase nor an audited purge took"
         assert not home & quarantined
         assert self.needed <= home | quarantined, "a needed file is out of reach"
-        intended = {(row.run.run_id, row.subject.path) for row in rows if row.action is Action.CLEAN and not row.result}
+        intended = {
+            (row.run.run_id, row.subject.path) for row in rows if row.action is CleanupAction.CLEAN and not row.result
+        }
         assert set(resting) <= intended, "a file was moved without an intent"
         assert not self.lake.untrue, "an outcome was written that was not so"
         assert not self.disk.unfenced, "a holder went on after another had taken over"
@@ -201,7 +205,7 @@ class Now:
 
 @dataclass
 class MemoryLists:
-    """`DeleteLists` of the world."""
+    """`ManifestReader` of the world."""
 
     world: World
 
@@ -216,7 +220,7 @@ class MemoryLook:
     world: World
     store: MemoryStore
 
-    def at_list(self, manifest: Manifest, run: RunKey) -> Looked:
+    def at_list(self, manifest: Manifest, run: RunKey) -> SecondLookResult:
         placed = self.world.lake.placed(run)
         outcomes = {path: row.result.outcome for path, row in placed.items() if row.result}
         home = self._listed()
@@ -226,13 +230,13 @@ class MemoryLook:
             if outcomes.get(subject.path) in SETTLED:
                 continue
             if now is None:
-                planned.append(Planned(subject, FileOutcome.ALREADY_GONE))
+                planned.append(PlannedFile(subject, FileOutcome.ALREADY_GONE))
             elif now.modification_time != subject.modification_time:
-                planned.append(Planned(subject, FileOutcome.CHANGED))
+                planned.append(PlannedFile(subject, FileOutcome.CHANGED))
             elif now.modification_time in self.world.needed:
-                planned.append(Planned(subject, FileOutcome.REFUSED))
+                planned.append(PlannedFile(subject, FileOutcome.REFUSED))
             else:
-                planned.append(Planned(subject))
+                planned.append(PlannedFile(subject))
         return self._looked(planned)
 
     def _listed(self) -> dict[str, Entry]:
@@ -243,22 +247,22 @@ class MemoryLook:
                 found[f"oldWALs/{path}"] = Entry(length, modified)
         return found
 
-    def at_quarantine(self, directory: str, run: RunKey) -> Looked:
+    def at_quarantine(self, directory: str, run: RunKey) -> SecondLookResult:
         placed = self.world.lake.placed(run)
         planned = []
         for batch in self.store.walk(f"{directory}/oldWALs"):
             for name, length, modified in zip(batch.paths, batch.lengths, batch.modification_times, strict=True):
-                subject = Subject(f"oldWALs/{name}", length, modified)
+                subject = CleanupFile(f"oldWALs/{name}", length, modified)
                 row = placed.get(subject.path)
                 moved = row is not None and row.result is not None and row.result.outcome is FileOutcome.MOVED
                 refused = not moved or modified in self.world.needed
                 changed = moved and row is not None and row.subject != subject
                 outcome = FileOutcome.CHANGED if changed else FileOutcome.REFUSED if refused else None
-                planned.append(Planned(subject, outcome))
+                planned.append(PlannedFile(subject, outcome))
         return self._looked(planned)
 
-    def _looked(self, planned: Sequence[Planned]) -> Looked:
-        return Looked(None, None, "id", ("1",), DIGEST, planned)
+    def _looked(self, planned: Sequence[PlannedFile]) -> SecondLookResult:
+        return SecondLookResult(None, None, "id", ("1",), DIGEST, planned)
 
     def forget(self) -> None:
         """Nothing was written."""
@@ -270,8 +274,8 @@ class MemoryLook:
 def cleaning(run_id: str, max_files: int | None = None) -> Job:
     """clean --execute, or --resume where it was begun."""
 
-    def run(world: World, process: Process) -> Outcome:
-        again = Action.CLEAN in world.actions(run_id)
+    def run(world: World, process: Process) -> JobResult:
+        again = CleanupAction.CLEAN in world.actions(run_id)
         return clean(CleanRequest(run_id, max_files, execute=not again, resume=again), *world.edges(process))
 
     return run
@@ -288,7 +292,7 @@ def purging(run_id: str | None = None, words: str | None = "the disk is full", *
 def settling() -> Job:
     """purge --execute before any grace is over: it looks up what other jobs began, and deletes nothing."""
 
-    def run(world: World, process: Process) -> Outcome:
+    def run(world: World, process: Process) -> JobResult:
         place, ports = world.edges(process)
         return purge(PurgeRequest(execute=True), replace(place, grace_ms=10_000 * DAY_MS), ports)
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.pegasus.domain.private_log import writer
-from pipelines.pegasus.domain.private_log.mutations import FileHeader, Mutation, Update
+from pipelines.pegasus.domain.private_log.mutations import FileHeader, Mutation, MutationUpdate
 from pipelines.pegasus.domain.private_log.names import Gpid
-from pipelines.pegasus.domain.private_log.writer import blob
 from pipelines.pegasus.domain.private_log.writer import blob_field as field_blob
-from pipelines.pegasus.domain.private_log.writer import call as argument
+from pipelines.pegasus.domain.private_log.writer import encode_blob
+from pipelines.pegasus.domain.private_log.writer import encode_call as argument
 from pipelines.pegasus.domain.private_log.writer import i32_field as field_i32
 from pipelines.pegasus.transforms.log_checksum import crc32c
 
@@ -16,12 +16,12 @@ EMPTY = writer.EMPTY.code
 
 
 def put(key: bytes, value: bytes, expire_ts: int = 0, field_id: int = 0) -> tuple[str, bytes]:
-    made = writer.put(key, value, expire_ts, field_id)
+    made = writer.encode_put(key, value, expire_ts, field_id)
     return made.code, made.data
 
 
 def remove(key: bytes) -> tuple[str, bytes]:
-    return "RPC_RRDB_RRDB_REMOVE", argument(blob(key))
+    return "RPC_RRDB_RRDB_REMOVE", argument(encode_blob(key))
 
 
 def multi_put(hash_key: bytes, rows: Sequence[tuple[bytes, bytes]], expire_ts: int = 0) -> tuple[str, bytes]:
@@ -31,7 +31,7 @@ def multi_put(hash_key: bytes, rows: Sequence[tuple[bytes, bytes]], expire_ts: i
 
 
 def multi_remove(hash_key: bytes, sort_keys: Sequence[bytes]) -> tuple[str, bytes]:
-    listed = b"\x0f\x00\x02\x0c" + len(sort_keys).to_bytes(4, "big") + b"".join(map(blob, sort_keys))
+    listed = b"\x0f\x00\x02\x0c" + len(sort_keys).to_bytes(4, "big") + b"".join(map(encode_blob, sort_keys))
     count = b"\x0a\x00\x03" + (0).to_bytes(8, "big")
     return "RPC_RRDB_RRDB_MULTI_REMOVE", argument(field_blob(1, hash_key) + listed + count + b"\x00")
 
@@ -108,7 +108,7 @@ class LogWriter:
             place if entry.log_offset is None else entry.log_offset,
             entry.decree - 1 if entry.committed is None else entry.committed,
             entry.timestamp_us,
-            tuple(Update(code, 0 if code == EMPTY else 1, data) for code, data in requests),
+            tuple(MutationUpdate(code, 0 if code == EMPTY else 1, data) for code, data in requests),
         )
 
     @property

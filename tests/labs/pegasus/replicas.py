@@ -9,7 +9,7 @@ from pathlib import Path
 import rocksdict
 
 from pipelines.pegasus.domain.keys import encode_key, key_hash
-from pipelines.pegasus.domain.values import EPOCH_S, Timetag, Value, encode_value
+from pipelines.pegasus.domain.values import EPOCH_S, StoredValue, Timetag, encode_value
 from tests.labs.pegasus.private_logs import Entry, LogWriter
 
 META = "pegasus_meta_cf"
@@ -18,7 +18,7 @@ FLUSHED = 20
 
 
 def stored(data: bytes, expire_ts: int = 0, timestamp_us: int = 1) -> bytes:
-    return encode_value(Value(1, expire_ts, Timetag(timestamp_us, 1, deleted=False), data))
+    return encode_value(StoredValue(1, expire_ts, Timetag(timestamp_us, 1, deleted=False), data))
 
 
 def keys(partition: int, count: int, number: int, name: str = "row") -> list[bytes]:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import partition_index
-from pipelines.pegasus.domain.values import EPOCH_S, Timetag, Value, encode_value
+from pipelines.pegasus.domain.values import EPOCH_S, StoredValue, Timetag, encode_value
 
 AT_S = 1_790_000_000
 AT = "2026-09-21T14:13:20Z"
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 def value_of(data: str, *, at_us: int = 1_700_000_000_000_000, expires_in: int | None = None) -> bytes:
     """A value of version 1; `expires_in` seconds after `AT`."""
     expire_ts = 0 if expires_in is None else AT_S + expires_in - EPOCH_S
-    return encode_value(Value(1, expire_ts, Timetag(at_us, 1, deleted=False), data.encode()))
+    return encode_value(StoredValue(1, expire_ts, Timetag(at_us, 1, deleted=False), data.encode()))
 
 
 def row_of(count: int, name: str, value: bytes) -> Row:

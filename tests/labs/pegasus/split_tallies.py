@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from pipelines.pegasus.domain.rows import Tallies
-from pipelines.pegasus.transforms.examined_rows import Question, examine
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings, examine_rows
 from pipelines.pegasus.transforms.row_tally import add_batch
 from pipelines.pegasus.transforms.value_columns import HEAD_BYTES
 from tests.labs.pegasus.split_rows import Row
@@ -25,9 +25,9 @@ def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=["partition_index", "key", "head", "value_length", "digest"])
 
 
-def tallied(rows: Sequence[Row], question: Question, batches: int = 1) -> Tallies:
+def tallied(rows: Sequence[Row], question: ExamineSettings, batches: int = 1) -> Tallies:
     """The sums, of so many batches."""
     tallies: Tallies = {}
     for number in range(batches):
-        add_batch(tallies, examine(batch_of(rows[number::batches]), question))
+        add_batch(tallies, examine_rows(batch_of(rows[number::batches]), question))
     return tallies

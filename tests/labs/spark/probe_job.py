@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from jobs.cli.context import JobContext, project_file
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
 HELP = "a job of the tests"
 DESCRIPTION = "Does what it is told."
@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--config")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     sys.stderr.write("said on standard error\n")
     if args.what == "refuse":
         raise RefusedError(Condition.SNAPSHOT_OUT_OF_ORDER, "the order of the capture is wrong")
@@ -36,10 +36,10 @@ def run(args: Namespace, context: JobContext) -> Outcome:
         time.sleep(3_600)  # the test ends it
     config = context.local_file(args.config).read_text(encoding="utf-8") if args.config else None
     result = {"module": __file__, "config": config, "defaults": len(project_file("conf/spark-defaults.conf"))}
-    return Outcome(args.code, result, f"ended with {args.code}: ü")
+    return JobResult(args.code, result, f"ended with {args.code}: ü")
 
 
-def _delta(args: Namespace, context: JobContext) -> Outcome:
+def _delta(args: Namespace, context: JobContext) -> JobResult:
     context.spark.range(10).write.format("delta").mode("overwrite").save(args.path)
     rows = context.spark.read.format("delta").load(args.path).count()
     conf = context.spark.conf
@@ -49,4 +49,4 @@ def _delta(args: Namespace, context: JobContext) -> Outcome:
         "master": context.spark.sparkContext.master,
         "partitions": conf.get("spark.sql.shuffle.partitions"),
     }
-    return Outcome(0, result, f"{rows} rows")
+    return JobResult(0, result, f"{rows} rows")

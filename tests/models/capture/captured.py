@@ -8,7 +8,7 @@ from jobs.demo.cluster.queues import in_scan_order
 from jobs.demo.cluster.snapshots import RETENTION
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.verdict import ArchivedFile
-from pipelines.snapshot.model import Step
+from pipelines.snapshot.model import CaptureStep
 from tests.models.capture.capture import list_files
 from tests.models.capture.game import Game, Plan, State
 from tests.models.capture.ruling import LISTED_AT
@@ -40,7 +40,7 @@ def captured(history: Walk[Scope, State], ended: int) -> GeneratedCapture:
         cluster=f"history-{history.seed}",
         cluster_id=None,
         retention=RETENTION,
-        steps=tuple(Step(one.step, one.started_at + later, one.finished_at + later) for one in snapshot.steps),
+        steps=tuple(CaptureStep(one.step, one.started_at + later, one.finished_at + later) for one in snapshot.steps),
     )
     files = (ArchivedFile(f"oldWALs/{names.wal(*wal)}", MIB, LISTED_AT + later - _AGE_MS) for wal in listed)
     return GeneratedCapture(

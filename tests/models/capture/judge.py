@@ -9,14 +9,14 @@ from pipelines.capture.sources.closed_scans import closed_scan
 from pipelines.common.errors import SnapshotError
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
-from pipelines.decide.rule.settings import Settings
-from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Reason
-from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.replication_queues import QueueCell
 from pipelines.hbase.server_names import ServerName
-from pipelines.snapshot.capture_clocks import Stamp, clock_fault
-from pipelines.snapshot.model import Flags, Membership, Retention, Snapshot, WalDirectory
+from pipelines.snapshot.capture_clocks import StepStamp, clock_fault
+from pipelines.snapshot.model import MasterFlags, Membership, Retention, Snapshot, WalDirectory
 from tests.models.capture import capture
 from tests.models.capture.ruling import LISTED_AT, Ruling
 from tests.models.capture.world import UNLIMITED, Row
@@ -98,8 +98,8 @@ class Judge(Ruling[Seen, Weakening]):
     def _seen_as(self, seen: Seen) -> ClusterView:
         """`distrust` and `cluster_view` of what was read."""
         snapshot, passes = self.snapshot(seen)
-        settings = Settings()
-        untrusted = self._refused(seen) or distrust(snapshot, passes, settings.release)
+        settings = ReconcileSettings()
+        untrusted = self._refused(seen) or distrust_reason(snapshot, passes, settings.release)
         view = cluster_view(snapshot, passes, settings, untrusted, unparsable=False)
         if self.weakening.restless is not None:
             view = replace(view, restless=self.weakening.restless(snapshot, passes))
@@ -140,7 +140,7 @@ class Judge(Ruling[Seen, Weakening]):
         """Why capture makes no snapshot of saved inputs: a scan is not whole, or two clocks have stamped the steps."""
         late = self.names.scope.late
         if late and self.weakening.clocks:
-            stamps = [Stamp(step, "edge2" if step.step in late else "edge1") for step in _STEPS]
+            stamps = [StepStamp(step, "edge2" if step.step in late else "edge1") for step in _STEPS]
             fault = clock_fault(stamps)
             if fault is not None:
                 return fault
@@ -168,8 +168,8 @@ class Judge(Ruling[Seen, Weakening]):
         for _ in closed_scan(enumerate(text, 1), "scan", lambda line, _: cells[int(line)], "scan again"):
             pass
 
-    def _servers(self, look: capture.ServerLook) -> Servers:
-        return Servers(self.names.servers_of(look.online), self.names.servers_of(look.dead))
+    def _servers(self, look: capture.ServerLook) -> KnownServers:
+        return KnownServers(self.names.servers_of(look.online), self.names.servers_of(look.dead))
 
     def _crashing(self, look: capture.CrashLook) -> frozenset[ServerName]:
         return self.names.servers_of(look.plain | look.hbck)
@@ -181,5 +181,5 @@ class Judge(Ruling[Seen, Weakening]):
         return None if number is None else self.names.master(number)
 
 
-def _flags(flags: capture.Flags) -> Flags:
-    return Flags(True, flags.add_peer, flags.migration, flags.znodes)
+def _flags(flags: capture.Flags) -> MasterFlags:
+    return MasterFlags(True, flags.add_peer, flags.migration, flags.znodes)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
 from pipelines.decide.rule.decision_table import decision_table
-from pipelines.decide.rule.settings import Settings
-from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import Reason
 from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.findings.files import leftover_directories
@@ -173,10 +173,10 @@ def nights_held(game: Game, world: World, *, ttl_ms: int, every_ms: int) -> int:
 
 def _told(game: Game, seen: Seen, wal: tuple[int, int, int], reason: Reason) -> str | None:
     """The finding, or the refusal, that says why a WAL is held."""
-    settings = Settings()
+    settings = ReconcileSettings()
     snapshot, passes = game.judge.snapshot(seen)
     if reason is Reason.SNAPSHOT_UNTRUSTED:
-        return distrust(snapshot, passes, settings.release)
+        return distrust_reason(snapshot, passes, settings.release)
     view = game.judge.view(seen)
     evidence = Evidence(snapshot, view, decision_table(view), settings, (), (), ())
     server = str(game.judge.names.servers[wal[0]])

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow
 from pipelines.hbase.replication_queues import NEEDS_ALL, GroupOffset, QueueCell
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import wal_timestamp
-from pipelines.snapshot.capture_order import restlessness
+from pipelines.snapshot.capture_order import not_quiet_reason
 from pipelines.snapshot.model import Snapshot
 from tests.models.capture.judge import Passes, Seen, Weakening
 
@@ -34,7 +34,7 @@ def asks_again(
             one, two = (frozenset(queue for queue in ids if queue.owner not in crashing) for ids in (one, two))
         if union:
             one = two = one | two
-        return restlessness(change(snapshot) if change else snapshot, one, two)
+        return not_quiet_reason(change(snapshot) if change else snapshot, one, two)
 
     return Weakening(restless=restless)
 
@@ -44,12 +44,12 @@ def strictly_quiet(snapshot: Snapshot, passes: Passes) -> str | None:
     one, two = (frozenset(cell.queue for cell in cells) for cells in passes)
     first, second = snapshot.membership, snapshot.membership_2
     if first is None or second is None:
-        return restlessness(snapshot, one, two)
+        return not_quiet_reason(snapshot, one, two)
     crashing = sorted(first.crashing | second.crashing)
     stray = sorted({directory.server for directory in first.wal_directories} - first.online)
     if crashing:
         return f"the crash procedure of {crashing[0]} is unfinished"
-    return f"{stray[0]} has a directory and is not online" if stray else restlessness(snapshot, one, two)
+    return f"{stray[0]} has a directory and is not online" if stray else not_quiet_reason(snapshot, one, two)
 
 
 def nobody_left(snapshot: Snapshot) -> Snapshot:
@@ -84,7 +84,7 @@ def dead_for_ever(seen: Seen) -> Seen:
     return seen._replace(servers=seen.servers._replace(dead=0))
 
 
-def rows_as(change: Callable[[QueueRow], QueueRow]) -> Weakening:
+def rows_as(change: Callable[[MergedQueueRow], MergedQueueRow]) -> Weakening:
     """Every row of the view changed."""
     return Weakening(view=lambda view: replace(view, rows=tuple(map(change, view.rows))))
 
@@ -99,37 +99,37 @@ class _AsText:
         return str(self.digits) <= str(other)
 
 
-class TextNeed(QueueRow):
+class TextNeed(MergedQueueRow):
     """Compares timestamps as text."""
 
     def need(self, group: str) -> int:
-        """See `QueueRow.need`."""
+        """See `MergedQueueRow.need`."""
         return _AsText(super().need(group)) if group in self.offsets else super().need(group)  # type: ignore[return-value]
 
 
-class AlwaysFinished(QueueRow):
+class AlwaysFinished(MergedQueueRow):
     """Takes a position for the end of its WAL."""
 
     def need(self, group: str) -> int:
-        """See `QueueRow.need`."""
+        """See `MergedQueueRow.need`."""
         offset = self.offsets.get(group)
         return super().need(group) if offset is None else wal_timestamp(offset.wal) + 1
 
 
-class OtherGroups(QueueRow):
+class OtherGroups(MergedQueueRow):
     """Takes the offset of another group where its own is missing."""
 
     def need(self, group: str) -> int:
-        """See `QueueRow.need`."""
+        """See `MergedQueueRow.need`."""
         known = [offset.need for offset in self.offsets.values()]
         return super().need(group) if group in self.offsets or not known else max(known)
 
 
-class FinishedNeedsAll(QueueRow):
+class FinishedNeedsAll(MergedQueueRow):
     """Takes -1 for the smallest offset there is."""
 
     def need(self, group: str) -> int:
-        """See `QueueRow.need`."""
+        """See `MergedQueueRow.need`."""
         offset = self.offsets.get(group)
         return NEEDS_ALL if offset is not None and offset.offset < 0 else super().need(group)
 
@@ -149,7 +149,7 @@ class PrefixOffsets(dict[str, GroupOffset]):
 class PrefixView(ClusterView):
     """Finds rows of a server by the beginning of its name, as `ReplicationQueueId.getScanPrefix` does."""
 
-    def queues(self, peer_id: str, source: ServerName) -> tuple[QueueRow, ...]:
+    def queues(self, peer_id: str, source: ServerName) -> tuple[MergedQueueRow, ...]:
         """See `ClusterView.queues`."""
         return tuple(
             row for row in self.rows if row.queue.peer_id == peer_id and str(row.queue.wals_of).startswith(str(source))
@@ -159,7 +159,7 @@ class PrefixView(ClusterView):
 class LastRowView(ClusterView):
     """Of several rows of one peer and source takes the last one, as HBase's merge by map order may."""
 
-    def queues(self, peer_id: str, source: ServerName) -> tuple[QueueRow, ...]:
+    def queues(self, peer_id: str, source: ServerName) -> tuple[MergedQueueRow, ...]:
         """See `ClusterView.queues`."""
         return super().queues(peer_id, source)[-1:]
 
@@ -169,7 +169,7 @@ def as_view(kind: type[ClusterView], view: ClusterView) -> ClusterView:
     return kind(**{name: getattr(view, name) for name in ClusterView.__dataclass_fields__})
 
 
-def as_row(kind: type[QueueRow]) -> Weakening:
+def as_row(kind: type[MergedQueueRow]) -> Weakening:
     """Every row answers as another class does."""
     return rows_as(lambda row: kind(row.queue, row.offsets))
 
@@ -211,7 +211,7 @@ def flag_ignored(name: str) -> Weakening:
 
 
 def _lax(view: ClusterView) -> ClusterView:
-    rows = tuple(QueueRow(row.queue, PrefixOffsets(row.offsets)) for row in view.rows)
+    rows = tuple(MergedQueueRow(row.queue, PrefixOffsets(row.offsets)) for row in view.rows)
     return as_view(PrefixView, replace(view, rows=rows))
 
 

@@ -10,16 +10,16 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import Invocation, invocation_of, run
-from jobs.cli.registry import Entry
+from jobs.cli.registry import JobEntry
 from jobs.cli.session import local_session
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
 
 PROGRAM = "./tests/run --search"
-COMMANDS: dict[str, Entry] = {
-    "capture": Entry(
+COMMANDS: dict[str, JobEntry] = {
+    "capture": JobEntry(
         "tests.models.commands.capture", "try to make the rule lose data: random histories of a model cluster, by seed"
     ),
-    "split": Entry(
+    "split": JobEntry(
         "tests.models.commands.split",
         "make a model of Pegasus's partition split break: every failure, every order of events",
     ),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from jobs.cli.context import JobContext
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.models.commands.seeds import Request, capture_text, play_seeds, replay, write_history
 
 HELP = "try to make the rule lose data: random histories of a model cluster, by seed"
@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Plays the seeds, or shows one history."""
     if (args.seeds is None) == (args.replay is None):
         raise UsageError("give exactly one of --seeds N and --replay SEED")
@@ -68,7 +68,7 @@ def run(args: Namespace, context: JobContext) -> Outcome:
             raise UsageError("--seeds must be 1 or more, --first-seed 0 or more")
         record = Path(args.record) if args.record else None
         result, text = play_seeds(Request(args.first_seed, args.seeds, mutant, record))
-    return Outcome(EXIT_REFUSED if result["violations"] else EXIT_DONE, result, text)
+    return JobResult(EXIT_REFUSED if result["violations"] else EXIT_DONE, result, text)
 
 
 def _mutant(args: Namespace) -> str:

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
 from pipelines.common.errors import UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.models.split.audits import audit_cases
 from tests.models.split.emitting import emit_table, histories_of
 from tests.models.split.injections import BY_ROW
@@ -57,7 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--groups", type=int, default=4, metavar="N", help="partitions of that table; default: 4")
 
 
-def run(args: Namespace, context: JobContext) -> Outcome:
+def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments and does what they say."""
     wanted = [bool(args.emit), bool(args.audits), bool(args.seeds or (args.rows and not args.emit))]
     if sum(wanted) != 1:

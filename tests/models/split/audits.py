@@ -8,8 +8,8 @@ from jobs.cli.context import JobContext
 from jobs.split.emission import write_table
 from jobs.split.wiring import log_inputs, log_reader, read_states, run_split_stale, run_split_verify, split_ports
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, UsageError
-from pipelines.common.outcome import Outcome
-from pipelines.pegasus.domain.audit_config import Timing
+from pipelines.common.job_result import JobResult
+from pipelines.pegasus.domain.audit_config import TimeLimits
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.stale import FilterSettings
 from pipelines.pegasus.simulate.emission import Emitted
@@ -18,7 +18,7 @@ from pipelines.pegasus.use_cases.audit_log import run_audit_log
 from pipelines.pegasus.use_cases.frame import SplitRun
 from pipelines.pegasus.use_cases.route import RouteQuestion, run_route
 from pipelines.pegasus.use_cases.split_stale import StaleRequest
-from pipelines.pegasus.use_cases.split_verify import Copy, VerifyRequest
+from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 from tests.models.split.audit_matrix import Seen, matrix_lines, seen
 from tests.models.split.cases import CONFIG, LOG, ROUTE, STALE, VERIFY, tables
 
@@ -26,7 +26,7 @@ _AT_MS = 1_790_100_000_000
 """An instant after all simulated splits, ms since the epoch."""
 
 
-def audit_cases(context: JobContext, directory: str) -> Outcome:
+def audit_cases(context: JobContext, directory: str) -> JobResult:
     """Write tables of good and broken splits, and run the five audits on them.
 
     Returns:
@@ -54,7 +54,7 @@ def audit_cases(context: JobContext, directory: str) -> Outcome:
         if not wrong
         else f"Not as it should be: {len(wrong)}."
     )
-    return Outcome(EXIT_REFUSED if wrong else EXIT_DONE, result, "\n".join(lines) + "\n")
+    return JobResult(EXIT_REFUSED if wrong else EXIT_DONE, result, "\n".join(lines) + "\n")
 
 
 def audited(context: JobContext, root: Path, emitted: Emitted) -> Mapping[str, Mapping[str, Any]]:
@@ -67,7 +67,9 @@ def audited(context: JobContext, root: Path, emitted: Emitted) -> Mapping[str, M
     old, new = emitted.counts
     after = Placement(new, old)
     settings = FilterSettings(after, emitted.validates, 0, emitted.versions)
-    request = VerifyRequest("temp", Copy(f"{uri}/before", Placement(old, old)), Copy(f"{uri}/after", after), _AT_MS)
+    request = VerifyRequest(
+        "temp", ComparedSide(f"{uri}/before", Placement(old, old)), ComparedSide(f"{uri}/after", after), _AT_MS
+    )
     inputs = log_inputs(context, f"{uri}/logs", f"{uri}/facts.json", f"{uri}/requests.jsonl")
     journal = log_reader(context, uri).journal(f"{uri}/requests.jsonl")
     nothing = split_ports(context, None)
@@ -76,7 +78,7 @@ def audited(context: JobContext, root: Path, emitted: Emitted) -> Mapping[str, M
         VERIFY: run_split_verify(context, request, run(VERIFY), None).result,
         STALE: run_split_stale(context, stale, run(STALE), None).result,
         LOG: run_audit_log(run(LOG), inputs, nothing).result,
-        CONFIG: run_audit_config(run(CONFIG), read_states(context, f"{uri}/states"), Timing(), nothing).result,
+        CONFIG: run_audit_config(run(CONFIG), read_states(context, f"{uri}/states"), TimeLimits(), nothing).result,
         ROUTE: run_route(run(ROUTE), RouteQuestion(journal, (), old), nothing).result,
     }
 

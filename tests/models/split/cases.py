@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pipelines.pegasus.simulate.clients import DOUBLE
-from pipelines.pegasus.simulate.walk import History, walk
+from pipelines.pegasus.simulate.walk import WalkHistory, walk
 from pipelines.pegasus.simulate.world import Design
 from tests.models.split.injections import BY_ROW, HOMES, INJECTIONS, MUTANTS, SHIPPED
 from tests.models.split.witness import broken_history, struck_history
@@ -62,7 +62,7 @@ class Case:
     name: str
     design: str
     what: str
-    history: History
+    history: WalkHistory
     seen_by: frozenset[str] = frozenset()
 
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from jobs.split.emission import whole_histories, write_table
 from pipelines.common.errors import EXIT_DONE, UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.pegasus.simulate.emission import Emitted
-from pipelines.pegasus.simulate.walk import History
+from pipelines.pegasus.simulate.walk import WalkHistory
 from tests.models.split.batch import design_of
 from tests.models.split.cases import CANCELLED
 from tests.models.split.injections import BY_ROW, HOMES
 from tests.models.split.witness import broken_history, struck_history
 
 
-def emit_table(directory: str, histories: Sequence[History], confirmed: int | None = None) -> Outcome:
+def emit_table(directory: str, histories: Sequence[WalkHistory], confirmed: int | None = None) -> JobResult:
     """Write the files of one group per partition, and return what was written and how to audit it.
 
     Raises:
@@ -38,7 +38,7 @@ def emit_table(directory: str, histories: Sequence[History], confirmed: int | No
         f"({len(emitted.after):,} rows of {new}), states/ ({len(emitted.states)}), logs/ ({len(emitted.logs)}) with "
         f"facts.json, requests.jsonl ({len(emitted.journal)})\n\nThe audits of it:\n"
     )
-    return Outcome(EXIT_DONE, result, text + "".join(f"  {line}\n" for line in audit_commands(directory, emitted)))
+    return JobResult(EXIT_DONE, result, text + "".join(f"  {line}\n" for line in audit_commands(directory, emitted)))
 
 
 def audit_commands(directory: str, emitted: Emitted) -> list[str]:
@@ -59,7 +59,7 @@ def audit_commands(directory: str, emitted: Emitted) -> list[str]:
     return [f"./spark-submit.sh {job}" for job in jobs]
 
 
-def histories_of(groups: int, first_seed: int, design: str, rows: Sequence[str]) -> list[History]:
+def histories_of(groups: int, first_seed: int, design: str, rows: Sequence[str]) -> list[WalkHistory]:
     """Returns one history per partition: one per given row, for a mutant one that breaks, the rest by seed.
 
     Raises:

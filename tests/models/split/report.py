@@ -6,10 +6,10 @@ from functools import partial
 
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_count
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import ERROR, violated
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, delivered
+from pipelines.pegasus.domain.report import ERROR, rule_violation
+from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
 from tests.models.cores import side_by_side
 from tests.models.split.batch import RANGE, Simulated, design_of, play
 from tests.models.split.injections import BY_ROW
@@ -30,7 +30,7 @@ def subjects_of(rows: Sequence[str], first_seed: int, seeds: int) -> list[str]:
     return [*rows, *map(str, ranges)]
 
 
-def split_search(subjects: Sequence[str], design: str, at_ms: int) -> Outcome:
+def split_search(subjects: Sequence[str], design: str, at_ms: int) -> JobResult:
     """Plays the subjects side by side, and reports.
 
     Returns:
@@ -49,12 +49,12 @@ def split_search(subjects: Sequence[str], design: str, at_ms: int) -> Outcome:
         "played": [asdict(one) for one in played],
     }
     run = SplitRun("split-model", "simulated", at_ms, {"subjects": list(subjects), "design": design})
-    return delivered(run, SplitPorts(), [], _findings(broken), result, _lines(design, played))
+    return deliver(run, SplitPorts(), [], _findings(broken), result, _lines(design, played))
 
 
 def _findings(broken: Sequence[Simulated]) -> Iterator[FindingRow]:
     for one in broken:
-        yield violated(
+        yield rule_violation(
             "MODEL",
             ERROR,
             f"{one.design}/{one.subject}",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pipelines.pegasus.simulate.clients import is_settled
 from pipelines.pegasus.simulate.faults import FAULTS
 from pipelines.pegasus.simulate.steps import steps
-from pipelines.pegasus.simulate.walk import History, walk
+from pipelines.pegasus.simulate.walk import WalkHistory, walk
 from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Move, Scope, World, first_world
 from tests.models.split.injections import Injection
 
@@ -17,7 +17,7 @@ _MOST_TRIES = 4000
 _CLIENTS = ("commit", "write_child", "write_parent", "copy", "scan_begin", "scan_piece", "scan_flagged", "scan_exact")
 
 
-def broken_history(row: Injection, design: Design) -> History | None:
+def broken_history(row: Injection, design: Design) -> WalkHistory | None:
     """Returns the shortest history of a row that breaks something, and its aftermath; None = nothing breaks.
 
     The search stops where an invariant breaks. Here clients continue, so that a key with two owners is written to both.
@@ -39,7 +39,7 @@ def broken_history(row: Injection, design: Design) -> History | None:
         move, world = client or draw.choice(following)
         moves.append(move)
         worlds.append(world)
-    return History(-1, scope, design, tuple(moves), tuple(worlds), broken.what)
+    return WalkHistory(-1, scope, design, tuple(moves), tuple(worlds), broken.what)
 
 
 def replayed(moves: Iterable[Move], scope: Scope, design: Design) -> list[World]:
@@ -50,7 +50,7 @@ def replayed(moves: Iterable[Move], scope: Scope, design: Design) -> list[World]
     return worlds
 
 
-def struck_history(row: Injection, design: Design, ends: Sequence[str]) -> History:
+def struck_history(row: Injection, design: Design, ends: Sequence[str]) -> WalkHistory:
     """Returns the first random history with the failure in which nothing breaks and the split ends as `ends` says.
 
     Args:

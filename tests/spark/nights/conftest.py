@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.common.instants import DAY_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.decide.rule import decision_table
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict
 from pipelines.decide.rule.cluster_view import ClusterView
@@ -40,7 +40,7 @@ def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 
 @pytest.fixture(scope="session")
-def nights(desk: Desk) -> list[Outcome]:
+def nights(desk: Desk) -> list[JobResult]:
     outcomes = []
     with mutants():
         for night in range(NIGHTS):

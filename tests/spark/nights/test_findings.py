@@ -4,19 +4,19 @@ import json
 
 import pytest
 
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.labs.fleet_nights import CLUSTERS, NIGHTS, findings
 from tests.labs.small_cluster import D1, H1, NOW, Desk, clusters_of, group, timestamp, wal
 
 pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
 
 
-def codes(outcome: Outcome, cluster: str) -> set[str]:
+def codes(outcome: JobResult, cluster: str) -> set[str]:
     return {one["code"] for one in findings(outcome, cluster).values()}
 
 
 @pytest.mark.promise("quiet-where-all-is-well")
-def test_a_healthy_cluster_has_no_finding_on_any_night(nights: list[Outcome]) -> None:
+def test_a_healthy_cluster_has_no_finding_on_any_night(nights: list[JobResult]) -> None:
     assert [findings(outcome, "healthy") for outcome in nights] == [{}] * NIGHTS
     assert [clusters_of(outcome)["healthy"]["exit_code"] for outcome in nights] == [0] * NIGHTS
 
@@ -42,7 +42,7 @@ def test_a_healthy_cluster_has_no_finding_on_any_night(nights: list[Outcome]) ->
     ],
 )
 def test_each_finding_comes_of_its_own_evidence_and_alone(
-    nights: list[Outcome], cluster: str, code: str, severity: str, first: int, words: str
+    nights: list[JobResult], cluster: str, code: str, severity: str, first: int, words: str
 ) -> None:
     found = [codes(outcome, cluster) for outcome in nights]
     assert found[:first] == [set()] * first
@@ -55,7 +55,7 @@ def test_each_finding_comes_of_its_own_evidence_and_alone(
     assert finding["nights"] == 1
 
 
-def test_a_finding_keeps_its_key_and_first_night(nights: list[Outcome], desk: Desk) -> None:
+def test_a_finding_keeps_its_key_and_first_night(nights: list[JobResult], desk: Desk) -> None:
     assert nights
     rows = desk.rows("findings", "cluster = 'poison' AND run_id = 'night-2'")
     assert [(one["key"], one["nights"], one["is_new"]) for one in rows] == [("POISON_FILE:oldWALs", 3, False)]
@@ -64,7 +64,7 @@ def test_a_finding_keeps_its_key_and_first_night(nights: list[Outcome], desk: De
 
 
 @pytest.mark.promise("exit-5")
-def test_only_a_new_error_that_nobody_acknowledged_is_exit_code_5(nights: list[Outcome]) -> None:
+def test_only_a_new_error_that_nobody_acknowledged_is_exit_code_5(nights: list[JobResult]) -> None:
     codes_by_night = [
         {cluster: one["exit_code"] for cluster, one in clusters_of(outcome).items()} for outcome in nights
     ]

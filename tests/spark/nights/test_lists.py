@@ -5,14 +5,14 @@ import json
 import pytest
 
 from pipelines.common.instants import HOUR_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.labs.fleet_nights import NIGHTS
 from tests.labs.small_cluster import D1, H1, H2, NOW, ROOT, Desk, archived, clusters_of, group
 
 pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
 
 
-def test_the_list_is_what_the_contract_says(nights: list[Outcome], desk: Desk) -> None:
+def test_the_list_is_what_the_contract_says(nights: list[JobResult], desk: Desk) -> None:
     result = clusters_of(nights[0])["healthy"]
     expected = [archived(H1, 1, 1), archived(H2, 1, 16), archived(D1, 1, 64)]
     meta = f"{ROOT}/oldWALs/{group(H1)}.meta.{NOW - HOUR_MS}.meta"
@@ -33,7 +33,7 @@ def test_the_list_is_what_the_contract_says(nights: list[Outcome], desk: Desk) -
     }
 
 
-def test_nothing_deletable_is_a_manifest_without_parts(nights: list[Outcome], desk: Desk) -> None:
+def test_nothing_deletable_is_a_manifest_without_parts(nights: list[JobResult], desk: Desk) -> None:
     assert clusters_of(nights[0])["nothing"]["status"] == "DONE"
     manifest = json.loads((desk.lists / "nothing" / "night-0" / "manifest.json").read_text())
     assert (manifest["parts"], manifest["files"], manifest["bytes"]) == ([], 0, 0)
@@ -42,7 +42,7 @@ def test_nothing_deletable_is_a_manifest_without_parts(nights: list[Outcome], de
 
 @pytest.mark.promise("checked-against-hbase", "gate-refuses-on-one-failure", "mutants-make-the-gate-fire")
 @pytest.mark.parametrize("cluster", ["mutant-rule", "mutant-cleaner"])
-def test_a_mutant_of_either_rule_is_refused(nights: list[Outcome], desk: Desk, cluster: str) -> None:
+def test_a_mutant_of_either_rule_is_refused(nights: list[JobResult], desk: Desk, cluster: str) -> None:
     result = clusters_of(nights[0])[cluster]
     assert (result["status"], result["exit_code"], result["list_uri"]) == ("REFUSED", 3, None)
     assert "deletable_within_hbase_delete: expected that HBase's own ReplicationLogCleaner would" in result["reason"]
@@ -56,7 +56,7 @@ def test_a_mutant_of_either_rule_is_refused(nights: list[Outcome], desk: Desk, c
     assert {(one["verdict"], one["reason"]) for one in verdicts} == {("HELD", "SNAPSHOT_UNTRUSTED")}
 
 
-def test_a_gate_that_passes_says_so_for_every_expectation(nights: list[Outcome], desk: Desk) -> None:
+def test_a_gate_that_passes_says_so_for_every_expectation(nights: list[JobResult], desk: Desk) -> None:
     assert nights
     rows = desk.rows("quality_results", "cluster = 'healthy' AND run_id = 'night-0'")
     assert len(rows) == 12

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from schemas.registry import DECISION_TABLES
 from schemas.table import Table
 from tests.labs.fleet_nights import NIGHTS
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and ever
 
 
 @pytest.mark.promise("reconcile-reads-the-snapshot-only", "need-of-any-row-holds", "disabled-peer-holds")
-def test_every_file_has_the_verdict_that_was_computed_by_hand(nights: list[Outcome], desk: Desk) -> None:
+def test_every_file_has_the_verdict_that_was_computed_by_hand(nights: list[JobResult], desk: Desk) -> None:
     assert nights[0].exit_code == 5, "other clusters of the fleet have errors"
     verdicts = desk.rows("wal_verdicts", "cluster = 'healthy' AND run_id = 'night-0'")
     found = {one["length"]: (one["verdict"], one["reason"], one["hbase_verdict"]) for one in verdicts}
@@ -38,7 +38,7 @@ def test_every_file_has_the_verdict_that_was_computed_by_hand(nights: list[Outco
 
 
 @pytest.mark.promise("every-file-is-explained")
-def test_only_files_below_old_wals_have_a_verdict_and_each_has_one(nights: list[Outcome], desk: Desk) -> None:
+def test_only_files_below_old_wals_have_a_verdict_and_each_has_one(nights: list[JobResult], desk: Desk) -> None:
     assert len(nights) == NIGHTS
     frame = desk.spark.read.format("delta").load(f"file:{desk.lake}/wal_verdicts")
     assert frame.where("NOT startswith(path, 'oldWALs/')").count() == 0
@@ -48,7 +48,7 @@ def test_only_files_below_old_wals_have_a_verdict_and_each_has_one(nights: list[
 
 @pytest.mark.parametrize("table", DECISION_TABLES, ids=lambda table: table.name)
 def test_every_table_says_whose_rows_they_are_and_what_its_columns_mean(
-    nights: list[Outcome], desk: Desk, table: Table
+    nights: list[JobResult], desk: Desk, table: Table
 ) -> None:
     assert nights
     frame = desk.spark.read.format("delta").load(f"file:{desk.lake}/{table.name}")
@@ -60,7 +60,7 @@ def test_every_table_says_whose_rows_they_are_and_what_its_columns_mean(
 
 
 @pytest.mark.promise("report-says-holders-and-remedies")
-def test_pinned_bytes_are_exclusive_joint_and_freed_as_computed_by_hand(nights: list[Outcome], desk: Desk) -> None:
+def test_pinned_bytes_are_exclusive_joint_and_freed_as_computed_by_hand(nights: list[JobResult], desk: Desk) -> None:
     assert nights
     rows = desk.rows("pinned_bytes", "cluster = 'healthy' AND run_id = 'night-0'")
 
@@ -95,7 +95,7 @@ def test_pinned_bytes_are_exclusive_joint_and_freed_as_computed_by_hand(nights: 
     assert {one["remedy"] for one in rows if one["peer_id"] == "2"} == {two["remedy"]} == {costs}
 
 
-def test_queue_offsets_tell_what_is_pending_behind_them(nights: list[Outcome], desk: Desk) -> None:
+def test_queue_offsets_tell_what_is_pending_behind_them(nights: list[JobResult], desk: Desk) -> None:
     assert nights
     rows = desk.rows("queue_offsets", "cluster = 'healthy' AND run_id = 'night-0'")
     found = {
@@ -117,7 +117,7 @@ def test_queue_offsets_tell_what_is_pending_behind_them(nights: list[Outcome], d
 
 
 @pytest.mark.promise("queries-run-without-spark", "deltalake-reads-by-partition", "pyspark-opens-the-lake")
-def test_the_queries_of_the_page_run(nights: list[Outcome], desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_queries_of_the_page_run(nights: list[JobResult], desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     """On this lake and its first night in the place of the example's."""
     assert nights
     page = (DOCS / "queries.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from pipelines.capture.sources.hbase_admin import HBaseAdmin
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.capture.sources.zookeeper_state import ZooKeeperState
 from pipelines.common.errors import UsageError
-from pipelines.files.saved_text import SavedFiles
+from pipelines.files.saved_text import LocalCopies
 from pipelines.snapshot.model import Backup
 
 ENABLE, TABLE_NAME = "hbase.backup.enable", "hbase.backup.system.table.name"
@@ -154,7 +154,7 @@ def exported(tmp_path: Path, settings: Mapping[str, object], peers: Mapping[str,
         begin = f"# walsafe-export 1 {step} started 2026-11-21T02:00:00.000Z host edge1 zone UTC"
         end = f"# walsafe-export end {step} finished 2026-11-21T02:00:05.000Z status 0"
         (tmp_path / f"{step}.txt").write_text("\n".join((begin, json.dumps(document), end, "")))
-    return ExportedState(ExportDirectory(str(tmp_path), SavedFiles()), "hdfs://ns1/hbase")
+    return ExportedState(ExportDirectory(str(tmp_path), LocalCopies()), "hdfs://ns1/hbase")
 
 
 @pytest.mark.parametrize(

@@ -4,22 +4,22 @@ import pytest
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
-from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
+from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
-from pipelines.snapshot.model import Step
+from pipelines.snapshot.model import CaptureStep
 from tests.labs.capture_world import World
 
 
 @pytest.mark.parametrize(
     ("stamps", "words"),
     [
-        ({"queues-1": Step("queues-1", 1, 2)}, "'queues-1' started at"),
-        ({"files": Step("files", 5_000, 6_000)}, "'wal_directories' started at"),
-        ({"files": Step("files", 7, 6)}, "'files' finished before it started"),
+        ({"queues-1": CaptureStep("queues-1", 1, 2)}, "'queues-1' started at"),
+        ({"files": CaptureStep("files", 5_000, 6_000)}, "'wal_directories' started at"),
+        ({"files": CaptureStep("files", 7, 6)}, "'files' finished before it started"),
     ],
 )
-def test_exported_inputs_out_of_order_are_refused(stamps: dict[str, Step], words: str) -> None:
-    world = World(stamps={name: Stamp(step, "edge") for name, step in stamps.items()})
+def test_exported_inputs_out_of_order_are_refused(stamps: dict[str, CaptureStep], words: str) -> None:
+    world = World(stamps={name: StepStamp(step, "edge") for name, step in stamps.items()})
     with pytest.raises(RefusedError, match=words) as refused:
         world.capture()
     assert refused.value.condition is Condition.SNAPSHOT_OUT_OF_ORDER
@@ -27,15 +27,15 @@ def test_exported_inputs_out_of_order_are_refused(stamps: dict[str, Step], words
 
 
 def test_an_older_listing_keeps_its_own_times() -> None:
-    world = World(stamps={"files": Stamp(Step("files", 5, 6), None)})
+    world = World(stamps={"files": StepStamp(CaptureStep("files", 5, 6), None)})
     world.capture()
     assert world.finished is not None
-    assert world.finished.files_step == Step("files", 5, 6)
+    assert world.finished.files_step == CaptureStep("files", 5, 6)
     assert world.finished.clock_host == "edge", "of the steps that were read now"
 
 
-RIGHT_TIMES = {name: Step(name, 10 * number, 10 * number + 5) for number, name in enumerate(CAPTURE_ORDER)}
-BY_EDGE9 = {name: Stamp(step, "edge9") for name, step in RIGHT_TIMES.items()}
+RIGHT_TIMES = {name: CaptureStep(name, 10 * number, 10 * number + 5) for number, name in enumerate(CAPTURE_ORDER)}
+BY_EDGE9 = {name: StepStamp(step, "edge9") for name, step in RIGHT_TIMES.items()}
 
 
 def test_an_export_of_one_host_is_a_capture_by_its_clock() -> None:
@@ -51,7 +51,7 @@ def test_an_export_of_one_host_is_a_capture_by_its_clock() -> None:
 @pytest.mark.parametrize("host", ["other", None])
 def test_a_step_stamped_by_another_clock_than_the_rest_is_refused(name: str, host: str | None) -> None:
     """Its times look right, and a clock that is ahead makes any order look right."""
-    world = World(stamps={**BY_EDGE9, name: Stamp(RIGHT_TIMES[name], host)})
+    world = World(stamps={**BY_EDGE9, name: StepStamp(RIGHT_TIMES[name], host)})
     words = "nobody says by which host's clock step" if host is None else "the clocks of two hosts"
     with pytest.raises(RefusedError, match=words) as refused:
         world.capture()
@@ -66,7 +66,7 @@ def test_a_step_read_now_among_saved_ones_is_refused_whatever_this_clock_says(na
     saved = {one: stamp for one, stamp in BY_EDGE9.items() if one != name}
     with pytest.raises(RefusedError, match="the clocks of two hosts"):
         World(stamps=saved, now=RIGHT_TIMES[name].started_at).capture()
-    of_this_host = {one: Stamp(stamp.step, "edge") for one, stamp in saved.items()}
+    of_this_host = {one: StepStamp(stamp.step, "edge") for one, stamp in saved.items()}
     assert World(stamps=of_this_host, now=RIGHT_TIMES[name].started_at).capture().restless is None, "one clock"
 
 
@@ -74,13 +74,13 @@ def test_a_step_read_now_among_saved_ones_is_refused_whatever_this_clock_says(na
 @pytest.mark.parametrize("host", ["other", None, FILE_SYSTEM])
 def test_a_saved_listing_is_read_before_all_that_is_read_now(host: str | None) -> None:
     """So its own clock has no say about the order."""
-    assert World(stamps={"files": Stamp(Step("files", 5, 6), host)}).capture().restless is None
+    assert World(stamps={"files": StepStamp(CaptureStep("files", 5, 6), host)}).capture().restless is None
 
 
 @pytest.mark.promise("listing-may-have-its-own-clock")
 def test_an_image_of_the_file_system_goes_with_an_export() -> None:
-    image = Stamp(Step("files", 5, 5), FILE_SYSTEM)
+    image = StepStamp(CaptureStep("files", 5, 5), FILE_SYSTEM)
     assert World(stamps={**BY_EDGE9, "files": image}).capture().snapshot.clock_host == "edge9"
-    later = Stamp(Step("files", 11, 11), FILE_SYSTEM)
+    later = StepStamp(CaptureStep("files", 11, 11), FILE_SYSTEM)
     with pytest.raises(RefusedError, match="'wal_directories' started at"):
         World(stamps={**BY_EDGE9, "files": later}).capture()

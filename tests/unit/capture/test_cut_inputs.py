@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipelines.capture.capture import Patience, Sources, Subject, capture
+from pipelines.capture.capture import CaptureSources, CaptureTarget, RetryPolicy, capture
 from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_zookeeper
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.export_parts import ExportDirectory
@@ -20,24 +20,24 @@ from pipelines.capture.sources.watched_listing import WatchedListing
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, WalsafeError
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view, zookeeper_view
-from pipelines.decide.rule.settings import Settings
-from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Verdict, decide
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.files.file_batch import FileBatch
-from pipelines.files.saved_text import SavedFiles, lines_of
+from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, parse_queue_cells
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
-from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp
-from pipelines.snapshot.model import Snapshot, Step
+from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
+from pipelines.snapshot.model import CaptureStep, Snapshot
 from tests.labs.exported_cluster import EDGE, Exported, closed, text_of
 from tests.labs.small_cluster import D1, H1, H2, NOW, ROOT, At, group, row, small, wal, with_cells
 from tests.strategies.zookeeper import znodes
 
 UTC = ZoneInfo("UTC")
-PATIENCE = Patience(1, 1, 0, lambda _: None)
+PATIENCE = RetryPolicy(1, 1, 0, lambda _: None)
 MADE = with_cells(small("prod"), row(f"2-{H2}/{D1}", group(D1), wal(D1, 1), 0))
 """Peer 2 needs every WAL of the dead server but for the first, by the last row of the table."""
 
@@ -79,13 +79,15 @@ class Kept:
         return {file.path for file in archived if decide(file, view).verdict is Verdict.DELETABLE}
 
     def _view(self, snapshot: Snapshot) -> ClusterView:
-        settings = Settings()
+        settings = ReconcileSettings()
         if self.readings:
             trees = [parse_tree(reading) for reading in self.readings.values()]
-            untrusted = distrust_zookeeper(snapshot, trees, settings.release)
+            untrusted = zookeeper_distrust_reason(snapshot, trees, settings.release)
             return zookeeper_view(snapshot, trees, settings, untrusted, unparsable=False)
         passes = [parse_queue_cells(cells) for cells in self.scans.values()]
-        return cluster_view(snapshot, passes, settings, distrust(snapshot, passes, settings.release), unparsable=False)
+        return cluster_view(
+            snapshot, passes, settings, distrust_reason(snapshot, passes, settings.release), unparsable=False
+        )
 
 
 def cuts(text: str) -> Iterator[str]:
@@ -94,19 +96,19 @@ def cuts(text: str) -> Iterator[str]:
     return ("".join(lines[:kept]) for kept in range(len(lines)))
 
 
-def captured(sources: Sources, wal_root: str = ROOT) -> set[str]:
+def captured(sources: CaptureSources, wal_root: str = ROOT) -> set[str]:
     sink = Kept()
-    capture(Subject("prod", wal_root, "here"), sources, sink, clock=At(NOW), patience=PATIENCE)
+    capture(CaptureTarget("prod", wal_root, "here"), sources, sink, clock=At(NOW), patience=PATIENCE)
     return sink.freed()
 
 
-def from_export(directory: Path) -> Sources:
+def from_export(directory: Path) -> CaptureSources:
     """All of an export."""
-    export = ExportDirectory(str(directory), SavedFiles())
+    export = ExportDirectory(str(directory), LocalCopies())
     state = ExportedState(export, ROOT)
     files = export.part("files")
     listing = LsFiles(files.lines, LsText(ROOT, files.stamp().zone, files.name), files.stamp().taken)
-    return Sources(listing, state, ExportedQueues(export), state)
+    return CaptureSources(listing, state, ExportedQueues(export), state)
 
 
 def outcomes(texts: Iterable[str], freed: Callable[[str], set[str]]) -> list[set[str] | None]:
@@ -162,21 +164,21 @@ def test_neighbours_of_an_export_that_were_cut_are_refused(tmp_path: Path, name:
 
     def read(text: str) -> set[str]:
         (tmp_path / f"{name}.txt").write_text(text)
-        state = ExportedState(ExportDirectory(str(tmp_path), SavedFiles()), ROOT)
+        state = ExportedState(ExportDirectory(str(tmp_path), LocalCopies()), ROOT)
         return {str(state.backups() if name == "backup" else state.barriers())}
 
     assert set(map(repr, outcomes(cuts(exported.text(name)), read))) == {"None"}
     assert read(exported.text(name)), "whole it is read"
 
 
-def own_scans(directory: Path, *texts: str) -> Sources:
+def own_scans(directory: Path, *texts: str) -> CaptureSources:
     """The same with the queues from scans of one's own."""
     exported = Exported(MADE)
     passes = {}
     for step, text in zip(("queues-1", "queues-2"), texts, strict=True):
         (directory / f"{step}.jsonl").write_text(text)
-        passes[step] = (str(directory / f"{step}.jsonl"), Stamp(Step(step, *exported.times[step]), EDGE))
-    return replace(from_export(exported.write(directory / "export")), queues=SavedCells(SavedFiles(), passes))
+        passes[step] = (str(directory / f"{step}.jsonl"), StepStamp(CaptureStep(step, *exported.times[step]), EDGE))
+    return replace(from_export(exported.write(directory / "export")), queues=SavedCells(LocalCopies(), passes))
 
 
 @pytest.mark.promise("cut-cells-are-refused")
@@ -192,7 +194,7 @@ def own_listing(directory: Path, text: str) -> LsFiles:
     """`ls` with times of one's own, which has no closing line."""
     path = directory / "ls.txt"
     path.write_text(text)
-    stamp = Stamp(Step("files", *Exported(MADE).times["files"]), EDGE)
+    stamp = StepStamp(CaptureStep("files", *Exported(MADE).times["files"]), EDGE)
     return LsFiles(lambda: lines_of(path, "ls.txt"), LsText(ROOT, UTC, "ls.txt"), stamp)
 
 
@@ -251,8 +253,8 @@ class Image:
 
     files_left: Sequence[ArchivedFile]
 
-    def stamp(self, step: str) -> Stamp:
-        return Stamp(Step(step, NOW, NOW), FILE_SYSTEM)
+    def stamp(self, step: str) -> StepStamp:
+        return StepStamp(CaptureStep(step, NOW, NOW), FILE_SYSTEM)
 
     def files(self) -> Iterator[FileBatch]:
         if self.files_left:
@@ -268,7 +270,7 @@ def captured_beside(zookeeper: ZooKeeper, listing: Image | LsFiles) -> set[str]:
     watched = WatchedListing(listing)
     sources = ZooKeeperSources(watched, watched, zookeeper, zookeeper)
     later = At(NOW + 60_000)
-    capture_zookeeper(Subject("prod", ROOT, "here"), sources, sink, clock=later, patience=PATIENCE)
+    capture_zookeeper(CaptureTarget("prod", ROOT, "here"), sources, sink, clock=later, patience=PATIENCE)
     return sink.freed()
 
 

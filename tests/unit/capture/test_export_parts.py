@@ -13,8 +13,8 @@ from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.capture.sources.exported_cells import parse_cell, scanned_cells
 from pipelines.capture.sources.exported_state import ExportedState
 from pipelines.common.errors import SnapshotError, UsageError, WalsafeError
-from pipelines.files.saved_text import SavedFiles, lines_of
-from pipelines.hbase.known_servers import Servers
+from pipelines.files.saved_text import LocalCopies, lines_of
+from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
 from tests.labs.listed_files import H1, ROOT
@@ -105,20 +105,20 @@ class TestExportParts:
             self.part(tmp_path, self.BEGIN, '{"servers": ["h1,16020,', end="").stamp()
 
     def test_a_missing_part_is_named(self, tmp_path: Path) -> None:
-        export = ExportDirectory(str(tmp_path), SavedFiles())
+        export = ExportDirectory(str(tmp_path), LocalCopies())
         with pytest.raises(UsageError, match=r"crashing\.txt; export\.path must be"):
             ExportedState(export, ROOT).crashing("crashing")
 
     def test_dead_and_online_servers(self, tmp_path: Path) -> None:
         self.part(tmp_path, self.BEGIN, '{"dead": ["h2,16020,6"], "servers": ["h1,16020,5"]}', self.END)
-        state = ExportedState(ExportDirectory(str(tmp_path), SavedFiles()), ROOT)
-        assert state.servers("online") == Servers(frozenset({H1}), frozenset({ServerName("h2", 16020, 6)}))
+        state = ExportedState(ExportDirectory(str(tmp_path), LocalCopies()), ROOT)
+        assert state.servers("online") == KnownServers(frozenset({H1}), frozenset({ServerName("h2", 16020, 6)}))
 
     def test_an_export_of_an_older_script_is_refused(self, tmp_path: Path) -> None:
         """It does not say who died, so a row may have been moved past both passes unseen."""
         self.part(tmp_path, self.BEGIN, '{"servers": ["h1,16020,5"]}', self.END)
         with pytest.raises(UsageError, match=r"online\.txt has no list of dead servers: .* export again"):
-            ExportedState(ExportDirectory(str(tmp_path), SavedFiles()), ROOT).servers("online")
+            ExportedState(ExportDirectory(str(tmp_path), LocalCopies()), ROOT).servers("online")
 
     @given(
         st.lists(
@@ -132,7 +132,7 @@ class TestExportParts:
     def test_anything_else_is_our_error(self, tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
         directory = tmp_path_factory.mktemp("export")
         (directory / "online.txt").write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
-        state = ExportedState(ExportDirectory(str(directory), SavedFiles()), ROOT)
+        state = ExportedState(ExportDirectory(str(directory), LocalCopies()), ROOT)
         with pytest.raises(WalsafeError):
             state.servers("online")
 

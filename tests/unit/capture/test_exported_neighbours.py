@@ -9,7 +9,7 @@ import pytest
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.capture.sources.exported_state import ExportedState
 from pipelines.common.errors import SnapshotError, UsageError
-from pipelines.files.saved_text import SavedFiles
+from pipelines.files.saved_text import LocalCopies
 from pipelines.snapshot.barriers import Barrier, RegionBarriers
 from tests.labs.places import TESTS
 
@@ -33,7 +33,7 @@ def export(tmp_path: Path, name: str, *lines: str, second: int = 10, host: str =
         begin = f"# walsafe-export 1 {step} started 2026-11-21T02:00:{at:02d}.000Z host {own} zone UTC"
         end = f"# walsafe-export end {step} finished 2026-11-21T02:00:{at + 5:02d}.000Z status 0"
         (tmp_path / f"{step}.txt").write_text("\n".join((begin, *content, end, "")))
-    return ExportedState(ExportDirectory(str(tmp_path), SavedFiles()), "hdfs://ns1/hbase")
+    return ExportedState(ExportDirectory(str(tmp_path), LocalCopies()), "hdfs://ns1/hbase")
 
 
 WHOLE = (*(cell(f"session:{one[0]}", "session", one[-1]) for one in SESSIONS), "3 row(s)")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.capture.capture import Captured, Patience, Subject
+from pipelines.capture.capture import CaptureResult, CaptureTarget, RetryPolicy
 from pipelines.capture.capture_offline import OfflineSources
 from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_either
 from pipelines.capture.ports import ClusterSettings
@@ -94,16 +94,16 @@ class World:
     def finish(self, _snapshot: Snapshot) -> str:
         return "file:///s"
 
-    def capture(self, sources: ZooKeeperSources | OfflineSources) -> Captured:
-        patience = Patience(1, 2, 0, lambda _ms: None)
-        return capture_either(Subject("c", "hdfs://n/h", "edge"), sources, self, clock=self, patience=patience)  # type: ignore[arg-type]
+    def capture(self, sources: ZooKeeperSources | OfflineSources) -> CaptureResult:
+        patience = RetryPolicy(1, 2, 0, lambda _ms: None)
+        return capture_either(CaptureTarget("c", "hdfs://n/h", "edge"), sources, self, clock=self, patience=patience)  # type: ignore[arg-type]
 
 
-def of_zookeeper(world: World) -> Captured:
+def of_zookeeper(world: World) -> CaptureResult:
     return world.capture(ZooKeeperSources(world, world, world, world))  # type: ignore[arg-type]
 
 
-def of_a_cluster_that_is_down(*rows: bytes) -> Captured:
+def of_a_cluster_that_is_down(*rows: bytes) -> CaptureResult:
     world = World(rows=rows)
     return world.capture(OfflineSources(world, world, world, None, world))  # type: ignore[arg-type]
 

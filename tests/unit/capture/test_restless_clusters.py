@@ -5,20 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.server_names import ServerName
 from tests.labs.capture_world import AT_REST, H2, H3, World
 
 MOVED = {
     "came and died": replace(AT_REST, dead=AT_REST.dead | {H3}),
     "came": replace(AT_REST, online=AT_REST.online | {H3}),
-    "came again at its address": Servers(AT_REST.online | {H3}, frozenset()),
+    "came again at its address": KnownServers(AT_REST.online | {H3}, frozenset()),
 }
 
 
 @pytest.mark.promise("who-died-meanwhile-counts-as-crashing")
 @pytest.mark.parametrize("later", MOVED.values(), ids=MOVED)
-def test_a_server_that_came_or_died_in_between_is_not_quiet(later: Servers) -> None:
+def test_a_server_that_came_or_died_in_between_is_not_quiet(later: KnownServers) -> None:
     """It may have held a queue between two claims: rows then slip past both passes (docs/proof.md)."""
     captured = World(later=[later]).capture()
     assert captured.restless == f"server {H3} came, or its crash procedure started or ended, while the cluster was read"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from pipelines.capture.sources.wal_tree import Entry, NoSuchDirectoryError, WalTree
+from pipelines.capture.sources.wal_tree import NoSuchDirectoryError, WalTree, WalTreeEntry
 from pipelines.common.errors import UnavailableError, UsageError
 from tests.labs.listed_files import H1, ROOT, rows_of
 
@@ -12,11 +12,11 @@ from tests.labs.listed_files import H1, ROOT, rows_of
 class Tree:
     """A file system whose directories are renamed while they are listed."""
 
-    def __init__(self, directories: dict[str, list[Entry]], moves: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(self, directories: dict[str, list[WalTreeEntry]], moves: Sequence[tuple[str, str]] = ()) -> None:
         self.directories = directories
         self.moves = list(moves)
 
-    def pages(self, directory: str) -> Iterator[Sequence[Entry]]:
+    def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
         if directory not in self.directories:
             raise NoSuchDirectoryError(directory)
         for entry in list(self.directories[directory]):
@@ -26,11 +26,11 @@ class Tree:
                 self.directories[target] = self.directories.pop(source)
                 parent, _, name = source.rpartition("/")
                 kept = [entry for entry in self.directories[parent] if entry.name != name]
-                self.directories[parent] = [*kept, Entry(target.rpartition("/")[2], True, 0, 9)]
+                self.directories[parent] = [*kept, WalTreeEntry(target.rpartition("/")[2], True, 0, 9)]
 
 
-def directory(name: str) -> Entry:
-    return Entry(name, True, 0, 9)
+def directory(name: str) -> WalTreeEntry:
+    return WalTreeEntry(name, True, 0, 9)
 
 
 class TestWalTree:
@@ -39,9 +39,9 @@ class TestWalTree:
         tree = Tree(
             {
                 "WALs": [directory("h1,16020,5")],
-                "WALs/h1,16020,5": [Entry("a.1", False, 1, 1), Entry("b.2", False, 2, 2)],
-                "oldWALs": [Entry("c.0", False, 3, 3), directory("h1,16020,5")],
-                "oldWALs/h1,16020,5": [Entry("a.1", False, 4, 4)],
+                "WALs/h1,16020,5": [WalTreeEntry("a.1", False, 1, 1), WalTreeEntry("b.2", False, 2, 2)],
+                "oldWALs": [WalTreeEntry("c.0", False, 3, 3), directory("h1,16020,5")],
+                "oldWALs/h1,16020,5": [WalTreeEntry("a.1", False, 4, 4)],
             }
         )
         assert rows_of(WalTree(tree, ROOT).files()) == [
@@ -55,7 +55,7 @@ class TestWalTree:
         tree = Tree(
             {
                 "WALs": [directory("h1,16020,5")],
-                "WALs/h1,16020,5": [Entry("a.1", False, 1, 1)],
+                "WALs/h1,16020,5": [WalTreeEntry("a.1", False, 1, 1)],
                 "oldWALs": [],
             },
             moves=[("WALs/h1,16020,5", "WALs/h1,16020,5-splitting")],
@@ -74,8 +74,8 @@ class TestWalTree:
         tree = Tree(
             {
                 "WALs": [directory("h1,16020,5"), directory("H1,16020,5-splitting"), directory("operator")],
-                "WALs/h1,16020,5": [Entry("a.1", False, 1, 1)],
-                "WALs/H1,16020,5-splitting": [Entry("b.1", False, 1, 1)],
+                "WALs/h1,16020,5": [WalTreeEntry("a.1", False, 1, 1)],
+                "WALs/H1,16020,5-splitting": [WalTreeEntry("b.1", False, 1, 1)],
             }
         )
         (found,) = WalTree(tree, ROOT).wal_directories()
@@ -94,7 +94,7 @@ class TestWalTree:
 
     def test_directories_that_never_rest_end_the_capture(self) -> None:
         class Restless(Tree):
-            def pages(self, directory: str) -> Iterator[Sequence[Entry]]:
+            def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
                 if directory.startswith("WALs/"):
                     raise NoSuchDirectoryError(directory)
                 return super().pages(directory)

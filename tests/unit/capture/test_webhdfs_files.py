@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from pipelines.capture.sources.wal_tree import Entry, NoSuchDirectoryError
+from pipelines.capture.sources.wal_tree import NoSuchDirectoryError, WalTreeEntry
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.common.errors import UnavailableError, UsageError
 
@@ -53,7 +53,7 @@ def error(kind: str) -> dict[str, object]:
     return {"RemoteException": {"exception": kind, "message": f"{kind} of the server"}}
 
 
-def listing(lister: WebHdfsLister) -> list[Entry]:
+def listing(lister: WebHdfsLister) -> list[WalTreeEntry]:
     return [entry for entries in lister.pages("oldWALs") for entry in entries]
 
 

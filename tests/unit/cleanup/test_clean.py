@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.audit_ports import DecidedRun, Ending
+from pipelines.cleanup.audit_ports import AttemptEnd, DecidedRun
 from pipelines.cleanup.clean import CleanRequest, clean
-from pipelines.cleanup.deletions import Action, Tally
+from pipelines.cleanup.deletions import CleanupAction, CleanupTally
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, WalsafeError
 from pipelines.common.instants import DAY_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.reconcile.delete_list import Manifest
 from tests.labs.cleanup.memory import Process
 from tests.labs.cleanup.memory_audit import Row
@@ -31,7 +31,7 @@ def night(files: int = 5) -> World:
     return world
 
 
-def done(world: World, request: CleanRequest | None = None, **ports: Any) -> Outcome:  # noqa: ANN401 - of CleanupPorts
+def done(world: World, request: CleanRequest | None = None, **ports: Any) -> JobResult:  # noqa: ANN401 - of CleanupPorts
     place, own = world.edges(Process())
     return clean(request or CleanRequest(RUN, execute=True), place, replace(own, **ports))
 
@@ -41,10 +41,10 @@ def rows(world: World, *, intents: bool = False) -> list[Row]:
 
 
 def statuses(world: World) -> list[str]:
-    return [status for attempt, status in world.lake.cleanups if attempt.action is Action.CLEAN]
+    return [status for attempt, status in world.lake.cleanups if attempt.action is CleanupAction.CLEAN]
 
 
-def answered(outcome: Outcome) -> dict[str, object]:
+def answered(outcome: JobResult) -> dict[str, object]:
     return {key: outcome.result[key] for key in ("status", "reason", "done_files", "done_bytes")}
 
 
@@ -152,9 +152,9 @@ def test_the_end_is_written_with_its_sums_and_with_the_second_look() -> None:
         clean(CleanRequest(RUN, resume=True), place, ports)
     done(world, CleanRequest(RUN, resume=True))
     assert world.lake.endings == [
-        Ending("STOPPED", 0, Tally(2, 3), "the limit given", DIGEST),
-        Ending("FAILED", 4, Tally(), "no answer"),
-        Ending("DONE", 0, Tally(3, 12), None, DIGEST),
+        AttemptEnd("STOPPED", 0, CleanupTally(2, 3), "the limit given", DIGEST),
+        AttemptEnd("FAILED", 4, CleanupTally(), "no answer"),
+        AttemptEnd("DONE", 0, CleanupTally(3, 12), None, DIGEST),
     ]
 
 

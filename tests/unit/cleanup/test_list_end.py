@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipelines.cleanup.clean import CleanRequest, clean
-from pipelines.cleanup.deletions import Action
+from pipelines.cleanup.deletions import CleanupAction
 from pipelines.common.errors import RefusedError, UnavailableError
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import Process
@@ -41,12 +41,12 @@ def test_the_end_of_a_list_is_looked_at_before_every_batch_and_after_its_intents
 def test_past_its_end_a_list_is_settled_before_it_is_refused() -> None:
     world = night()
     with pytest.raises(UnavailableError):
-        attempt(world, Action.CLEAN, odd(hides=".at-work-"))
+        attempt(world, CleanupAction.CLEAN, odd(hides=".at-work-"))
     world.disk.now += DAY_MS + 1
     with pytest.raises(RefusedError, match="the list is valid until"):
         cleaning(RUN)(world, Process())
     assert open_paths(world) == set()
-    assert outcomes(world, Action.CLEAN)[A] == "MOVED"
+    assert outcomes(world, CleanupAction.CLEAN)[A] == "MOVED"
 
 
 @dataclass

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cleanup.ports import Move, Seen, WalStore
+from pipelines.cleanup.ports import FileState, Move, WalStore
 from pipelines.cleanup.stores.local_calls import LocalCalls
 from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
@@ -239,7 +239,7 @@ def test_answers_keep_their_order(disk: Disk) -> None:
         index if index % 3 else None for index in range(200)
     ]
     seen = disk.store.seen(uris[1:2])[0]
-    assert isinstance(seen, Seen)
+    assert isinstance(seen, FileState)
     assert seen.modification_time == (disk.path / "old/w1").stat().st_mtime_ns // 1_000_000
 
 

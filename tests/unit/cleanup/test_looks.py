@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from pipelines.cleanup.clean import CleanRequest, clean
-from pipelines.cleanup.deletions import Action, FileOutcome
+from pipelines.cleanup.deletions import CleanupAction, FileOutcome
 from pipelines.cleanup.holder import LeaseHolder
 from pipelines.cleanup.lease import Lease
-from pipelines.cleanup.ports import Seen
+from pipelines.cleanup.ports import FileState
 from pipelines.cleanup.quarantine import runs_in
 from pipelines.common.errors import UnavailableError
 from tests.labs.cleanup.memory import Behind, Process
@@ -23,11 +23,11 @@ def test_settling_concludes_nothing_from_a_look_that_does_not_show_the_new_name(
     """Whatever else the look shows: the file of this job's own look too."""
     world = night()
     with pytest.raises(UnavailableError, match="was acknowledged"):
-        attempt(world, Action.CLEAN, odd(hides=".at-work-"))
+        attempt(world, CleanupAction.CLEAN, odd(hides=".at-work-"))
     world.disk.now += LEASE_MS
 
     class Blind(Odd):
-        def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+        def seen(self, uris: Sequence[str]) -> list[FileState | None]:
             return [None if ".at-work-" in uri else one for uri, one in zip(uris, self.inner.seen(uris), strict=True)]
 
     place, ports = world.edges(Process())
@@ -115,6 +115,6 @@ def test_a_file_that_the_second_look_did_not_list_is_looked_up() -> None:
             return replace(looked, files=[replace(one, outcome=gone, why="not listed") for one in looked.files])
 
     done = clean(CleanRequest(RUN, execute=True), place, replace(ports, second_look=Blind(ports.second_look)))  # type: ignore[arg-type]
-    assert outcomes(world, Action.CLEAN) == {A: "REFUSED", B: "ALREADY_GONE", C: "REFUSED"}
+    assert outcomes(world, CleanupAction.CLEAN) == {A: "REFUSED", B: "ALREADY_GONE", C: "REFUSED"}
     assert "the second look did not list it, but it is there" in done.text
     assert "1 are gone already: not below oldWALs any more. Who removed them is not known" in done.text

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from pipelines.cleanup.deletions import FileOutcome, Result, Subject
+from pipelines.cleanup.deletions import CleanupFile, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
-from pipelines.cleanup.moving import Batch, Way, batches, move
+from pipelines.cleanup.move_files import BatchResult, MoveRoute, batches, move_files
 from pipelines.cleanup.ports import Move
 from pipelines.common.errors import UnavailableError
 from tests.labs.cleanup.memory import Disk, Entry, MemoryStore, Process
@@ -47,8 +47,8 @@ class Odd(MemoryStore):
         return own if answer.text == "" else answer.text
 
 
-def subject(path: str, number: int = 0) -> Subject:
-    return Subject(path, 1 + number, START + number)
+def subject(path: str, number: int = 0) -> CleanupFile:
+    return CleanupFile(path, 1 + number, START + number)
 
 
 def full(*paths: str, below: str = ROOT) -> Disk:
@@ -64,18 +64,18 @@ def put(disk: Disk, uri: str, number: int = 0) -> None:
 
 
 @contextmanager
-def moving(store: MemoryStore, kind: FileOutcome = FileOutcome.MOVED) -> Iterator[Callable[..., Batch]]:
+def moving(store: MemoryStore, kind: FileOutcome = FileOutcome.MOVED) -> Iterator[Callable[..., BatchResult]]:
     """Moves files into the quarantine, or back."""
     with LeaseHolder(store, PLACE, "me 1", LEASE_MS) as holder:
         directory = holder.take_run("n1", make=True)
         assert directory is not None
-        way = Way(ROOT, directory, kind, REST)
+        way = MoveRoute(ROOT, directory, kind, REST)
         if kind is FileOutcome.RESTORED:
-            way = Way(directory, ROOT, kind, ROOT)
-        yield lambda *paths: move(store, [subject(path) for path in paths], way, holder)
+            way = MoveRoute(directory, ROOT, kind, ROOT)
+        yield lambda *paths: move_files(store, [subject(path) for path in paths], way, holder)
 
 
-def told(batch: Batch) -> dict[str, str]:
+def told(batch: BatchResult) -> dict[str, str]:
     """Outcome of each file, `open` without one."""
     known = {one.subject.path: one.outcome.value for one in batch.results}
     return {**known, **{one.path: "open" for one in batch.open}}
@@ -249,6 +249,6 @@ def test_batches_are_full_but_the_last_and_none_is_empty() -> None:
 
 
 def test_a_batch_whose_outcomes_are_all_known_is_no_reason_to_stop() -> None:
-    Batch([Result(subject(A), FileOutcome.FAILED)]).check("moving", "clean --resume")
+    BatchResult([FileResult(subject(A), FileOutcome.FAILED)]).check("moving", "clean --resume")
     with pytest.raises(UnavailableError, match=rf"^moving 1 files .*first {A}: .* clean --resume looks them up"):
-        Batch([], [subject(A)]).check("moving", "clean --resume")
+        BatchResult([], [subject(A)]).check("moving", "clean --resume")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.deletions import Action, FileOutcome
+from pipelines.cleanup.deletions import CleanupAction, FileOutcome
 from pipelines.cleanup.ports import Move
 from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.common.errors import UnavailableError, WalsafeError
@@ -15,37 +15,45 @@ from tests.labs.cleanup.odd_store import BROKEN, RUN, A, B, C, Odd, attempt, cle
 from tests.labs.cleanup.world import LEASE_MS, ROOT, cleaning, purging, restoring
 
 REFUSED = "NSQuotaExceededException: The NameSpace quota is exceeded"
-DONE = {Action.CLEAN: "MOVED", Action.RESTORE: "RESTORED", Action.PURGE: "PURGED"}
+DONE = {CleanupAction.CLEAN: "MOVED", CleanupAction.RESTORE: "RESTORED", CleanupAction.PURGE: "PURGED"}
 WORK = {
-    Action.CLEAN: ("moving", "clean --resume"),
-    Action.RESTORE: ("putting back", "The same command"),
-    Action.PURGE: ("deleting", "The next restore, or purge --execute,"),
+    CleanupAction.CLEAN: ("moving", "clean --resume"),
+    CleanupAction.RESTORE: ("putting back", "The same command"),
+    CleanupAction.PURGE: ("deleting", "The next restore, or purge --execute,"),
 }
-AGAIN = {Action.CLEAN: cleaning(RUN), Action.RESTORE: restoring(RUN), Action.PURGE: purging()}
+AGAIN = {CleanupAction.CLEAN: cleaning(RUN), CleanupAction.RESTORE: restoring(RUN), CleanupAction.PURGE: purging()}
 
 
 @pytest.mark.promise("unseen-gets-no-outcome")
 @pytest.mark.parametrize(
     ("action", "how"),
     [
-        pytest.param(Action.CLEAN, {"hides": ".at-work-"}, id="clean: acknowledged, not seen"),
-        pytest.param(Action.RESTORE, {"hides": f"{ROOT}/oldWALs"}, id="restore: acknowledged, not seen"),
-        pytest.param(Action.CLEAN, {"answers": BROKEN, "does": False}, id="clean: connection broken, not done"),
+        pytest.param(CleanupAction.CLEAN, {"hides": ".at-work-"}, id="clean: acknowledged, not seen"),
+        pytest.param(CleanupAction.RESTORE, {"hides": f"{ROOT}/oldWALs"}, id="restore: acknowledged, not seen"),
+        pytest.param(CleanupAction.CLEAN, {"answers": BROKEN, "does": False}, id="clean: connection broken, not done"),
         pytest.param(
-            Action.CLEAN, {"answers": BROKEN, "hides": ".at-work-"}, id="clean: connection broken, done, not seen"
-        ),
-        pytest.param(Action.RESTORE, {"answers": BROKEN, "does": False}, id="restore: connection broken, not done"),
-        pytest.param(
-            Action.PURGE, {"answers": None, "does": False, "call": "delete"}, id="purge: acknowledged, still there"
+            CleanupAction.CLEAN,
+            {"answers": BROKEN, "hides": ".at-work-"},
+            id="clean: connection broken, done, not seen",
         ),
         pytest.param(
-            Action.PURGE, {"answers": BROKEN, "does": False, "call": "delete"}, id="purge: connection broken, not done"
+            CleanupAction.RESTORE, {"answers": BROKEN, "does": False}, id="restore: connection broken, not done"
+        ),
+        pytest.param(
+            CleanupAction.PURGE,
+            {"answers": None, "does": False, "call": "delete"},
+            id="purge: acknowledged, still there",
+        ),
+        pytest.param(
+            CleanupAction.PURGE,
+            {"answers": BROKEN, "does": False, "call": "delete"},
+            id="purge: connection broken, not done",
         ),
     ],
 )
-def test_what_may_have_been_done_and_is_not_seen_has_no_outcome_yet(action: Action, how: dict[str, Any]) -> None:
+def test_what_may_have_been_done_and_is_not_seen_has_no_outcome_yet(action: CleanupAction, how: dict[str, Any]) -> None:
     """The others of the batch have theirs; the next job of the run looks it up, and ends the work."""
-    world = night() if action is Action.CLEAN else cleaned()
+    world = night() if action is CleanupAction.CLEAN else cleaned()
     work, way_out = WORK[action]
     said = rf"^{work} 1 files was acknowledged, or its answer was lost.*first {A}.* {way_out} looks them up"
     with pytest.raises(UnavailableError, match=said):
@@ -60,18 +68,18 @@ def test_what_may_have_been_done_and_is_not_seen_has_no_outcome_yet(action: Acti
 
 
 @pytest.mark.promise("unseen-gets-no-outcome")
-@pytest.mark.parametrize("action", list(Action))
-def test_what_was_done_though_the_answer_was_lost_is_seen(action: Action) -> None:
-    world = night() if action is Action.CLEAN else cleaned()
-    call = "delete" if action is Action.PURGE else "move"
+@pytest.mark.parametrize("action", list(CleanupAction))
+def test_what_was_done_though_the_answer_was_lost_is_seen(action: CleanupAction) -> None:
+    world = night() if action is CleanupAction.CLEAN else cleaned()
+    call = "delete" if action is CleanupAction.PURGE else "move"
     assert attempt(world, action, odd(answers=BROKEN, call=call)).exit_code == 0
     assert outcomes(world, action) == dict.fromkeys((A, B, C), DONE[action])
 
 
-@pytest.mark.parametrize("action", list(Action))
-def test_a_plain_no_of_the_file_system_is_failed_with_its_words(action: Action) -> None:
-    world = night() if action is Action.CLEAN else cleaned()
-    call = "delete" if action is Action.PURGE else "move"
+@pytest.mark.parametrize("action", list(CleanupAction))
+def test_a_plain_no_of_the_file_system_is_failed_with_its_words(action: CleanupAction) -> None:
+    world = night() if action is CleanupAction.CLEAN else cleaned()
+    call = "delete" if action is CleanupAction.PURGE else "move"
     done = attempt(world, action, odd(answers=REFUSED, does=False, call=call))
     assert done.exit_code == 4
     assert REFUSED in done.text
@@ -128,10 +136,10 @@ def test_a_file_that_took_the_name_goes_back_or_stays_open(
     ports_of = {"answers": answers, "does": does, "hides": hides}
     error: type[Exception] | None = None
     try:
-        attempt(world, Action.CLEAN, lambda ports: replace(ports, store=Late(ports.store, **ports_of)))  # type: ignore[arg-type]
+        attempt(world, CleanupAction.CLEAN, lambda ports: replace(ports, store=Late(ports.store, **ports_of)))  # type: ignore[arg-type]
     except WalsafeError as problem:
         error = type(problem)
-    told = outcomes(world, Action.CLEAN)
+    told = outcomes(world, CleanupAction.CLEAN)
     assert told == {B: "MOVED", C: "MOVED", **({A: outcome} if outcome else {})}
     assert (error is UnavailableError) == (outcome is None)
     assert world.needed <= {one.modification_time for one in (*world.home().values(), *world.resting().values())}

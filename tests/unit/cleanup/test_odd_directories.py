@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.common.errors import RefusedError, UnavailableError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.labs.cleanup.memory import Disk, Entry, Kill, MemoryStore, Process
 from tests.labs.cleanup.world import LEASE_MS, PLACE, World, cleaning, killed, purging, restoring
 
@@ -69,7 +69,7 @@ def test_restore_puts_back_what_clean_took_for_another_file_and_could_not_move_b
     assert world.home() == {FILES[0]: stuck}
 
 
-def answered(outcome: Outcome | None) -> dict[str, tuple[str, int]]:
+def answered(outcome: JobResult | None) -> dict[str, tuple[str, int]]:
     """Status and files that were deleted, by run."""
     assert outcome is not None
     runs: list[dict[str, Any]] = outcome.result["runs"]  # type: ignore[assignment]

@@ -12,7 +12,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_REFUSED, RefusedError
 from pipelines.common.instants import DAY_MS
 from pipelines.lake.run_summary import FindingRow
-from pipelines.reconcile.findings.clean_up import pauses
+from pipelines.reconcile.findings.pause_rules import pauses_clean_up
 from pipelines.reconcile.pause import pause_of
 from tests.labs.cleanup.memory import Kill, Process
 from tests.labs.cleanup.world import LEASE_MS, START, Job, MemoryFindings, World, cleaning, killed, purging, restoring
@@ -187,6 +187,6 @@ def test_many_findings_are_counted_and_each_kind_is_named() -> None:
 
 
 def test_a_finding_that_nobody_has_ruled_on_pauses() -> None:
-    assert pauses("A_CODE_OF_TOMORROW")
-    assert (pauses("QUEUE_TABLE_REWOUND"), pauses("MISSING_WAL")) == (True, False)
+    assert pauses_clean_up("A_CODE_OF_TOMORROW")
+    assert (pauses_clean_up("QUEUE_TABLE_REWOUND"), pauses_clean_up("MISSING_WAL")) == (True, False)
     assert pause_of("prod", "r", [STALLED], START) is None

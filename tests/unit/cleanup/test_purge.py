@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.deletions import Action
+from pipelines.cleanup.deletions import CleanupAction
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import runs_in
+from pipelines.cleanup.quarantined_files import resting_files
 from pipelines.cleanup.request import CleanupPorts
-from pipelines.cleanup.resting import resting_files
 from pipelines.common.errors import UnavailableError, UsageError
 from pipelines.common.instants import DAY_MS
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.files.file_batch import FileBatch
 from tests.labs.cleanup.memory import Entry, MemoryStore, Process
 from tests.labs.cleanup.memory_audit import Row
@@ -39,23 +39,23 @@ def cleaned(*runs: str) -> World:
     return world
 
 
-def done(world: World, request: PurgeRequest | None = None, **ports: Any) -> Outcome:  # noqa: ANN401 - of CleanupPorts
+def done(world: World, request: PurgeRequest | None = None, **ports: Any) -> JobResult:  # noqa: ANN401 - of CleanupPorts
     place, own = world.edges(Process())
     return purge(request or PurgeRequest(None, FULL, execute=True), place, replace(own, **ports))
 
 
-def runs_of(outcome: Outcome | None) -> dict[str, dict[str, Any]]:
+def runs_of(outcome: JobResult | None) -> dict[str, dict[str, Any]]:
     assert outcome is not None
     found: list[dict[str, Any]] = outcome.result["runs"]  # type: ignore[assignment]
     return {one["run_id"]: one for one in found}
 
 
-def statuses(outcome: Outcome | None) -> dict[str, str]:
+def statuses(outcome: JobResult | None) -> dict[str, str]:
     return {run: one["status"] for run, one in runs_of(outcome).items()}
 
 
 def rows(world: World) -> list[Row]:
-    return [row for row in world.lake.deletions if row.action is Action.PURGE]
+    return [row for row in world.lake.deletions if row.action is CleanupAction.PURGE]
 
 
 def outcomes(world: World) -> dict[str, str]:
@@ -87,14 +87,20 @@ def test_a_reason_without_a_word_is_none(words: str, *, execute: bool) -> None:
 def test_the_reason_of_a_person_is_in_the_audit() -> None:
     world = cleaned()
     purging(words=FULL)(world, Process())
-    assert [attempt.words for attempt, _ in world.lake.cleanups if attempt.action is Action.PURGE] == [FULL, FULL]
+    assert [attempt.words for attempt, _ in world.lake.cleanups if attempt.action is CleanupAction.PURGE] == [
+        FULL,
+        FULL,
+    ]
 
 
 def test_without_a_reason_the_audit_has_none() -> None:
     world = cleaned()
     world.disk.now += 8 * DAY_MS
     purging(words=None)(world, Process())
-    assert [attempt.words for attempt, _ in world.lake.cleanups if attempt.action is Action.PURGE] == [None, None]
+    assert [attempt.words for attempt, _ in world.lake.cleanups if attempt.action is CleanupAction.PURGE] == [
+        None,
+        None,
+    ]
 
 
 @pytest.mark.parametrize("execute", [False, True])
@@ -208,7 +214,10 @@ def test_what_may_not_be_deleted_is_written_and_said() -> None:
         (1, NAMES[1]),
         (2, NAMES[2]),
     ]
-    assert [status for attempt, status in world.lake.cleanups if attempt.action is Action.PURGE] == ["STARTED", "DONE"]
+    assert [status for attempt, status in world.lake.cleanups if attempt.action is CleanupAction.PURGE] == [
+        "STARTED",
+        "DONE",
+    ]
 
 
 def test_the_progress_is_told_after_every_batch() -> None:
@@ -329,7 +338,10 @@ def test_no_run_is_begun_without_a_lease() -> None:
         N3: ("NOT_BEGUN", "the leases cannot be read"),
         N4: ("NOT_BEGUN", "the leases cannot be read"),
     }
-    assert not {attempt.run.run_id for attempt, _ in world.lake.cleanups if attempt.action is Action.PURGE} & {N3, N4}
+    assert not {attempt.run.run_id for attempt, _ in world.lake.cleanups if attempt.action is CleanupAction.PURGE} & {
+        N3,
+        N4,
+    }
 
 
 def test_a_wish_to_stop_holds_for_all_runs_after_it() -> None:
@@ -345,7 +357,10 @@ def test_a_wish_to_stop_during_the_last_batch_changes_nothing() -> None:
     place, ports = world.edges(Process())
     answer = purge(PurgeRequest(N1, FULL, execute=True), replace(place, batch=3), replace(ports, stop=lambda: True))
     assert statuses(answer) == {N1: "DONE"}
-    assert [status for attempt, status in world.lake.cleanups if attempt.action is Action.PURGE] == ["STARTED", "DONE"]
+    assert [status for attempt, status in world.lake.cleanups if attempt.action is CleanupAction.PURGE] == [
+        "STARTED",
+        "DONE",
+    ]
 
 
 def test_what_was_done_is_not_said_to_wait_for_a_finding_that_came_up_meanwhile() -> None:
@@ -405,6 +420,6 @@ def test_however_it_ends_it_is_written_and_the_second_look_leaves_nothing(
         raised = type(problem)
     assert raised is error
     assert look.kept == 0
-    written = [status for attempt, status in world.lake.cleanups if attempt.action is Action.PURGE]
+    written = [status for attempt, status in world.lake.cleanups if attempt.action is CleanupAction.PURGE]
     assert written == (["STARTED", status] if execute else [])
     assert runs_in(world.disk.names(PLACE.home)) == ({} if execute and error is None else {N1: N1})

@@ -4,21 +4,21 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipelines.cleanup.deletions import FileOutcome, Result, Subject, Tally
+from pipelines.cleanup.deletions import CleanupFile, CleanupTally, FileOutcome, FileResult
 from pipelines.cleanup.purge_answer import NOT_BEGUN, RunPurge, purge_outcome
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError, WalsafeError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.lake.run_summary import DONE
 from tests.labs.cleanup.memory import Process
 from tests.labs.cleanup.world import World
 
-FAILED_FILE = Result(Subject("oldWALs/a", 5, 1), FileOutcome.FAILED, why="no", error="x")
-LEFT_FILE = Result(Subject("oldWALs/b", 5, 1), FileOutcome.REFUSED)
+FAILED_FILE = FileResult(CleanupFile("oldWALs/a", 5, 1), FileOutcome.FAILED, why="no", error="x")
+LEFT_FILE = FileResult(CleanupFile("oldWALs/b", 5, 1), FileOutcome.REFUSED)
 
 
-def done(*left: Result) -> RunPurge:
-    return RunPurge("good", DONE, Tally(1, 1), list(left))
+def done(*left: FileResult) -> RunPurge:
+    return RunPurge("good", DONE, CleanupTally(1, 1), list(left))
 
 
 def ended(error: WalsafeError, run_id: str = "bad") -> RunPurge:
@@ -27,7 +27,7 @@ def ended(error: WalsafeError, run_id: str = "bad") -> RunPurge:
     return report
 
 
-def answer(*runs: RunPurge) -> Outcome:
+def answer(*runs: RunPurge) -> JobResult:
     return purge_outcome(World().edges(Process())[0], runs)
 
 
@@ -106,8 +106,8 @@ def test_without_trouble_there_is_no_error() -> None:
 
 
 def test_a_run_is_told_with_its_sums_and_the_first_hundred_files_that_were_left() -> None:
-    many = [Result(Subject(f"oldWALs/{number}", 1, 1), FileOutcome.REFUSED) for number in range(101)]
-    report = RunPurge("n1", DONE, Tally(1, 2, 3, 4, 5), many, waits_ms=7, reason="why")
+    many = [FileResult(CleanupFile(f"oldWALs/{number}", 1, 1), FileOutcome.REFUSED) for number in range(101)]
+    report = RunPurge("n1", DONE, CleanupTally(1, 2, 3, 4, 5), many, waits_ms=7, reason="why")
     (run,) = answer(report).result["runs"]  # type: ignore[misc]
     left = run.pop("left")
     assert run == {

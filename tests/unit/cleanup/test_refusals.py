@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.cleanup.audit_ports import DecidedRun, Looked
-from pipelines.cleanup.deletions import Action
+from pipelines.cleanup.audit_ports import DecidedRun, SecondLookResult
+from pipelines.cleanup.deletions import CleanupAction
 from pipelines.cleanup.list_checks import check_age, check_manifest, check_once
 from pipelines.cleanup.paths import refuse_outside
-from pipelines.cleanup.request import believe, decided_run
+from pipelines.cleanup.request import check_second_look, decided_run
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.reconcile.delete_list import Manifest
@@ -17,7 +17,7 @@ from tests.labs.cleanup.memory import Process
 from tests.labs.cleanup.world import World
 from tests.unit.cleanup.test_machine import N1, world_before
 
-QUIET = Looked(None, None, "id", ("1",), "a" * 64, ())
+QUIET = SecondLookResult(None, None, "id", ("1",), "a" * 64, ())
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def refused(act: Callable[[], object]) -> Condition:
         (replace(QUIET, restless="a server left"), Condition.CLUSTER_NOT_QUIET),
     ],
 )
-def test_of_the_second_look(looked: Looked, condition: Condition) -> None:
-    believe(QUIET, ("1",), "id")
-    assert refused(lambda: believe(looked, ("1",), "id")) is condition
+def test_of_the_second_look(looked: SecondLookResult, condition: Condition) -> None:
+    check_second_look(QUIET, ("1",), "id")
+    assert refused(lambda: check_second_look(looked, ("1",), "id")) is condition
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_of_a_run_and_its_age(world: World) -> None:
 
 
 def test_a_list_that_was_begun_has_another_name_than_one_that_is_over() -> None:
-    cleaned, over = frozenset({Action.CLEAN}), frozenset({Action.CLEAN, Action.PURGE})
+    cleaned, over = frozenset({CleanupAction.CLEAN}), frozenset({CleanupAction.CLEAN, CleanupAction.PURGE})
     check_once(cleaned, N1, anew=False)
     assert refused(lambda: check_once(cleaned, N1, anew=True)) is Condition.LIST_ALREADY_CLEANED
     assert refused(lambda: check_once(over, N1, anew=False)) is Condition.LIST_RESTORED_OR_PURGED

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pipelines.cleanup.clean import CleanRequest, clean
-from pipelines.cleanup.deletions import Action
+from pipelines.cleanup.deletions import CleanupAction
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.common.errors import EXIT_UNAVAILABLE, UnavailableError
 from tests.labs.cleanup.memory import Process
@@ -28,7 +28,7 @@ def test_a_rehearsal_takes_no_step() -> None:
 def test_a_rehearsal_says_what_is_not_settled_yet() -> None:
     world = night()
     with pytest.raises(UnavailableError):
-        attempt(world, Action.CLEAN, odd(hides=".at-work-"))
+        attempt(world, CleanupAction.CLEAN, odd(hides=".at-work-"))
     before = list(world.lake.deletions)
     said = purging(execute=False)(world, Process())
     assert said is not None

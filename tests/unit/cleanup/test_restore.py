@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.deletions import Action, FileOutcome
+from pipelines.cleanup.deletions import CleanupAction, FileOutcome
 from pipelines.cleanup.restore import RestoreRequest, restore
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from tests.labs.cleanup.memory import Entry, MemoryStore, Process
 from tests.labs.cleanup.world import LEASE_MS, PLACE, ROOT, World, cleaning
 
@@ -29,18 +29,20 @@ def cleaned() -> World:
     return world
 
 
-def done(world: World, *paths: str, **ports: Any) -> Outcome:  # noqa: ANN401 - of CleanupPorts
+def done(world: World, *paths: str, **ports: Any) -> JobResult:  # noqa: ANN401 - of CleanupPorts
     place, own = world.edges(Process())
     return restore(RestoreRequest(RUN, paths), place, replace(own, **ports))
 
 
 def written(world: World, *, intents: bool = False) -> list[tuple[int, str, FileOutcome | None]]:
-    rows = [row for row in world.lake.deletions if row.action is Action.RESTORE and (row.result is None) == intents]
+    rows = [
+        row for row in world.lake.deletions if row.action is CleanupAction.RESTORE and (row.result is None) == intents
+    ]
     return [(row.batch, row.subject.path, row.result and row.result.outcome) for row in rows]
 
 
 def statuses(world: World) -> list[str]:
-    return [status for attempt, status in world.lake.cleanups if attempt.action is Action.RESTORE]
+    return [status for attempt, status in world.lake.cleanups if attempt.action is CleanupAction.RESTORE]
 
 
 @pytest.mark.promise("restore-brings-back")

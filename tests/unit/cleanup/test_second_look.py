@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pipelines.cleanup.second_look import _may_add_peer
-from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Flags, Membership, Snapshot
+from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, MasterFlags, Membership, Snapshot
 from tests.strategies.clusters import MASTER, snapshot_of
 
 NOBODY = Membership(MASTER, frozenset(), frozenset())
@@ -15,7 +15,7 @@ SAFE = SNAPSHOT.flags
 ADDING, UNKNOWN = replace(SAFE, add_peer_running=True), replace(SAFE, add_peer_running=None)
 
 
-def read(first: Flags | None, second: Flags | None) -> Snapshot:
+def read(first: MasterFlags | None, second: MasterFlags | None) -> Snapshot:
     return replace(SNAPSHOT, flags=first, flags_2=second)
 
 
@@ -24,7 +24,7 @@ def test_nobody_adds_a_peer_where_both_readings_say_so() -> None:
 
 
 @pytest.mark.parametrize("odd", [ADDING, UNKNOWN, None], ids=["running", "unknown", "not read"])
-def test_either_reading_is_enough(odd: Flags | None) -> None:
+def test_either_reading_is_enough(odd: MasterFlags | None) -> None:
     assert _may_add_peer(read(odd, SAFE)) is True
     assert _may_add_peer(read(SAFE, odd)) is True
 

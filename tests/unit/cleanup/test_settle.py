@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.cleanup.deletions import Action
-from pipelines.cleanup.ports import Seen
+from pipelines.cleanup.deletions import CleanupAction
+from pipelines.cleanup.ports import FileState
 from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.common.errors import UnavailableError
 from tests.labs.cleanup.memory import Kill, MemoryStore, Process
@@ -17,21 +17,25 @@ RUN = "n1"
 FILES = [f"oldWALs/h1/wal.{number}" for number in (1, 2, 3)]
 
 
-def world_before(action: Action) -> World:
+def world_before(action: CleanupAction) -> World:
     world = World()
     for path in FILES:
         world.archives(path, needed=False)
     world.night(RUN)
-    if action is not Action.CLEAN:
+    if action is not CleanupAction.CLEAN:
         cleaning(RUN)(world, Process())
         world.disk.now += LEASE_MS
     return world
 
 
-JOBS: dict[Action, Job] = {Action.CLEAN: cleaning(RUN), Action.RESTORE: restoring(RUN), Action.PURGE: purging(RUN)}
+JOBS: dict[CleanupAction, Job] = {
+    CleanupAction.CLEAN: cleaning(RUN),
+    CleanupAction.RESTORE: restoring(RUN),
+    CleanupAction.PURGE: purging(RUN),
+}
 
 
-def died(action: Action, step: str, *, after: bool = False) -> World:
+def died(action: CleanupAction, step: str, *, after: bool = False) -> World:
     """A job of a run died at its first step of that name."""
     rehearsed = Process()
     JOBS[action](world_before(action), rehearsed)
@@ -48,7 +52,7 @@ class Slow(MemoryStore):
         super().__init__(inner._disk, inner._process)
         self._meanwhile: Callable[[], object] | None = meanwhile
 
-    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+    def seen(self, uris: Sequence[str]) -> list[FileState | None]:
         if self._meanwhile is None or not any(uri.endswith(FILES[0]) for uri in uris):
             return super().seen(uris)
         first = super().seen(uris[:1])
@@ -60,7 +64,7 @@ class Slow(MemoryStore):
 @pytest.mark.promise("holder-that-overslept-does-nothing", "settled-by-the-file-system")
 def test_who_is_taken_over_while_it_looks_for_the_files_writes_nothing() -> None:
     """The next holder renames the directory in the middle of the look, so that the files seem deleted."""
-    world = died(Action.PURGE, "delete wal.1")
+    world = died(CleanupAction.PURGE, "delete wal.1")
     resting = world.resting()
 
     def meanwhile() -> None:
@@ -82,24 +86,24 @@ def test_who_is_taken_over_while_it_looks_for_the_files_writes_nothing() -> None
 @pytest.mark.parametrize(
     ("action", "step", "after", "outcomes"),
     [
-        (Action.CLEAN, "move wal.1", False, ["FAILED", "FAILED"]),
-        (Action.CLEAN, "move wal.1", True, ["MOVED", "FAILED"]),
-        (Action.CLEAN, "move wal.2", True, ["MOVED", "MOVED"]),
-        (Action.RESTORE, "move wal.1", True, ["RESTORED", "FAILED"]),
-        (Action.PURGE, "delete wal.1", True, ["PURGED", "FAILED"]),
-        (Action.PURGE, "delete wal.2", True, ["PURGED", "PURGED"]),
+        (CleanupAction.CLEAN, "move wal.1", False, ["FAILED", "FAILED"]),
+        (CleanupAction.CLEAN, "move wal.1", True, ["MOVED", "FAILED"]),
+        (CleanupAction.CLEAN, "move wal.2", True, ["MOVED", "MOVED"]),
+        (CleanupAction.RESTORE, "move wal.1", True, ["RESTORED", "FAILED"]),
+        (CleanupAction.PURGE, "delete wal.1", True, ["PURGED", "FAILED"]),
+        (CleanupAction.PURGE, "delete wal.2", True, ["PURGED", "PURGED"]),
     ],
 )
 def test_the_batch_of_a_dead_job_gets_its_outcomes_under_its_own_lease(
-    action: Action, step: str, outcomes: list[str], *, after: bool
+    action: CleanupAction, step: str, outcomes: list[str], *, after: bool
 ) -> None:
     world = died(action, step, after=after)
     before = len(world.lake.deletions)
     answer = JOBS[action](world, Process())
     assert answer is not None
-    if action is not Action.PURGE:
+    if action is not CleanupAction.PURGE:
         assert answer.result["settled_files"] == 2
-    lease = 1 if action is Action.CLEAN else 2
+    lease = 1 if action is CleanupAction.CLEAN else 2
     settled = [row for row in world.lake.deletions[before:] if row.lease == lease]
     assert [(row.subject.path, row.result and row.result.outcome.value) for row in settled] == [
         *zip(FILES[:2], outcomes, strict=True)
@@ -125,8 +129,8 @@ def test_a_file_that_was_archived_before_the_job_died_is_known_to_be_there() -> 
         return purge(PurgeRequest(RUN, "full", execute=True), place, replace(ports, archive=Cold()))
 
     rehearsed = Process()
-    archiving(world_before(Action.PURGE), rehearsed)
-    world = world_before(Action.PURGE)
+    archiving(world_before(CleanupAction.PURGE), rehearsed)
+    world = world_before(CleanupAction.PURGE)
     assert killed(archiving, world, Process(Kill(rehearsed.steps.index("delete wal.1"), after=True)))
     world.disk.now += LEASE_MS
     restoring(RUN)(world, Process())

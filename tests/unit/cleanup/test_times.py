@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.cleanup.deletions import Action, FileOutcome, Subject
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome
+from pipelines.cleanup.intent_outcome import FoundPlaces, outcome_of_intent
 from pipelines.cleanup.lease import Lease, may_take, parse_lease
-from pipelines.cleanup.settling import Places, settled
 from pipelines.common.errors import UnavailableError
 from pipelines.common.instants import DAY_MS
 from tests.labs.cleanup.memory import Process
@@ -116,31 +116,31 @@ def test_a_purge_leaves_a_file_that_was_replaced_since_its_second_look() -> None
     assert [path for _, path in world.resting()] == [FILES[0]]
 
 
-SUBJECT = Subject(FILES[0], 1, START)
+SUBJECT = CleanupFile(FILES[0], 1, START)
 
 
 @pytest.mark.promise("settled-by-the-file-system")
 @pytest.mark.parametrize(
     ("action", "found", "archive", "outcome"),
     [
-        (Action.CLEAN, Places(at_home=False, in_quarantine=True), None, FileOutcome.MOVED),
-        (Action.CLEAN, Places(at_home=True, in_quarantine=False), None, FileOutcome.FAILED),
-        (Action.CLEAN, Places(at_home=False, in_quarantine=False), None, FileOutcome.ALREADY_GONE),
-        (Action.RESTORE, Places(at_home=True, in_quarantine=False), None, FileOutcome.RESTORED),
-        (Action.RESTORE, Places(at_home=False, in_quarantine=True), None, FileOutcome.FAILED),
-        (Action.PURGE, Places(at_home=False, in_quarantine=True), None, FileOutcome.FAILED),
-        (Action.PURGE, Places(at_home=False, in_quarantine=False), None, FileOutcome.PURGED),
-        (Action.PURGE, Places(at_home=False, in_quarantine=False), "file:/archive/x", FileOutcome.ARCHIVED),
+        (CleanupAction.CLEAN, FoundPlaces(at_home=False, in_quarantine=True), None, FileOutcome.MOVED),
+        (CleanupAction.CLEAN, FoundPlaces(at_home=True, in_quarantine=False), None, FileOutcome.FAILED),
+        (CleanupAction.CLEAN, FoundPlaces(at_home=False, in_quarantine=False), None, FileOutcome.ALREADY_GONE),
+        (CleanupAction.RESTORE, FoundPlaces(at_home=True, in_quarantine=False), None, FileOutcome.RESTORED),
+        (CleanupAction.RESTORE, FoundPlaces(at_home=False, in_quarantine=True), None, FileOutcome.FAILED),
+        (CleanupAction.PURGE, FoundPlaces(at_home=False, in_quarantine=True), None, FileOutcome.FAILED),
+        (CleanupAction.PURGE, FoundPlaces(at_home=False, in_quarantine=False), None, FileOutcome.PURGED),
+        (CleanupAction.PURGE, FoundPlaces(at_home=False, in_quarantine=False), "file:/archive/x", FileOutcome.ARCHIVED),
     ],
 )
 def test_an_intent_without_an_outcome_gets_the_one_that_the_file_system_shows(
-    action: Action, found: Places, archive: str | None, outcome: FileOutcome
+    action: CleanupAction, found: FoundPlaces, archive: str | None, outcome: FileOutcome
 ) -> None:
-    assert settled(action, SUBJECT, found, "hdfs://ns1/quarantine/x", archive).outcome is outcome
+    assert outcome_of_intent(action, SUBJECT, found, "hdfs://ns1/quarantine/x", archive).outcome is outcome
 
 
 def test_unless_it_is_said_nothing_has_taken_the_name_in_the_quarantine() -> None:
-    nowhere = Places(at_home=False, in_quarantine=False)
-    assert settled(Action.CLEAN, SUBJECT, nowhere, "x").outcome is FileOutcome.ALREADY_GONE
-    taken = Places(at_home=False, in_quarantine=False, taken=True)
-    assert settled(Action.CLEAN, SUBJECT, taken, "x").outcome is FileOutcome.FAILED
+    nowhere = FoundPlaces(at_home=False, in_quarantine=False)
+    assert outcome_of_intent(CleanupAction.CLEAN, SUBJECT, nowhere, "x").outcome is FileOutcome.ALREADY_GONE
+    taken = FoundPlaces(at_home=False, in_quarantine=False, taken=True)
+    assert outcome_of_intent(CleanupAction.CLEAN, SUBJECT, taken, "x").outcome is FileOutcome.FAILED

@@ -8,10 +8,10 @@ import pytest
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import DEFAULT_CLEANERS, ClusterView, cluster_view, merge_passes
-from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.hbase.replication_queues import NEEDS_ALL, QueueCell, parse_offset, parse_queue_id
 from pipelines.hbase.server_names import ServerName
-from pipelines.snapshot.model import Backup, Flags, Membership, Snapshot, WalDirectory
+from pipelines.snapshot.model import Backup, MasterFlags, Membership, Snapshot, WalDirectory
 from tests.strategies.clusters import MASTER, NOW, STEP_MS, snapshot_of
 
 H1, H2, H3, H4 = (ServerName.parse(f"h{number},16020,5") for number in (1, 2, 3, 4))
@@ -55,9 +55,11 @@ SECOND = Membership(MASTER, frozenset({H2}), frozenset({H4}))
 SNAPSHOT = snapshot_of(("2", "1"), FIRST, SECOND)
 
 
-def seen(snapshot: Snapshot = SNAPSHOT, *, settings: Settings | None = None, unparsable: bool = False) -> ClusterView:
+def seen(
+    snapshot: Snapshot = SNAPSHOT, *, settings: ReconcileSettings | None = None, unparsable: bool = False
+) -> ClusterView:
     rows = cells({OWN: {"g": "g.7:0"}})
-    return cluster_view(snapshot, [rows, rows], settings or Settings(), None, unparsable)
+    return cluster_view(snapshot, [rows, rows], settings or ReconcileSettings(), None, unparsable)
 
 
 def test_who_is_alive_in_either_reading_is_alive() -> None:
@@ -81,7 +83,9 @@ def test_a_quiet_capture_has_the_same_rows_twice() -> None:
     quiet = snapshot_of(("1",), FIRST, replace(FIRST, wal_directories=()))
     rows, none = cells({OWN: {"g": "g.7:0"}}), cells({})
     for passes, restless in (([rows, rows], False), ([rows, none], True), ([none, rows], True), ([], False)):
-        assert (cluster_view(quiet, passes, Settings(), None, unparsable=False).restless is not None) == restless
+        assert (
+            cluster_view(quiet, passes, ReconcileSettings(), None, unparsable=False).restless is not None
+        ) == restless
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,7 @@ def test_a_quiet_capture_has_the_same_rows_twice() -> None:
 def test_an_old_empty_directory_is_no_life_only_where_a_person_says_so(entries: int, age: int, *, counts: bool) -> None:
     first = replace(FIRST, wal_directories=(WalDirectory(H3, entries, NOW - age),))
     snapshot = replace(SNAPSHOT, membership=first)
-    opted = Settings(release=Release(empty_wal_directories=True))
+    opted = ReconcileSettings(release=Release(empty_wal_directories=True))
     assert seen(snapshot).wal_directories == {H3}
     assert seen(snapshot, settings=opted).wal_directories == ({H3} if counts else frozenset())
     assert seen(snapshot, settings=opted).release is opted.release
@@ -112,7 +116,7 @@ def test_an_old_empty_directory_is_no_life_only_where_a_person_says_so(entries: 
 def test_the_unsafe_value_of_either_reading_of_a_flag_counts(
     place: str, flag: str, value: bool | None, *, adding: bool, absent: bool, keeps: bool
 ) -> None:
-    flags: Flags = replace(SAFE_FLAGS, **{flag: value})
+    flags: MasterFlags = replace(SAFE_FLAGS, **{flag: value})
     view = seen(replace(SNAPSHOT, **{place: flags}))  # type: ignore[arg-type]
     assert (view.add_peer_running, view.queue_table_absent, view.hbase_keeps_all) == (adding, absent, keeps)
 
@@ -144,7 +148,9 @@ def test_a_cleaner_that_nobody_knows_could_need_any_file(
     plugins: Sequence[str] | None, stated: tuple[str, ...] | None, harmless: tuple[str, ...], why: str | None
 ) -> None:
     snapshot = replace(SNAPSHOT, log_cleaner_plugins=None if plugins is None else tuple(plugins))
-    found = seen(snapshot, settings=Settings(log_cleaner_plugins=stated, harmless_cleaners=harmless)).foreign_cleaner
+    found = seen(
+        snapshot, settings=ReconcileSettings(log_cleaner_plugins=stated, harmless_cleaners=harmless)
+    ).foreign_cleaner
     assert (found is None) == (why is None)
     assert found is None or why is None or why in found
 
@@ -152,15 +158,15 @@ def test_a_cleaner_that_nobody_knows_could_need_any_file(
 def test_whether_backup_is_on_must_be_known() -> None:
     unknown = replace(SNAPSHOT, backup=None)
     assert seen(unknown).foreign_cleaner == "whether HBase backup is enabled is unknown"
-    assert seen(unknown, settings=Settings(backup_enabled=False)).foreign_cleaner is None
-    assert seen(unknown, settings=Settings(backup_enabled=False)).backup == Backup(enabled=False)
+    assert seen(unknown, settings=ReconcileSettings(backup_enabled=False)).foreign_cleaner is None
+    assert seen(unknown, settings=ReconcileSettings(backup_enabled=False)).backup == Backup(enabled=False)
     on = Backup(enabled=True, boundaries={"h1:16020": 7})
     assert seen(replace(SNAPSHOT, backup=on)).backup is on
 
 
 def test_what_if_a_peer_or_a_queue_were_gone() -> None:
     rows = cells({OWN: {"g": "g.7:0"}, "2-h1,16020,5": {"g": "g.7:0"}, OTHER: {"g": "g.7:0"}})
-    view = cluster_view(SNAPSHOT, [rows, rows], Settings(), None, unparsable=False)
+    view = cluster_view(SNAPSHOT, [rows, rows], ReconcileSettings(), None, unparsable=False)
     without = view.without_peer("1")
     assert without.peer_ids == ("2",)
     assert [str(row.queue) for row in without.rows] == ["2-h1,16020,5"]

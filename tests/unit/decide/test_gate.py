@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.common.errors import UsageError
 from pipelines.decide.gate import gate
-from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, AtMost, Equal, expectations
+from pipelines.decide.gate.expectations import ACCEPTABLE, SHARE, ColumnAtMost, ColumnsEqual, expectations
 from pipelines.decide.gate.gate import check, check_acceptances
 from pipelines.decide.gate.gate_metrics import ClusterMetrics
 from pipelines.decide.rule.settings import Acceptances
@@ -94,7 +94,7 @@ def test_a_fleet_is_one_validation(monkeypatch: pytest.MonkeyPatch) -> None:
     """2,000 clusters are not checked one by one."""
     validate, sizes = gate._validate, list[int]()
 
-    def counted(metrics: Sequence[ClusterMetrics], rules: Sequence[Equal | AtMost]) -> Any:  # noqa: ANN401
+    def counted(metrics: Sequence[ClusterMetrics], rules: Sequence[ColumnsEqual | ColumnAtMost]) -> Any:  # noqa: ANN401
         sizes.append(len(metrics))
         return validate(metrics, rules)
 

@@ -9,8 +9,8 @@ from jobs.cli.config import parse_config
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
-from pipelines.decide.rule.settings import Release, Settings
-from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.settings import ReconcileSettings, Release
+from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, RowLayout, parse_queue_cells
@@ -24,7 +24,7 @@ ALIVE = Membership(MASTER, frozenset({H1}), frozenset())
 OLD = NOW - 30 * DAY_MS
 
 
-def view(snapshot: Snapshot, settings: Settings, *passes: list[Cell]) -> ClusterView:
+def view(snapshot: Snapshot, settings: ReconcileSettings, *passes: list[Cell]) -> ClusterView:
     return cluster_view(snapshot, [parse_queue_cells(cells) for cells in passes], settings, None, unparsable=False)
 
 
@@ -50,7 +50,7 @@ def test_what_may_free_a_file_is_off_by_default() -> None:
 def test_wals_of_the_replication_table_need_an_opt_in() -> None:
     snapshot = snapshot_of(("1",), ALIVE, ALIVE)
     for released in (False, True):
-        seen = view(snapshot, Settings(release=Release(replication_table_wals=released)), [cell("7:-1")])
+        seen = view(snapshot, ReconcileSettings(release=Release(replication_table_wals=released)), [cell("7:-1")])
         decision = decide(ArchivedFile(f"oldWALs/{GROUP}.rep.6", 1, OLD), seen)
         assert (decision.reason, decision.verdict.value) == (
             Reason.REPLICATION_TABLE_WAL,
@@ -62,10 +62,10 @@ def test_wals_of_the_replication_table_need_an_opt_in() -> None:
 def test_queue_rows_without_peers_need_an_opt_in() -> None:
     first = replace(ALIVE, wal_directories=(WalDirectory(H1, 1, NOW),))
     snapshot, rows = snapshot_of((), first, ALIVE), [parse_queue_cells([cell("7:0")])] * 2
-    assert "1 queue rows but no peer" in str(distrust(snapshot, rows, Release()))
+    assert "1 queue rows but no peer" in str(distrust_reason(snapshot, rows, Release()))
     others = Release(replication_table_wals=True, empty_wal_directories=True)
-    assert "1 queue rows but no peer" in str(distrust(snapshot, rows, others))
-    assert distrust(snapshot, rows, Release(orphan_queues=True)) is None
+    assert "1 queue rows but no peer" in str(distrust_reason(snapshot, rows, others))
+    assert distrust_reason(snapshot, rows, Release(orphan_queues=True)) is None
 
 
 @pytest.mark.promise("empty-directories-need-an-opt-in")
@@ -83,7 +83,7 @@ def test_a_left_over_directory_is_ignored_only_empty_old_and_by_opt_in(
 ) -> None:
     """Of a server that is neither online nor crashing, and of which no peer has a queue."""
     first = replace(ALIVE, wal_directories=(WalDirectory(H2, entries, NOW - age),))
-    settings = Settings(release=Release(empty_wal_directories=released))
+    settings = ReconcileSettings(release=Release(empty_wal_directories=released))
     seen = view(snapshot_of(("1",), first, ALIVE), settings)
     assert reason("h2%2C16020%2C6.7", seen) is (Reason.DEAD_NO_QUEUE if freed else Reason.LEFTOVER_WAL_DIR)
 
@@ -94,14 +94,14 @@ def test_a_cleaner_that_nobody_knows_holds_everything() -> None:
     silent = replace(snapshot_of((), ALIVE, ALIVE), log_cleaner_plugins=None, backup=Backup(enabled=False))
     says = replace(silent, log_cleaner_plugins=("org.example.Own",))
     for snapshot, settings, free in (
-        (silent, Settings(), False),
-        (silent, Settings(log_cleaner_plugins=()), True),
-        (silent, Settings(log_cleaner_plugins=("org.example.Own",)), False),
-        (silent, Settings(harmless_cleaners=("org.example.Own",)), False),
-        (says, Settings(), False),
-        (says, Settings(log_cleaner_plugins=()), False),
-        (says, Settings(harmless_cleaners=("Own",)), False),
-        (says, Settings(harmless_cleaners=("org.example.Own",)), True),
+        (silent, ReconcileSettings(), False),
+        (silent, ReconcileSettings(log_cleaner_plugins=()), True),
+        (silent, ReconcileSettings(log_cleaner_plugins=("org.example.Own",)), False),
+        (silent, ReconcileSettings(harmless_cleaners=("org.example.Own",)), False),
+        (says, ReconcileSettings(), False),
+        (says, ReconcileSettings(log_cleaner_plugins=()), False),
+        (says, ReconcileSettings(harmless_cleaners=("Own",)), False),
+        (says, ReconcileSettings(harmless_cleaners=("org.example.Own",)), True),
     ):
         expected = Reason.NO_PEERS if free else Reason.FOREIGN_CLEANER
         assert reason(f"{GROUP}.7", view(snapshot, settings)) is expected, settings
@@ -114,7 +114,7 @@ def test_backup_can_only_be_stated_off_and_a_snapshot_wins() -> None:
     with pytest.raises(UsageError, match=r"backup\.enabled"):
         parse_config("backup: {enabled: true}", "c.yaml")
     known = replace(snapshot_of((), ALIVE, ALIVE), log_cleaner_plugins=())
-    assert reason(f"{GROUP}.7", view(replace(known, backup=None), Settings())) is Reason.FOREIGN_CLEANER
+    assert reason(f"{GROUP}.7", view(replace(known, backup=None), ReconcileSettings())) is Reason.FOREIGN_CLEANER
     assert reason(f"{GROUP}.7", view(replace(known, backup=None), off)) is Reason.NO_PEERS
     assert reason(f"{GROUP}.7", view(replace(known, backup=Backup(enabled=True)), off)) is Reason.BACKUP
 
@@ -133,7 +133,9 @@ def test_backup_can_only_be_stated_off_and_a_snapshot_wins() -> None:
 def test_of_two_passes_the_smaller_need_counts(first: str | None, second: str | None, pending: set[str]) -> None:
     """Whichever was read first; a row that only one pass has counts."""
     passes = [[cell(offset)] if offset else [] for offset in (first, second)]
-    seen = view(replace(snapshot_of(("1",), ALIVE, ALIVE), peers=(Peer("1", "DISABLED"),)), Settings(), *passes)
+    seen = view(
+        replace(snapshot_of(("1",), ALIVE, ALIVE), peers=(Peer("1", "DISABLED"),)), ReconcileSettings(), *passes
+    )
     assert {n for n in ("6", "7", "8", "9") if reason(f"{GROUP}.{n}", seen) is Reason.PENDING} == pending
 
 
@@ -141,7 +143,7 @@ def test_of_two_passes_the_smaller_need_counts(first: str | None, second: str | 
 def test_ages_count_from_the_start_of_the_listing() -> None:
     """To the millisecond: a file is old enough by the start, and of the future by the end."""
     snapshot = snapshot_of((), ALIVE, ALIVE)
-    seen = view(snapshot, Settings())
+    seen = view(snapshot, ReconcileSettings())
     started, finished, ttl = seen.files_started, seen.files_finished, seen.retention.wal_ttl_ms
     assert (started, finished) == (snapshot.files_step.started_at, snapshot.files_step.finished_at)
     assert finished - started == STEP_MS

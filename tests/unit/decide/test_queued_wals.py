@@ -8,14 +8,14 @@ import pytest
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.conditions import Condition
 from pipelines.decide.rule.cluster_view import zookeeper_view
-from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.trust import first_doubt
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper, zookeeper_doubts
+from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason, zookeeper_doubts
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queue_ids import parse_zk_queue_id
-from pipelines.hbase.zookeeper.queued import first_wals, queued_wals, unsettled
+from pipelines.hbase.zookeeper.queued_wals import first_wals, queued_wals, unsettled_reason
 from pipelines.hbase.zookeeper.tree import ABSENT, ReplicationTree, ZkQueue
 from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
 from tests.strategies.clusters import MASTER, NOW
@@ -83,12 +83,12 @@ def test_of_one_wal_in_two_readings_the_smaller_position_counts() -> None:
 
 def test_two_readings_between_which_nothing_moved_are_settled() -> None:
     quiet = tree(cversions={H1: 3}, cversions_after={})  # type: ignore[arg-type]
-    assert unsettled((quiet, quiet)) is None
-    assert unsettled((replace(quiet, closed=None), quiet)) is None
-    assert unsettled((quiet, replace(quiet, opened=None))) is None
+    assert unsettled_reason((quiet, quiet)) is None
+    assert unsettled_reason((replace(quiet, closed=None), quiet)) is None
+    assert unsettled_reason((quiet, replace(quiet, opened=None))) is None
     absent = replace(quiet, opened=ABSENT, closed=ABSENT)
-    assert unsettled((absent, absent)) is None
-    assert unsettled((quiet, quiet, quiet)) is None
+    assert unsettled_reason((absent, absent)) is None
+    assert unsettled_reason((quiet, quiet, quiet)) is None
 
 
 @pytest.mark.parametrize(
@@ -103,16 +103,16 @@ def test_two_readings_between_which_nothing_moved_are_settled() -> None:
     ],
 )
 def test_what_moved_is_said(first: dict[str, object], last: dict[str, object], why: str) -> None:
-    found = unsettled((tree(**first), tree(**last)))  # type: ignore[arg-type]
+    found = unsettled_reason((tree(**first), tree(**last)))  # type: ignore[arg-type]
     assert found is not None
     assert why in found
 
 
 def test_one_reading_proves_nothing() -> None:
     for trees in ((), (tree(),)):
-        assert unsettled(trees) == "the queues were not read twice"
+        assert unsettled_reason(trees) == "the queues were not read twice"
     for last in (tree(closed=5), tree(closed=None)):
-        assert unsettled((tree(), tree(), last)) is not None, "the last of them counts"
+        assert unsettled_reason((tree(), tree(), last)) is not None, "the last of them counts"
 
 
 def test_the_flags_of_hbase_3_say_nothing_of_a_cluster_with_queues_in_zookeeper() -> None:
@@ -121,7 +121,7 @@ def test_the_flags_of_hbase_3_say_nothing_of_a_cluster_with_queues_in_zookeeper(
     snapshot = replace(zookeeper_snapshot(["1"]), flags=flags, flags_2=flags)
     trees = (tree((H2, "1", {W7: 0}), (H1, "1", {W8: 0})), tree())
     for unparsable in (False, True):
-        view = zookeeper_view(snapshot, trees, Settings(), None, unparsable)
+        view = zookeeper_view(snapshot, trees, ReconcileSettings(), None, unparsable)
         assert (view.queue_table_absent, view.hbase_keeps_all) == (False, unparsable)
         assert [str(row.queue) for row in view.rows] == ["1-h1,16020,5", "1-h2,16020,5"]
     step = snapshot.step("queues-1")
@@ -129,7 +129,7 @@ def test_the_flags_of_hbase_3_say_nothing_of_a_cluster_with_queues_in_zookeeper(
     assert view.queued is not None
     assert view.queued.read_from == step.started_at
     without = replace(snapshot, steps=tuple(one for one in snapshot.steps if one.step == "files"))
-    queued = zookeeper_view(without, trees, Settings(), None, unparsable=False).queued
+    queued = zookeeper_view(without, trees, ReconcileSettings(), None, unparsable=False).queued
     assert queued is not None
     assert queued.read_from == snapshot.files_step.started_at
 
@@ -138,7 +138,7 @@ def test_the_flags_of_hbase_3_say_nothing_of_a_cluster_with_queues_in_zookeeper(
 
 
 def why(snapshot: Snapshot, *trees: ReplicationTree) -> str | None:
-    return distrust_zookeeper(snapshot, trees or (tree((H1, "1", {W7: 0})),), Release())
+    return zookeeper_distrust_reason(snapshot, trees or (tree((H1, "1", {W7: 0})),), Release())
 
 
 PEER_1 = zookeeper_snapshot(["1"])
@@ -175,8 +175,8 @@ def test_a_queue_of_a_server_that_is_known_is_enough() -> None:
     below = replace(strange, wal_directories=(WalDirectory(H1, 1, NOW),))
     assert why(replace(PEER_1, membership=below)) is None
     nobody = replace(PEER_1, peers=(), membership=strange)
-    assert distrust_zookeeper(nobody, (tree((H1, "1", {W7: 0})),), Release(orphan_queues=True)) is None
-    assert distrust_zookeeper(replace(PEER_1, peers=()), (tree(),), Release()) is None
+    assert zookeeper_distrust_reason(nobody, (tree((H1, "1", {W7: 0})),), Release(orphan_queues=True)) is None
+    assert zookeeper_distrust_reason(replace(PEER_1, peers=()), (tree(),), Release()) is None
     two = replace(PEER_1, peers=(Peer("1", "ENABLED"), Peer("2", "ENABLED")))
     assert why(two, tree((H1, "2", {W7: 0}))) is None
 

@@ -6,11 +6,11 @@ import pytest
 
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import ClusterView
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import parse_queue_id
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued import QueuedWals
+from pipelines.hbase.zookeeper.queued_wals import QueuedWals
 from pipelines.snapshot.model import Backup, Membership, Retention
 from tests.strategies import ClusterCase, view_of
 from tests.strategies.clusters import MASTER, NOW, STEP_MS, snapshot_of
@@ -24,7 +24,7 @@ BACKED_UP = Backup(enabled=True, boundaries={"h1:16020": 6})
 
 def without_queues(peers: tuple[str, ...]) -> ClusterView:
     """A view in which only what a test changes can matter."""
-    case = ClusterCase(snapshot_of(peers, ALIVE, ALIVE), (), (), (), (), Settings())
+    case = ClusterCase(snapshot_of(peers, ALIVE, ALIVE), (), (), (), (), ReconcileSettings())
     return replace(view_of(case), untrusted=None)
 
 

@@ -12,12 +12,12 @@ from pipelines.decide.rule.cleaner_rule import (
     hbase_2_verdict,
     hbase_verdict,
 )
-from pipelines.decide.rule.cluster_view import ClusterView, QueueRow
+from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow
 from pipelines.decide.rule.settings import Release
 from pipelines.decide.rule.verdict import Reason, Verdict, decide_replication
 from pipelines.hbase.replication_queues import parse_offset, parse_queue_id
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued import QueuedWals
+from pipelines.hbase.zookeeper.queued_wals import QueuedWals
 from tests.strategies.clusters import NOW, RETENTION
 
 H1, H2, H3 = (ServerName.parse(f"h{number},16020,5") for number in (1, 2, 3))
@@ -42,7 +42,7 @@ def view(
         cluster="prod",
         peer_ids=peers,
         rows=tuple(
-            QueueRow(parse_queue_id(key), {group: parse_offset(offset) for group, offset in offsets.items()})
+            MergedQueueRow(parse_queue_id(key), {group: parse_offset(offset) for group, offset in offsets.items()})
             for key, offsets in rows.items()
         ),
         online=online | {H2},

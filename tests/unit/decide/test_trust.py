@@ -8,14 +8,14 @@ import pytest
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.conditions import Condition
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.trust import distrust, doubts, first_doubt, migrating
-from pipelines.hbase.known_servers import Servers
+from pipelines.decide.rule.trust import distrust_reason, doubts, first_doubt, unfinished_migration_reason
+from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peers import Peer, ambiguous_peer
 from pipelines.hbase.replication_queues import Cell, QueueCell, QueueId, parse_queue_cells, parse_queue_id
 from pipelines.hbase.server_names import ServerName
-from pipelines.snapshot.capture_clocks import FILE_SYSTEM, Stamp, clock_fault
-from pipelines.snapshot.capture_order import other_listing, stranger
-from pipelines.snapshot.model import Flags, Membership, Snapshot, Step, WalDirectory
+from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp, clock_fault
+from pipelines.snapshot.capture_order import foreign_listing_reason, mixed_clusters_reason
+from pipelines.snapshot.model import CaptureStep, MasterFlags, Membership, Snapshot, WalDirectory
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 
 H1, H2, H3 = (ServerName.parse(f"h{number},16020,5") for number in (1, 2, 3))
@@ -37,7 +37,7 @@ ALONE = snapshot_of((), alive(), alive(below=()))
 
 
 def why(snapshot: Snapshot, first: Sequence[QueueCell] = ROWS, second: Sequence[QueueCell] = ROWS) -> str | None:
-    return distrust(snapshot, [first, second], Release())
+    return distrust_reason(snapshot, [first, second], Release())
 
 
 def test_a_whole_capture_is_believed() -> None:
@@ -101,19 +101,19 @@ def test_each_doubt_has_its_name_and_the_first_one_counts(changes: dict[str, obj
     ],
 )
 def test_either_reading_of_a_flag_is_enough(place: str, flag: str, value: bool | None, message: str) -> None:
-    flags: Flags = replace(SAFE_FLAGS, **{flag: value})
+    flags: MasterFlags = replace(SAFE_FLAGS, **{flag: value})
     seen = replace(WHOLE, **{place: flags})  # type: ignore[arg-type]
     found = why(seen)
     assert found is not None
     assert message in found
-    assert migrating(seen) == (None if flag == "queue_table_exists" else found)
+    assert unfinished_migration_reason(seen) == (None if flag == "queue_table_exists" else found)
 
 
 def test_without_peers_the_queue_table_may_be_absent_and_a_peer_may_be_added() -> None:
     absent = replace(SAFE_FLAGS, queue_table_exists=False, add_peer_running=True)
     assert why(replace(ALONE, flags=absent, flags_2=absent), (), ()) is None
-    assert migrating(ALONE) is None
-    assert migrating(replace(ALONE, flags=None, flags_2=None)) is None
+    assert unfinished_migration_reason(ALONE) is None
+    assert unfinished_migration_reason(replace(ALONE, flags=None, flags_2=None)) is None
 
 
 def test_rows_and_peers_belong_together() -> None:
@@ -129,7 +129,7 @@ def test_rows_and_peers_belong_together() -> None:
         orphans = why(ALONE, first, second)
         assert orphans is not None
         assert "1 queue rows but no peer" in orphans
-    assert distrust(ALONE, [ROWS, ROWS], Release(orphan_queues=True)) is None
+    assert distrust_reason(ALONE, [ROWS, ROWS], Release(orphan_queues=True)) is None
 
 
 def test_two_clusters_in_one_snapshot() -> None:
@@ -164,7 +164,7 @@ def test_one_server_in_common_is_enough(first: Membership, second: Membership) -
 @pytest.mark.parametrize("owner", [H1, H2, H3], ids=["a directory", "online", "crashing"])
 def test_a_queue_of_any_server_of_the_first_reading_is_of_this_cluster(owner: ServerName) -> None:
     first = alive((H2, H1), (H3,), (H1,))
-    assert stranger(first, WHOLE.peers, frozenset({QueueId("1", owner)})) is None
+    assert mixed_clusters_reason(first, WHOLE.peers, frozenset({QueueId("1", owner)})) is None
 
 
 QUEUES = frozenset({parse_queue_id("1-h3,16020,5")})
@@ -182,27 +182,27 @@ QUEUES = frozenset({parse_queue_id("1-h3,16020,5")})
 def test_with_nothing_to_compare_nobody_is_a_stranger(
     membership: Membership, peers: Sequence[Peer], rows: frozenset[QueueId]
 ) -> None:
-    assert stranger(membership, peers, rows) is None
+    assert mixed_clusters_reason(membership, peers, rows) is None
 
 
 def test_a_server_of_the_listing_must_be_known_to_hbase_or_a_queue() -> None:
     listed, none = frozenset({H1}), frozenset[QueueId]()
     foreign = snapshot_of(("1",), alive((H2,), (), (H2,)), alive((H2,), (), ()))
-    found = other_listing(foreign, listed, none)
+    found = foreign_listing_reason(foreign, listed, none)
     assert found is not None
     assert "files below WALs/h1,16020,5, and of no server that HBase or a queue names (such as h2,16020,5)" in found
-    assert other_listing(foreign, frozenset(), none) is None, "no live WAL tells nothing"
+    assert foreign_listing_reason(foreign, frozenset(), none) is None, "no live WAL tells nothing"
     nobody = replace(foreign, membership=None, membership_2=None)
-    assert other_listing(nobody, listed, none) is None, "there is nobody to compare with"
-    assert other_listing(nobody, listed, QUEUES) is not None
-    assert other_listing(nobody, frozenset({H1, H3}), QUEUES) is None
+    assert foreign_listing_reason(nobody, listed, none) is None, "there is nobody to compare with"
+    assert foreign_listing_reason(nobody, listed, QUEUES) is not None
+    assert foreign_listing_reason(nobody, frozenset({H1, H3}), QUEUES) is None
     nothing = alive((), (), ())
     for first, second in (
         (alive((H1,), (), ()), None), (alive((), (H1,), ()), None), (alive((), (), (H1,)), None),
         (nothing, alive((H1,), (), ())), (nothing, alive((), (H1,), ())), (None, alive((), (), (H1,))),
     ):  # fmt: skip
         seen = replace(foreign, membership=first, membership_2=second)
-        assert other_listing(seen, listed, QUEUES) is None
+        assert foreign_listing_reason(seen, listed, QUEUES) is None
 
 
 def test_a_peer_id_with_a_hyphen_is_told_with_the_peer_that_it_would_be_taken_for() -> None:
@@ -214,18 +214,18 @@ def test_a_peer_id_with_a_hyphen_is_told_with_the_peer_that_it_would_be_taken_fo
 
 
 def test_who_came_or_died_between_two_looks_has_moved() -> None:
-    earlier = Servers(frozenset({H1}), frozenset({H2}))
+    earlier = KnownServers(frozenset({H1}), frozenset({H2}))
     assert earlier.moved_since(earlier) == frozenset()
-    assert Servers(frozenset({H1, H3}), frozenset({H2})).moved_since(earlier) == {H3}
-    assert Servers(frozenset({H1}), frozenset({H2, H3})).moved_since(earlier) == {H3}
-    assert Servers(frozenset(), frozenset({H1, H2})).moved_since(earlier) == {H1}
-    assert Servers(frozenset({H1}), frozenset()).moved_since(earlier) == frozenset()
+    assert KnownServers(frozenset({H1, H3}), frozenset({H2})).moved_since(earlier) == {H3}
+    assert KnownServers(frozenset({H1}), frozenset({H2, H3})).moved_since(earlier) == {H3}
+    assert KnownServers(frozenset(), frozenset({H1, H2})).moved_since(earlier) == {H1}
+    assert KnownServers(frozenset({H1}), frozenset()).moved_since(earlier) == frozenset()
 
 
-def stamps(files: str | None, queues: str | None, peers: str | None, *, saved: bool = True) -> list[Stamp]:
+def stamps(files: str | None, queues: str | None, peers: str | None, *, saved: bool = True) -> list[StepStamp]:
     """Of three steps, by whose clock each was stamped."""
     hosts = {"files": files, "peers": peers, "queues-1": queues}
-    return [Stamp(Step(name, NOW, NOW), host, saved) for name, host in hosts.items()]
+    return [StepStamp(CaptureStep(name, NOW, NOW), host, saved) for name, host in hosts.items()]
 
 
 def test_the_clocks_of_two_hosts_are_no_order() -> None:
@@ -244,7 +244,7 @@ def test_a_listing_may_have_a_clock_of_its_own_where_it_is_older_for_certain() -
     assert clock_fault(stamps("b", "a", "a", saved=False)) is None
     assert clock_fault(stamps(None, "a", "a", saved=False)) is None
     assert clock_fault(stamps("b", "c", "a", saved=False)) is not None, "the rest has one clock in any case"
-    said = [Stamp(one.step, one.host) for one in stamps("b", "a", "a")]
+    said = [StepStamp(one.step, one.host) for one in stamps("b", "a", "a")]
     assert clock_fault(said) is not None, "saved, unless it is said that it was not"
     one_saved = [*stamps("b", "a", "a", saved=False)[:2], *stamps("b", "a", "a")[2:]]
     assert clock_fault(one_saved) is not None

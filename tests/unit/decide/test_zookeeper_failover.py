@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from pipelines.decide.rule.cluster_view import ClusterView
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import Reason, Verdict, decide
 from pipelines.hbase.zookeeper.tree import Znode
 from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, START, A, B, C, wals
@@ -98,7 +98,9 @@ def test_a_queue_that_moves_from_behind_the_one_reading_to_before_the_next_holds
 @pytest.mark.promise("zookeeper-moves-are-seen")
 def test_a_queue_that_comes_and_goes_on_one_server_is_seen_by_its_own_cversion() -> None:
     second = znodes(START, cversions={C: 3})
-    view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, znodes(START), second, Settings()))
+    view = view_of_zookeeper(
+        ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, znodes(START), second, ReconcileSettings())
+    )
     assert view.restless == f"a queue or the lock of {C} came or went while the queues were read"
 
 
@@ -110,7 +112,7 @@ def test_a_claim_that_begins_behind_the_second_look_at_its_server_is_seen_by_the
 
     def restless(*behind: Znode) -> str | None:
         passes = znodes(START), (*second, *behind, rs)
-        return view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, *passes, Settings())).restless
+        return view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, *passes, ReconcileSettings())).restless
 
     assert restless() is None
     assert restless(again) is None
@@ -124,7 +126,7 @@ def test_a_claim_that_begins_behind_the_second_look_at_its_server_is_seen_by_the
 def test_a_reading_without_the_cversion_that_counts_proves_nothing(place: str) -> None:
     whole = znodes(START)
     passes = (whole[1:], whole) if place == "first" else (whole, whole[:-1])
-    view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, *passes, Settings()))
+    view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, *passes, ReconcileSettings()))
     assert view.restless is not None
     assert "cversion of rs was not read" in view.restless
     assert {decide(file, view).verdict for file in FILES} == {Verdict.HELD}

@@ -9,11 +9,11 @@ from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
 from pipelines.decide.rule.decision_table import DecisionTable
 from pipelines.decide.rule.name_table import name_table
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide
 from pipelines.hbase.zookeeper.tree import ABSENT, Znode
-from pipelines.reconcile.holdings import pinned, queue_offsets
+from pipelines.reconcile.holdings import pinned_rows, queue_offsets
 from tests.labs.documented_failover import START, A, C
 from tests.labs.documented_files import FILES, seen
 from tests.strategies.clusters import NOW
@@ -24,7 +24,7 @@ from tests.suite.sizes import examples
 @pytest.mark.promise("zookeeper-peers-have-no-say")
 def test_without_a_queue_and_without_a_peer_everything_may_go() -> None:
     nothing = (Znode(f"{BASE}/rs", b"", ABSENT),)
-    view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot([]), FILES, nothing, nothing, Settings()))
+    view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot([]), FILES, nothing, nothing, ReconcileSettings()))
     assert (view.untrusted, view.restless) == (None, None)
     assert {decide(file, view).reason for file in FILES} == {Reason.NOT_QUEUED}
 
@@ -115,7 +115,7 @@ def test_queues_and_pins_follow_from_totals() -> None:
     first = rows["2", A, "1.1.1.1,60020.1234"]
     assert (first.pending_files, first.pending_bytes, first.offset, first.need_timestamp) == (2, 16, 443, 1234)
     assert rows["9", A, "1.1.1.1,60020.1"].pending_files == 1
-    pins = {row.peer_id: row for row in pinned(view, table, totals, {"2": "ENABLED"}) if row.level == "peer"}
+    pins = {row.peer_id: row for row in pinned_rows(view, table, totals, {"2": "ENABLED"}) if row.level == "peer"}
     assert (pins["2"].files, pins["2"].exclusive_files, pins["2"].freed_files) == (6, 5, 5)
     assert (pins["9"].joint_files, pins["9"].freed_files) == (1, 0)
     assert pins["9"].remedy == "peer 9 does not exist: remove its queues with HBCK2 'replication --fix'"

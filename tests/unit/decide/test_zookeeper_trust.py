@@ -8,13 +8,13 @@ import pytest
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
 from pipelines.decide.rule.cluster_view import zookeeper_view
-from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import Reason, decide
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import parse_tree
-from pipelines.snapshot.model import Flags, Membership, Snapshot, Step, WalDirectory
+from pipelines.snapshot.model import CaptureStep, MasterFlags, Membership, Snapshot, WalDirectory
 from tests.labs.documented_failover import START
 from tests.labs.documented_files import FILES
 from tests.strategies.clusters import MASTER, NOW
@@ -23,7 +23,7 @@ from tests.strategies.zookeeper import Queues, znodes, zookeeper_snapshot
 
 def distrust(snapshot: Snapshot, queues: Queues = START, release: Release | None = None) -> str:
     tree = parse_tree(znodes(queues))
-    return distrust_zookeeper(snapshot, [tree, tree], release or Release()) or ""
+    return zookeeper_distrust_reason(snapshot, [tree, tree], release or Release()) or ""
 
 
 def test_the_example_is_trusted() -> None:
@@ -36,7 +36,7 @@ def test_the_example_is_trusted() -> None:
     [
         ({"extras": ("x",)}, "extra 'x'"),
         ({"flags": SAFE_FLAGS}, "hbase:replication exists"),
-        ({"flags": Flags(False, False, True, True)}, "migration"),
+        ({"flags": MasterFlags(False, False, True, True)}, "migration"),
         ({"hbase_version": "3.0.0"}, "HBase 3.0.0"),
         ({"peers": (Peer("2-x", "ENABLED"),)}, "peer id '2-x' has a '-', which HBase forbids"),
         (
@@ -87,13 +87,13 @@ def test_peers_without_queues_and_queues_without_peers() -> None:
     ],
 )
 def test_other_steps_may_stand_between(names: Sequence[str], message: str) -> None:
-    steps = tuple(Step(name, NOW + number, NOW + number + 1) for number, name in enumerate(names))
+    steps = tuple(CaptureStep(name, NOW + number, NOW + number + 1) for number, name in enumerate(names))
     found = distrust(replace(zookeeper_snapshot(["2"]), steps=steps))
     assert message in found
     assert bool(message) == bool(found)
 
 
 def test_a_snapshot_whose_znodes_cannot_be_read_holds_everything() -> None:
-    view = zookeeper_view(zookeeper_snapshot(["2"]), (), Settings(), "malformed", unparsable=True)
+    view = zookeeper_view(zookeeper_snapshot(["2"]), (), ReconcileSettings(), "malformed", unparsable=True)
     assert {decide(file, view).reason for file in FILES} == {Reason.SNAPSHOT_UNTRUSTED}
     assert hbase_2_verdict("w.1", 0, view) is HBaseVerdict.KEEP

@@ -13,7 +13,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError, WalsafeError
 from pipelines.common.finding_names import FINDINGS
 from pipelines.decide.rule.verdict import Reason
-from pipelines.reconcile.findings.clean_up import CLEAN_UP
+from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from tests.labs.places import PROJECT
 from tests.unit.docs.test_docs import sections
 
@@ -76,7 +76,7 @@ def test_a_condition_says_what_it_means_and_what_to_do_in_a_sentence_each() -> N
 
 def test_every_finding_is_in_the_table_of_names() -> None:
     assert list(FINDINGS) == list(sections(CONDITIONS.with_name("findings.md")))
-    assert set(FINDINGS) == set(CLEAN_UP)
+    assert set(FINDINGS) == set(PAUSE_RULES)
 
 
 def test_a_name_stands_for_one_thing_among_findings_and_reasons_too() -> None:

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from jobs.cli.config import parse_config
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from tests.labs.places import DOCS, PROJECT
 
 EXAMPLE = PROJECT / "conf" / "production.example.yaml"
@@ -38,7 +38,7 @@ def test_every_key_has_its_meaning(generator: ModuleType) -> None:
 
 def test_the_example_is_a_configuration_whose_decision_is_the_default() -> None:
     config = parse_config(EXAMPLE.read_text(encoding="utf-8"), EXAMPLE.name)
-    assert config.settings() == Settings()
+    assert config.settings() == ReconcileSettings()
     assert config.capture is not None
     assert len(config.digest()) == 64
 

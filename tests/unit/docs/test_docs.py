@@ -16,15 +16,15 @@ from jobs.cli.config import parse_config
 from jobs.cli.entry import parse
 from jobs.cli.registry import JOBS
 from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
-from pipelines.decide.reason_words import REASON_WORDS
+from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule import verdict
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import Reason
 from pipelines.hbase.replication_queues import Cell, parse_queue_cell
 from pipelines.reconcile.delete_list import parse_manifest
 from pipelines.reconcile.findings import evidence
-from pipelines.reconcile.findings.clean_up import CLEAN_UP
+from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from pipelines.reconcile.peer_remedy import remove_peer
 from pipelines.snapshot.model import parse_snapshot, snapshot_document
 from schemas.registry import TABLES
@@ -185,7 +185,7 @@ def test_every_reason_has_its_section_with_its_verdicts() -> None:
         assert f"**{kind.upper()}**" in found[reason].replace(".**", "**"), f"{reason}: {kind}"
     glance = re.findall(r"^\| \[(\w+)\]\(#\w+\) \| [A-Z or]+ \| (.+) \|$", text_of(DOCS / "verdicts.md"), re.MULTILINE)
     assert [name for name, _ in glance] == [reason.value for reason in Reason], "in the order in which the rule asks"
-    assert dict(glance) == {name: words.short for name, words in REASON_WORDS.items()}, "the words of the one table"
+    assert dict(glance) == {name: words.short for name, words in REASON_TEXTS.items()}, "the words of the one table"
 
 
 RAISING = {"finding", "_of_peer", "_of_queue"}
@@ -226,12 +226,12 @@ def test_every_finding_has_its_section_with_its_severity() -> None:
 
 def test_every_finding_is_ruled_on_and_the_page_says_which_pause_the_clean_up() -> None:
     page, raised = DOCS / "findings.md", raised_findings()
-    assert set(CLEAN_UP) == set(raised), "decide for each whether the clean-up waits for it"
+    assert set(PAUSE_RULES) == set(raised), "decide for each whether the clean-up waits for it"
     told = re.findall(r"^\| (\w+) \| (\*\*pauses\*\*|goes on) \| (.+) \|$", text_of(page), re.MULTILINE)
-    assert told == [(code, "**pauses**" if one.pauses else "goes on", one.why) for code, one in CLEAN_UP.items()]
+    assert told == [(code, "**pauses**" if one.pauses else "goes on", one.why) for code, one in PAUSE_RULES.items()]
     found = sections(page)
     assert {code for code, body in found.items() if "**Pauses the clean-up.**" in body} == {
-        code for code, one in CLEAN_UP.items() if one.pauses
+        code for code, one in PAUSE_RULES.items() if one.pauses
     }
 
 
@@ -272,7 +272,7 @@ def test_the_example_snapshot_is_one_that_is_believed() -> None:
     line = json.loads(blocks(DOCS / "snapshot-format.md", "json")[0])
     cell = parse_queue_cell(Cell(*(b64decode(line[key]) for key in ("row", "family", "qualifier", "value"))))
     snapshot = parse_snapshot(document)
-    assert distrust(snapshot, [[cell], [cell]], Release()) is None
+    assert distrust_reason(snapshot, [[cell], [cell]], Release()) is None
     assert snapshot_document(snapshot) == document, "all keys, as walsafe itself writes them"
 
 

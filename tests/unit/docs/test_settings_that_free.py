@@ -14,7 +14,7 @@ from dataclasses import fields
 import pytest
 
 from jobs.cli.registry import JOBS
-from jobs.dags.walsafe_nightly_config import Cluster, Nightly
+from jobs.dags.walsafe_nightly_config import Nightly, NightlyCluster
 from tests.labs.places import DOCS, PROJECT
 
 JOBS_ON_THE_PATH = ("capture", "reconcile", "clean", "purge")
@@ -94,7 +94,7 @@ def nightly() -> set[str]:
     """The keys of both nightly configurations: Airflow's, and the variables of the script without it."""
     environment = (PROJECT / "conf" / "nightly" / "walsafe-nightly.env").read_text(encoding="utf-8")
     variables = set(re.findall(r"^(?:# )?(?:export )?([A-Z_]+)=", environment, re.MULTILINE))
-    dag = {one.name for one in fields(Nightly)} | {f"clusters.{one.name}" for one in fields(Cluster)}
+    dag = {one.name for one in fields(Nightly)} | {f"clusters.{one.name}" for one in fields(NightlyCluster)}
     return dag | variables
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from docs.generate import TARGET, tables_page
 from pipelines.decide.gate.gate_metrics import ExpectationResult
-from pipelines.decide.reason_words import REASON_WORDS
+from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.lake_records import Blocker, FileVerdict
-from pipelines.lake.run_summary import FindingRow, PinnedRow, QueueRow, RunKey, VerdictTotal
+from pipelines.lake.run_summary import FindingRow, PinnedRow, QueueOffsetRow, RunKey, VerdictTotal
 from pipelines.pegasus.domain.stale import StaleRow
-from pipelines.pegasus.domain.verify.compare import DiffRow, PartitionRow
+from pipelines.pegasus.domain.verify.compare import DiffRow, SplitVerifyRow
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
 from schemas.quality_results import QUALITY_RESULTS
@@ -46,9 +46,9 @@ def test_every_table_begins_with_the_identity_and_explains_every_column(table: T
     [
         (VerdictTotal, VERDICT_TOTALS),
         (PinnedRow, PINNED_BYTES),
-        (QueueRow, QUEUE_OFFSETS),
+        (QueueOffsetRow, QUEUE_OFFSETS),
         (FindingRow, FINDINGS),
-        (PartitionRow, SPLIT_VERIFY),
+        (SplitVerifyRow, SPLIT_VERIFY),
         (DiffRow, SPLIT_DIFF),
         (StaleRow, SPLIT_STALE),
     ],
@@ -69,7 +69,7 @@ def test_verdicts_that_explain_reads_are_columns() -> None:
 
 @pytest.mark.promise("every-file-is-explained")
 def test_every_reason_has_words_and_held_ones_a_way_out() -> None:
-    assert set(REASON_WORDS) == {reason.value for reason in Reason}
+    assert set(REASON_TEXTS) == {reason.value for reason in Reason}
     by_queue = {"REPLICATED", "DEAD_NO_QUEUE", "NOT_QUEUED"}
     deletable = {"PROCEDURE_WAL", "MASTER_LOCAL_WAL", "NO_PEERS", "META_WAL", *by_queue}
-    assert {name for name, words in REASON_WORDS.items() if not words.way_out} == deletable
+    assert {name for name, words in REASON_TEXTS.items() if not words.way_out} == deletable

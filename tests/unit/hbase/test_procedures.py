@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.common.errors import MalformedError
-from pipelines.hbase.procedures import ADD_PEER, MIGRATION, crashing, is_running, parse_procedures
+from pipelines.hbase.procedures import ADD_PEER, MIGRATION, crashing_servers, is_running, parse_procedures
 from tests.labs.listed_files import H1
 
 
@@ -23,10 +23,10 @@ class TestProcedures:
     @pytest.mark.parametrize("state", ["INITIALIZING", "RUNNABLE", "WAITING_TIMEOUT", "ROLLEDBACK", "FAILED"])
     def test_every_state_but_success_is_unfinished(self, kind: str, state: str) -> None:
         text = json.dumps([self.crash(kind, state), self.crash(state="SUCCESS")])
-        assert crashing(parse_procedures(text)) == {H1}
+        assert crashing_servers(parse_procedures(text)) == {H1}
 
     def test_a_finished_crash_is_over(self) -> None:
-        assert crashing(parse_procedures(json.dumps([self.crash(state="SUCCESS")]))) == frozenset()
+        assert crashing_servers(parse_procedures(json.dumps([self.crash(state="SUCCESS")]))) == frozenset()
 
     @pytest.mark.parametrize(
         ("state", "running"), [("RUNNABLE", True), ("FAILED", True), ("SUCCESS", False), ("ROLLEDBACK", False)]
@@ -43,7 +43,7 @@ class TestProcedures:
     def test_what_only_hbase_3_has_does_not_hide_the_crash_it_belongs_to(self) -> None:
         text = json.dumps([self.crash(state="WAITING"), f"{self.UNREADABLE}AssignReplicationQueuesStateData"])
         procedures = parse_procedures(text)
-        assert crashing(procedures) == {H1}
+        assert crashing_servers(procedures) == {H1}
         assert not is_running(procedures, ADD_PEER)
         assert not is_running(procedures, MIGRATION)
 
@@ -71,7 +71,7 @@ class TestProcedures:
     )
     def test_what_could_hide_a_crash_is_no_answer(self, text: str) -> None:
         with pytest.raises(MalformedError):
-            crashing(parse_procedures(text))
+            crashing_servers(parse_procedures(text))
 
     @given(
         st.recursive(
@@ -86,7 +86,7 @@ class TestProcedures:
     )
     def test_anything_else_is_our_error(self, document: object) -> None:  # fmt: skip
         try:
-            found = crashing(parse_procedures(json.dumps(document)))
+            found = crashing_servers(parse_procedures(json.dumps(document)))
         except MalformedError:
             return
         assert isinstance(document, list)

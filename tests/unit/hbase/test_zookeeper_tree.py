@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.common.errors import MalformedError
-from pipelines.hbase.zookeeper.queued import queued_wals
+from pipelines.hbase.zookeeper.queued_wals import queued_wals
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
 from tests.labs.documented_failover import START, A, B, P
 from tests.strategies.zookeeper import BASE, znodes

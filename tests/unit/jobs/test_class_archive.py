@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.class_archive import archive_of, reading
-from jobs.cli.class_archive_writer import keep, writing
+from jobs.cli.class_archive import archive_of, reading_options
+from jobs.cli.class_archive_writer import keep_archive, writing_options
 from jobs.cli.registry import JOBS
 
 
@@ -35,26 +35,26 @@ def test_another_java_or_another_spark_has_an_archive_of_its_own(project: Path) 
 
 
 def test_nothing_is_read_that_is_not_there(project: Path) -> None:
-    assert reading(archive(project)) == ""
+    assert reading_options(archive(project)) == ""
     archive(project).write_bytes(b"classes")
-    assert f'"-XX:SharedArchiveFile={archive(project)}"' in reading(archive(project))
+    assert f'"-XX:SharedArchiveFile={archive(project)}"' in reading_options(archive(project))
 
 
 def test_what_was_written_is_kept_in_the_place_of_older_ones(project: Path) -> None:
     older = project / ".cache" / "classes-000000000000.jsa"
     older.write_bytes(b"of another Java")
-    options, unfinished = writing(archive(project))
+    options, unfinished = writing_options(archive(project))
     assert f'"-XX:ArchiveClassesAtExit={unfinished}"' in options
     unfinished.write_bytes(b"classes")
-    keep(unfinished, archive(project), ended_well=True)
+    keep_archive(unfinished, archive(project), ended_well=True)
     assert [file.name for file in (project / ".cache").iterdir()] == [archive(project).name]
 
 
 def test_a_failed_job_leaves_no_archive(project: Path) -> None:
-    _, unfinished = writing(archive(project))
+    _, unfinished = writing_options(archive(project))
     unfinished.write_bytes(b"half")
-    keep(unfinished, archive(project), ended_well=False)
-    keep(unfinished, archive(project), ended_well=True)  # a JVM that wrote nothing
+    keep_archive(unfinished, archive(project), ended_well=False)
+    keep_archive(unfinished, archive(project), ended_well=True)  # a JVM that wrote nothing
     assert list((project / ".cache").iterdir()) == []
 
 
@@ -63,7 +63,7 @@ def test_what_a_killed_jvm_left_goes_with_the_next_one(project: Path) -> None:
     for file in (dead, at_work):
         file.write_bytes(b"half")
     os.utime(dead, (time.time() - 7200,) * 2)
-    writing(archive(project))
+    writing_options(archive(project))
     assert [dead.exists(), at_work.exists()] == [False, True]
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jobs.cleanup.wiring import checked
+from jobs.cleanup.wiring import checked_configuration
 from jobs.cli.config import parse_config
 from pipelines.common.errors import UsageError
 
@@ -35,7 +35,7 @@ def document(**changes: object) -> str:
     [({}, "hbase"), ({"queues": ZOOKEEPER}, "zookeeper"), ({"queues": ZOOKEEPER, "state": ZNODES}, "zookeeper")],
 )
 def test_live_sources_are_taken(sources: dict[str, object], queues: str) -> None:
-    capture, root, clean = checked(parse_config(document(**sources), "c.yaml"), "c.yaml", "c")
+    capture, root, clean = checked_configuration(parse_config(document(**sources), "c.yaml"), "c.yaml", "c")
     assert (capture.queues.source, root, clean.quarantine) == (queues, "hdfs://ns1/hbase", QUARANTINE["quarantine"])
 
 
@@ -58,4 +58,4 @@ def test_live_sources_are_taken(sources: dict[str, object], queues: str) -> None
 )
 def test_what_is_no_look_at_the_cluster_as_it_is_now_is_refused(changes: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        checked(parse_config(document(**changes), "c.yaml"), "c.yaml", "c")
+        checked_configuration(parse_config(document(**changes), "c.yaml"), "c.yaml", "c")

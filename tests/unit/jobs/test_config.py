@@ -10,12 +10,12 @@ from jobs.cli.config import Config, load_config, parse_config
 from jobs.cli.context import JobContext
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import UsageError
-from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.settings import ReconcileSettings, Release
 
 
 @pytest.mark.promise("defaults-are-safe")
 def test_an_empty_file_is_all_defaults_and_so_are_empty_sections() -> None:
-    assert parse_config("", "c.yaml").settings() == Settings()
+    assert parse_config("", "c.yaml").settings() == ReconcileSettings()
     assert parse_config("release:\nlist:\n", "c.yaml") == Config()
     assert load_config(None, JobContext("x")) == Config()
 
@@ -38,7 +38,7 @@ findings:
     - {key: ORPHAN_QUEUE/p, reason: known, until: 2027-01-31}
     - {key: b, reason: c, until: 2027-01-31T12:00:00Z}
 """
-    assert parse_config(text, "c.yaml").settings() == Settings(
+    assert parse_config(text, "c.yaml").settings() == ReconcileSettings(
         release=Release(True, True, True),
         harmless_cleaners=("com.example.Own$Cleaner",),
         log_cleaner_plugins=("org.apache.hadoop.hbase.master.cleaner.TimeToLiveLogCleaner",),

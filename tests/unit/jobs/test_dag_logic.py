@@ -14,15 +14,15 @@ import yaml
 
 from jobs.cli.entry import _failed, parse
 from jobs.dags import walsafe_nightly_logic as logic
-from jobs.dags.walsafe_nightly_config import Cluster, ConfigurationError, Nightly, parse_nightly
-from jobs.dags.walsafe_nightly_logic import Decision
+from jobs.dags.walsafe_nightly_config import ConfigurationError, Nightly, NightlyCluster, parse_nightly
+from jobs.dags.walsafe_nightly_logic import NextStep
 from jobs.dags.walsafe_nightly_process import read_result, run_job
 from jobs.reconcile import DESCRIPTION as RECONCILE
 from pipelines.cleanup import list_checks
-from pipelines.cleanup.deletions import Action
-from pipelines.cleanup.paused import say_pause_first
+from pipelines.cleanup.deletions import CleanupAction
+from pipelines.cleanup.pause_checks import say_pause_first
 from pipelines.common import errors
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.reconcile.pause import unknown_pause
 from pipelines.snapshot import target
 from tests.labs.places import DOCS, PROJECT
@@ -162,8 +162,8 @@ def test_nothing_cuts_the_grace_short() -> None:
 @pytest.mark.parametrize("job", ["capture", "reconcile", "clean", "purge", "maintain"])
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 130, 137, 143])
 def test_only_4_is_tried_again_and_only_reconcile_goes_on_after_5(job: str, code: int) -> None:
-    expected = Decision.GO_ON if code == 0 or (job == "reconcile" and code == 5) else Decision.STOP
-    assert logic.decide(job, code) is (Decision.RETRY if code == 4 else expected)
+    expected = NextStep.GO_ON if code == 0 or (job == "reconcile" and code == 5) else NextStep.STOP
+    assert logic.decide(job, code) is (NextStep.RETRY if code == 4 else expected)
 
 
 @pytest.mark.promise("exit-0")
@@ -189,11 +189,11 @@ def test_a_snapshot_that_stands_is_no_failure_and_any_other_wrong_usage_is() -> 
 
 def test_only_a_list_that_was_begun_is_resumed() -> None:
     with pytest.raises(errors.RefusedError, match="was cleaned before") as refused:
-        list_checks.check_once(frozenset({Action.CLEAN}), "x", anew=True)
+        list_checks.check_once(frozenset({CleanupAction.CLEAN}), "x", anew=True)
     assert logic.cleaned_before(3, failed(refused.value))
     assert not logic.cleaned_before(4, failed(refused.value))
     with pytest.raises(errors.RefusedError) as undone:
-        list_checks.check_once(frozenset({Action.CLEAN, Action.RESTORE}), "x", anew=True)
+        list_checks.check_once(frozenset({CleanupAction.CLEAN, CleanupAction.RESTORE}), "x", anew=True)
     assert not logic.cleaned_before(3, failed(undone.value))
     assert not logic.cleaned_before(3, None)
 
@@ -212,9 +212,9 @@ def test_who_passed() -> None:
 
 def test_a_rehearsal_says_why_the_clean_up_is_paused_in_its_own_words() -> None:
     pause = unknown_pause("a", "r", "was REFUSED", "the master moved")
-    rehearsed = say_pause_first(Outcome(0, {"done_files": 7}, "Would move"), pause)
+    rehearsed = say_pause_first(JobResult(0, {"done_files": 7}, "Would move"), pause)
     assert logic.why_paused(rehearsed.result) == pause.text != ""
-    assert logic.why_paused(say_pause_first(Outcome(0, {}, ""), None).result) == ""
+    assert logic.why_paused(say_pause_first(JobResult(0, {}, ""), None).result) == ""
     assert logic.why_paused(None) == ""
 
 
@@ -235,8 +235,8 @@ def test_what_needs_no_second_clean(
     changes: Mapping[str, object], limits: tuple[int | None, int | None], finished: bool
 ) -> None:
     result = {"exit_code": 0, "status": "DONE", "executed": True, "done_files": 7, "done_bytes": 70, **changes}
-    assert logic.is_finished(result, Cluster("a", "a.yaml", *limits)) is finished
-    assert not logic.is_finished(None, Cluster("a", "a.yaml"))
+    assert logic.is_finished(result, NightlyCluster("a", "a.yaml", *limits)) is finished
+    assert not logic.is_finished(None, NightlyCluster("a", "a.yaml"))
 
 
 @pytest.mark.parametrize("chosen", [[], ["Reject"], ["Approve", "Reject"], ["approve"], None])

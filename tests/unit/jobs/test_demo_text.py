@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.demo.text import Command, Place, demo_text, human_age
+from jobs.demo.text import DemoCommand, DemoOutput, demo_text, human_age
 from pipelines.common.instants import DAY_MS, HOUR_MS
-from pipelines.decide.reason_words import REASON_WORDS
+from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
 
@@ -51,8 +51,10 @@ def night(files: int, findings: tuple[FindingRow, ...] = ()) -> RunSummary:
 
 
 def text(*nights: RunSummary) -> str:
-    places = (Place("tables (Delta)", "/out/lake"), Place("lists", "/out/lists"))
-    command = Command("who holds a file?", ("./spark-submit.sh", "explain", "--lake", "/o u/lake", "oldWALs/a%2Cb.1"))
+    places = (DemoOutput("tables (Delta)", "/out/lake"), DemoOutput("lists", "/out/lists"))
+    command = DemoCommand(
+        "who holds a file?", ("./spark-submit.sh", "explain", "--lake", "/o u/lake", "oldWALs/a%2Cb.1")
+    )
     return demo_text(nights, 12.4, places, (command,))
 
 
@@ -112,4 +114,4 @@ def test_every_reason_is_shown_with_its_short_words() -> None:
     lines = text(replace(night(1), totals=totals)).splitlines()
     for reason in Reason:
         (line,) = [line for line in lines if line.startswith(f"  HELD     {reason.value} ")]
-        assert line.endswith(f"  {REASON_WORDS[reason.value].short}")
+        assert line.endswith(f"  {REASON_TEXTS[reason.value].short}")

@@ -11,12 +11,12 @@ import pytest
 
 from jobs.cli import entry
 from jobs.cli.context import JobContext, project_file
-from jobs.cli.registry import JOBS, Entry
+from jobs.cli.registry import JOBS, JobEntry
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError, UnavailableError, UsageError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 
-Run = Callable[[Namespace, JobContext], Outcome]
+Run = Callable[[Namespace, JobContext], JobResult]
 Install = Callable[[Run], None]
 
 
@@ -32,13 +32,13 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
 
         module.__dict__.update(DESCRIPTION="teaches", NEEDS_SPARK=False, add_arguments=add_arguments, run=run)
         monkeypatch.setitem(sys.modules, "tests.probe_job", module)
-        monkeypatch.setitem(JOBS, "probe", Entry("tests.probe_job", "a probe"))
+        monkeypatch.setitem(JOBS, "probe", JobEntry("tests.probe_job", "a probe"))
 
     return put
 
 
 def test_text_goes_to_standard_output(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
-    install(lambda _args, _context: Outcome(5, {"files": 3}, "three files\n"))
+    install(lambda _args, _context: JobResult(5, {"files": 3}, "three files\n"))
     assert entry.main(["probe"]) == 5
     assert capsys.readouterr().out == "three files\n"
 
@@ -47,7 +47,7 @@ def test_text_goes_to_standard_output(install: Install, capsys: pytest.CaptureFi
 def test_json_is_one_object_and_equals_the_result_file(
     install: Install, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    install(lambda _args, _context: Outcome(0, {"clusters": ["ä"]}, "text"))
+    install(lambda _args, _context: JobResult(0, {"clusters": ["ä"]}, "text"))
     result = tmp_path / "new folder" / "r.json"
     assert entry.main(["probe", "--output", "json", "--result", str(result)]) == 0
     printed = capsys.readouterr().out
@@ -57,7 +57,7 @@ def test_json_is_one_object_and_equals_the_result_file(
 
 
 def test_result_takes_a_file_uri(install: Install, tmp_path: Path) -> None:
-    install(lambda _args, _context: Outcome(0, {}, ""))
+    install(lambda _args, _context: JobResult(0, {}, ""))
     assert entry.main(["probe", "--result", f"file://{tmp_path}/r.json"]) == 0
     assert json.loads((tmp_path / "r.json").read_text()) == {"job": "probe", "exit_code": 0}
 
@@ -65,7 +65,7 @@ def test_result_takes_a_file_uri(install: Install, tmp_path: Path) -> None:
 def test_result_that_cannot_be_written_is_a_failure_but_never_hides_the_answer(
     install: Install, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    install(lambda _args, _context: Outcome(0, {}, "the answer"))
+    install(lambda _args, _context: JobResult(0, {}, "the answer"))
     (tmp_path / "file").touch()
     assert entry.main(["probe", "--result", str(tmp_path / "file" / "r.json")]) == 4
     captured = capsys.readouterr()
@@ -94,7 +94,7 @@ def test_an_error_is_one_line_an_exit_code_and_an_object(
     kind: str,
     condition: str | None,
 ) -> None:
-    def fail(_args: Namespace, _context: JobContext) -> Outcome:
+    def fail(_args: Namespace, _context: JobContext) -> JobResult:
         raise error
 
     install(fail)
@@ -108,7 +108,7 @@ def test_an_error_is_one_line_an_exit_code_and_an_object(
 
 @pytest.mark.promise("exit-1-and-130")
 def test_a_bug_shows_its_traceback_and_exits_1(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
-    def fail(_args: Namespace, _context: JobContext) -> Outcome:
+    def fail(_args: Namespace, _context: JobContext) -> JobResult:
         return {}["missing"]  # type: ignore[no-any-return]
 
     install(fail)
@@ -150,7 +150,7 @@ def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.promise("exit-2")
 @pytest.mark.parametrize("arguments", [["--conf", "x"], ["--output", "yaml"], ["--result"], ["extra"]])
 def test_wrong_options_exit_2(install: Install, arguments: list[str]) -> None:
-    install(lambda _args, _context: Outcome(0, {}, ""))
+    install(lambda _args, _context: JobResult(0, {}, ""))
     with pytest.raises(SystemExit) as left:
         entry.main(["probe", *arguments])  # `--conf` is no abbreviation of `--config`
     assert left.value.code == 2

@@ -24,7 +24,7 @@ def jvm_error(text: str) -> Exception:
 )
 def test_io_in_the_chain_of_causes_is_unavailable(cause: str) -> None:
     text = f"An error occurred while calling o1.save.\n: SparkException: Job aborted.\n\tat x.y\nCaused by: {cause}\n"
-    failure = failures.read(jvm_error(text))
+    failure = failures.failure_of(jvm_error(text))
     assert failure.exit_code == 4
     assert cause in failure.message
     assert "\n" not in failure.message
@@ -39,13 +39,13 @@ def test_io_in_the_chain_of_causes_is_unavailable(cause: str) -> None:
     ],
 )
 def test_everything_else_of_the_jvm_is_a_bug(text: str) -> None:
-    assert failures.read(jvm_error(text)).exit_code == 1
+    assert failures.failure_of(jvm_error(text)).exit_code == 1
 
 
 def test_the_same_words_from_elsewhere_are_a_bug() -> None:
-    assert failures.read(ValueError("java.io.IOException: x")).is_bug
+    assert failures.failure_of(ValueError("java.io.IOException: x")).is_bug
 
 
 def test_a_path_that_does_not_exist_is_wrong_usage() -> None:
-    failure = failures.read(jvm_error("[PATH_NOT_FOUND] Path does not exist: hdfs://ns1/x. SQLSTATE: 42K03"))
+    failure = failures.failure_of(jvm_error("[PATH_NOT_FOUND] Path does not exist: hdfs://ns1/x. SQLSTATE: 42K03"))
     assert (failure.exit_code, failure.message) == (2, "Path does not exist: hdfs://ns1/x; check the path")

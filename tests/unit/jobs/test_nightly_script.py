@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from jobs.cli.entry import _failed
-from pipelines.cleanup.paused import say_pause_first
+from pipelines.cleanup.pause_checks import say_pause_first
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.reconcile.pause import unknown_pause
 from tests.labs.places import PROJECT
 
@@ -103,14 +103,14 @@ def test_a_clean_that_is_refused_ends_the_night(tmp_path: Path) -> None:
 @pytest.mark.parametrize("approval", ["automatic", "manual"])
 def test_a_finding_that_pauses_the_clean_up_stops_the_night_before_it(tmp_path: Path, approval: str) -> None:
     pause = unknown_pause("prod-a", "r", "was REFUSED", "the master moved")
-    rehearsed = say_pause_first(Outcome(0, {"done_files": 7}, "Would move"), pause).result
+    rehearsed = say_pause_first(JobResult(0, {"done_files": 7}, "Would move"), pause).result
     code, calls, words = night(tmp_path, {"clean": [{"result": rehearsed}]}, APPROVAL=approval)
     assert (code, calls) == (3, UNTIL_CLEAN)
     assert "nothing is cleaned or purged: a finding pauses the clean-up" in words
 
 
 def test_nothing_that_pauses_stops_nothing(tmp_path: Path) -> None:
-    rehearsed = say_pause_first(Outcome(0, {"done_files": 7}, "Would move"), None).result
+    rehearsed = say_pause_first(JobResult(0, {"done_files": 7}, "Would move"), None).result
     code, calls, _ = night(tmp_path, {"clean": [{"result": rehearsed}]}, APPROVAL="automatic")
     assert (code, calls) == (0, [*UNTIL_CLEAN, "clean --execute", *AFTER])
 

@@ -9,7 +9,7 @@ import pytest
 from jobs.cli.archive import build_archive
 from jobs.cli.launch import child_environment, copy_without_noise
 from jobs.cli.submit import (
-    Settings,
+    SubmitSettings,
     UserArguments,
     long_run,
     read_properties,
@@ -119,8 +119,10 @@ def test_properties() -> None:
     assert read_properties(text) == {"spark.a": "1", "spark.b": "x y", "spark.c": "z", "spark.d": ""}
 
 
-def settings_of(**values: str) -> Settings:
-    return Settings("yarn", cluster_mode=True, values={key.replace("_", "."): value for key, value in values.items()})
+def settings_of(**values: str) -> SubmitSettings:
+    return SubmitSettings(
+        "yarn", cluster_mode=True, values={key.replace("_", "."): value for key, value in values.items()}
+    )
 
 
 def test_result_goes_to_the_default_file_system(tmp_path: Path) -> None:
@@ -145,7 +147,7 @@ def test_no_place_for_the_result_is_refused_with_the_way_out(site: str | None, t
 
 
 def test_what_the_user_has_set_stays_in_the_environment() -> None:
-    local, yarn = Settings("local[2]", False, {}), Settings("yarn", False, {})
+    local, yarn = SubmitSettings("local[2]", False, {}), SubmitSettings("yarn", False, {})
     given = {"LANG": "de_DE.UTF-8", "SPARK_LOCAL_IP": "10.0.0.1", "PYSPARK_PYTHON": "/opt/py"}
     here = child_environment(given, local, Path("/s"), Path("/j/bin/java"))
     assert (here["SPARK_LOCAL_IP"], here["PYSPARK_PYTHON"], here["JAVA_HOME"]) == ("10.0.0.1", sys.executable, "/j")

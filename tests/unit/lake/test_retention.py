@@ -19,13 +19,13 @@ from pipelines.lake.retention import (
     MOST_COMPACTED_PARTITIONS,
     SMALL_FILE_BYTES,
     SNAPSHOT,
-    Needed,
+    FileTotals,
     NeededRun,
-    Partition,
+    NeededRuns,
+    NightPartition,
     RetentionPolicy,
-    Size,
-    Stored,
-    expired,
+    StoredDirectory,
+    expired_partitions,
     files_after,
     first_kept,
     past_retention,
@@ -44,12 +44,12 @@ keeps = st.integers(DAY_MS, 300 * DAY_MS)
 
 
 @st.composite
-def partition(draw: st.DrawFn, run_date: date | None) -> Partition:
+def partition(draw: st.DrawFn, run_date: date | None) -> NightPartition:
     small = draw(st.integers(0, 600))
     small_bytes = small * draw(st.integers(0, SMALL_FILE_BYTES - 1))
     large = draw(st.integers(0, 5))
-    size = Size(small + large, small_bytes + large * SMALL_FILE_BYTES)
-    return Partition(run_date, size, draw(st.none() | st.integers(0, 10**9)), Size(small, small_bytes))
+    size = FileTotals(small + large, small_bytes + large * SMALL_FILE_BYTES)
+    return NightPartition(run_date, size, draw(st.none() | st.integers(0, 10**9)), FileTotals(small, small_bytes))
 
 
 tables = st.sets(st.none() | days, max_size=12).flatmap(lambda some: st.tuples(*map(partition, some)))
@@ -61,7 +61,7 @@ runs = st.builds(
     st.sets(st.sampled_from(["s1", "s2"])).map(lambda some: tuple(sorted(some))),
     st.booleans(),
 )
-needs = st.builds(Needed, st.lists(runs, max_size=4).map(tuple), st.dictionaries(days, instants, max_size=5))
+needs = st.builds(NeededRuns, st.lists(runs, max_size=4).map(tuple), st.dictionaries(days, instants, max_size=5))
 
 
 def end_of(day: date) -> int:
@@ -70,9 +70,9 @@ def end_of(day: date) -> int:
 
 @given(tables, keeps, needs, st.dictionaries(days, instants, max_size=4))
 def test_nights_go_only_when_old_not_needed_and_not_written_lately(
-    found: tuple[Partition, ...], keep: int, needed: Needed, written: dict[date, int]
+    found: tuple[NightPartition, ...], keep: int, needed: NeededRuns, written: dict[date, int]
 ) -> None:
-    gone = expired(found, keep, NOW, needed, written)
+    gone = expired_partitions(found, keep, NOW, needed, written)
     dates = [one.run_date for one in gone]
     assert dates == sorted(day for day in dates if day is not None), "oldest first, none without a date"
     for one in found:
@@ -95,7 +95,7 @@ def test_a_day_is_kept_to_its_end(keep: int) -> None:
 
 
 @given(tables, st.integers(2, 20), st.integers(0, 3))
-def test_compaction_is_bounded_gains_and_ends(found: tuple[Partition, ...], from_files: int, dropped: int) -> None:
+def test_compaction_is_bounded_gains_and_ends(found: tuple[NightPartition, ...], from_files: int, dropped: int) -> None:
     gone = found[:dropped]
     chosen = to_compact(found, from_files, NOW, gone)
     assert not set(chosen) & set(gone)
@@ -108,12 +108,12 @@ def test_compaction_is_bounded_gains_and_ends(found: tuple[Partition, ...], from
         assert files_after(one) < one.small.files, "fewer files than before"
         # what comes of it: large files and at most one small one
         rest = one.small.bytes % COMPACTED_FILE_BYTES
-        after = Partition(one.run_date, one.size, one.rows, Size(1, rest))
+        after = NightPartition(one.run_date, one.size, one.rows, FileTotals(1, rest))
         assert to_compact([after], from_files, NOW, ()) == ()
 
 
 @given(tables, st.integers(2, 20))
-def test_compaction_finds_every_night_worth_it_in_the_end(found: tuple[Partition, ...], from_files: int) -> None:
+def test_compaction_finds_every_night_worth_it_in_the_end(found: tuple[NightPartition, ...], from_files: int) -> None:
     worth = {
         one
         for one in found
@@ -128,7 +128,7 @@ def test_compaction_finds_every_night_worth_it_in_the_end(found: tuple[Partition
 
 
 stored = st.builds(
-    Stored,
+    StoredDirectory,
     st.sampled_from([LIST, SNAPSHOT, LEFTOVER]),
     st.just("file:/x"),
     st.integers(NOW - 60 * DAY_MS, NOW + DAY_MS),
@@ -139,7 +139,7 @@ stored = st.builds(
 
 
 @given(stored, needs)
-def test_directories_go_only_past_their_time_and_not_needed(one: Stored, needed: Needed) -> None:
+def test_directories_go_only_past_their_time_and_not_needed(one: StoredDirectory, needed: NeededRuns) -> None:
     keep = {LIST: POLICY.lists_ms, SNAPSHOT: POLICY.snapshots_ms, LEFTOVER: LEFTOVER_MS}[one.kind]
     goes = why_stays(one, POLICY, needed, NOW) is None
     if goes:
@@ -152,10 +152,10 @@ def test_directories_go_only_past_their_time_and_not_needed(one: Stored, needed:
 
 
 def test_without_the_snapshot_of_a_quarantined_run_every_one_of_its_cluster_stays() -> None:
-    needed = Needed((NeededRun("a", "r1", None, (), quarantined=True),))
+    needed = NeededRuns((NeededRun("a", "r1", None, (), quarantined=True),))
     old = NOW - 300 * DAY_MS
-    assert why_stays(Stored(SNAPSHOT, "u", old, "a", None, "s"), POLICY, needed, NOW) is not None
-    assert why_stays(Stored(SNAPSHOT, "u", old, "b", None, "s"), POLICY, needed, NOW) is None
+    assert why_stays(StoredDirectory(SNAPSHOT, "u", old, "a", None, "s"), POLICY, needed, NOW) is not None
+    assert why_stays(StoredDirectory(SNAPSHOT, "u", old, "b", None, "s"), POLICY, needed, NOW) is None
 
 
 def test_every_table_has_its_time() -> None:

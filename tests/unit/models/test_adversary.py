@@ -16,20 +16,20 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pipelines.capture.capture import Patience, Sources, Subject, capture
+from pipelines.capture.capture import CaptureSources, CaptureTarget, RetryPolicy, capture
 from pipelines.capture.ports import ClusterSettings
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.verdict import Verdict, decide_replication
 from pipelines.files.file_batch import FileBatch
-from pipelines.hbase.known_servers import Servers
+from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.snapshot.capture_order import CAPTURE_ORDER, order_fault
-from pipelines.snapshot.model import Backup, Flags, Retention, Snapshot, Step, WalDirectory
+from pipelines.snapshot.model import Backup, CaptureStep, MasterFlags, Retention, Snapshot, WalDirectory
 from tests.labs.deep_seeds import SEED, Say
 from tests.models.capture.batch import play_range
 from tests.models.capture.capture import list_files
@@ -85,9 +85,9 @@ class Recorder:
         self.asked.append({"crashing": "proof", "crashing-2": "proof-2"}[step])
         return "m,1,1"
 
-    def servers(self, step: str) -> Servers:
+    def servers(self, step: str) -> KnownServers:
         self.asked.append(step)
-        return Servers(frozenset(), frozenset())
+        return KnownServers(frozenset(), frozenset())
 
     def crashing(self, step: str) -> frozenset[ServerName]:
         self.asked.append(step)
@@ -97,9 +97,9 @@ class Recorder:
         self.asked.append("peers")
         return ()
 
-    def flags(self, step: str) -> Flags:
+    def flags(self, step: str) -> MasterFlags:
         self.asked.append({"peers": "flags", "crashing-2": "flags-2"}[step])
-        return Flags(True, False, False, False)
+        return MasterFlags(True, False, False, False)
 
     def finish(self, _snapshot: Snapshot) -> str:
         return "snapshot"
@@ -107,9 +107,9 @@ class Recorder:
 
 def test_model_reads_what_the_real_capture_reads_in_its_order() -> None:
     world = Recorder()
-    sources = Sources(world, world, world, world)  # type: ignore[arg-type]
-    patience = Patience(1, 1, 0, lambda _: None)
-    capture(Subject("c", "hdfs://c/hbase", "edge"), sources, world, clock=world, patience=patience)  # type: ignore[arg-type]
+    sources = CaptureSources(world, world, world, world)  # type: ignore[arg-type]
+    patience = RetryPolicy(1, 1, 0, lambda _: None)
+    capture(CaptureTarget("c", "hdfs://c/hbase", "edge"), sources, world, clock=world, patience=patience)  # type: ignore[arg-type]
     assert tuple(world.asked) == DESIGN
 
 
@@ -117,7 +117,7 @@ def test_model_reads_what_the_real_capture_reads_in_its_order() -> None:
 @pytest.mark.parametrize("changed", [one for one in MUTANTS if one.order != DESIGN], ids=lambda one: one.name)
 def test_rule_refuses_an_order_that_is_stamped_as_it_was(changed: Mutant) -> None:
     steps = [name for name in changed.order if name in CAPTURE_ORDER]
-    stamped = [Step(name, 10 * number, 10 * number + 1) for number, name in enumerate(steps)]
+    stamped = [CaptureStep(name, 10 * number, 10 * number + 1) for number, name in enumerate(steps)]
     parts = {"flags", "flags-2", "proof", "proof-2"}
     if [name for name in DESIGN if name not in parts] == steps:
         assert not parts <= set(changed.order), "a mutant that reads everything in order"

@@ -13,8 +13,8 @@ import pytest
 
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
-from pipelines.decide.rule.settings import Settings
-from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
 from pipelines.hbase.replication_queues import parse_queue_cells
 from pipelines.hbase.wal_names import FileKind, file_kind, parse_wal_name
@@ -38,8 +38,8 @@ def listing() -> tuple[ArchivedFile, ...]:
 @cache
 def view() -> ClusterView:
     cells = parse_queue_cells(queue_cells(SHAPE))
-    untrusted = distrust(snapshot(SHAPE), [cells, cells], Settings().release)
-    return cluster_view(snapshot(SHAPE), [cells, cells], Settings(), untrusted, unparsable=False)
+    untrusted = distrust_reason(snapshot(SHAPE), [cells, cells], ReconcileSettings().release)
+    return cluster_view(snapshot(SHAPE), [cells, cells], ReconcileSettings(), untrusted, unparsable=False)
 
 
 def kind(name: str) -> str:

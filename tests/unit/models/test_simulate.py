@@ -17,12 +17,12 @@ from jobs.demo.cluster.queues import rows_at
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
-from pipelines.decide.rule.settings import Release, Settings
-from pipelines.decide.rule.trust import distrust
+from pipelines.decide.rule.settings import ReconcileSettings, Release
+from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import parse_queue_cells
 from pipelines.hbase.wal_names import parse_wal_name
-from pipelines.snapshot.model import Backup, Flags, Snapshot, parse_snapshot, snapshot_document
+from pipelines.snapshot.model import Backup, MasterFlags, Snapshot, parse_snapshot, snapshot_document
 from tests.labs.deep_seeds import SEED, Say
 from tests.models.drawn import drawn_plan
 from tests.models.healthy import healthy_plan
@@ -32,7 +32,7 @@ from tests.suite.sizes import examples
 
 NIGHT = 1_790_000_000_000
 NIGHTS = (0, 1, 2)
-UNSAFE_FLAGS = Flags(queue_table_exists=True, add_peer_running=True, migration_pending=False, zk_queue_data=False)
+UNSAFE_FLAGS = MasterFlags(queue_table_exists=True, add_peer_running=True, migration_pending=False, zk_queue_data=False)
 
 
 @cache
@@ -52,9 +52,9 @@ def healthy_night(number: int) -> GeneratedCapture:
 
 def view_of(capture: GeneratedCapture, snapshot: Snapshot | None = None, release: Release | None = None) -> ClusterView:
     seen = snapshot or capture.snapshot
-    settings = Settings(release=release or Release())
+    settings = ReconcileSettings(release=release or Release())
     passes = [parse_queue_cells(cells) for cells in (capture.pass_1, capture.pass_2)]
-    return cluster_view(seen, passes, settings, distrust(seen, passes, settings.release), unparsable=False)
+    return cluster_view(seen, passes, settings, distrust_reason(seen, passes, settings.release), unparsable=False)
 
 
 def archived(capture: GeneratedCapture) -> list[ArchivedFile]:

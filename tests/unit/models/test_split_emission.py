@@ -9,24 +9,24 @@ import pytest
 
 from jobs.split.emission import whole_histories
 from pipelines.common.errors import UsageError
-from pipelines.pegasus.domain.audit_config import Timing, audit_config
-from pipelines.pegasus.domain.audit_log.facts import Facts, parse_facts
-from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, decided
+from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
+from pipelines.pegasus.domain.audit_log.facts import SplitFacts, parse_facts
+from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, judged_logs
 from pipelines.pegasus.domain.journal import parse_request
-from pipelines.pegasus.domain.partitions import REJECTING, answer
-from pipelines.pegasus.domain.preflight import checks, preflight
-from pipelines.pegasus.domain.private_log.blocks import Ending
+from pipelines.pegasus.domain.partitions import REJECTING, primary_answer
+from pipelines.pegasus.domain.preflight import preflight, preflight_checks
+from pipelines.pegasus.domain.private_log.blocks import LogEnd
 from pipelines.pegasus.domain.private_log.names import parse_log_name, parse_replica_name
-from pipelines.pegasus.domain.private_log.reader import LogReader
-from pipelines.pegasus.domain.private_log.requests import Replay, decode
+from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
+from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.domain.rows import Placement
-from pipelines.pegasus.domain.stale import FilterSettings, fates, stale_findings
+from pipelines.pegasus.domain.stale import FilterSettings, stale_findings, sum_by_fate
 from pipelines.pegasus.domain.state.reading import parse_state
-from pipelines.pegasus.domain.verify.compare import compare
+from pipelines.pegasus.domain.verify.compare import compare_sums
 from pipelines.pegasus.simulate.emission import Emitted, emit
 from pipelines.pegasus.simulate.walk import walk
 from pipelines.pegasus.simulate.world import Design
-from pipelines.pegasus.transforms.examined_rows import Question
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.transforms.log_rows import log_batches
 from tests.labs.pegasus.split_rows import AT_S, Row
@@ -55,18 +55,18 @@ def emitted_of(case: Case) -> Emitted:
 def grave(emitted: Emitted) -> set[str]:
     """Rules that split-audit-config finds broken, warnings included."""
     series = [parse_state(json.dumps(state), f"state-{number}") for number, state in enumerate(emitted.states)]
-    return {row.code for row in audit_config(series, Timing())}
+    return {row.code for row in audit_config(series, TimeLimits())}
 
 
 def differing(emitted: Emitted) -> int:
     """Partitions that split-verify compares row by row."""
     before, after = ([Row(*row) for row in rows] for rows in (emitted.before, emitted.after))
     (old, new), at = emitted.counts, AT_S
-    found = compare(
+    found = compare_sums(
         "temp",
         new,
-        tallied(before, Question(Placement(old, old), new, at)),
-        tallied(after, Question(Placement(new, old), new, at)),
+        tallied(before, ExamineSettings(Placement(old, old), new, at)),
+        tallied(after, ExamineSettings(Placement(new, old), new, at)),
     )
     return len(found.differing)
 
@@ -74,8 +74,8 @@ def differing(emitted: Emitted) -> int:
 def stale_codes(emitted: Emitted) -> set[tuple[str, str]]:
     old, new = emitted.counts
     settings = FilterSettings(Placement(new, old), emitted.validates, 0, emitted.versions)
-    rows = tallied([Row(*row) for row in emitted.after], Question(settings.placement, settings.groups, AT_S))
-    found = stale_findings("temp", fates("temp", rows, settings), settings)
+    rows = tallied([Row(*row) for row in emitted.after], ExamineSettings(settings.placement, settings.groups, AT_S))
+    found = stale_findings("temp", sum_by_fate("temp", rows, settings), settings)
     return {(row.code, row.severity) for row in found if row.severity != "info"}
 
 
@@ -119,11 +119,11 @@ def test_a_disk_without_room_is_what_the_preflight_blocks() -> None:
     for number, text in enumerate(emitted_of(case).states):
         state = parse_state(json.dumps(text), f"state-{number}")
         found = list(preflight(state, state.tables[0], None))
-        verdicts |= {one.verdict for one in checks(state.tables[0], found) if one.rule == "F37"}
+        verdicts |= {one.verdict for one in preflight_checks(state.tables[0], found) if one.rule == "F37"}
     assert verdicts == {"BLOCKER", "UNKNOWN"}
 
 
-def files_of(emitted: Emitted, facts: Facts) -> list[str]:
+def files_of(emitted: Emitted, facts: SplitFacts) -> list[str]:
     """`partition reason` of each log, as split-audit-log decides."""
     rows = []
     for path, data in emitted.logs.items():
@@ -135,7 +135,7 @@ def files_of(emitted: Emitted, facts: Facts) -> list[str]:
         assert len(data) == rows[-1]["length"]
     found = [LogFile(**row) for row in rows]
     assert list(check_files(found)) == []
-    return sorted({f"{one.partition} {one.reason}" for one in decided(found, facts)})
+    return sorted({f"{one.partition} {one.reason}" for one in judged_logs(found, facts)})
 
 
 def test_which_logs_may_go_by_registration_and_duplication() -> None:
@@ -158,13 +158,13 @@ def test_logs_are_read_by_the_decoder_and_hold_every_acknowledged_write() -> Non
     logged = set()
     for path, data in emitted.logs.items():
         *_, replica, plog, log = path.split("/")
-        reader = LogReader(io.BytesIO(data).read, crc32c, parse_log_name(log).start_offset)
+        reader = PrivateLogReader(io.BytesIO(data).read, crc32c, parse_log_name(log).start_offset)
         mutations = list(reader)
-        assert (plog, reader.ending, reader.problem) == ("plog", Ending.WHOLE, None)
+        assert (plog, reader.ending, reader.problem) == ("plog", LogEnd.WHOLE, None)
         gpid = parse_replica_name(replica)
         assert {one.gpid for one in mutations} == {gpid}
         for one in mutations:
-            for request in map(decode, one.updates):
+            for request in map(decode_request, one.updates):
                 assert request.replay in {Replay.ROWS, Replay.EMPTY}
                 logged |= {(gpid.partition, one.decree) for _ in request.rows}
     acks = {(one["pidx"], one["decree"]) for one in emitted.journal if one["kind"] == "write"}
@@ -180,7 +180,7 @@ def test_the_journal_is_one_and_answers_as_the_seed_says() -> None:
     assert [one.at_us for one in asked] == sorted(one.at_us for one in asked)
     for one in asked:
         assert one.version is not None
-        said = answer(one.hash, one.partition, one.version).value
+        said = primary_answer(one.hash, one.partition, one.version).value
         assert one.code == said or (one.version == REJECTING and said == "REJECT")
 
 

@@ -11,12 +11,12 @@ from jobs.demo.cluster.model import ClusterPlan
 from jobs.demo.cluster.plans import demo_plan
 from jobs.demo.cluster.zookeeper import before_upgrade
 from pipelines.common.instants import DAY_MS
-from pipelines.decide.rule.settings import Release, Settings
+from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import Verdict, decide
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.replication_queues import NEEDS_ALL, parse_queue_cells
 from pipelines.hbase.wal_names import wal_timestamp
-from pipelines.hbase.zookeeper.queued import unsettled
+from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows, offset_of
 from tests.models.drawn import drawn_plan
@@ -33,8 +33,8 @@ TREE = parse_tree(OLD.znodes)
 
 
 def test_it_is_a_snapshot_that_is_believed() -> None:
-    assert distrust_zookeeper(OLD.snapshot, [TREE, TREE], Release()) is None
-    assert unsettled([TREE, TREE]) is None
+    assert zookeeper_distrust_reason(OLD.snapshot, [TREE, TREE], Release()) is None
+    assert unsettled_reason([TREE, TREE]) is None
     assert {len(queue.queue.dead_servers) for queue in TREE.queues} >= {0, 1}
     assert TREE.sequence_ids
 
@@ -68,7 +68,7 @@ def lost(plan: ClusterPlan, seen: Callable[[Znode], bool] = lambda _: True) -> l
     """Needed WALs of a cluster with queues in ZooKeeper that are DELETABLE."""
     old = before_upgrade(plan, capture_at(plan, NOW))
     znodes = tuple(filter(seen, old.znodes))
-    view = view_of_zookeeper(ZooKeeperCase(old.snapshot, old.files, znodes, znodes, Settings()))
+    view = view_of_zookeeper(ZooKeeperCase(old.snapshot, old.files, znodes, znodes, ReconcileSettings()))
     listed = {file.name: file for file in old.files if file.path.startswith("oldWALs/")}
     needed = [listed[wal.name] for wal in needed_wals(plan, NOW) if wal.name in listed]
     return [file.path for file in needed if decide(file, view).verdict is Verdict.DELETABLE]

@@ -6,9 +6,9 @@ import pytest
 
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.journal import parse_request
-from pipelines.pegasus.domain.partitions import Answer
-from pipelines.pegasus.domain.split_plan import Size, doublings_for, levels, one_split
-from pipelines.pegasus.domain.what_if import CLIENTS, STAGES, told, what_if
+from pipelines.pegasus.domain.partitions import PrimaryAnswer
+from pipelines.pegasus.domain.split_plan import RowTotals, doublings_for, one_split, split_levels
+from pipelines.pegasus.domain.what_if import CLIENTS, STAGES, answer_at_stage, what_if
 from tests.labs.places import GOLDEN
 
 VECTORS = json.loads((GOLDEN / "pegasus" / "vectors.json").read_text())
@@ -17,12 +17,12 @@ STAGE = {stage.name: stage for stage in STAGES}
 
 def test_the_designs_worked_example() -> None:
     """Count 4 to 8, hash 5."""
-    assert told(5, 4, STAGE["S0"], "old") == (1, Answer.OK)
-    assert told(5, 4, STAGE["S1-S6"], "old") == (1, Answer.OK)
-    assert told(5, 4, STAGE["S1-S6"], "new") == (1, Answer.OK), "ballot(5) = -1, so 5 % 4 = 1"
-    assert told(5, 4, STAGE["S7"], "old") == (1, Answer.REJECT)
-    assert told(5, 4, STAGE["S10"], "old") == (1, Answer.MISUSED), "7 & 5 = 5, not 1"
-    assert told(5, 4, STAGE["S10"], "new") == (5, Answer.OK)
+    assert answer_at_stage(5, 4, STAGE["S0"], "old") == (1, PrimaryAnswer.OK)
+    assert answer_at_stage(5, 4, STAGE["S1-S6"], "old") == (1, PrimaryAnswer.OK)
+    assert answer_at_stage(5, 4, STAGE["S1-S6"], "new") == (1, PrimaryAnswer.OK), "ballot(5) = -1, so 5 % 4 = 1"
+    assert answer_at_stage(5, 4, STAGE["S7"], "old") == (1, PrimaryAnswer.REJECT)
+    assert answer_at_stage(5, 4, STAGE["S10"], "old") == (1, PrimaryAnswer.MISUSED), "7 & 5 = 5, not 1"
+    assert answer_at_stage(5, 4, STAGE["S10"], "new") == (5, PrimaryAnswer.OK)
 
 
 def test_the_recorded_client_vectors() -> None:
@@ -30,17 +30,22 @@ def test_the_recorded_client_vectors() -> None:
         old = vector["client_partition_count"] // (2 if vector["client_partition_count"] == 8 else 1)
         doubled = vector["client_partition_count"] == 8
         stage = STAGE["S0" if not doubled else "S1-S6" if vector["ballots"]["5"] == -1 else "S10"]
-        assert told(vector["hash"], old, stage, "new")[0] == vector["target"]
+        assert answer_at_stage(vector["hash"], old, stage, "new")[0] == vector["target"]
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_no_stage_lets_two_partitions_accept_one_hash(client: str) -> None:
     for stage in STAGES:
         for one in range(64):
-            accepted = {asked for each in CLIENTS for asked, found in [told(one, 4, stage, each)] if found is Answer.OK}
+            accepted = {
+                asked
+                for each in CLIENTS
+                for asked, found in [answer_at_stage(one, 4, stage, each)]
+                if found is PrimaryAnswer.OK
+            }
             assert len(accepted) <= 1, (stage.name, one)
-            asked, found = told(one, 4, stage, client)
-            if found is Answer.OK:
+            asked, found = answer_at_stage(one, 4, stage, client)
+            if found is PrimaryAnswer.OK:
                 assert asked == one % (8 if asked >= 4 or not stage.parent_old else 4)
 
 
@@ -87,13 +92,13 @@ def test_bad_lines_are_named(change: dict[str, object], words: str) -> None:
 
 
 def test_sizes_of_parents_and_children() -> None:
-    sizes = {0: Size(2, 20), 1: Size(1, 10), 2: Size(1, 30), 3: Size(4, 40)}
+    sizes = {0: RowTotals(2, 20), 1: RowTotals(1, 10), 2: RowTotals(1, 30), 3: RowTotals(4, 40)}
     rows = one_split(sizes, 2)
     assert [(row.parent, row.child, row.rows, row.keep_bytes, row.move_bytes, row.skew) for row in rows] == [
         (0, 2, 3, 20, 30, 1.2),
         (1, 3, 5, 10, 40, 1.6),
     ]
-    found = levels(sizes, 1)
+    found = split_levels(sizes, 1)
     assert [level.largest for level in found[:4]] == [100, 50, 40, 40]
     assert (doublings_for(found, 100), doublings_for(found, 50), doublings_for(found, 40)) == (0, 1, 2)
     assert doublings_for(found, 39) is None

@@ -11,12 +11,12 @@ from pipelines.common.errors import MalformedError, UsageError
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import partition_index
 from pipelines.pegasus.domain.report import ERROR
-from pipelines.pegasus.domain.rows import Kind, Placement, kind_of
-from pipelines.pegasus.domain.stale import Fate, FilterSettings, fate_of, fates, stale_findings
+from pipelines.pegasus.domain.rows import Placement, RowKind, kind_of
+from pipelines.pegasus.domain.stale import FilterSettings, RowFate, fate_of, stale_findings, sum_by_fate
 from pipelines.pegasus.domain.values import EPOCH_S, decode_value, is_expired
-from pipelines.pegasus.domain.verify.compare import compare
-from pipelines.pegasus.domain.verify.judge import Copy, KeyFacts, Reason, judge
-from pipelines.pegasus.transforms.examined_rows import Question
+from pipelines.pegasus.domain.verify.compare import compare_sums
+from pipelines.pegasus.domain.verify.judge import DifferenceReason, KeyCopy, KeyFacts, key_problems
+from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from tests.labs.pegasus.split_rows import AT_S, Row, row_of, split, table_of, value_of
 from tests.labs.pegasus.split_tallies import tallied
 from tests.labs.places import PROJECT
@@ -32,15 +32,15 @@ ROWS = st.lists(st.builds(Row, st.integers(-1, 9), KEYS, VALUES), max_size=40)
 PLACEMENTS = st.sampled_from([(8, 8), (8, 4), (8, 2), (6, 3), (6, 6), (1, 1)])
 
 
-def defined(row: Row, placement: Placement) -> tuple[Kind, bool, bool, int]:
+def defined(row: Row, placement: Placement) -> tuple[RowKind, bool, bool, int]:
     """Kind, expired, forever and timetag of a row, one by one."""
     kind = kind_of(row.key, row.index, placement)
     try:
         value = decode_value(row.value, placement.data_version)
     except MalformedError:
-        kind = Kind.MALFORMED if kind > Kind.EMPTY_WRITE else kind
+        kind = RowKind.MALFORMED if kind > RowKind.EMPTY_WRITE else kind
         return kind, False, False, 0
-    hashed = kind >= Kind.FOREIGN
+    hashed = kind >= RowKind.FOREIGN
     tag = value.timetag.packed if value.timetag else 0
     return kind, hashed and is_expired(value.expire_ts, AT_S), hashed and value.expire_ts == 0, tag
 
@@ -51,13 +51,13 @@ def test_columns_count_rows_as_the_definition_says(
     rows: list[Row], counts: tuple[int, int], data_version: int, batches: int
 ) -> None:
     placement = Placement(*counts, data_version)
-    found = tallied(rows, Question(placement, 16, AT_S), batches)
-    expected: Counter[tuple[int, int, Kind, bool, bool]] = Counter()
-    newest: dict[tuple[int, int, Kind, bool, bool], int] = {}
-    sizes: Counter[tuple[int, int, Kind, bool, bool]] = Counter()
+    found = tallied(rows, ExamineSettings(placement, 16, AT_S), batches)
+    expected: Counter[tuple[int, int, RowKind, bool, bool]] = Counter()
+    newest: dict[tuple[int, int, RowKind, bool, bool], int] = {}
+    sizes: Counter[tuple[int, int, RowKind, bool, bool]] = Counter()
     for row in rows:
         kind, expired, forever, tag = defined(row, placement)
-        group = partition_index(key_hash(row.key), 16) if kind >= Kind.FOREIGN else -1
+        group = partition_index(key_hash(row.key), 16) if kind >= RowKind.FOREIGN else -1
         place = (row.index, group, kind, expired, forever)
         expected[place] += 1
         sizes[place] += len(row.key) + len(row.value)
@@ -104,13 +104,13 @@ def test_the_rehearsal_drops_what_the_filter_drops(
     ]
     rows.append(Row(0, b"", b""))
     for row in rows:
-        (place,) = tallied([row], Question(settings.placement, settings.groups, AT_S))
+        (place,) = tallied([row], ExamineSettings(settings.placement, settings.groups, AT_S))
         fate = fate_of(place, settings)
         assert fate.value.startswith("DROPPED") == filtered(row, settings), (row, fate)
 
 
 def stale_of(rows: list[Row], settings: FilterSettings) -> list[tuple[str, str]]:
-    found = fates("t", tallied(rows, Question(settings.placement, settings.groups, AT_S)), settings)
+    found = sum_by_fate("t", tallied(rows, ExamineSettings(settings.placement, settings.groups, AT_S)), settings)
     assert sum(one.rows for one in found) == len(rows)
     return [(one.code, one.severity) for one in stale_findings("t", found, settings)]
 
@@ -136,36 +136,36 @@ def test_versions_that_no_partition_has_are_refused() -> None:
 
 def test_sums_that_differ_say_where_to_look() -> None:
     before, after = table_of(4, 100), split(table_of(4, 100), 4)
-    question, wide = Question(Placement(4, 4), 8, AT_S), Question(Placement(8, 4), 8, AT_S)
-    same = compare("t", 8, tallied(before, question), tallied(after, wide))
+    question, wide = ExamineSettings(Placement(4, 4), 8, AT_S), ExamineSettings(Placement(8, 4), 8, AT_S)
+    same = compare_sums("t", 8, tallied(before, question), tallied(after, wide))
     assert (same.differing, same.suspect) == (frozenset(), frozenset())
     lost = row_of(8, "user5", b"")
     less = [row for row in after if (row.index, row.key) != (lost.index, lost.key)]
-    assert compare("t", 8, tallied(before, question), tallied(less, wide)).differing == {lost.index}
+    assert compare_sums("t", 8, tallied(before, question), tallied(less, wide)).differing == {lost.index}
     newer = [
         row._replace(value=value_of("x", at_us=1_800_000_000_000_000))
         if row.key == lost.key and row.index != lost.index
         else row
         for row in after
     ]
-    found = compare("t", 8, tallied(before, question), tallied(newer, wide))
+    found = compare_sums("t", 8, tallied(before, question), tallied(newer, wide))
     assert (found.differing, found.suspect) == (frozenset(), {lost.index})
 
 
 def test_a_key_that_agrees_is_no_difference() -> None:
-    live = Copy(1, 5, 77, expired=False, timetag=9)
+    live = KeyCopy(1, 5, 77, expired=False, timetag=9)
     old = live._replace(digest=1, timetag=3, lies_in=1)
-    assert list(judge(KeyFacts(live, live, Copy()))) == []
-    assert list(judge(KeyFacts(live, live, old))) == [], "an older copy is what a split leaves"
+    assert list(key_problems(KeyFacts(live, live, KeyCopy()))) == []
+    assert list(key_problems(KeyFacts(live, live, old))) == [], "an older copy is what a split leaves"
     gone = live._replace(expired=True)
-    assert list(judge(KeyFacts(gone, Copy(), Copy()))) == []
-    assert list(judge(KeyFacts(Copy(), gone, Copy()))) == []
-    assert [one.reason for one in judge(KeyFacts(live, Copy(), old))] == [Reason.LOST]
+    assert list(key_problems(KeyFacts(gone, KeyCopy(), KeyCopy()))) == []
+    assert list(key_problems(KeyFacts(KeyCopy(), gone, KeyCopy()))) == []
+    assert [one.reason for one in key_problems(KeyFacts(live, KeyCopy(), old))] == [DifferenceReason.LOST]
 
 
 def test_the_pages_name_every_fate_and_reason() -> None:
     docs = PROJECT / "docs"
     stale = set(re.findall(r"`([A-Z]+_[A-Z_]+)`", (docs / "split-stale.md").read_text(encoding="utf-8")))
-    assert {fate.value for fate in Fate} <= stale
+    assert {fate.value for fate in RowFate} <= stale
     verify = (docs / "split-verify.md").read_text(encoding="utf-8")
-    assert {reason.value for reason in Reason} <= set(re.findall(r"^\| ([a-z-]+) \|", verify, re.MULTILINE))
+    assert {reason.value for reason in DifferenceReason} <= set(re.findall(r"^\| ([a-z-]+) \|", verify, re.MULTILINE))

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from pipelines.common.errors import UsageError
-from pipelines.files.storage import LocalStorage
+from pipelines.files.file_reader import LocalFileReader
 from pipelines.pegasus.domain import preflight as preflight_rules
-from pipelines.pegasus.domain.audit_config import Timing, audit_config
+from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import is_owner
-from pipelines.pegasus.domain.preflight import checks, preflight
+from pipelines.pegasus.domain.preflight import preflight, preflight_checks
 from pipelines.pegasus.domain.report import in_order, is_proven
 from pipelines.pegasus.domain.state.ownership import deleted_share
 from pipelines.pegasus.domain.state.reading import parse_state
@@ -26,9 +26,9 @@ States = list[dict[str, Any]]
 RULES = (DOCS / "split-rules.md").read_text(encoding="utf-8")
 
 
-def broken(states: States, timing: Timing | None = None) -> set[tuple[str, str, str]]:
+def broken(states: States, timing: TimeLimits | None = None) -> set[tuple[str, str, str]]:
     parsed = [parse_state(json.dumps(one), f"{place}.json") for place, one in enumerate(states)]
-    return {(row.code, row.subject, row.severity) for row in audit_config(parsed, timing or Timing())}
+    return {(row.code, row.subject, row.severity) for row in audit_config(parsed, timing or TimeLimits())}
 
 
 def table(states: States, place: int = -1) -> dict[str, Any]:
@@ -160,16 +160,16 @@ def test_every_spoilt_series_breaks_its_rule(name: str) -> None:
 
 def test_a_child_that_waits_too_long_is_stuck() -> None:
     states = [state(minute, 8, 2) for minute in (0, 100, 200)]
-    timing = Timing(stuck_ms=200 * 60_000)
+    timing = TimeLimits(stuck_ms=200 * 60_000)
     assert broken(states, timing) == {("SPLIT_STUCK", "2.6", E), ("SPLIT_STUCK", "2.7", E)}
-    assert broken(states, Timing(stuck_ms=200 * 60_000 + 1)) == set()
+    assert broken(states, TimeLimits(stuck_ms=200 * 60_000 + 1)) == set()
     states[1] = state(100, 8, 4)
     assert ("SPLIT_STUCK", "2.6", E) not in broken(states, timing), "it was registered in between"
 
 
 def test_a_split_that_was_paused_is_not_stuck() -> None:
     states = [state(minute, 8, 2, split_states={"2": "PAUSED", "3": "SPLITTING"}) for minute in (0, 200)]
-    assert broken(states, Timing(stuck_ms=200 * 60_000)) == {("SPLIT_STUCK", "2.7", E)}
+    assert broken(states, TimeLimits(stuck_ms=200 * 60_000)) == {("SPLIT_STUCK", "2.7", E)}
 
 
 def test_replicas_may_learn_of_a_registration_a_moment_later() -> None:
@@ -178,7 +178,7 @@ def test_replicas_may_learn_of_a_registration_a_moment_later() -> None:
     assert broken(states) == set()
     states.append(state(6, 8, 4, replicas=late))
     assert broken(states) == {("SPLIT_R1", f"2.1@{NODES[0]}", E)}
-    assert broken(states, Timing(reject_ms=7 * 60_000)) == set()
+    assert broken(states, TimeLimits(reject_ms=7 * 60_000)) == set()
 
 
 def test_a_child_that_learns_is_no_garbage() -> None:
@@ -196,7 +196,7 @@ def test_a_split_may_be_cancelled_while_no_child_is_registered() -> None:
 def verdicts(document: dict[str, Any], to_count: int | None = None) -> dict[str, list[str]]:
     parsed = parse_state(json.dumps(document), "state.json")
     found = list(preflight(parsed, parsed.tables[0], to_count))
-    rows = checks(parsed.tables[0], found)
+    rows = preflight_checks(parsed.tables[0], found)
     assert is_proven(in_order(found, 0, {}, ())) == any(row.verdict == "BLOCKER" for row in rows)
     result: dict[str, list[str]] = {}
     for row in rows:
@@ -303,7 +303,7 @@ def test_every_cut_of_a_state_is_refused_and_never_worse() -> None:
 
 
 def test_a_directory_is_one_series(tmp_path: Path) -> None:
-    reader = StateFiles(LocalStorage())
+    reader = StateFiles(LocalFileReader())
     found = reader.states(str(written(tmp_path / "good", series()[::-1])))
     assert [one.tables[0].partition_count for one in found] == [4, 8, 8, 8], "by their times, not their names"
     with pytest.raises(UsageError, match=r"no \*\.json there"):

@@ -4,14 +4,14 @@ from dataclasses import fields, replace
 
 import pytest
 
-from pipelines.decide.rule.settings import Settings
-from pipelines.lake.run_summary import QueueRow
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.lake.run_summary import QueueOffsetRow
 from pipelines.queues.audit.classes import OwnerState, QueueClass
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import OVERDUE_MS, audit_findings
-from pipelines.queues.audit.observe import expected_wals
-from pipelines.queues.audit.observed import FAILOVER_GRACE_MS, Servers
-from pipelines.queues.audit.rows import AuditRow, ClaimRow, PlanRow
+from pipelines.queues.audit.observe_cluster import expected_wals
+from pipelines.queues.audit.observed_cluster import FAILOVER_GRACE_MS, ObservedServers
+from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
 from pipelines.queues.audit.timeline import timeline
 from schemas.claim_plans import CLAIM_PLANS
 from schemas.queue_audits import QUEUE_AUDITS
@@ -45,7 +45,7 @@ from tests.strategies.zookeeper import ZooKeeperCase, view_of_zookeeper, znodes,
         ("1-c", replace(servers(), online=None), ("UNPROVEN",), "Capture again"),
     ],
 )
-def test_what_a_queue_is(row: str, who: Servers, expected: tuple[str, ...], words: str | None) -> None:
+def test_what_a_queue_is(row: str, who: ObservedServers, expected: tuple[str, ...], words: str | None) -> None:
     found = only(cluster(queue(row, 5), who=who))
     assert found.classes[: len(expected)] == expected
     assert set(found.classes) - set(expected) <= {"RECOVERED"}
@@ -131,10 +131,10 @@ def test_a_healthy_cluster_has_none() -> None:
 
 
 def test_wals_that_must_be_there() -> None:
-    def row(wal: str | None, offset: int | None, need: int | None, exists: bool = True) -> QueueRow:
-        return QueueRow("1", exists, str(A), str(A), False, "g", wal, offset, need, 0, 0)
+    def row(wal: str | None, offset: int | None, need: int | None, exists: bool = True) -> QueueOffsetRow:
+        return QueueOffsetRow("1", exists, str(A), str(A), False, "g", wal, offset, need, 0, 0)
 
-    view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["1"]), (), znodes({}), znodes({}), Settings()))
+    view = view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["1"]), (), znodes({}), znodes({}), ReconcileSettings()))
     old = view.files_started - HOUR
     expected = expected_wals(
         view, [row("g.1", 0, old), row("g.2", -1, old), row("g.3", 0, view.files_started), row(None, None, -1),
@@ -143,7 +143,9 @@ def test_wals_that_must_be_there() -> None:
     assert expected == {"g.1": {("1", str(A), str(A))}}
 
 
-@pytest.mark.parametrize(("row", "table"), [(AuditRow, QUEUE_AUDITS), (ClaimRow, QUEUE_CLAIMS), (PlanRow, CLAIM_PLANS)])
+@pytest.mark.parametrize(
+    ("row", "table"), [(AuditRow, QUEUE_AUDITS), (ClaimRow, QUEUE_CLAIMS), (ClaimPlanRow, CLAIM_PLANS)]
+)
 def test_row_classes_have_the_columns_of_their_table(row: type, table: Table) -> None:
     assert [field.name for field in fields(row)] == table.schema.names[3:]
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.queues.audit.classify import audit_rows
-from pipelines.queues.audit.observe import ListedEvidence, observed
-from pipelines.queues.audit.observed import ObservedCluster, Servers
-from pipelines.queues.audit.plan import claim_plan, restarts
+from pipelines.queues.audit.observe_cluster import ListedEvidence, observe_cluster
+from pipelines.queues.audit.observed_cluster import ObservedCluster, ObservedServers
+from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import plan_file, servers_file
 from pipelines.queues.audit.timeline import sighting, timeline
 from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, START, A, B, C
@@ -36,11 +36,11 @@ def in_zookeeper(
     """The seed's picture as an audit sees it: HBase 1.x, so nobody knows of crash procedures."""
     nodes = znodes(queues)
     nodes = (*nodes[:-1], *(lock(server, of) for server, of in (locks or {}).items()), nodes[-1])
-    case = ZooKeeperCase(zookeeper_snapshot(["2"]), (), nodes, nodes, Settings())
+    case = ZooKeeperCase(zookeeper_snapshot(["2"]), (), nodes, nodes, ReconcileSettings())
     trees = (parse_tree(nodes), parse_tree(nodes))
-    whole = observed(case.snapshot, view_of_zookeeper(case), frozenset(), trees, ListedEvidence())
+    whole = observe_cluster(case.snapshot, view_of_zookeeper(case), frozenset(), trees, ListedEvidence())
     alive = frozenset(map(ServerName.parse, online))
-    return replace(whole, hbase_version="1.7.2", servers=Servers(at, alive, None))
+    return replace(whole, hbase_version="1.7.2", servers=ObservedServers(at, alive, None))
 
 
 def test_seed_001_at_its_start() -> None:
@@ -78,7 +78,7 @@ def test_seed_001_after_c_died_in_the_middle_of_its_claim() -> None:
     plan = claim_plan(picture, found)
     assert {row.target for row in plan} == {A}
     assert servers_file(picture, plan) == ""
-    text = plan_file(KEY, picture, found, plan, restarts(picture, plan))
+    text = plan_file(KEY, picture, found, plan, peer_restarts(picture, plan))
     assert "lock left behind" in text
     assert "scheduleRecoveries 1" not in text
 

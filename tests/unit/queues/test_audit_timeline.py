@@ -1,7 +1,7 @@
 """Who claimed which queue when, and how long it waited, from successive snapshots of queues in the table."""
 
 from pipelines.queues.audit.classify import audit_rows
-from pipelines.queues.audit.observed import ObservedCluster, ObservedQueue
+from pipelines.queues.audit.observed_cluster import ObservedCluster, ObservedQueue
 from pipelines.queues.audit.timeline import Sighting, sighting, timeline
 from tests.labs.queue_pictures import AT, HOUR, A, B, C, cluster, queue, servers
 

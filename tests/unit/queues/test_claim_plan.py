@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.queues.audit.classify import audit_rows
-from pipelines.queues.audit.plan import claim_plan, restarts
+from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import plan_file, servers_file
 from tests.labs.queue_pictures import KEY, A, B, C, D, E, cluster, queue, servers
 
@@ -49,7 +49,7 @@ def test_a_recovery_has_peers_begin_again() -> None:
     """`addMissingQueues` looks for rows of the crashed server itself, not for those that were claimed from it."""
     three = {"1": "ENABLED", "2": "ENABLED", "3": "ENABLED"}
     picture = cluster(queue("1-c", 8), queue("2-a/c"), queue("3-b"), peers=three, archived={C: (3, 24)})
-    again = restarts(picture, claim_plan(picture, audit_rows(picture)))
+    again = peer_restarts(picture, claim_plan(picture, audit_rows(picture)))
     assert [(one.peer_id, one.files, one.bytes, one.claimed) for one in again] == [
         ("2", 3, 24, True),
         ("3", 3, 24, False),
@@ -61,7 +61,7 @@ def test_the_plan_can_be_followed_and_fed() -> None:
     rows = audit_rows(picture)
     plan = claim_plan(picture, rows)
     assert servers_file(picture, plan) == f"{C}\n{E}\n"
-    text = plan_file(KEY, picture, rows, plan, restarts(picture, plan))
+    text = plan_file(KEY, picture, rows, plan, peer_restarts(picture, plan))
     assert text.index("replication --fix") < text.index(f"step 1: {C}") < text.index(f"step 2: {E}")
     for words in (
         f"queue  1-{C}: 1.0 GiB in 1 file, to {A}",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.hbase.wal_format.reader import Ending
-from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect
+from pipelines.hbase.wal_format.reader import WalEnd
+from pipelines.queues.wals.inspected import WalAnswer, WalTask, inspect_wal
 from pipelines.queues.wals.rows import GONE, UNREADABLE
 from tests.labs.wal_files import Edit, ends, wal
 
@@ -17,7 +17,7 @@ NAME = "h1.example.org%2C16020%2C5.[17]*"
 
 
 def ask(*uris: str) -> WalAnswer:
-    return inspect(WalTask(uris, frozenset({ends(*EDITS)[1]})), CONF)
+    return inspect_wal(WalTask(uris, frozenset({ends(*EDITS)[1]})), CONF)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_file_is_read_to_its_end(there: Path, scheme: str) -> None:
     answer = ask(f"{scheme}{there}")
     assert answer.problem is None
     assert answer.contents is not None
-    assert (answer.contents.ending, answer.contents.length) == (Ending.CLOSED, len(wal(*EDITS)))
+    assert (answer.contents.ending, answer.contents.length) == (WalEnd.CLOSED, len(wal(*EDITS)))
     assert answer.contents.boundaries == {ends(*EDITS)[1]}
 
 
@@ -64,4 +64,4 @@ def test_a_reader_that_stops_early_ends_the_stream(there: Path) -> None:
     there.write_bytes(b"no WAL" * 10_000_000)
     answer = ask(str(there))
     assert answer.contents is not None
-    assert answer.contents.ending is Ending.CORRUPT
+    assert answer.contents.ending is WalEnd.CORRUPT

@@ -10,12 +10,19 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, GroupOffset, QueueId, parse_queue_cells, parse_queue_id
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
+from pipelines.queues.migration.before_and_after import (
+    AfterMigration,
+    BeforeMigration,
+    hfile_refs_of,
+    rows_of,
+    sequence_ids_of,
+    states_of,
+)
 from pipelines.queues.migration.findings import verify_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
-from pipelines.queues.migration.rows import MigrationCheck, MigrationRow, Rule
-from pipelines.queues.migration.sides import After, Before, hfile_refs_of, rows_of, sequence_ids_of, states_of
+from pipelines.queues.migration.rows import MigrationCheck, MigrationRow, MigrationRule
 from pipelines.queues.migration.verify import verify
-from pipelines.snapshot.model import Flags
+from pipelines.snapshot.model import MasterFlags
 from schemas.migration_checks import MIGRATION_CHECKS
 from schemas.migration_rows import MIGRATION_ROWS
 from schemas.table import Table, identity
@@ -39,12 +46,12 @@ WALS = frozenset({wal(H1, 2), wal(D1, 1), wal(H2, 1)})
 LATER = replace(H1, startcode=NOW + 1)
 
 
-def before() -> Before:
+def before() -> BeforeMigration:
     tree, peers = parse_tree([*znodes(QUEUES), *OTHERS]), MigrationPeers.of(PEERS)
-    return Before(states_of(PEERS), peers, migration_rows(tree, peers, dict.fromkeys(WALS, 1)), NOW, WALS)
+    return BeforeMigration(states_of(PEERS), peers, migration_rows(tree, peers, dict.fromkeys(WALS, 1)), NOW, WALS)
 
 
-def after(rows: Mapping[str, Mapping[str, str]] | None = None, **changes: object) -> After:
+def after(rows: Mapping[str, Mapping[str, str]] | None = None, **changes: object) -> AfterMigration:
     """What the migration leaves, with other rows or anything else changed."""
     whole = {
         f"1-{H1}": {group(H1): f"{wal(H1, 2)}:7"},
@@ -57,24 +64,24 @@ def after(rows: Mapping[str, Mapping[str, str]] | None = None, **changes: object
         for row, offsets in whole.items()
         for qualifier, value in offsets.items()
     ]
-    made = After(
+    made = AfterMigration(
         states_of(PEERS), rows_of(parse_queue_cells(cells)), {(peer, REGION): 7 for peer in "12"},
         {peer: frozenset({"f"}) for peer in "12"}, WALS, (SAFE_FLAGS, SAFE_FLAGS),
     )  # fmt: skip
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def differences(found: After) -> set[tuple[str, str, str | None, str]]:
+def differences(found: AfterMigration) -> set[tuple[str, str, str | None, str]]:
     return {
         (one.rule, one.answer, one.severity, one.subject) for one in verify(before(), found) if one.severity is not None
     }
 
 
-def without(found: After, row: str) -> After:
+def without(found: AfterMigration, row: str) -> AfterMigration:
     return replace(found, rows={queue: groups for queue, groups in found.rows.items() if str(queue) != row})
 
 
-def flags(**changes: bool | None) -> Flags:
+def flags(**changes: bool | None) -> MasterFlags:
     return replace(SAFE_FLAGS, **changes)
 
 
@@ -82,7 +89,9 @@ def test_all_rules_hold_after_a_migration() -> None:
     checks = verify(before(), after())
     assert {one.severity for one in checks} == {None}
     asked = {one.rule for one in checks}
-    assert {rule.value for rule in Rule} - asked == {"NO_EXTRA_ROW", "NO_UNKNOWN_PEER"}, "these two find, or do not ask"
+    assert {rule.value for rule in MigrationRule} - asked == {"NO_EXTRA_ROW", "NO_UNKNOWN_PEER"}, (
+        "these two find, or do not ask"
+    )
     assert verify_findings(checks) == ()
 
 
@@ -225,7 +234,7 @@ def test_all_rules_hold_after_a_migration() -> None:
         ),
     ],
 )
-def test_a_difference_is_told_by_rule_and_row(change: Callable[[], After], wanted: tuple[str, ...]) -> None:
+def test_a_difference_is_told_by_rule_and_row(change: Callable[[], AfterMigration], wanted: tuple[str, ...]) -> None:
     found = differences(change())
     assert wanted in found
     worse = {one for one in found if one[2] == "error" and one != wanted}

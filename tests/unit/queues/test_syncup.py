@@ -6,26 +6,26 @@ from dataclasses import fields, replace
 import pytest
 
 from pipelines.common.errors import SnapshotError
-from pipelines.common.json_form import Form
-from pipelines.decide.rule.cluster_view import QueueRow
+from pipelines.common.json_object import JsonObject
+from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.offline_table import (
     DELETE_FAMILY,
     PUT,
     Region,
     TableEdit,
-    Unflushed,
+    UnflushedColumn,
     as_it_is,
     regions_to_read,
-    unflushed,
+    unflushed_columns,
 )
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, GroupOffset, parse_queue_id
 from pipelines.hbase.server_names import ServerName
 from pipelines.queues.syncup.findings import syncup_findings
-from pipelines.queues.syncup.plan import Cluster, Gap, SyncUpPlan, plan_syncup
-from pipelines.queues.syncup.rows import Action, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
+from pipelines.queues.syncup.plan import SyncUpInput, SyncUpPlan, UnreadReason, plan_syncup
+from pipelines.queues.syncup.rows import SyncUpAction, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
-from pipelines.queues.syncup.wals import FilesOfServers, ListedFile
+from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
 from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
 from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents, parse_facts
 from schemas.syncup_peers import SYNCUP_PEERS
@@ -82,7 +82,7 @@ def test_edits_behind_the_flush_are_what_the_store_files_lack() -> None:
         edit(15, cell("1-d", "g", "w.4:0")),
         edit(16, cell("1-d", "g"), DELETE_COLUMN),
     ]
-    changes = unflushed(FLUSHED, edits, {("r", "queue"): 10})
+    changes = unflushed_columns(FLUSHED, edits, {("r", "queue"): 10})
     assert [(str(one.cell.row, "utf-8"), one.deleted, one.write_time) for one in changes] == [
         ("1-a", False, 1_012),
         ("1-b", True, 1_013),
@@ -93,34 +93,38 @@ def test_edits_behind_the_flush_are_what_the_store_files_lack() -> None:
 
 
 def test_what_was_flushed_is_not_written_again() -> None:
-    assert unflushed(FLUSHED, [edit(10, cell("1-a", "g", "w.1:0"))], {("r", "queue"): 10}) == ()
-    assert unflushed(FLUSHED, [edit(10, cell("1-a", "g", "w.1:1"))], {}) == (), "the same value is no difference"
-    assert len(unflushed(FLUSHED, [edit(0, cell("1", "s", "7", "sid"))], {("r", "queue"): 10})) == 1, "by family"
+    assert unflushed_columns(FLUSHED, [edit(10, cell("1-a", "g", "w.1:0"))], {("r", "queue"): 10}) == ()
+    assert unflushed_columns(FLUSHED, [edit(10, cell("1-a", "g", "w.1:1"))], {}) == (), (
+        "the same value is no difference"
+    )
+    assert len(unflushed_columns(FLUSHED, [edit(0, cell("1", "s", "7", "sid"))], {("r", "queue"): 10})) == 1, (
+        "by family"
+    )
 
 
 # the plan
 
 
 def listed(*paths: str, length: int = 100) -> FilesOfServers:
-    return FilesOfServers(ListedFile.of(path, length) for path in paths)
+    return FilesOfServers(ListedWal.of(path, length) for path in paths)
 
 
-def queue(key: str, **offsets: tuple[str, int]) -> QueueRow:
+def queue(key: str, **offsets: tuple[str, int]) -> MergedQueueRow:
     """A row; each offset by the server whose only group it is of."""
     servers = {"h1": H1, "h2": H2, "d1": D1}
-    return QueueRow(
+    return MergedQueueRow(
         parse_queue_id(key), {group(servers[name]): GroupOffset(*offset) for name, offset in offsets.items()}
     )
 
 
 def planned(
-    rows: list[QueueRow],
+    rows: list[MergedQueueRow],
     *paths: str,
     peers: tuple[Peer, ...] = (ONE,),
-    true_rows: list[QueueRow] | None = None,
+    true_rows: list[MergedQueueRow] | None = None,
     directories: tuple[ServerName, ...] = (H1,),
 ) -> SyncUpPlan:
-    return plan_syncup(Cluster(peers, rows, true_rows, frozenset(directories), listed(*paths)))
+    return plan_syncup(SyncUpInput(peers, rows, true_rows, frozenset(directories), listed(*paths)))
 
 
 OWN = queue(f"1-{H1}", h1=(wal(H1, 2), 40))
@@ -137,7 +141,7 @@ def test_the_wals_of_a_queue_in_order_from_its_offset_on() -> None:
         (WALS[1], "EDITS", 40, 60),
         (WALS[2], "EDITS", 0, 100),
     ]
-    assert (one.action, one.bytes, plan.servers, plan.unread, plan.poison) == (Action.SHIP, 160, (H1,), (), ())
+    assert (one.action, one.bytes, plan.servers, plan.unread, plan.poison) == (SyncUpAction.SHIP, 160, (H1,), (), ())
 
 
 def test_a_queue_whose_wal_is_gone_begins_with_the_next_from_its_start() -> None:
@@ -161,10 +165,10 @@ def test_a_server_with_a_directory_gets_a_placeholder_for_each_peer_without_a_ro
 def test_what_would_keep_the_tool_for_ever() -> None:
     plan = planned([OWN], *WALS, f"WALs/{H2}/{group(H2)}.meta.7.meta", peers=(ONE, OFF), directories=(H1, H2))
     assert {str(one.row.queue): (one.action, one.waits_for) for one in plan.queues} == {
-        f"1-{H1}": (Action.SHIP, None),
-        f"1-{H2}": (Action.WAITS, "there is no WAL to read"),
-        f"2-{H1}": (Action.WAITS, "peer 2 is DISABLED"),
-        f"2-{H2}": (Action.WAITS, "peer 2 is DISABLED"),
+        f"1-{H1}": (SyncUpAction.SHIP, None),
+        f"1-{H2}": (SyncUpAction.WAITS, "there is no WAL to read"),
+        f"2-{H1}": (SyncUpAction.WAITS, "peer 2 is DISABLED"),
+        f"2-{H2}": (SyncUpAction.WAITS, "peer 2 is DISABLED"),
     }
 
 
@@ -172,18 +176,18 @@ def test_queues_that_it_leaves_or_drops() -> None:
     standby = Peer("3", "ENABLED", sync_replication_state="STANDBY")
     plan = planned([OWN, queue(f"9-{D1}")], *WALS, peers=(ONE, standby))
     assert {str(one.row.queue): one.action for one in plan.queues} == {
-        f"1-{H1}": Action.SHIP,
-        f"3-{H1}": Action.STANDBY,
-        f"9-{D1}": Action.REMOVED_PEER,
+        f"1-{H1}": SyncUpAction.SHIP,
+        f"3-{H1}": SyncUpAction.STANDBY,
+        f"9-{D1}": SyncUpAction.REMOVED_PEER,
     }
     assert plan.servers == (D1, H1), "a flag file is made for the owner of such a row too"
 
 
 @pytest.mark.parametrize("true_rows", [None, [OWN]])
-def test_a_half_split_directory_is_a_hole(true_rows: list[QueueRow] | None) -> None:
+def test_a_half_split_directory_is_a_hole(true_rows: list[MergedQueueRow] | None) -> None:
     split = f"{HERE}-splitting/{wal(H1, 3)}"
     plan = planned([OWN], *WALS[:2], split, true_rows=true_rows)
-    assert [(one.gap, one.path, one.bytes) for one in plan.unread] == [(Gap.SPLITTING, split, 100)]
+    assert [(one.gap, one.path, one.bytes) for one in plan.unread] == [(UnreadReason.SPLITTING, split, 100)]
     passed = queue(f"1-{H1}", h1=(wal(H1, 3), -1))
     assert planned([passed], split).unread == (), "nobody needs it"
     meta = f"{HERE}-splitting/{group(H1)}.meta.7.meta"
@@ -194,7 +198,7 @@ def test_a_claim_that_was_not_flushed_is_a_hole() -> None:
     claimed = queue(f"1-{H1}/{D1}", d1=(wal(D1, 1), 0))
     mine = f"oldWALs/{wal(D1, 1)}"
     plan = planned([OWN], *WALS, mine, true_rows=[OWN, claimed])
-    assert [(one.gap, one.path) for one in plan.unread] == [(Gap.UNSEEN_ROW, mine)]
+    assert [(one.gap, one.path) for one in plan.unread] == [(UnreadReason.UNSEEN_ROW, mine)]
     before = queue(f"1-{D1}", d1=(wal(D1, 1), 0))
     assert planned([OWN, before], *WALS, mine, true_rows=[OWN, claimed]).unread == (), (
         "its row before the claim is read"
@@ -204,7 +208,7 @@ def test_a_claim_that_was_not_flushed_is_a_hole() -> None:
 def test_a_wal_where_the_tool_does_not_look() -> None:
     strange = f"oldWALs/{H2}/{wal(H1, 3)}"
     plan = planned([OWN], *WALS[:2], strange)
-    assert [(one.gap, one.path) for one in plan.unread] == [(Gap.OUT_OF_REACH, strange)]
+    assert [(one.gap, one.path) for one in plan.unread] == [(UnreadReason.OUT_OF_REACH, strange)]
 
 
 @pytest.mark.parametrize("name", ["junk", f"{group(H1)}.99999999999999999999"])
@@ -232,13 +236,13 @@ FACTS = SyncUpFacts(
     (FlagFile(str(H1), 0, NOW), FlagFile("info", 31, NOW, '{"startTimeMs":"1664096778778"}')),
     TableFacts(
         (StoreFile("data/hbase/replication/r/queue/f", 100, NOW, "r", "queue", 7),),
-        (Unflushed(cell("1-a", "g", "w.1:1"), deleted=False, write_time=NOW + 60_000),),
+        (UnflushedColumn(cell("1-a", "g", "w.1:1"), deleted=False, write_time=NOW + 60_000),),
     ),
 )
 
 
-def forms(facts: SyncUpFacts) -> list[Form]:
-    return [Form(json.loads(json.dumps(one)), f"line {n}") for n, one in enumerate(fact_documents(facts), 1)]
+def forms(facts: SyncUpFacts) -> list[JsonObject]:
+    return [JsonObject(json.loads(json.dumps(one)), f"line {n}") for n, one in enumerate(fact_documents(facts), 1)]
 
 
 @pytest.mark.parametrize("facts", [FACTS, replace(FACTS, table=None), replace(FACTS, table=TableFacts(unknown="why"))])
@@ -257,20 +261,20 @@ def test_facts_are_read_as_written(facts: SyncUpFacts) -> None:
 )
 def test_a_broken_extra_is_refused(line: dict[str, object], words: str) -> None:
     with pytest.raises(SnapshotError, match=words):
-        parse_facts([*forms(FACTS), Form(line, "line 9")])
+        parse_facts([*forms(FACTS), JsonObject(line, "line 9")])
 
 
 def test_the_lines_of_the_page_are_an_extra() -> None:
     page = (DOCS / "snapshot-format.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith('{"kind":')]
-    facts = parse_facts(Form(json.loads(line), line) for line in lines)
+    facts = parse_facts(JsonObject(json.loads(line), line) for line in lines)
     assert [json.loads(line) for line in lines] == list(fact_documents(facts))
     assert {one["kind"] for one in fact_documents(facts)} == {one["kind"] for one in fact_documents(FACTS)}
 
 
 def test_an_extra_without_its_root_or_table_line_is_refused() -> None:
     for kind in ("root", "table"):
-        lines = [Form(one, "line") for one in fact_documents(FACTS) if one["kind"] != kind]
+        lines = [JsonObject(one, "line") for one in fact_documents(FACTS) if one["kind"] != kind]
         with pytest.raises(SnapshotError, match=f"no line of kind '{kind}'"):
             parse_facts(lines)
 

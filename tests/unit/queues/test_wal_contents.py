@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import SnapshotError
-from pipelines.common.json_form import Form
-from pipelines.decide.rule.cluster_view import QueueRow
-from pipelines.hbase.peer_rules import PeerRule, parse_rule, rule_document, wants
+from pipelines.common.json_object import JsonObject
+from pipelines.decide.rule.cluster_view import MergedQueueRow
+from pipelines.hbase.peer_rules import PeerRule, parse_rule, replicates_family, rule_document
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset, QueueId
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.wal_format.reader import Ending, WalReader
+from pipelines.hbase.wal_format.reader import WalEnd, WalReader
 from pipelines.hbase.wal_names import encode_prefix, parse_wal_name
-from pipelines.queues.wals.findings import UNWANTED_FROM, dated, wal_findings
+from pipelines.queues.wals.findings import UNWANTED_FROM, wal_findings, with_history
 from pipelines.queues.wals.offsets import OffsetStatus, offset_status
-from pipelines.queues.wals.pending import by_group, cuts_of, needs, queue_edits
+from pipelines.queues.wals.pending import by_group, cuts_of, queue_edits, smallest_needed_timestamps
 from pipelines.queues.wals.rows import (
     GONE,
     UNREADABLE,
@@ -32,7 +32,7 @@ from pipelines.queues.wals.rows import (
     file_row,
     table_rows,
 )
-from pipelines.queues.wals.tally import WalContents, tally
+from pipelines.queues.wals.tally import WalContents, tally_wal
 from schemas.queue_edits import QUEUE_EDITS
 from schemas.table import Table
 from schemas.wal_files import WAL_FILES
@@ -48,7 +48,7 @@ NOW = 1_790_000_000_000
 
 
 def read(data: bytes, *cuts: int) -> WalContents:
-    return tally(io.BytesIO(data).read, cuts)
+    return tally_wal(io.BytesIO(data).read, cuts)
 
 
 def inspected(
@@ -60,8 +60,8 @@ def inspected(
     return replace(file, fault=GONE) if data is None else replace(file, contents=read(data, *cuts))
 
 
-def queue(offset: GroupOffset | None, peer: str = "1", owner: ServerName = SERVER) -> QueueRow:
-    return QueueRow(QueueId(peer, owner), {GROUP: offset} if offset else {})
+def queue(offset: GroupOffset | None, peer: str = "1", owner: ServerName = SERVER) -> MergedQueueRow:
+    return MergedQueueRow(QueueId(peer, owner), {GROUP: offset} if offset else {})
 
 
 def said_by_hbase() -> list[tuple[str, int, list[int] | None]]:
@@ -151,13 +151,15 @@ def test_offsets_in_odd_files(data: bytes, offset: int, status: OffsetStatus) ->
 )
 def test_what_a_peer_wants(replicate_all: bool | None, rule: PeerRule | None, wanted: set[str]) -> None:
     asked = [("t", "f"), ("t", "g"), ("ns:u", "f"), ("hbase:acl", "f"), ("hbase:meta", "info"), ("hbase:quota", "q")]
-    assert {f"{table}:{family}" for table, family in asked if wants(replicate_all, rule, table, family)} == wanted
+    assert {
+        f"{table}:{family}" for table, family in asked if replicates_family(replicate_all, rule, table, family)
+    } == wanted
 
 
 def test_a_rule_is_written_and_read() -> None:
     rule = PeerRule(frozenset({"a", "b"}), {"t": ("f", "g")}, frozenset({"c"}), {"ns:u": ()})
-    assert parse_rule(Form(rule_document(rule), "peer")) == rule
-    assert parse_rule(Form({"tables": {"default:t": []}}, "peer")) == PeerRule(tables={"t": ()})
+    assert parse_rule(JsonObject(rule_document(rule), "peer")) == rule
+    assert parse_rule(JsonObject({"tables": {"default:t": []}}, "peer")) == PeerRule(tables={"t": ()})
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_a_rule_is_written_and_read() -> None:
 )
 def test_a_rule_of_another_form_is_refused(document: dict[str, object]) -> None:
     with pytest.raises(SnapshotError):
-        parse_rule(Form(document, "peer"))
+        parse_rule(JsonObject(document, "peer"))
 
 
 # sums
@@ -190,7 +192,7 @@ def test_every_byte_and_entry_is_counted_once(edits: list[Edit], data: st.DataOb
     content = wal(*edits)
     cuts = data.draw(st.lists(st.integers(0, len(content)), max_size=3))
     contents = read(content, *cuts)
-    assert (contents.ending, contents.length, contents.entries) == (Ending.CLOSED, len(content), len(edits))
+    assert (contents.ending, contents.length, contents.entries) == (WalEnd.CLOSED, len(content), len(edits))
     assert contents.cells == sum(len(edit.cells) for edit in edits)
     assert sum(share.bytes for share in contents.shares) == contents.good_end - contents.header_end
     for cut in {0, *cuts}:
@@ -267,15 +269,15 @@ def test_bytes_that_nobody_can_read_are_told() -> None:
 
 def test_needs_and_cuts() -> None:
     rows = [queue(GroupOffset(f"{GROUP}.20", 7)), queue(GroupOffset(f"{GROUP}.10", -1), "2")]
-    assert needs(rows) == {GROUP: 11}
-    assert needs([*rows, queue(None, "3")]) == {GROUP: -1}
+    assert smallest_needed_timestamps(rows) == {GROUP: 11}
+    assert smallest_needed_timestamps([*rows, queue(None, "3")]) == {GROUP: -1}
     assert cuts_of(rows) == {f"{GROUP}.20": frozenset({7})}
 
 
 # findings
 
 
-def codes(rows: list[QueueRow], files: list[InspectedFile]) -> list[str]:
+def codes(rows: list[MergedQueueRow], files: list[InspectedFile]) -> list[str]:
     return [row.code for row in wal_findings(queue_edits(rows, [ALL], by_group(files)), files)]
 
 
@@ -321,11 +323,11 @@ def test_findings_remember_and_are_acknowledged() -> None:
     files = [inspected(20, b"")]
     found = wal_findings(queue_edits([row], [ALL], by_group(files)), files)
     key = found[0].key
-    (new,) = dated(found, NOW, {}, [])
+    (new,) = with_history(found, NOW, {}, [])
     assert (new.is_new, new.first_seen, new.nights, new.acknowledged) == (True, NOW, 1, False)
-    (old,) = dated(found, NOW, {key: (NOW - 5, 3)}, [Acknowledgement(key, "known", NOW)])
+    (old,) = with_history(found, NOW, {key: (NOW - 5, 3)}, [Acknowledgement(key, "known", NOW)])
     assert (old.is_new, old.first_seen, old.nights, old.acknowledged_reason) == (False, NOW - 5, 4, "known")
-    assert not dated(found, NOW, {}, [Acknowledgement(key, "known", NOW - 1)])[0].acknowledged
+    assert not with_history(found, NOW, {}, [Acknowledgement(key, "known", NOW - 1)])[0].acknowledged
 
 
 # rows
@@ -354,6 +356,6 @@ def test_an_encrypted_wal_is_called_so() -> None:
     reader = WalReader(io.BytesIO(whole).read)
     assert list(reader.entries(lambda *_: None)) == []
     assert (reader.ending, reader.problem) == (
-        Ending.ENCRYPTED,
+        WalEnd.ENCRYPTED,
         "its cells are encrypted (org.apache.hadoop.hbase.regionserver.wal.SecureWALCellCodec)",
     )

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from pipelines.common.errors import RefusedError
-from pipelines.reconcile.delete_list import Manifest, Part, manifest_json, parse_manifest, part_name
+from pipelines.reconcile.delete_list import ListPart, Manifest, manifest_json, parse_manifest, part_name
 
 ONE, TWO = "1" * 64, "a" * 64
 WHERE = "hdfs://ns1/lists/prod/n1/manifest.json"
 MANIFEST = Manifest(
     "prod", "id", "n1", TWO, 1_790_000_000_000, 1_790_086_400_000, 3, 77,
-    (Part("part-00000.txt", 2, ONE), Part("part-00001.txt", 1, TWO)),
+    (ListPart("part-00000.txt", 2, ONE), ListPart("part-00001.txt", 1, TWO)),
 )  # fmt: skip
 TEXT = f"""{{
  "format": 1,

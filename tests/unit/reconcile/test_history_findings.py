@@ -8,9 +8,9 @@ import pytest
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import cluster_view
 from pipelines.decide.rule.decision_table import decision_table
-from pipelines.decide.rule.settings import Settings
-from pipelines.hbase.zookeeper.queued import QueuedWals
-from pipelines.lake.run_summary import FindingRow, QueueRow
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.hbase.zookeeper.queued_wals import QueuedWals
+from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings import Evidence, findings
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
 from tests.labs.small_cluster import D1, H1, NOW, group, small, timestamp, wal
@@ -19,9 +19,11 @@ KEY = ("1", str(H1), group(H1))
 FINDING = f"QUEUE_TABLE_REWOUND:{'/'.join(KEY)}"
 
 
-def stands(number: int, offset: int = 0) -> QueueRow:
+def stands(number: int, offset: int = 0) -> QueueOffsetRow:
     """Peer 1's queue of h1 at its numbered WAL."""
-    return QueueRow("1", True, str(H1), str(H1), False, group(H1), wal(H1, number), offset, timestamp(number), 0, 0)
+    return QueueOffsetRow(
+        "1", True, str(H1), str(H1), False, group(H1), wal(H1, number), offset, timestamp(number), 0, 0
+    )
 
 
 def stood(number: int, offset: int = 0) -> PastOffset:
@@ -32,13 +34,13 @@ def night(ago: int, at: PastOffset, key: tuple[str, str, str] = KEY) -> PastNigh
     return PastNight(f"r{ago}", NOW - ago * DAY_MS, {key: at})
 
 
-def evidence(queues: list[QueueRow], past: list[PastNight]) -> Evidence:
+def evidence(queues: list[QueueOffsetRow], past: list[PastNight]) -> Evidence:
     snapshot = small("c").snapshot
-    view = replace(cluster_view(snapshot, (), Settings(), None, False), restless=None)
-    return Evidence(snapshot, view, decision_table(view), Settings(), (), queues, (), past=past)
+    view = replace(cluster_view(snapshot, (), ReconcileSettings(), None, False), restless=None)
+    return Evidence(snapshot, view, decision_table(view), ReconcileSettings(), (), queues, (), past=past)
 
 
-def rewound(queues: list[QueueRow], past: list[PastNight]) -> list[FindingRow]:
+def rewound(queues: list[QueueOffsetRow], past: list[PastNight]) -> list[FindingRow]:
     return [row for row in findings(evidence(queues, past)) if row.code == "QUEUE_TABLE_REWOUND"]
 
 
@@ -83,9 +85,9 @@ def test_of_two_rows_the_one_that_needs_most_counts() -> None:
 # the row of a server that was taken for dead
 
 
-def of_dead(number: int, owner: str) -> QueueRow:
+def of_dead(number: int, owner: str) -> QueueOffsetRow:
     """A queue of the dead server's WALs."""
-    row = QueueRow("1", True, owner, str(D1), owner != str(D1), group(D1), None, 0, timestamp(number), 0, 0)
+    row = QueueOffsetRow("1", True, owner, str(D1), owner != str(D1), group(D1), None, 0, timestamp(number), 0, 0)
     return replace(row, wal=wal(D1, number))
 
 
@@ -109,7 +111,7 @@ def test_what_a_server_taken_for_dead_wrote_is_told_for_one_night() -> None:
         pytest.param([replace(CLAIMED, peer_id="2"), WRITTEN], id="of-another-peer"),
     ],
 )
-def test_any_other_row_that_is_behind_stays_told(queues: list[QueueRow]) -> None:
+def test_any_other_row_that_is_behind_stays_told(queues: list[QueueOffsetRow]) -> None:
     assert [row.subject for row in rewound(queues, [SINCE, BEFORE])] == ["/".join(DEAD)]
 
 

@@ -9,19 +9,19 @@ from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.decide.rule.cluster_view import cluster_view
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
-from pipelines.lake.run_summary import FindingRow, QueueRow
+from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings import Evidence, findings
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.sync_states import PastSyncState, sync_peers
 from pipelines.snapshot.backup import COMPLETE, RUNNING, BackupSession, backup_of
 from pipelines.snapshot.barriers import region_barriers
-from pipelines.snapshot.beside_queues import BesideQueues
 from pipelines.snapshot.extras import Extras
 from pipelines.snapshot.model import Backup
+from pipelines.snapshot.other_families import OtherFamilies
 from tests.labs.small_cluster import NOW, small
 
 OLD, YOUNG = NOW - 30 * HOUR_MS, NOW - HOUR_MS
@@ -36,9 +36,9 @@ def evidence(
     """A trusted capture without any file."""
     made = small("c").snapshot
     snapshot = replace(made, peers=peers or made.peers)
-    view = replace(cluster_view(snapshot, (), Settings(), None, False), restless=None)
+    view = replace(cluster_view(snapshot, (), ReconcileSettings(), None, False), restless=None)
     view = view if backup is None else replace(view, backup=backup)
-    whole = Evidence(snapshot, view, decision_table(view), Settings(), totals, known.pop("queues", ()), ())  # type: ignore[arg-type]
+    whole = Evidence(snapshot, view, decision_table(view), ReconcileSettings(), totals, known.pop("queues", ()), ())  # type: ignore[arg-type]
     return replace(whole, **known)  # type: ignore[arg-type]
 
 
@@ -169,7 +169,9 @@ def test_backups_that_are_behind(sessions: tuple[BackupSession, ...] | None, exp
 # serial peers
 
 
-QUEUE = QueueRow("1", True, "h,1,1", "h,1,1", False, "g", "g.5", -1, 6, 2, 200, oldest_pending_age_ms=30 * HOUR_MS)
+QUEUE = QueueOffsetRow(
+    "1", True, "h,1,1", "h,1,1", False, "g", "g.5", -1, 6, 2, 200, oldest_pending_age_ms=30 * HOUR_MS
+)
 SERIAL = Peer("1", "ENABLED", serial=True, replicate_all=True, rule=PeerRule(exclude_tables={"private": ()}))
 REGION = region_barriers("f00", "orders", [(2, OLD - DAY_MS), (700, OLD)])
 
@@ -190,12 +192,12 @@ REGION = region_barriers("f00", "orders", [(2, OLD - DAY_MS), (700, OLD)])
     ],
 )
 def test_a_serial_peer_that_waits_for_an_earlier_range(
-    peer: Peer, queue: QueueRow, region: object, pushed: int, stuck: bool
+    peer: Peer, queue: QueueOffsetRow, region: object, pushed: int, stuck: bool
 ) -> None:
     known = {
         "queues": [queue],
         "extras": Extras(None, (region,)),
-        "beside": BesideQueues(pushed={("1", "f00"): pushed}),
+        "beside": OtherFamilies(pushed={("1", "f00"): pushed}),
     }  # type: ignore[arg-type]
     found = findings(evidence(peer, **known))
     assert of(found) == ({"SERIAL_STUCK:1": "warning"} if stuck else {})
@@ -209,5 +211,5 @@ def test_a_serial_peer_that_waits_for_an_earlier_range(
 
 
 def test_references_of_a_removed_peer() -> None:
-    beside = BesideQueues(hfile_refs={"9": 2, "1": 5})
+    beside = OtherFamilies(hfile_refs={"9": 2, "1": 5})
     assert of(findings(evidence(Peer("1", "ENABLED"), beside=beside))) == {"ORPHAN_HFILE_REFS:9": "warning"}

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pipelines.lake.run_summary import FindingRow, History, NightTotal, PinnedRow, RunSummary, VerdictTotal
+from pipelines.lake.run_summary import EarlierNights, FindingRow, NightTotal, PinnedRow, RunSummary, VerdictTotal
 from pipelines.reconcile.charts import OTHERS, SERIES, Curves
 from pipelines.reconcile.report import DETAILED, by_urgency, report_html
 
@@ -33,7 +33,7 @@ ONE = RunSummary(
     findings=(FindingRow("K", "POISON_FILE", "error", "d", None, None, EVIL, "{}", f"move {EVIL}", 1, 2, NOW),),
     list_uri="file:/lists/prod-a/night-3",
     lake_uri="file:/lake",
-    history=History(
+    history=EarlierNights(
         by_reason=tuple(NightTotal(NOW - n * DAY, f"n{n}", "HELD PENDING", 5, n * GIB) for n in (2, 1)),
         by_peer=tuple(NightTotal(NOW - n * DAY, f"n{n}", EVIL, 5, n * GIB) for n in (2, 1)),
     ),
@@ -140,9 +140,9 @@ def test_refused_cluster_shows_the_reason_and_comes_first() -> None:
 @pytest.mark.parametrize(
     "one",
     [
-        replace(ONE, totals=(), pinned=(), findings=(), history=History(), lake_uri=None),
-        replace(ONE, history=History()),
-        replace(ONE, totals=(VerdictTotal("HELD", "PENDING", None, 3, 0),), pinned=(), history=History()),
+        replace(ONE, totals=(), pinned=(), findings=(), history=EarlierNights(), lake_uri=None),
+        replace(ONE, history=EarlierNights()),
+        replace(ONE, totals=(VerdictTotal("HELD", "PENDING", None, 3, 0),), pinned=(), history=EarlierNights()),
         replace(ONE, totals=(VerdictTotal("HELD", "A_REASON_OF_TOMORROW", "KEEP", 3, 5),)),
     ],
 )
@@ -151,7 +151,7 @@ def test_empty_and_unusual_nights_have_a_page(one: RunSummary) -> None:
 
 
 def test_a_big_fleet_stays_one_small_page() -> None:
-    fleet = [replace(ONE, cluster=f"c{number:04}", history=History()) for number in range(500)]
+    fleet = [replace(ONE, cluster=f"c{number:04}", history=EarlierNights()) for number in range(500)]
     text = report_html(fleet)
     assert text.count("<section") == DETAILED
     assert "c0499" in text

@@ -8,15 +8,15 @@ import pytest
 from jobs.demo.cluster.snapshots import steps_at
 from pipelines.hbase.replication_queues import QueueId, parse_queue_id
 from pipelines.hbase.server_names import ServerName
-from pipelines.snapshot.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER, order_fault, restlessness
-from pipelines.snapshot.model import Membership, Snapshot, Step
+from pipelines.snapshot.capture_order import CAPTURE_ORDER, ZOOKEEPER_CAPTURE_ORDER, not_quiet_reason, order_fault
+from pipelines.snapshot.model import CaptureStep, Membership, Snapshot
 from tests.strategies.clusters import MASTER, NOW, snapshot_of
 
 H1, H2 = ServerName.parse("h1,16020,5"), ServerName.parse("h2,16020,5")
 QUEUES = frozenset({parse_queue_id("1-h1,16020,5"), parse_queue_id("1-h2,16020,5")})
 
 
-def moved(steps: tuple[Step, ...], name: str, started: int = 0, finished: int = 0) -> list[Step]:
+def moved(steps: tuple[CaptureStep, ...], name: str, started: int = 0, finished: int = 0) -> list[CaptureStep]:
     """The steps with the times of one of them changed, ms."""
     return [
         replace(step, started_at=step.started_at + started, finished_at=step.finished_at + finished)
@@ -87,11 +87,11 @@ def captured(first: Membership | None, second: Membership | None) -> Snapshot:
 
 def test_a_capture_in_which_nothing_moved_is_quiet() -> None:
     both = looked({H1, H2}, set())
-    assert restlessness(captured(both, both), QUEUES, QUEUES) is None
+    assert not_quiet_reason(captured(both, both), QUEUES, QUEUES) is None
 
 
 def test_a_server_that_joined_alone_does_not_disturb() -> None:
-    assert restlessness(captured(looked({H1}, set()), looked({H1, H2}, set())), QUEUES, QUEUES) is None
+    assert not_quiet_reason(captured(looked({H1}, set()), looked({H1, H2}, set())), QUEUES, QUEUES) is None
 
 
 @pytest.mark.promise("whatever-moves-is-not-quiet")
@@ -131,6 +131,6 @@ def test_whatever_moves_makes_the_capture_restless(
     pass_2: frozenset[QueueId],
     why: str,
 ) -> None:
-    found = restlessness(captured(first, second), pass_1, pass_2)
+    found = not_quiet_reason(captured(first, second), pass_1, pass_2)
     assert found is not None
     assert why in found

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from pipelines.capture.sources.hbase_neighbours import barriers_of
 from pipelines.common.errors import SnapshotError
-from pipelines.common.json_form import Form
+from pipelines.common.json_object import JsonObject
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.trust import distrust, unknown_extra
+from pipelines.decide.rule.trust import distrust_reason, unknown_extra
 from pipelines.decide.rule.verdict import Reason, decide
-from pipelines.hbase.replication_queues import Cell, Version
+from pipelines.hbase.replication_queues import Cell, CellVersion
 from pipelines.hbase.server_names import MAX_LONG
 from pipelines.hbase.zookeeper.tree import ReplicationTree
 from pipelines.snapshot.backup import (
@@ -22,7 +22,7 @@ from pipelines.snapshot.backup import (
     RUNNING,
     BackupSession,
     backup_of,
-    counting,
+    boundary_sessions,
     parse_session,
     session_document,
 )
@@ -34,9 +34,9 @@ from pipelines.snapshot.barriers import (
     region_barriers,
     serial_gaps,
 )
-from pipelines.snapshot.beside_queues import CellsBeside, beside_rows, beside_znodes
 from pipelines.snapshot.extras import BACKUP, BARRIERS, Extras, parse_extras
-from pipelines.snapshot.model import Backup, Content, Snapshot
+from pipelines.snapshot.model import Backup, Snapshot, SnapshotFile
+from pipelines.snapshot.other_families import OtherFamilyCells, beside_rows, beside_znodes
 from tests.labs.small_cluster import small
 from tests.strategies.clusters import ClusterCase, cluster_cases, view_of
 
@@ -58,7 +58,7 @@ def test_the_newest_complete_backup_of_each_root_counts_and_all_that_run() -> No
     old, new = session("old", started=T0, a=1), session("new", started=T0 + 1, a=2)
     twin, other = session("twin", started=T0 + 1, a=3), session("other", root="s", a=4)
     running, failed = session("running", RUNNING, T0 + 9), session("failed", "FAILED", T0 + 9, a=9)
-    assert counting([old, new, twin, other, running, failed]) == (new, twin, other, running)
+    assert boundary_sessions([old, new, twin, other, running, failed]) == (new, twin, other, running)
 
 
 def test_the_smallest_boundary_of_all_roots_counts() -> None:
@@ -147,7 +147,7 @@ def test_gaps_come_oldest_first() -> None:
 
 def test_regions_are_told_by_the_rows_of_meta() -> None:
     row = b"ns:t,start.key,1763690000000.d41d8cd98f00b204e9800998ecf8427e."
-    versions = [Version(row, T0 + 1, (20).to_bytes(8, "big")), Version(row, T0, (10).to_bytes(8, "big"))]
+    versions = [CellVersion(row, T0 + 1, (20).to_bytes(8, "big")), CellVersion(row, T0, (10).to_bytes(8, "big"))]
     assert barriers_of(versions) == (
         RegionBarriers("d41d8cd98f00b204e9800998ecf8427e", "ns:t", (Barrier(10, T0), Barrier(20, T0 + 1))),
     )
@@ -156,24 +156,24 @@ def test_regions_are_told_by_the_rows_of_meta() -> None:
 def test_what_is_no_barrier_is_passed_over_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     row, one = b"t,,1.f00.", (1).to_bytes(8, "big")
     odd = [
-        Version(b"", T0, one),
-        Version(b"t,,1..", T0, one),
-        Version(b",,1.f00.", T0, one),
-        Version(row, T0, one[1:]),
-        Version(row, T0, b"\xff" * 8),
-        Version(row, (1 << 63) - 1, one),
+        CellVersion(b"", T0, one),
+        CellVersion(b"t,,1..", T0, one),
+        CellVersion(b",,1.f00.", T0, one),
+        CellVersion(row, T0, one[1:]),
+        CellVersion(row, T0, b"\xff" * 8),
+        CellVersion(row, (1 << 63) - 1, one),
     ]
     assert all(not region.barriers for region in barriers_of(odd))
     assert "hbase:meta: 6 cells of rep_barrier are no barriers" in caplog.text
-    assert barriers_of([*odd, Version(row, T0, one)]) == (RegionBarriers("f00", "t", (Barrier(1, T0),)),)
+    assert barriers_of([*odd, CellVersion(row, T0, one)]) == (RegionBarriers("f00", "t", (Barrier(1, T0),)),)
 
 
 # beside the queues
 
 
 def test_references_and_sequence_ids_stand_beside_the_queues() -> None:
-    def cells(*refs: str, pushed: int) -> CellsBeside:
-        notes = CellsBeside()
+    def cells(*refs: str, pushed: int) -> OtherFamilyCells:
+        notes = OtherFamilyCells()
         scan = [Cell(b"9", b"hfileref", name.encode(), b"") for name in refs]
         scan += [
             Cell(b"1", b"sid", b"f00", pushed.to_bytes(8, "big")),
@@ -201,7 +201,7 @@ def test_the_second_reading_of_zookeeper_has_more_than_queues() -> None:
 
 def with_extras(*names: str, backup: Backup | None = None) -> Snapshot:
     made = small("c").snapshot
-    contents = {f"extras/{name}.jsonl": Content(1, "0" * 64) for name in names}
+    contents = {f"extras/{name}.jsonl": SnapshotFile(1, "0" * 64) for name in names}
     return replace(made, extras=names, contents=contents, backup=backup or made.backup)
 
 
@@ -232,7 +232,7 @@ def test_extras_are_read_as_they_were_written() -> None:
     )
 )
 def test_any_session_goes_there_and_back(one: BackupSession) -> None:
-    assert parse_session(Form(json.loads(json.dumps(session_document(one))), "x")) == one
+    assert parse_session(JsonObject(json.loads(json.dumps(session_document(one))), "x")) == one
 
 
 DOCUMENT = session_document(SESSION)
@@ -269,11 +269,11 @@ def test_an_extra_that_is_not_what_was_captured_is_refused(
 
 
 def test_barriers_go_there_and_back() -> None:
-    assert parse_barriers(Form(json.loads(json.dumps(barriers_document(REGION))), "x")) == REGION
+    assert parse_barriers(JsonObject(json.loads(json.dumps(barriers_document(REGION))), "x")) == REGION
 
 
 def test_known_extras_are_believed_and_no_others() -> None:
     assert unknown_extra(with_extras(BACKUP, BARRIERS)) is None
     for name in ("syncup2", "backup/../x"):
         assert f"extra {name!r} is not known" in str(unknown_extra(with_extras(name)))
-    assert "is not known" in str(distrust(with_extras("syncup2"), (), Release()))
+    assert "is not known" in str(distrust_reason(with_extras("syncup2"), (), Release()))

@@ -18,7 +18,15 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
-from pipelines.snapshot.model import Content, Flags, Membership, Retention, Snapshot, Step, parse_snapshot
+from pipelines.snapshot.model import (
+    CaptureStep,
+    MasterFlags,
+    Membership,
+    Retention,
+    Snapshot,
+    SnapshotFile,
+    parse_snapshot,
+)
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from tests.suite.sizes import examples
@@ -31,13 +39,13 @@ SNAPSHOT = Snapshot(
     queue_storage="table",
     wal_root="hdfs://ns1/hbase",
     clock_host="edge",
-    steps=tuple(Step(name, index, index) for index, name in enumerate(CAPTURE_ORDER)),
+    steps=tuple(CaptureStep(name, index, index) for index, name in enumerate(CAPTURE_ORDER)),
     contents={},
     peers=(Peer("1", "ENABLED", config={"a": "b"}),),
     membership=Membership("m,1,2", frozenset({SERVER}), frozenset()),
     membership_2=Membership("m,1,2", frozenset({SERVER}), frozenset()),
-    flags=Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False),
-    flags_2=Flags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False),
+    flags=MasterFlags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False),
+    flags_2=MasterFlags(queue_table_exists=True, add_peer_running=False, migration_pending=False, zk_queue_data=False),
     retention=Retention(1, 2, 3),
     log_cleaner_plugins=None,
     backup=None,
@@ -73,7 +81,7 @@ def test_a_snapshot_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         "queues-1.jsonl": 2,
         "queues-2.jsonl": 0,
     }
-    assert isinstance(read.contents["queues-1.jsonl"], Content)
+    assert isinstance(read.contents["queues-1.jsonl"], SnapshotFile)
     lines = (out / "queues-1.jsonl").read_text().splitlines()
     parts = [{key: base64.b64decode(value) for key, value in json.loads(line).items()} for line in lines]
     assert [Cell(**part) for part in parts] == cells

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_config.configurations import of_one_state, of_two_states
-from pipelines.pegasus.domain.audit_config.lasting import freshly_registered, lasting
-from pipelines.pegasus.domain.audit_config.replicas import replicas
-from pipelines.pegasus.domain.audit_config.timing import Timing
+from pipelines.pegasus.domain.audit_config.lasting_violations import freshly_registered, lasting_violations
+from pipelines.pegasus.domain.audit_config.replicas import check_replicas
+from pipelines.pegasus.domain.audit_config.timing import TimeLimits
 from pipelines.pegasus.domain.state.model import ClusterState
 
-__all__ = ["Timing", "audit_config"]
+__all__ = ["TimeLimits", "audit_config"]
 
 
-def audit_config(series: Sequence[ClusterState], timing: Timing) -> Iterator[FindingRow]:
+def audit_config(series: Sequence[ClusterState], timing: TimeLimits) -> Iterator[FindingRow]:
     """Yields every violation in a series.
 
     Args:
@@ -23,7 +23,7 @@ def audit_config(series: Sequence[ClusterState], timing: Timing) -> Iterator[Fin
         for table in state.tables:
             yield from of_one_state(table)
             before = next((one for one in reversed(series[:place]) if one.table(table.app_id)), None)
-            yield from replicas(table, freshly_registered(series[: place + 1], table.app_id, timing))
+            yield from check_replicas(table, freshly_registered(series[: place + 1], table.app_id, timing))
             if before is not None:
                 yield from of_two_states(before, state, table.app_id)
-    yield from lasting(series, timing)
+    yield from lasting_violations(series, timing)

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import ERROR, WARNING, violated
-from pipelines.pegasus.domain.state.model import SERVING, ClusterState, Partition, Table
+from pipelines.pegasus.domain.report import ERROR, WARNING, rule_violation
+from pipelines.pegasus.domain.state.model import SERVING, ClusterState, PartitionState, PegasusTable
 
 _KEEP = "Keep every data directory as it is, and compare parent and child with split-verify before anything is removed."
 _RESTART = "Do not restart the meta servers before it is mended: the table would never become available."
 
 
-def of_one_state(table: Table) -> Iterator[FindingRow]:
+def of_one_state(table: PegasusTable) -> Iterator[FindingRow]:
     """Checks C3, C4, C7 and C8 of one table in one state."""
     count, half = table.partition_count, table.partition_count // 2
     for one in table.partitions:
@@ -45,7 +45,7 @@ def of_two_states(before: ClusterState, now: ClusterState, app_id: int) -> Itera
     was, became = old.partition_count, new.partition_count
     registered = any(one.there and one.index >= was // 2 for one in old.partitions)
     if became not in {was, 2 * was} and not (became * 2 == was and not registered):
-        yield violated(
+        yield rule_violation(
             "C2", ERROR, _subject(new),
             f"Table {new.name}: from {was} to {became} partitions; a split doubles, and a cancelled one halves again.",
             _KEEP, before=before.where, after=now.where,
@@ -73,7 +73,7 @@ def of_two_states(before: ClusterState, now: ClusterState, app_id: int) -> Itera
             )  # fmt: skip
 
 
-def _grown(table: Table, old: Partition, new: Partition) -> Iterator[FindingRow]:
+def _grown(table: PegasusTable, old: PartitionState, new: PartitionState) -> Iterator[FindingRow]:
     """Checks C6 of a partition that was registered in both states."""
     if new.ballot < old.ballot:
         yield _violated(
@@ -90,7 +90,7 @@ def _grown(table: Table, old: Partition, new: Partition) -> Iterator[FindingRow]
 
 
 def _registered(
-    table: Table, parent_before: Partition | None, parent: Partition, child: Partition
+    table: PegasusTable, parent_before: PartitionState | None, parent: PartitionState, child: PartitionState
 ) -> Iterator[FindingRow]:
     """Checks C5 of a newly registered child: its ballot is the parent's ballot + 1, or higher if it changed since."""
     known = [one.ballot for one in (parent_before, parent) if one is not None and one.there]
@@ -112,7 +112,7 @@ def _registered(
         )  # fmt: skip
 
 
-def _split_states(table: Table) -> Iterator[FindingRow]:
+def _split_states(table: PegasusTable) -> Iterator[FindingRow]:
     """Checks C8: compares meta's split states with the children that are not registered."""
     if table.split_states is None:
         return
@@ -120,7 +120,7 @@ def _split_states(table: Table) -> Iterator[FindingRow]:
     waiting = {one.index - half for one in table.unregistered if one.index >= half}
     differing = sorted(waiting ^ set(table.split_states))
     if differing:
-        yield violated(
+        yield rule_violation(
             "C8", ERROR, _subject(table),
             f"Table {table.name}: {len(table.split_states)} parents are said to split, {len(waiting)} children wait; "
             f"they differ in {', '.join(map(str, differing[:10]))}.",
@@ -130,13 +130,13 @@ def _split_states(table: Table) -> Iterator[FindingRow]:
 
 
 def _violated(
-    rule: str, severity: str, table: Table, index: int, message: str, remedy: str, **evidence: object
+    rule: str, severity: str, table: PegasusTable, index: int, message: str, remedy: str, **evidence: object
 ) -> FindingRow:
-    return violated(
+    return rule_violation(
         rule, severity, f"{table.app_id}.{index}", f"Partition {table.name} {table.app_id}.{index}: {message}", remedy,
         **evidence,
     )  # fmt: skip
 
 
-def _subject(table: Table) -> str:
+def _subject(table: PegasusTable) -> str:
     return str(table.app_id)

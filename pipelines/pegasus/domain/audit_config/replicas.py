@@ -3,15 +3,21 @@
 from collections.abc import Iterator
 
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import ERROR, WARNING, violated
-from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, UNREGISTERED, Partition, Replica, Table
+from pipelines.pegasus.domain.report import ERROR, WARNING, rule_violation
+from pipelines.pegasus.domain.state.model import (
+    SPLITTING_REPLICA,
+    UNREGISTERED,
+    PartitionState,
+    PegasusTable,
+    ReplicaState,
+)
 
 _GARBAGE = (
     "Compare it with split-verify, then move the directory away: no server loads it, and meta's disk report counts it."
 )
 
 
-def replicas(table: Table, fresh: frozenset[int] = frozenset()) -> Iterator[FindingRow]:
+def check_replicas(table: PegasusTable, fresh: frozenset[int] = frozenset()) -> Iterator[FindingRow]:
     """Checks all rules of one table in one state.
 
     Args:
@@ -30,7 +36,7 @@ def replicas(table: Table, fresh: frozenset[int] = frozenset()) -> Iterator[Find
     yield from _groups(table, fresh)
 
 
-def _groups(table: Table, fresh: frozenset[int]) -> Iterator[FindingRow]:
+def _groups(table: PegasusTable, fresh: frozenset[int]) -> Iterator[FindingRow]:
     """Checks R1 among the replicas of one partition."""
     for index in sorted({one.index for one in table.replicas} - fresh):
         counts = {
@@ -39,7 +45,7 @@ def _groups(table: Table, fresh: frozenset[int]) -> Iterator[FindingRow]:
             if one.index == index and one.partition_count is not None and one.status != SPLITTING_REPLICA
         }
         if len(set(counts.values())) > 1:
-            yield violated(
+            yield rule_violation(
                 "R1", WARNING if _is_waiting(table, index) else ERROR, f"{table.app_id}.{index}",
                 f"Partition {table.name} {table.app_id}.{index}: its replicas count different numbers of partitions.",
                 "A secondary that missed the group check takes the old count along when it is promoted: "
@@ -47,7 +53,7 @@ def _groups(table: Table, fresh: frozenset[int]) -> Iterator[FindingRow]:
             )  # fmt: skip
 
 
-def _count(table: Table, replica: Replica, partition: Partition | None) -> Iterator[FindingRow]:
+def _count(table: PegasusTable, replica: ReplicaState, partition: PartitionState | None) -> Iterator[FindingRow]:
     """Checks R1 against meta: once the child is registered, parent and child have meta's partition count."""
     if replica.partition_count is None or partition is None or _is_waiting(table, replica.index):
         return
@@ -59,7 +65,7 @@ def _count(table: Table, replica: Replica, partition: Partition | None) -> Itera
         )  # fmt: skip
 
 
-def _version(table: Table, replica: Replica) -> Iterator[FindingRow]:
+def _version(table: PegasusTable, replica: ReplicaState) -> Iterator[FindingRow]:
     """Checks R2: the partition version is the partition count - 1, or -1 while the child is being registered."""
     version = replica.partition_version
     if version is None or version == -1:
@@ -75,7 +81,7 @@ def _version(table: Table, replica: Replica) -> Iterator[FindingRow]:
         )  # fmt: skip
 
 
-def _directory(table: Table, replica: Replica, partition: Partition | None) -> Iterator[FindingRow]:
+def _directory(table: PegasusTable, replica: ReplicaState, partition: PartitionState | None) -> Iterator[FindingRow]:
     """Checks R3: a directory whose index is not below the count in its `.app-info` or in meta."""
     learning = replica.status == SPLITTING_REPLICA and _is_waiting(table, replica.index)
     if replica.partition_count is not None and replica.index >= replica.partition_count and not learning:
@@ -100,7 +106,7 @@ def _directory(table: Table, replica: Replica, partition: Partition | None) -> I
         )  # fmt: skip
 
 
-def _init_info(table: Table, replica: Replica, partition: Partition | None) -> Iterator[FindingRow]:
+def _init_info(table: PegasusTable, replica: ReplicaState, partition: PartitionState | None) -> Iterator[FindingRow]:
     """Checks R4: `.init-info` against meta's ballot and against the flushed decree."""
     meta = partition.ballot if partition is not None and partition.there else None
     if replica.init_ballot is not None and meta is not None and replica.init_ballot > meta:
@@ -118,7 +124,7 @@ def _init_info(table: Table, replica: Replica, partition: Partition | None) -> I
         )  # fmt: skip
 
 
-def _is_waiting(table: Table, index: int) -> bool:
+def _is_waiting(table: PegasusTable, index: int) -> bool:
     """Returns whether the partition's split is under way, so that its count may be the old or the new one."""
     half = table.partition_count // 2
     waiting = {one.index for one in table.unregistered}
@@ -130,9 +136,9 @@ def _or(numbers: set[int]) -> str:
 
 
 def _violated(
-    rule: str, severity: str, table: Table, replica: Replica, message: str, remedy: str, **evidence: object
+    rule: str, severity: str, table: PegasusTable, replica: ReplicaState, message: str, remedy: str, **evidence: object
 ) -> FindingRow:
-    return violated(
+    return rule_violation(
         rule, severity, f"{table.app_id}.{replica.index}@{replica.node}",
         f"Replica {table.name} {table.app_id}.{replica.index} on {replica.node} {message}", remedy, **evidence,
     )  # fmt: skip

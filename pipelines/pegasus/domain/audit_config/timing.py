@@ -6,7 +6,7 @@ from pipelines.common.human import HOUR, SECOND
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class TimeLimits:
     """Limits in ms.
 
     Attributes:

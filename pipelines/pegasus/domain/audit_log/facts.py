@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UsageError
-from pipelines.common.json_form import Form, read_json
+from pipelines.common.json_object import JsonObject, read_json
 from pipelines.common.names import NAME
 from pipelines.pegasus.domain.partitions import is_power_of_two
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ParentAndChild:
     """One parent and its child; None = unknown.
 
     Attributes:
@@ -27,7 +27,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class SplitFacts:
     """The facts of one table.
 
     Attributes:
@@ -41,12 +41,12 @@ class Facts:
     cluster: str
     app_id: int
     old_count: int | None = None
-    groups: Mapping[int, Group] = field(default_factory=dict)
+    groups: Mapping[int, ParentAndChild] = field(default_factory=dict)
     durable: Mapping[tuple[str, int], int] = field(default_factory=dict)
     duplicating: bool | None = None
     confirmed: Mapping[int, int] = field(default_factory=dict)
 
-    def group_of(self, partition: int) -> Group | None:
+    def group_of(self, partition: int) -> ParentAndChild | None:
         """Returns the group of a parent or child."""
         return None if self.old_count is None else self.groups.get(partition % self.old_count)
 
@@ -55,26 +55,26 @@ class Facts:
         return self.old_count is not None and partition >= self.old_count
 
 
-def parse_facts(text: str | bytes, where: str) -> Facts:
+def parse_facts(text: str | bytes, where: str) -> SplitFacts:
     """Parses a facts file (docs/split-audit-log.md).
 
     Raises:
         UsageError: the file is invalid; the message names file and key.
     """
     try:
-        return _facts(Form(read_json(text, where), where))
+        return _facts(JsonObject(read_json(text, where), where))
     except SnapshotError as error:
         raise UsageError(f"{error}; the format is docs/split-audit-log.md") from None
 
 
-def _facts(form: Form) -> Facts:
+def _facts(form: JsonObject) -> SplitFacts:
     if form.integer("format") != 1:
         raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{form.where}: 'format' must be 1")
     names = tuple(form.names())
     old_count = form.count("old_count") if "old_count" in names else None
     if old_count is not None and not is_power_of_two(old_count):
         raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{form.where}: 'old_count' {old_count} is no power of two")
-    groups: dict[int, Group] = {}
+    groups: dict[int, ParentAndChild] = {}
     durable: dict[tuple[str, int], int] = {}
     confirmed: dict[int, int] = {}
     for part in form.parts("groups") if "groups" in names else ():
@@ -99,7 +99,7 @@ def _facts(form: Form) -> Facts:
             raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{part.where}: 'pidx' {partition} is given twice")
         confirmed[partition] = part.count("confirmed_decree")
         part.no_other_keys()
-    facts = Facts(
+    facts = SplitFacts(
         form.matching("cluster", NAME), form.count("app_id"), old_count, groups, durable,
         form.optional_flag("duplicating"), confirmed,
     )  # fmt: skip
@@ -107,9 +107,9 @@ def _facts(form: Form) -> Facts:
     return facts
 
 
-def _group(form: Form) -> Group:
+def _group(form: JsonObject) -> ParentAndChild:
     names = tuple(form.names())
     known = [form.count(name) if name in names else None for name in ("child_ballot", "sync_point", "committed")]
-    group = Group(form.count("parent"), *known)
+    group = ParentAndChild(form.count("parent"), *known)
     form.no_other_keys()
     return group

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.audit_log.facts import Facts
-from pipelines.pegasus.domain.private_log.blocks import Ending
-from pipelines.pegasus.domain.report import ERROR, violated
+from pipelines.pegasus.domain.audit_log.facts import SplitFacts
+from pipelines.pegasus.domain.private_log.blocks import LogEnd
+from pipelines.pegasus.domain.report import ERROR, rule_violation
 
 DELETABLE, HELD = "DELETABLE", "HELD"
 _LOOK = "Keep the log; let the replica learn again from its primary, or compare with the other replicas first."
@@ -35,7 +35,7 @@ class LogFile:
     log_index: int
     start_offset: int
     length: int = 0
-    ending: str = Ending.WHOLE.value
+    ending: str = LogEnd.WHOLE.value
     problem: str | None = None
     bad_blocks: int = 0
     mutations: int = 0
@@ -77,20 +77,20 @@ def check_files(files: Iterable[LogFile]) -> Iterator[FindingRow]:
 
 
 def _own(log: LogFile, *, last: bool) -> Iterator[FindingRow]:
-    broken = log.ending in {Ending.CORRUPT.value, Ending.UNREADABLE.value}
-    if broken or (log.ending == Ending.NO_HEADER.value and not last):
+    broken = log.ending in {LogEnd.CORRUPT.value, LogEnd.UNREADABLE.value}
+    if broken or (log.ending == LogEnd.NO_HEADER.value and not last):
         words = log.problem or "it has no whole header, and logs follow it"
-        yield violated(
+        yield rule_violation(
             "L1", ERROR, log.where, f"Log {log.where} is {log.ending}: {words}.", _LOOK, blocks=log.bad_blocks
         )
     if log.foreign:
-        yield violated(
+        yield rule_violation(
             "L1", ERROR, f"{log.where}/gpid",
             f"Log {log.where} holds {log.foreign} mutations of another partition: a child must copy them as its own.",
             _LOOK, mutations=log.foreign,
         )  # fmt: skip
     if log.ballots_back:
-        yield violated(
+        yield rule_violation(
             "L2", ERROR, f"{log.where}/ballot",
             f"Log {log.where} goes back to a lower ballot {log.ballots_back} times: a later decree never has one.",
             _LOOK, mutations=log.ballots_back,
@@ -100,20 +100,20 @@ def _own(log: LogFile, *, last: bool) -> Iterator[FindingRow]:
 def _follows(before: LogFile, log: LogFile) -> Iterator[FindingRow]:
     end = before.start_offset + before.length
     if log.log_index != before.log_index + 1 or (_is_readable(before) and not _meets(before, log)):
-        yield violated(
+        yield rule_violation(
             "L1", ERROR, f"{log.where}/order",
             f"Log {log.where} does not follow {before.log}, which ends at {end}: a log between them is missing.",
             _LOOK, expected_index=before.log_index + 1, expected_offset=end,
         )  # fmt: skip
     if before.max_ballot is not None and log.min_ballot is not None and log.min_ballot < before.max_ballot:
-        yield violated(
+        yield rule_violation(
             "L2", ERROR, f"{log.where}/ballot",
             f"Log {log.where} begins with ballot {log.min_ballot}, {before.log} ended with {before.max_ballot}.", _LOOK,
         )  # fmt: skip
 
 
 def _is_readable(log: LogFile) -> bool:
-    return log.ending in {Ending.WHOLE.value, Ending.TORN.value}
+    return log.ending in {LogEnd.WHOLE.value, LogEnd.TORN.value}
 
 
 def _meets(log: LogFile, following: LogFile) -> bool:
@@ -121,7 +121,7 @@ def _meets(log: LogFile, following: LogFile) -> bool:
     return following.log_index == log.log_index + 1 and following.start_offset == log.start_offset + log.length
 
 
-def decided(files: Iterable[LogFile], facts: Facts) -> list[LogFile]:
+def judged_logs(files: Iterable[LogFile], facts: SplitFacts) -> list[LogFile]:
     """Returns each log with its verdict, and as reason the first that applies.
 
     This is the equivalent of HBase's ReplicationLogCleaner. A log is DELETABLE only if its replica, its child and its
@@ -138,7 +138,7 @@ def decided(files: Iterable[LogFile], facts: Facts) -> list[LogFile]:
     return found
 
 
-def _held(log: LogFile, following: LogFile | None, facts: Facts) -> str | None:
+def _held(log: LogFile, following: LogFile | None, facts: SplitFacts) -> str | None:
     if not _is_readable(log) or (following is not None and not _meets(log, following)):
         return "BROKEN_LOG"
     if following is None:

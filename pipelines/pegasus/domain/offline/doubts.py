@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.common.human import human_count
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.offline.plan import Done, Source
-from pipelines.pegasus.domain.report import WARNING, violated
+from pipelines.pegasus.domain.offline.plan import OldPartition, PartitionResult
+from pipelines.pegasus.domain.report import WARNING, rule_violation
 
 
-def doubts_of(app: str, sources: Sequence[Source], parts: Sequence[Done], *, of_replicas: bool) -> Iterator[FindingRow]:
+def doubts_of(
+    app: str, sources: Sequence[OldPartition], parts: Sequence[PartitionResult], *, of_replicas: bool
+) -> Iterator[FindingRow]:
     """Yields warnings: malformed keys, replicas without a private log, unreadable files with the partition count.
 
     Args:
@@ -19,7 +21,7 @@ def doubts_of(app: str, sources: Sequence[Source], parts: Sequence[Done], *, of_
     """
     malformed = sum(part.malformed for part in parts)
     if malformed:
-        yield violated(
+        yield rule_violation(
             "D6", WARNING, app,
             f"Table {app}: {human_count(malformed, 'row')} with a key that Pegasus does not write: no partition owns "
             "it, and it is not in the output.",
@@ -27,7 +29,7 @@ def doubts_of(app: str, sources: Sequence[Source], parts: Sequence[Done], *, of_
         )  # fmt: skip
     bare = [source for source in sources if of_replicas and source.logs is None]
     if bare:
-        yield violated(
+        yield rule_violation(
             "L6", WARNING, app,
             f"Table {app}: {human_count(len(bare), 'replica')} without plog, such as {bare[0].database}: what was "
             "written behind the flushed data is not in the output.",
@@ -35,7 +37,7 @@ def doubts_of(app: str, sources: Sequence[Source], parts: Sequence[Done], *, of_
         )  # fmt: skip
     unread = [source for source in sources if source.unread is not None]
     if unread:
-        yield violated(
+        yield rule_violation(
             "R1", WARNING, app,
             f"Table {app}: {human_count(len(unread), 'file')} could not be read, so --from was not compared with the "
             f"count in it: {unread[0].unread}.",

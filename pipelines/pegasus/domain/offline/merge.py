@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 
-def merged(rows: Iterable[tuple[bytes, bytes]], tail: Mapping[bytes, bytes | None]) -> Iterator[tuple[bytes, bytes]]:
+def merged_rows(
+    rows: Iterable[tuple[bytes, bytes]], tail: Mapping[bytes, bytes | None]
+) -> Iterator[tuple[bytes, bytes]]:
     """Yields every live row once.
 
     Args:

@@ -9,7 +9,7 @@ _MOST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class PartitionCounts:
     """Partition counts before and after.
 
     Raises:
@@ -28,7 +28,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OldPartition:
     """One old partition.
 
     Attributes:
@@ -46,7 +46,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class OfflineSplitOptions:
     """Options of the split.
 
     Attributes:
@@ -88,7 +88,7 @@ class PartFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class PartitionResult:
     """The result of one source.
 
     Attributes:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.pegasus.domain.private_log.mutations import Mutation
-from pipelines.pegasus.domain.private_log.requests import Replay, RowWrite, decode
-from pipelines.pegasus.domain.values import Timetag, Value, encode_value
+from pipelines.pegasus.domain.private_log.requests import Replay, RowWrite, decode_request
+from pipelines.pegasus.domain.values import StoredValue, Timetag, encode_value
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class LogTail:
     """Rows by raw key; None = removed.
 
     Attributes:
@@ -27,7 +27,7 @@ class Tail:
 
 def tail_of(
     mutations: Iterable[Mutation], flushed: int, committed: int | None, version: int, cluster_id: int, where: str
-) -> Tail:
+) -> LogTail:
     """Returns the committed part of a log after the flushed data.
 
     If a decree has several mutations, the one with the highest ballot counts, and of those the last. Mutations after
@@ -64,12 +64,12 @@ def tail_of(
         for row in _rows(behind[decree], where):
             tail[row.key] = _encoded(row, behind[decree], version, cluster_id)
             writes += 1
-    return Tail(upto, tail, writes)
+    return LogTail(upto, tail, writes)
 
 
 def _rows(mutation: Mutation, where: str) -> Iterator[RowWrite]:
     for update in mutation.updates:
-        request = decode(update)
+        request = decode_request(update)
         if request.replay in {Replay.NEEDS_BASE, Replay.UNKNOWN}:
             raise RefusedError(
                 Condition.DECREE_NOT_REPLAYABLE,
@@ -83,4 +83,4 @@ def _encoded(row: RowWrite, mutation: Mutation, version: int, cluster_id: int) -
     if row.value is None:
         return None
     tag = None if version == 0 else Timetag(mutation.timestamp_us or 0, cluster_id, deleted=False)
-    return encode_value(Value(version, row.expire_ts, tag, row.value))
+    return encode_value(StoredValue(version, row.expire_ts, tag, row.value))

@@ -22,7 +22,7 @@ ENCRYPTED = "it is encrypted (encrypt_data_at_rest)"
 """The problem of the first block of an encrypted log."""
 
 
-class Ending(str, Enum):
+class LogEnd(str, Enum):
     """How a private log ends."""
 
     WHOLE = "WHOLE"
@@ -38,7 +38,7 @@ class Ending(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LogBlock:
     """One block.
 
     Attributes:
@@ -56,7 +56,7 @@ class Block:
     torn: bool = False
 
 
-def blocks(read: Read, checksum: Checksum) -> Iterator[Block]:
+def blocks(read: Read, checksum: Checksum) -> Iterator[LogBlock]:
     """Yields every block of a log in order. Bad contents never raise.
 
     Args:
@@ -70,33 +70,35 @@ def blocks(read: Read, checksum: Checksum) -> Iterator[Block]:
             return
         if len(header) < _HEADER.size:
             if MAGIC[: len(header)] == header[: len(MAGIC)]:
-                yield Block(offset, b"", torn=True, last=True)
+                yield LogBlock(offset, b"", torn=True, last=True)
             else:
-                yield Block(offset, b"", f"{len(header)} bytes at {offset} begin no block", last=True)
+                yield LogBlock(offset, b"", f"{len(header)} bytes at {offset} begin no block", last=True)
             return
         magic, length, stored, _ = _HEADER.unpack(header)
         if magic != MAGIC or not 0 < length <= _NO_BODY:
             if offset == 0 and is_encrypted(header):
-                yield Block(offset, b"", ENCRYPTED, last=True)
+                yield LogBlock(offset, b"", ENCRYPTED, last=True)
                 return
             said = "no block begins" if magic != MAGIC else f"a block of {length} bytes cannot be"
-            yield Block(offset, b"", f"{said} at {offset}", last=True)
+            yield LogBlock(offset, b"", f"{said} at {offset}", last=True)
             return
         body = _whole(read, length)
         if len(body) < length:
             if _holds_blocks(body):
-                yield Block(offset, b"", f"the block at {offset} reaches beyond the end, with others in it", last=True)
+                yield LogBlock(
+                    offset, b"", f"the block at {offset} reaches beyond the end, with others in it", last=True
+                )
             else:
-                yield Block(offset, b"", torn=True, last=True)
+                yield LogBlock(offset, b"", torn=True, last=True)
             return
         stored &= 0xFFFFFFFF
         found = {checksum(body, before) for before in sums}
         if stored in found:
             sums = {stored}
-            yield Block(offset, body)
+            yield LogBlock(offset, body)
         else:  # the body or the stored CRC is damaged: the next block's CRC shows which of the two it continues
             sums = {stored, *found}
-            yield Block(offset, b"", f"the CRC of the block at {offset} is wrong")
+            yield LogBlock(offset, b"", f"the CRC of the block at {offset} is wrong")
         offset += _HEADER.size + length
 
 

@@ -34,7 +34,7 @@ class FileHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class MutationUpdate:
     """One request of a mutation.
 
     Attributes:
@@ -64,7 +64,7 @@ class Mutation:
     log_offset: int
     committed: int
     timestamp_us: int | None
-    updates: tuple[Update, ...]
+    updates: tuple[MutationUpdate, ...]
 
 
 def parse_file_header(body: bytes) -> tuple[FileHeader, int]:
@@ -111,7 +111,7 @@ def parse_mutation(body: bytes, begin: int) -> tuple[Mutation, int]:
         for code, serialization, length in heads:
             if length < 0 or place + length > len(body):
                 raise MalformedError(f"a request of {length} bytes")
-            updates.append(Update(code, serialization, body[place : place + length]))
+            updates.append(MutationUpdate(code, serialization, body[place : place + length]))
             place += length
     except (struct.error, UnicodeDecodeError) as error:
         raise MalformedError("a mutation that is cut off") from error

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pipelines.common.errors import MalformedError
-from pipelines.pegasus.domain.private_log.blocks import Block, Checksum, Ending, Read, blocks
+from pipelines.pegasus.domain.private_log.blocks import Checksum, LogBlock, LogEnd, Read, blocks
 from pipelines.pegasus.domain.private_log.mutations import (
     FileHeader,
     Mutation,
@@ -12,7 +12,7 @@ from pipelines.pegasus.domain.private_log.mutations import (
 )
 
 
-class LogReader:
+class PrivateLogReader:
     """Yields a log's mutations in order. The attributes are final once the log has been read to its end.
 
     Invalid contents never raise; they set `ending` and `problem`. Memory use does not grow with the log.
@@ -32,7 +32,7 @@ class LogReader:
         self._start = start_offset
         self._checksum = checksum
         self.header: FileHeader | None = None
-        self.ending = Ending.WHOLE
+        self.ending = LogEnd.WHOLE
         self.problem: str | None = None
         self.bad_blocks = 0
         self.length = 0
@@ -42,7 +42,7 @@ class LogReader:
         first = True
         for block in blocks(self._read, self._checksum):
             if block.torn:
-                self._end(Ending.NO_HEADER if first else Ending.TORN)
+                self._end(LogEnd.NO_HEADER if first else LogEnd.TORN)
                 return
             if block.problem is not None:
                 self._corrupt(block.problem)
@@ -52,9 +52,9 @@ class LogReader:
                 yield from self._mutations(block, first=first)
             first = False
         if first:
-            self._end(Ending.NO_HEADER)
+            self._end(LogEnd.NO_HEADER)
 
-    def _mutations(self, block: Block, *, first: bool) -> Iterator[Mutation]:
+    def _mutations(self, block: LogBlock, *, first: bool) -> Iterator[Mutation]:
         place = 0
         try:
             if first:
@@ -77,8 +77,8 @@ class LogReader:
     def _corrupt(self, problem: str) -> None:
         self.bad_blocks += 1
         self.problem = self.problem or problem
-        self._end(Ending.CORRUPT)
+        self._end(LogEnd.CORRUPT)
 
-    def _end(self, ending: Ending) -> None:
-        if self.ending is not Ending.CORRUPT:
+    def _end(self, ending: LogEnd) -> None:
+        if self.ending is not LogEnd.CORRUPT:
             self.ending = ending

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.common.errors import MalformedError
 from pipelines.pegasus.domain.keys import decode_key, encode_key
-from pipelines.pegasus.domain.private_log.mutations import Update
+from pipelines.pegasus.domain.private_log.mutations import MutationUpdate
 from pipelines.pegasus.domain.private_log.thrift import Kind, ThriftReader
 
 _BINARY = 1
@@ -42,7 +42,7 @@ class RowWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DecodedRequest:
     """A decoded request.
 
     Attributes:
@@ -57,19 +57,19 @@ class Request:
     problem: str | None = None
 
 
-def decode(update: Update) -> Request:
+def decode_request(update: MutationUpdate) -> DecodedRequest:
     """Decodes one request; an invalid request never raises."""
     if update.code == "RPC_REPLICATION_WRITE_EMPTY":
-        return Request(Replay.EMPTY)
+        return DecodedRequest(Replay.EMPTY)
     reading = _READING.get(update.code.removeprefix("RPC_RRDB_RRDB_"))
     if reading is None:
-        return Request(Replay.UNKNOWN, problem=f"{update.code} is not decoded")
+        return DecodedRequest(Replay.UNKNOWN, problem=f"{update.code} is not decoded")
     if update.serialization != _BINARY:
-        return Request(Replay.UNKNOWN, problem=f"{update.code} in serialization {update.serialization}")
+        return DecodedRequest(Replay.UNKNOWN, problem=f"{update.code} in serialization {update.serialization}")
     try:
         return reading(_Argument(update.data))
     except MalformedError as error:
-        return Request(Replay.UNKNOWN, problem=f"{update.code}: {error}")
+        return DecodedRequest(Replay.UNKNOWN, problem=f"{update.code}: {error}")
 
 
 class _Argument:
@@ -93,44 +93,44 @@ class _Argument:
         return found
 
 
-def _put(argument: _Argument) -> Request:
+def _put(argument: _Argument) -> DecodedRequest:
     found = argument.struct(1, 2)
     key = _key(found.get(1, b""))
-    return Request(Replay.ROWS, key, (RowWrite(key, found.get(2, b""), _expiry(found.get(3, 0))),))
+    return DecodedRequest(Replay.ROWS, key, (RowWrite(key, found.get(2, b""), _expiry(found.get(3, 0))),))
 
 
-def _remove(argument: _Argument) -> Request:
+def _remove(argument: _Argument) -> DecodedRequest:
     key = _key(argument.of(ThriftReader.blob))
-    return Request(Replay.ROWS, key, (RowWrite(key, None),))
+    return DecodedRequest(Replay.ROWS, key, (RowWrite(key, None),))
 
 
-def _multi_put(argument: _Argument) -> Request:
+def _multi_put(argument: _Argument) -> DecodedRequest:
     found = argument.struct(1, f2=lambda reader: reader.fields({1: ThriftReader.blob, 2: ThriftReader.blob}))
     hash_key, expiry = found.get(1, b""), _expiry(found.get(3, 0))
     rows = tuple(RowWrite(encode_key(hash_key, one.get(1, b"")), one.get(2, b""), expiry) for one in found.get(2, ()))
-    return Request(Replay.ROWS, rows[0].key if rows else encode_key(hash_key, b""), rows)
+    return DecodedRequest(Replay.ROWS, rows[0].key if rows else encode_key(hash_key, b""), rows)
 
 
-def _multi_remove(argument: _Argument) -> Request:
+def _multi_remove(argument: _Argument) -> DecodedRequest:
     found = argument.struct(1, f2=ThriftReader.blob)
     hash_key = found.get(1, b"")
     rows = tuple(RowWrite(encode_key(hash_key, one), None) for one in found.get(2, ()))
-    return Request(Replay.ROWS, rows[0].key if rows else encode_key(hash_key, b""), rows)
+    return DecodedRequest(Replay.ROWS, rows[0].key if rows else encode_key(hash_key, b""), rows)
 
 
-def _incr(argument: _Argument) -> Request:
-    return Request(Replay.NEEDS_BASE, _key(argument.struct(1).get(1, b"")))
+def _incr(argument: _Argument) -> DecodedRequest:
+    return DecodedRequest(Replay.NEEDS_BASE, _key(argument.struct(1).get(1, b"")))
 
 
-def _check_and_set(argument: _Argument) -> Request:
+def _check_and_set(argument: _Argument) -> DecodedRequest:
     found = argument.struct(1, 2, 4, 6, 7)
-    return Request(Replay.NEEDS_BASE, encode_key(found.get(1, b""), found.get(2, b"")))
+    return DecodedRequest(Replay.NEEDS_BASE, encode_key(found.get(1, b""), found.get(2, b"")))
 
 
-def _check_and_mutate(argument: _Argument) -> Request:
+def _check_and_mutate(argument: _Argument) -> DecodedRequest:
     mutate: dict[int, Kind] = {2: ThriftReader.blob, 3: ThriftReader.blob}
     found = argument.struct(1, 2, 4, f5=lambda reader: reader.fields(mutate))
-    return Request(Replay.NEEDS_BASE, encode_key(found.get(1, b""), found.get(2, b"")))
+    return DecodedRequest(Replay.NEEDS_BASE, encode_key(found.get(1, b""), found.get(2, b"")))
 
 
 def _key(data: bytes) -> bytes:
@@ -142,7 +142,7 @@ def _expiry(seconds: object) -> int:
     return int(seconds) if isinstance(seconds, int) and seconds > 0 else 0
 
 
-_READING: dict[str, Callable[[_Argument], Request]] = {
+_READING: dict[str, Callable[[_Argument], DecodedRequest]] = {
     "PUT": _put,
     "REMOVE": _remove,
     "MULTI_PUT": _multi_put,

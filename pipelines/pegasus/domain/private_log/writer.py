@@ -6,7 +6,7 @@ Only for simulated logs: no job writes into a replica's directory.
 import struct
 
 from pipelines.pegasus.domain.private_log.blocks import MAGIC, Checksum
-from pipelines.pegasus.domain.private_log.mutations import FileHeader, Mutation, Update
+from pipelines.pegasus.domain.private_log.mutations import FileHeader, Mutation, MutationUpdate
 from pipelines.pegasus.domain.private_log.names import Gpid
 
 _BLOCK = struct.Struct("<4siII")
@@ -15,7 +15,7 @@ _GPID = struct.Struct("<iiqq")
 _MUTATION = struct.Struct("<qiiqqqqqi")
 _UPDATE = struct.Struct("<ii")
 _VERSION = 0
-EMPTY = Update("RPC_REPLICATION_WRITE_EMPTY", 0, b"")
+EMPTY = MutationUpdate("RPC_REPLICATION_WRITE_EMPTY", 0, b"")
 """The request of an empty write: it only advances the decree."""
 
 
@@ -89,7 +89,7 @@ def encode_mutation(mutation: Mutation, log_offset: int | None = None) -> bytes:
     return head + names + b"".join(one.data for one in mutation.updates)
 
 
-def put(key: bytes, value: bytes, expire_ts: int = 0, argument: int = 0) -> Update:
+def encode_put(key: bytes, value: bytes, expire_ts: int = 0, argument: int = 0) -> MutationUpdate:
     """Returns an RRDB_PUT of a row, in thrift's binary protocol with Pegasus's bare blobs.
 
     Args:
@@ -99,22 +99,22 @@ def put(key: bytes, value: bytes, expire_ts: int = 0, argument: int = 0) -> Upda
         argument: field number of the call: 0 from C++ clients, 1 from other clients.
     """
     inner = blob_field(1, key) + blob_field(2, value) + i32_field(3, expire_ts) + b"\x00"
-    return Update("RPC_RRDB_RRDB_PUT", 1, call(inner, argument))
+    return MutationUpdate("RPC_RRDB_RRDB_PUT", 1, encode_call(inner, argument))
 
 
-def call(inner: bytes, argument: int = 0) -> bytes:
+def encode_call(inner: bytes, argument: int = 0) -> bytes:
     """Wraps the bytes of the one field in the argument struct of a call."""
     return b"\x0c" + argument.to_bytes(2, "big") + inner + b"\x00"
 
 
-def blob(data: bytes) -> bytes:
+def encode_blob(data: bytes) -> bytes:
     """Encodes a `dsn.blob`: length and bytes, without fields."""
     return len(data).to_bytes(4, "big") + data
 
 
 def blob_field(number: int, data: bytes) -> bytes:
     """Encodes a blob field; its type is struct."""
-    return b"\x0c" + number.to_bytes(2, "big") + blob(data)
+    return b"\x0c" + number.to_bytes(2, "big") + encode_blob(data)
 
 
 def i32_field(number: int, value: int) -> bytes:

@@ -11,7 +11,7 @@ AVAILABLE = "AS_AVAILABLE"
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class PartitionState:
     """One partition_configuration.
 
     Attributes:
@@ -35,7 +35,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Replica:
+class ReplicaState:
     """One replica as its server reports it; None = unknown.
 
     Attributes:
@@ -59,7 +59,7 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PegasusTable:
     """One table.
 
     Attributes:
@@ -80,18 +80,18 @@ class Table:
     envs: Mapping[str, str] | None = None
     duplicating: bool = False
     bulk_loading: bool = False
-    partitions: tuple[Partition, ...] = ()
+    partitions: tuple[PartitionState, ...] = ()
     split_states: Mapping[int, str] | None = None
     learning: frozenset[int] | None = None
-    replicas: tuple[Replica, ...] = ()
+    replicas: tuple[ReplicaState, ...] = ()
 
     @property
-    def by_index(self) -> Mapping[int, Partition]:
+    def by_index(self) -> Mapping[int, PartitionState]:
         """Partitions by index."""
         return {one.index: one for one in self.partitions}
 
     @property
-    def unregistered(self) -> tuple[Partition, ...]:
+    def unregistered(self) -> tuple[PartitionState, ...]:
         """Partitions that meta counts but has not registered."""
         return tuple(one for one in self.partitions if one.ballot == UNREGISTERED and one.index < self.partition_count)
 
@@ -100,7 +100,7 @@ class Table:
         """Whether children in the upper half wait for registration."""
         return any(one.index >= self.partition_count // 2 for one in self.unregistered)
 
-    def children(self) -> Iterator[tuple[Partition, Partition]]:
+    def children(self) -> Iterator[tuple[PartitionState, PartitionState]]:
         """Yields (parent, child) of the last doubling."""
         half, found = self.partition_count // 2, self.by_index
         for index in range(half, self.partition_count):
@@ -133,10 +133,10 @@ class ClusterState:
     where: str
     cluster: str
     observed_at: int
-    tables: tuple[Table, ...]
+    tables: tuple[PegasusTable, ...]
     leader: str | None = None
     disks: tuple[Disk, ...] | None = None
 
-    def table(self, app_id: int) -> Table | None:
+    def table(self, app_id: int) -> PegasusTable | None:
         """Returns a table by id."""
         return next((one for one in self.tables if one.app_id == app_id), None)

@@ -7,9 +7,9 @@ itself differ between its versions, so unknown keys in them are ignored.
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.instants import parse_instant
-from pipelines.common.json_form import Form, read_json
+from pipelines.common.json_object import JsonObject, read_json
 from pipelines.common.names import NAME
-from pipelines.pegasus.domain.state.model import ClusterState, Disk, Partition, Replica, Table
+from pipelines.pegasus.domain.state.model import ClusterState, Disk, PartitionState, PegasusTable, ReplicaState
 from pipelines.pegasus.domain.state.shell import shell_table
 
 SPLIT_STATES = ("SPLITTING", "PAUSING", "PAUSED", "CANCELING")
@@ -31,12 +31,12 @@ def parse_state(text: str | bytes, where: str) -> ClusterState:
         UsageError: the file is invalid; the message names file and key.
     """
     try:
-        return _state(Form(read_json(text, where), where))
+        return _state(JsonObject(read_json(text, where), where))
     except SnapshotError as error:
         raise UsageError(f"{error}; the format of state files is docs/split-state.md") from None
 
 
-def _state(form: Form) -> ClusterState:
+def _state(form: JsonObject) -> ClusterState:
     if form.integer("format") != 1:
         raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{form.where}: 'format' must be 1")
     cluster = form.matching("cluster", NAME)
@@ -56,7 +56,7 @@ def _state(form: Form) -> ClusterState:
     return ClusterState(form.where, cluster, at, tables, leader, disks)
 
 
-def _table(form: Form) -> Table:
+def _table(form: JsonObject) -> PegasusTable:
     """Parses a table from ZooKeeper (`app_info`, `partitions`) or from the shell (`shell`: `app <name> -d -j`)."""
     if _has(form, "shell"):
         table = shell_table(form.part("shell"), _envs(form.optional_part("envs")))
@@ -71,19 +71,19 @@ def _table(form: Form) -> Table:
     if _has(form, "learning"):
         learning = frozenset(_index(name, form) for name in form.texts("learning"))
     form.no_other_keys()
-    return Table(
+    return PegasusTable(
         table.app_id, table.name, table.partition_count, table.status, table.init_partition_count,
         table.max_replica_count, table.envs, table.duplicating, table.bulk_loading, table.partitions,
         split_states, learning, replicas,
     )  # fmt: skip
 
 
-def _zookeeper_table(info: Form, nodes: dict[str, Form]) -> Table:
+def _zookeeper_table(info: JsonObject, nodes: dict[str, JsonObject]) -> PegasusTable:
     app_id, count = info.integer("app_id"), info.count("partition_count")
     if not 0 < count <= 1 << 20:
         raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{info.where}: 'partition_count' {count} cannot be")
     found = {_index(name, form): _partition(form, app_id, name) for name, form in nodes.items()}
-    return Table(
+    return PegasusTable(
         app_id=app_id,
         name=info.text("app_name"),
         partition_count=count,
@@ -93,17 +93,17 @@ def _zookeeper_table(info: Form, nodes: dict[str, Form]) -> Table:
         envs=_envs(info.optional_part("envs")) or {},
         duplicating=bool(info.optional_flag("duplicating")),
         bulk_loading=bool(info.optional_flag("is_bulk_loading")),
-        partitions=tuple(found.get(index) or Partition(index) for index in sorted({*range(count), *found})),
+        partitions=tuple(found.get(index) or PartitionState(index) for index in sorted({*range(count), *found})),
     )
 
 
-def _partition(form: Form, app_id: int, name: str) -> Partition:
+def _partition(form: JsonObject, app_id: int, name: str) -> PartitionState:
     pid = form.text("pid")
     if pid != f"{app_id}.{name}":
         raise SnapshotError(
             Condition.DOCUMENT_MALFORMED, f"{form.where}: 'pid' {pid!r} is not that of node {app_id}/{name}"
         )
-    return Partition(
+    return PartitionState(
         index=int(name),
         ballot=form.integer("ballot"),
         there=True,
@@ -113,16 +113,16 @@ def _partition(form: Form, app_id: int, name: str) -> Partition:
     )
 
 
-def _replica(form: Form) -> Replica:
+def _replica(form: JsonObject) -> ReplicaState:
     numbers = {name: form.integer(name) if _has(form, name) else None for name in _REPLICA_NUMBERS}
-    replica = Replica(
+    replica = ReplicaState(
         form.text("node"), form.count("pidx"), form.optional_text("status"), form.optional_text("disk"), **numbers
     )
     form.no_other_keys()
     return replica
 
 
-def _disk(form: Form) -> Disk:
+def _disk(form: JsonObject) -> Disk:
     apps = form.optional_part("apps")
     disk = Disk(
         form.text("node"),
@@ -135,7 +135,7 @@ def _disk(form: Form) -> Disk:
     return disk
 
 
-def _envs(form: Form | None) -> dict[str, str] | None:
+def _envs(form: JsonObject | None) -> dict[str, str] | None:
     return None if form is None else {name: form.any_text(name) for name in form.names()}
 
 
@@ -143,7 +143,7 @@ def _somebody(address: str) -> str | None:
     return None if address in _NOBODY else address
 
 
-def _index(name: str, form: Form) -> int:
+def _index(name: str, form: JsonObject) -> int:
     if not (name.isascii() and name.isdigit() and len(name) < 10):
         raise SnapshotError(
             Condition.DOCUMENT_MALFORMED, f"{form.where}: {name!r} is no number of a partition or table"
@@ -151,5 +151,5 @@ def _index(name: str, form: Form) -> int:
     return int(name)
 
 
-def _has(form: Form, key: str) -> bool:
+def _has(form: JsonObject, key: str) -> bool:
     return key in tuple(form.names())

@@ -2,13 +2,13 @@
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
-from pipelines.common.json_form import Form
-from pipelines.pegasus.domain.state.model import UNREGISTERED, Partition, Table
+from pipelines.common.json_object import JsonObject
+from pipelines.pegasus.domain.state.model import UNREGISTERED, PartitionState, PegasusTable
 
 _NOBODY = {"", "-", "invalid address", "invalid host_port"}
 
 
-def shell_table(form: Form, envs: dict[str, str] | None) -> Table:
+def shell_table(form: JsonObject, envs: dict[str, str] | None) -> PegasusTable:
     """Returns the table. The shell prints neither envs nor the partition count at creation.
 
     Args:
@@ -26,20 +26,20 @@ def shell_table(form: Form, envs: dict[str, str] | None) -> Table:
         if str(index) != name:
             raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{row.where}: 'pidx' {index} is not {name!r}")
         found[index] = _partition(row, index)
-    return Table(
+    return PegasusTable(
         app_id=_number(general, "app_id"),
         name=general.text("app_name"),
         partition_count=count,
         max_replica_count=_number(general, "max_replica_count"),
         envs=envs,
-        partitions=tuple(found.get(index) or Partition(index) for index in sorted({*range(count), *found})),
+        partitions=tuple(found.get(index) or PartitionState(index) for index in sorted({*range(count), *found})),
     )
 
 
-def _partition(row: Form, index: int) -> Partition:
+def _partition(row: JsonObject, index: int) -> PartitionState:
     ballot, primary = _number(row, "ballot"), row.any_text("primary")
     secondaries = row.any_text("secondaries").strip().removeprefix("[").removesuffix("]")
-    return Partition(
+    return PartitionState(
         index=index,
         ballot=ballot,
         there=ballot != UNREGISTERED,
@@ -48,7 +48,7 @@ def _partition(row: Form, index: int) -> Partition:
     )
 
 
-def _number(form: Form, key: str) -> int:
+def _number(form: JsonObject, key: str) -> int:
     text = form.text(key)
     try:
         return int(text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pipelines.pegasus.domain.rows import NOTHING, Kind, Place, Placement, Tallies, Tally
+from pipelines.pegasus.domain.rows import NOTHING, Placement, RowGroup, RowKind, RowTally, Tallies
 
 BEFORE, AFTER = "before", "after"
 Counts = Mapping[tuple[int | None, str, str], int]
@@ -11,7 +11,7 @@ Counts = Mapping[tuple[int | None, str, str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionRow:
+class SplitVerifyRow:
     """A row of `split_verify`: one partition of the table with more partitions, on both sides.
 
     Sizes are bytes of keys and values.
@@ -49,17 +49,17 @@ class Comparison:
         kinds: rows of each kind, by side.
     """
 
-    partitions: tuple[PartitionRow, ...]
+    partitions: tuple[SplitVerifyRow, ...]
     differing: frozenset[int]
     suspect: frozenset[int]
-    kinds: dict[str, dict[Kind, Tally]] = field(default_factory=dict)
+    kinds: dict[str, dict[RowKind, RowTally]] = field(default_factory=dict)
 
     @property
     def wanted(self) -> frozenset[int]:
         """Partitions whose rows must be compared one by one."""
         return self.differing | self.suspect
 
-    def rows(self, side: str, *kinds: Kind) -> int:
+    def rows(self, side: str, *kinds: RowKind) -> int:
         """Returns the number of rows of these kinds on one side."""
         return sum(self.kinds[side].get(kind, NOTHING).rows for kind in kinds)
 
@@ -101,7 +101,7 @@ def groups_of(before: Placement, after: Placement) -> int:
     return max(before.count, after.count)
 
 
-def compare(table: str, groups: int, before: Tallies, after: Tallies) -> Comparison:
+def compare_sums(table: str, groups: int, before: Tallies, after: Tallies) -> Comparison:
     """Compares the sums of both sides.
 
     Args:
@@ -114,20 +114,20 @@ def compare(table: str, groups: int, before: Tallies, after: Tallies) -> Compari
     by_group = {side: _by_group(tallies) for side, tallies in ((BEFORE, before), (AFTER, after))}
     for group in range(groups):
         old, new = by_group[BEFORE].get(group, {}), by_group[AFTER].get(group, {})
-        live_before, live_after = _sum(old, Kind.OWNED), _sum(new, Kind.OWNED)
+        live_before, live_after = _sum(old, RowKind.OWNED), _sum(new, RowKind.OWNED)
         equal = live_before.same_rows(live_after)
         if not equal:
             differing.add(group)
-        copies: dict[int, Tally] = {}
+        copies: dict[int, RowTally] = {}
         for place, tally in new.items():
-            if place.kind is Kind.STALE and not place.expired:
+            if place.kind is RowKind.STALE and not place.expired:
                 copies[place.index] = copies.get(place.index, NOTHING) + tally
         if any(not copy.same_rows(live_after) and not copy.same_rows(live_before) for copy in copies.values()):
             suspect.add(group)
-        stale = _sum(new, Kind.STALE) + _sum(new, Kind.STALE, expired=True)
-        foreign = [tally for place, tally in new.items() if place.kind is Kind.FOREIGN]
+        stale = _sum(new, RowKind.STALE) + _sum(new, RowKind.STALE, expired=True)
+        foreign = [tally for place, tally in new.items() if place.kind is RowKind.FOREIGN]
         rows.append(
-            PartitionRow(
+            SplitVerifyRow(
                 table,
                 group,
                 live_before.rows,
@@ -137,8 +137,8 @@ def compare(table: str, groups: int, before: Tallies, after: Tallies) -> Compari
                 live_before.digest,
                 live_after.digest,
                 equal,
-                _sum(old, Kind.OWNED, expired=True).rows,
-                _sum(new, Kind.OWNED, expired=True).rows,
+                _sum(old, RowKind.OWNED, expired=True).rows,
+                _sum(new, RowKind.OWNED, expired=True).rows,
                 stale.rows,
                 stale.bytes,
                 sum(tally.rows for tally in foreign),
@@ -155,21 +155,21 @@ def _by_group(tallies: Tallies) -> dict[int, Tallies]:
     return groups
 
 
-def _by_kind(tallies: Tallies) -> dict[Kind, Tally]:
-    kinds: dict[Kind, Tally] = {}
+def _by_kind(tallies: Tallies) -> dict[RowKind, RowTally]:
+    kinds: dict[RowKind, RowTally] = {}
     for place, tally in tallies.items():
         kinds[place.kind] = kinds.get(place.kind, NOTHING) + tally
     return kinds
 
 
-def _sum(tallies: Tallies, kind: Kind, *, expired: bool = False) -> Tally:
+def _sum(tallies: Tallies, kind: RowKind, *, expired: bool = False) -> RowTally:
     return _total(tally for place, tally in tallies.items() if place.kind is kind and place.expired is expired)
 
 
-def _total(tallies: Iterable[Tally]) -> Tally:
+def _total(tallies: Iterable[RowTally]) -> RowTally:
     return sum(tallies, NOTHING)
 
 
-def faulty_places(tallies: Tallies, kind: Kind) -> list[Place]:
+def faulty_places(tallies: Tallies, kind: RowKind) -> list[RowGroup]:
     """Returns the places with rows of a kind that makes the input unusable."""
     return sorted((place for place in tallies if place.kind is kind), key=lambda place: place.index)

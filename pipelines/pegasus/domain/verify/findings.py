@@ -5,80 +5,80 @@ from collections.abc import Iterator
 
 from pipelines.common.human import human_count
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import ERROR, INFO, WARNING, violated
-from pipelines.pegasus.domain.rows import Kind
+from pipelines.pegasus.domain.report import ERROR, INFO, WARNING, rule_violation
+from pipelines.pegasus.domain.rows import RowKind
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, Comparison, Counts
-from pipelines.pegasus.domain.verify.judge import Reason
+from pipelines.pegasus.domain.verify.judge import DifferenceReason
 
 _SHOWN = 10
-_WORDS: dict[tuple[Reason, str], tuple[str, str, str, str]] = {
-    (Reason.LOST, AFTER): (
+_WORDS: dict[tuple[DifferenceReason, str], tuple[str, str, str, str]] = {
+    (DifferenceReason.LOST, AFTER): (
         "D1",
         ERROR,
         "live before, and in no partition that owns it after",
         "Do not compact: copies may be left in the parent (split_diff says where). Write them back from `before`.",
     ),
-    (Reason.LOST, BEFORE): (
+    (DifferenceReason.LOST, BEFORE): (
         "D2",
         ERROR,
         "live after, and not there before",
         "If nobody wrote meanwhile, deleted or overwritten rows have come back: an offline tool took an old SST.",
     ),
-    (Reason.VALUE, AFTER): (
+    (DifferenceReason.VALUE, AFTER): (
         "D2",
         ERROR,
         "another value after, and not a later one",
         "Write them back from `before`; an older value means that a write was undone.",
     ),
-    (Reason.VALUE, BEFORE): (
+    (DifferenceReason.VALUE, BEFORE): (
         "D2",
         ERROR,
         "another value after, which was written later",
         "Expected only if clients wrote between the two exports: export both again without writes to prove the split.",
     ),
-    (Reason.EXPIRED, AFTER): (
+    (DifferenceReason.EXPIRED, AFTER): (
         "D2",
         ERROR,
         "live before, expired after",
         "Their expire time was changed: write them back from `before`.",
     ),
-    (Reason.EXPIRED, BEFORE): (
+    (DifferenceReason.EXPIRED, BEFORE): (
         "D2",
         ERROR,
         "expired before, live after",
         "Their expire time was changed, or clients wrote them again between the two exports.",
     ),
-    (Reason.STALE_NEWER, AFTER): (
+    (DifferenceReason.STALE_NEWER, AFTER): (
         "D5",
         ERROR,
         "a newer copy in a partition that does not own the key",
         "The parent took writes for the child after the split. Copy them to their owner before any compaction.",
     ),
-    (Reason.STALE, AFTER): (
+    (DifferenceReason.STALE, AFTER): (
         "D4",
         ERROR,
         "still in a partition that was compacted after the split",
         "The compaction filter was off: look at the validate env with split-stale, then compact again.",
     ),
-    (Reason.FOREIGN, AFTER): (
+    (DifferenceReason.FOREIGN, AFTER): (
         "D3",
         ERROR,
         "in a partition where it never belonged",
         "A replica was loaded under a wrong index: look where its directory comes from.",
     ),
-    (Reason.FOREIGN, BEFORE): (
+    (DifferenceReason.FOREIGN, BEFORE): (
         "D3",
         ERROR,
         "in a partition where it never belonged, before the split",
         "Give --created-with if the table was split before; else a replica was loaded under a wrong index.",
     ),
-    (Reason.MALFORMED, AFTER): (
+    (DifferenceReason.MALFORMED, AFTER): (
         "D6",
         ERROR,
         "none that Pegasus writes, after",
         "Look at them in split_diff, and at --data-version.",
     ),
-    (Reason.MALFORMED, BEFORE): (
+    (DifferenceReason.MALFORMED, BEFORE): (
         "D6",
         WARNING,
         "none that Pegasus writes, before",
@@ -89,20 +89,20 @@ _WORDS: dict[tuple[Reason, str], tuple[str, str, str, str]] = {
 
 def verify_findings(table: str, compared: Comparison, counts: Counts) -> Iterator[FindingRow]:
     """Yields the findings of one comparison."""
-    by_reason: dict[tuple[Reason, str], Counter[int | None]] = {}
+    by_reason: dict[tuple[DifferenceReason, str], Counter[int | None]] = {}
     for (group, word, side), number in counts.items():
-        by_reason.setdefault((Reason(word), side), Counter())[group] += number
+        by_reason.setdefault((DifferenceReason(word), side), Counter())[group] += number
     for (reason, side), groups in sorted(by_reason.items(), key=lambda item: (item[0][0].value, item[0][1])):
         rule, severity, words, remedy = _WORDS[reason, side]
         rows = sum(groups.values())
         message = f"Table {table}: {words}: {human_count(rows, 'row')}."
         partitions = [group for group, _ in groups.most_common(_SHOWN) if group is not None]
-        yield violated(
+        yield rule_violation(
             rule, severity, f"{table}/{reason.value}/{side}", message, remedy, rows=rows, partitions=sorted(partitions)
         )
-    stale = compared.rows(AFTER, Kind.STALE)
-    if stale and (Reason.STALE, AFTER) not in by_reason:
-        yield violated(
+    stale = compared.rows(AFTER, RowKind.STALE)
+    if stale and (DifferenceReason.STALE, AFTER) not in by_reason:
+        yield rule_violation(
             "D4",
             INFO,
             table,
@@ -114,4 +114,4 @@ def verify_findings(table: str, compared: Comparison, counts: Counts) -> Iterato
 
 def rule_of(reason: str, side: str) -> str:
     """Returns the rule of docs/split-rules.md that a difference breaks."""
-    return _WORDS[Reason(reason), side][0]
+    return _WORDS[DifferenceReason(reason), side][0]

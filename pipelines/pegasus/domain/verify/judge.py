@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE
 
 
-class Reason(Enum):
+class DifferenceReason(Enum):
     """Why a row is a difference."""
 
     LOST = "lost"
@@ -20,7 +20,7 @@ class Reason(Enum):
     MALFORMED = "malformed"
 
 
-class Copy(NamedTuple):
+class KeyCopy(NamedTuple):
     """The rows of one key that are stored in a partition that owns it.
 
     Attributes:
@@ -52,13 +52,13 @@ class KeyFacts(NamedTuple):
         stale: the newest copy left in another partition after.
     """
 
-    before: Copy
-    after: Copy
-    stale: Copy
+    before: KeyCopy
+    after: KeyCopy
+    stale: KeyCopy
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class KeyProblem:
     """One problem of a key.
 
     Attributes:
@@ -66,39 +66,43 @@ class Judged:
         detail: one sentence.
     """
 
-    reason: Reason
+    reason: DifferenceReason
     side: str
     detail: str
 
 
-def judge(facts: KeyFacts) -> Iterator[Judged]:
+def key_problems(facts: KeyFacts) -> Iterator[KeyProblem]:
     """Yields the problems of one key; none if its live rows are the same on both sides."""
     yield from _twice(facts)
     yield from _owners(facts)
     yield from _newer_copy(facts)
 
 
-def _twice(facts: KeyFacts) -> Iterator[Judged]:
+def _twice(facts: KeyFacts) -> Iterator[KeyProblem]:
     for side, copy in ((BEFORE, facts.before), (AFTER, facts.after)):
         if copy.rows > 1:
-            yield Judged(Reason.MALFORMED, side, f"{copy.rows} rows of one key: no export of a RocksDB has that")
+            yield KeyProblem(
+                DifferenceReason.MALFORMED, side, f"{copy.rows} rows of one key: no export of a RocksDB has that"
+            )
 
 
-def _owners(facts: KeyFacts) -> Iterator[Judged]:
+def _owners(facts: KeyFacts) -> Iterator[KeyProblem]:
     before, after = facts.before, facts.after
     if before.live and not after.rows:
         left = f"; a copy is left in partition {facts.stale.lies_in}" if facts.stale.rows else ""
-        yield Judged(Reason.LOST, AFTER, f"live before, not in its partition after{left}")
+        yield KeyProblem(DifferenceReason.LOST, AFTER, f"live before, not in its partition after{left}")
     elif after.live and not before.rows:
-        yield Judged(Reason.LOST, BEFORE, "live after, not there before: written meanwhile, or come back")
+        yield KeyProblem(DifferenceReason.LOST, BEFORE, "live after, not there before: written meanwhile, or come back")
     elif before.live and after.live and before.digest != after.digest:
-        yield Judged(Reason.VALUE, *_older(before, after))
+        yield KeyProblem(DifferenceReason.VALUE, *_older(before, after))
     elif before.live != after.live and before.rows and after.rows:
         side = AFTER if after.expired else BEFORE
-        yield Judged(Reason.EXPIRED, side, f"expired {side}, live on the other side: its expire time has changed")
+        yield KeyProblem(
+            DifferenceReason.EXPIRED, side, f"expired {side}, live on the other side: its expire time has changed"
+        )
 
 
-def _older(before: Copy, after: Copy) -> tuple[str, str]:
+def _older(before: KeyCopy, after: KeyCopy) -> tuple[str, str]:
     if not (before.timetag and after.timetag) or before.timetag == after.timetag:
         return AFTER, "the value differs, and no time of writing says which is newer"
     if before.timetag > after.timetag:
@@ -106,19 +110,19 @@ def _older(before: Copy, after: Copy) -> tuple[str, str]:
     return BEFORE, "the value after was written later"
 
 
-def _newer_copy(facts: KeyFacts) -> Iterator[Judged]:
+def _newer_copy(facts: KeyFacts) -> Iterator[KeyProblem]:
     stale, owner = facts.stale, facts.after
     if not stale.live or not stale.timetag:
         return
     if owner.rows and stale.timetag > owner.timetag > 0:
-        yield Judged(
-            Reason.STALE_NEWER,
+        yield KeyProblem(
+            DifferenceReason.STALE_NEWER,
             AFTER,
             f"the copy in partition {stale.lies_in} is newer than the owner's row: the parent took a write",
         )
     elif not owner.rows and not facts.before.rows:
-        yield Judged(
-            Reason.STALE_NEWER,
+        yield KeyProblem(
+            DifferenceReason.STALE_NEWER,
             AFTER,
             f"only partition {stale.lies_in} has it, which does not own it: written to the parent after the split",
         )

@@ -13,7 +13,7 @@ from pipelines.pegasus.simulate.emission.rows import EmittedRow, rows_after, row
 from pipelines.pegasus.simulate.emission.states import aligned, states
 from pipelines.pegasus.simulate.emission.table import Spread
 from pipelines.pegasus.simulate.emission.trace import trace_of
-from pipelines.pegasus.simulate.walk import History
+from pipelines.pegasus.simulate.walk import WalkHistory
 from pipelines.pegasus.simulate.world import leader
 
 __all__ = ["Emitted", "EmittedRow", "emit"]
@@ -46,7 +46,7 @@ class Emitted:
     versions: Mapping[int, int]
 
 
-def emit(histories: Sequence[History], checksum: Checksum, confirmed: int | None = None, every: int = 1) -> Emitted:
+def emit(histories: Sequence[WalkHistory], checksum: Checksum, confirmed: int | None = None, every: int = 1) -> Emitted:
     """Returns the traces of the split of a table with one partition for each history.
 
     Args:

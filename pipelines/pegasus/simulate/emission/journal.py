@@ -17,7 +17,7 @@ from pipelines.pegasus.simulate.emission.table import (
 )
 from pipelines.pegasus.simulate.emission.trace import Ack, Trace
 from pipelines.pegasus.simulate.scans import asks_child, rows_given
-from pipelines.pegasus.simulate.walk import History
+from pipelines.pegasus.simulate.walk import WalkHistory
 from pipelines.pegasus.simulate.world import (
     CHILD_HALF,
     NEW,
@@ -34,14 +34,14 @@ Request = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JournalLine:
     """A line of the journal, and its time in μs since the epoch."""
 
     at_us: int
     request: Request
 
 
-def journal(spread: Spread, history: History, trace: Trace) -> Iterator[Asked]:
+def journal(spread: Spread, history: WalkHistory, trace: Trace) -> Iterator[JournalLine]:
     """Yields all requests to one group."""
     for ack in trace.acks:
         yield _line(_write(spread, history, ack), at_us(ack.step))
@@ -49,8 +49,8 @@ def journal(spread: Spread, history: History, trace: Trace) -> Iterator[Asked]:
     yield from _probes(spread, history)
 
 
-def _line(request: Request, at: int) -> Asked:
-    return Asked(at, {"ts": at, **request})
+def _line(request: Request, at: int) -> JournalLine:
+    return JournalLine(at, {"ts": at, **request})
 
 
 def version_of(spread: Spread, version: int) -> int:
@@ -58,7 +58,7 @@ def version_of(spread: Spread, version: int) -> int:
     return version if version == REJECT else (spread.groups if version == OLD else 2 * spread.groups) - 1
 
 
-def _write(spread: Spread, history: History, ack: Ack) -> Request:
+def _write(spread: Spread, history: WalkHistory, ack: Ack) -> Request:
     return {
         "client": f"writer-{spread.group}", "kind": "write",
         "hash": f"{key_hash(key_of(spread, history, ack.number)):016x}",
@@ -67,7 +67,7 @@ def _write(spread: Spread, history: History, ack: Ack) -> Request:
     }  # fmt: skip
 
 
-def _scan(spread: Spread, history: History) -> Iterator[Asked]:
+def _scan(spread: Spread, history: WalkHistory) -> Iterator[JournalLine]:
     """Yields the requests of the full scan.
 
     Each has the number of its partition as hash. A child with ballot -1 is read from its parent.
@@ -93,13 +93,13 @@ def _scan(spread: Spread, history: History) -> Iterator[Asked]:
         )  # fmt: skip
 
 
-def _foreign_base(history: History, *, child: bool) -> int:
+def _foreign_base(history: WalkHistory, *, child: bool) -> int:
     """Returns how many rows from before the split belong to the other one of parent and child."""
     other = PARENT_HALF if child else CHILD_HALF
     return sum(half_of(history, number) == other for number in range(BASE_ROWS))
 
 
-def _probes(spread: Spread, history: History) -> Iterator[Asked]:
+def _probes(spread: Spread, history: WalkHistory) -> Iterator[JournalLine]:
     """Yields reads whenever the answering replicas change.
 
     One client has cached the table before the split, the other asks meta each time.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pipelines.pegasus.domain.private_log.blocks import Checksum
 from pipelines.pegasus.domain.private_log.mutations import FileHeader, Mutation
 from pipelines.pegasus.domain.private_log.names import Gpid, LogName
-from pipelines.pegasus.domain.private_log.writer import EMPTY, LogWriter, put
+from pipelines.pegasus.domain.private_log.writer import EMPTY, LogWriter, encode_put
 from pipelines.pegasus.simulate.emission.table import (
     APP_ID,
     CLUSTER,
@@ -15,14 +15,14 @@ from pipelines.pegasus.simulate.emission.table import (
     user_data,
 )
 from pipelines.pegasus.simulate.emission.trace import CHECKPOINT, OLDEST, Logged, Trace
-from pipelines.pegasus.simulate.walk import History
+from pipelines.pegasus.simulate.walk import WalkHistory
 
 _FIRST_START = 4096
 """Global offset of the parents' oldest log; earlier logs are deleted."""
 _BLOCK_MUTATIONS = 4
 
 
-def log_files(spread: Spread, history: History, trace: Trace, checksum: Checksum) -> Iterator[tuple[str, bytes]]:
+def log_files(spread: Spread, history: WalkHistory, trace: Trace, checksum: Checksum) -> Iterator[tuple[str, bytes]]:
     """Yields every log of a parent and its child: path below the directory of logs, and bytes.
 
     A parent has two logs: up to the checkpoint, which is durable, and the rest. A child has one.
@@ -39,7 +39,7 @@ def _replica(
     partition: int,
     node: int,
     logs: tuple[Sequence[Sequence[Logged]], int, int],
-    of: tuple[Spread, History, Checksum],
+    of: tuple[Spread, WalkHistory, Checksum],
 ) -> Iterator[tuple[str, bytes]]:
     (files, before, start), (spread, history, checksum) = logs, of
     gpid = Gpid(APP_ID, partition)
@@ -52,8 +52,8 @@ def _replica(
         start, before = writer.end, max([before, *(one.decree for one in entries)])
 
 
-def _mutation(one: Logged, gpid: Gpid, spread: Spread, history: History) -> Mutation:
-    update = EMPTY if one.number is None else put(key_of(spread, history, one.number), user_data(one.number))
+def _mutation(one: Logged, gpid: Gpid, spread: Spread, history: WalkHistory) -> Mutation:
+    update = EMPTY if one.number is None else encode_put(key_of(spread, history, one.number), user_data(one.number))
     time = at_us(one.step) - (BEFORE_US if one.step == 0 else 0)
     return Mutation(gpid, one.ballot, one.decree, 0, one.committed, time, (update,))
 

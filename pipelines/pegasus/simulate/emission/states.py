@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, VALIDATE_ENV
 from pipelines.pegasus.simulate.emission.table import APP_ID, CLUSTER, LONG_AFTER_MS, Spread, address, at_us
-from pipelines.pegasus.simulate.walk import History
+from pipelines.pegasus.simulate.walk import WalkHistory
 from pipelines.pegasus.simulate.world import IDLE, NEW, NO_CHILD, REJECT, SPLITTING, World
 
 _DISK = 1_000_000_000_000
@@ -14,7 +14,7 @@ _TABLE = 50_000_000_000
 Json = Mapping[str, object]
 
 
-def states(histories: Sequence[History], every: int = 1) -> Iterator[Json]:
+def states(histories: Sequence[WalkHistory], every: int = 1) -> Iterator[Json]:
     """Yields a state for each change, and one long after the end.
 
     Args:
@@ -34,7 +34,7 @@ def states(histories: Sequence[History], every: int = 1) -> Iterator[Json]:
         yield _dated(last, at_us(steps) // 1000 + LONG_AFTER_MS)
 
 
-def aligned(histories: Sequence[History]) -> list[History]:
+def aligned(histories: Sequence[WalkHistory]) -> list[WalkHistory]:
     """Returns the histories with pauses, so that the table's count doubles, or halves, in all of them at one step."""
     starts = [next((n for n, world in enumerate(one.worlds) if world.meta.doubled), 0) for one in histories]
     found = [_delayed(one, 0, max(starts) - start) for one, start in zip(histories, starts, strict=True)]
@@ -45,23 +45,23 @@ def aligned(histories: Sequence[History]) -> list[History]:
     ]
 
 
-def _halved(history: History) -> int | None:
+def _halved(history: WalkHistory) -> int | None:
     """Returns the step at which a cancelled split halves the count again; None = it does not."""
     counts = [world.meta.times for world in history.worlds]
     return next((step for step, (was, now) in enumerate(pairwise(counts), 1) if was > now), None)
 
 
-def _delayed(history: History, place: int, steps: int) -> History:
+def _delayed(history: WalkHistory, place: int, steps: int) -> WalkHistory:
     """Returns the history with `steps` pauses inserted at that state."""
     world = history.worlds[place]
-    return History(
+    return WalkHistory(
         history.seed, history.scope, history.design,
         (*history.moves[:place], *((("wait", 0),) * steps), *history.moves[place:]),
         (*history.worlds[: place + 1], *((world,) * steps), *history.worlds[place + 1 :]), history.broken,
     )  # fmt: skip
 
 
-def _seen(histories: Sequence[History], step: int) -> Json:
+def _seen(histories: Sequence[WalkHistory], step: int) -> Json:
     worlds = [one.worlds[min(step, len(one.worlds) - 1)] for one in histories]
     failovers = sum(name == "meta_failover" for one in histories for name, _ in one.moves[:step])
     found: dict[str, object] = {"meta_leader": f"10.0.1.{failovers % 3 + 1}:34601", "apps": [_app(worlds)]}

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import partition_index
-from pipelines.pegasus.domain.values import Timetag, Value, encode_value
-from pipelines.pegasus.simulate.walk import History
+from pipelines.pegasus.domain.values import StoredValue, Timetag, encode_value
+from pipelines.pegasus.simulate.walk import WalkHistory
 from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF
 
 CLUSTER = "simulated"
@@ -43,14 +43,14 @@ def at_us(step: int) -> int:
     return STARTED_US + step * STEP_MS * 1000
 
 
-def half_of(history: History, number: int) -> str:
+def half_of(history: WalkHistory, number: int) -> str:
     """Returns the owner of a row after the split. The writes of the history follow the rows from before."""
     if number >= BASE_ROWS:
         return history.scope.writes[number - BASE_ROWS]
     return PARENT_HALF if number % 2 else CHILD_HALF
 
 
-def key_of(spread: Spread, history: History, number: int) -> bytes:
+def key_of(spread: Spread, history: WalkHistory, number: int) -> bytes:
     """Returns the raw key of a row."""
     return _key(spread, half_of(history, number), number)
 
@@ -79,4 +79,4 @@ def user_data(number: int) -> bytes:
 
 def value_of(number: int) -> bytes:
     """Returns the value of a row as RocksDB stores it."""
-    return encode_value(Value(1, 0, Timetag(STARTED_US + number, 1, deleted=False), user_data(number)))
+    return encode_value(StoredValue(1, 0, Timetag(STARTED_US + number, 1, deleted=False), user_data(number)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pipelines.pegasus.simulate.emission.table import BASE_ROWS
-from pipelines.pegasus.simulate.walk import History
+from pipelines.pegasus.simulate.walk import WalkHistory
 from pipelines.pegasus.simulate.world import (
     CAUGHT_UP,
     LEARNT,
@@ -82,7 +82,7 @@ class Trace:
     committed: int | None = None
 
 
-def trace_of(history: History) -> Trace:
+def trace_of(history: WalkHistory) -> Trace:
     """Returns the trace of a history, step by step."""
     writer = _Writer(history)
     for step, move in enumerate(history.moves):
@@ -94,7 +94,7 @@ def trace_of(history: History) -> Trace:
 class _Writer:
     """Counts the decrees of the parent, and of the child after its registration."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: WalkHistory) -> None:
         self.trace = Trace()
         base = [
             Logged(decree, BASE_BALLOT, decree - 1, decree - 1, 0) for decree in range(OLDEST, BASE_ROWS + 1)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from jobs.demo.cluster.snapshots import queues_in_zookeeper, quiet_snapshot, steps_at
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
 from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
-from pipelines.hbase.zookeeper.queued import QueuedWals, queued_wals, unsettled
+from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
+from pipelines.hbase.zookeeper.queued_wals import QueuedWals, queued_wals, unsettled_reason
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.snapshot.model import Membership, Retention, Snapshot
 from tests.models.capture.ruling import LISTED_AT, Ruling
@@ -69,7 +69,7 @@ class ZkWeakening:
     """
 
     trees: Callable[[Trees], Trees] = _same
-    unsettled: Callable[[Trees], str | None] = unsettled
+    unsettled: Callable[[Trees], str | None] = unsettled_reason
     queued: Callable[[Trees, frozenset[str], int], QueuedWals] = _as_read
     true_clocks: bool = False
     times: bool = True
@@ -118,8 +118,8 @@ class ZkJudge(Ruling[Seen, ZkWeakening]):
 
     def _seen_as(self, seen: Seen) -> ClusterView:
         snapshot, trees = self.snapshot(seen)
-        settings, weakening = Settings(), self.weakening
-        untrusted = distrust_zookeeper(snapshot, trees, settings.release)
+        settings, weakening = ReconcileSettings(), self.weakening
+        untrusted = zookeeper_distrust_reason(snapshot, trees, settings.release)
         view = zookeeper_view(snapshot, trees, settings, untrusted, unparsable=False)
         if weakening is NOTHING_TAKEN:
             return view

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.name_table import name_table
-from pipelines.decide.rule.settings import Settings
-from pipelines.decide.rule.zookeeper_trust import distrust_zookeeper
+from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.findings.queues import orphan_queues
 from tests.models.capture.liveness import come_to_rest, read_all
@@ -80,9 +80,9 @@ def _locked(world: World, wal: Wal) -> bool:
 def _told(game: ZkGame, seen: Seen, wal: Wal) -> str | None:
     """The finding about a queue that holds the WAL, or the refusal of the snapshot."""
     snapshot, trees = game.judge.snapshot(seen)
-    settings, view = Settings(), game.judge.view(seen)
+    settings, view = ReconcileSettings(), game.judge.view(seen)
     if view.untrusted is not None:
-        return distrust_zookeeper(snapshot, trees, settings.release)
+        return zookeeper_distrust_reason(snapshot, trees, settings.release)
     holders = {(one.peer_id, str(one.owner)) for one in game.judge.decide(seen, wal).blocking}
     table = name_table(view, view.queued) if view.queued else decision_table(view)
     evidence = Evidence(snapshot, view, table, settings, (), (), ())

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from pipelines.hbase.zookeeper.queued import QueuedWals, queued_wals
+from pipelines.hbase.zookeeper.queued_wals import QueuedWals, queued_wals
 from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue
 from tests.models.capture.zookeeper.capture import DESIGN
 from tests.models.capture.zookeeper.game import ZkPlan

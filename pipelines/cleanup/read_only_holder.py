@@ -7,7 +7,7 @@ from pipelines.cleanup.quarantine import Quarantine, runs_in
 from pipelines.common.errors import UnavailableError
 
 
-class Onlooker:
+class ReadOnlyHolder:
     """Reads the quarantined runs for a rehearsal, and changes nothing; another job may be working on them.
 
     Args:
@@ -22,7 +22,7 @@ class Onlooker:
         self._store = store
         self._home = quarantine.home
 
-    def __enter__(self) -> "Onlooker":
+    def __enter__(self) -> "ReadOnlyHolder":
         return self
 
     def __exit__(

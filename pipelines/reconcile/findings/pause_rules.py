@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class PauseRule:
     """The effect of a finding on the clean-up.
 
     Attributes:
@@ -21,12 +21,12 @@ class Ruling:
     why: str
 
 
-def _pauses(why: str) -> Ruling:
-    return Ruling(pauses=True, why=why)
+def _pauses(why: str) -> PauseRule:
+    return PauseRule(pauses=True, why=why)
 
 
-def _goes_on(why: str) -> Ruling:
-    return Ruling(pauses=False, why=why)
+def _goes_on(why: str) -> PauseRule:
+    return PauseRule(pauses=False, why=why)
 
 
 _HELD_BY_QUEUE = "the queue holds its WALs for as long as it stands there"
@@ -35,7 +35,7 @@ _READ_AS_IT_IS = "the peer's queues are read as they are now, and hold what they
 _MIGRATION = "a pending migration has every snapshot refused, and the second look stops at it"
 _SYNC_UP = "it speaks of a cluster that is down, and the clean-up reads a live one"
 
-CLEAN_UP: Mapping[str, Ruling] = {
+PAUSE_RULES: Mapping[str, PauseRule] = {
     "QUEUE_TABLE_REWOUND": _pauses(
         "where rows were set back, others may be gone, and a queue without a row looks like one that has finished"
     ),
@@ -108,7 +108,7 @@ CLEAN_UP: Mapping[str, Ruling] = {
 """By code. A code that is missing here pauses the clean-up, because its effect has not been judged."""
 
 
-def pauses(code: str) -> bool:
+def pauses_clean_up(code: str) -> bool:
     """Whether the clean-up waits while a finding of this code is open."""
-    ruling = CLEAN_UP.get(code)
+    ruling = PAUSE_RULES.get(code)
     return ruling is None or ruling.pauses

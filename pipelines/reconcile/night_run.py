@@ -10,23 +10,23 @@ from pyspark.sql import DataFrame
 from pipelines.common.errors import WalsafeError
 from pipelines.decide.gate.gate_metrics import ExpectationResult
 from pipelines.decide.rule.remote_wals import RemoteDirectory
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.spark import summary, tables
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, STARTED, RunKey, RunSummary
-from pipelines.reconcile.cases import NIGHTLY, Case, untrusted_totals
+from pipelines.reconcile.cluster_cases import NIGHTLY, ClusterCase, untrusted_totals
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.ports import ListRequest, StagedLists
 from pipelines.reconcile.request import ReconcilePorts, ReconcileRequest
 from pipelines.reconcile.rows import (
-    Counted,
-    Listing,
-    Looked,
-    Small,
+    ClusterTotals,
+    FindingInputs,
+    ListingCounts,
+    SmallTableRows,
     gate_metrics,
     offset_wal_names,
     run_row,
@@ -43,19 +43,19 @@ UNKNOWN_ERROR = "an error that walsafe does not know; see the log"
 
 
 @dataclass
-class Night:
+class NightRun:
     """The state of a run, from its STARTED rows to its terminal rows."""
 
     request: ReconcileRequest
     ports: ReconcilePorts
     attempt: str
-    cases: list[Case]
+    cases: list[ClusterCase]
     fresh: bool
     gate_results: Sequence[ExpectationResult] = ()
-    small: dict[str, Small] = field(default_factory=dict)
+    small: dict[str, SmallTableRows] = field(default_factory=dict)
     lists: dict[str, str] = field(default_factory=dict)
 
-    def with_files(self) -> list[Case]:
+    def with_files(self) -> list[ClusterCase]:
         """Returns the clusters whose listing can be decided."""
         return [case for case in self.cases if case.has_files]
 
@@ -64,7 +64,7 @@ class Night:
         return sum(case.snapshot.listed for case in self.with_files())
 
 
-def work(night: Night) -> None:
+def run_night(night: NightRun) -> None:
     """Runs everything between the STARTED rows and the terminal rows."""
     # planning a Spark query keeps one core busy and leaves the others idle, so independent work runs side by side
     with ThreadPoolExecutor(2) as beside:
@@ -81,7 +81,7 @@ def work(night: Night) -> None:
     _append_runs(night, None, None)
 
 
-def _past(night: Night) -> Mapping[str, Sequence[PastNight]]:
+def _past(night: NightRun) -> Mapping[str, Sequence[PastNight]]:
     """Returns the earlier nights, by cluster."""
     settings = night.request.settings
     started = {case.key.cluster: case.view.files_started for case in _with_view(night) if case.view}
@@ -89,7 +89,7 @@ def _past(night: Night) -> Mapping[str, Sequence[PastNight]]:
 
 
 def _decide_and_write(
-    night: Night, beside: ThreadPoolExecutor, past: Future[Mapping[str, Sequence[PastNight]]]
+    night: NightRun, beside: ThreadPoolExecutor, past: Future[Mapping[str, Sequence[PastNight]]]
 ) -> None:
     ports, settings = night.ports, night.request.settings
     files = ports.reader.files([case.opened for case in night.with_files()])
@@ -104,7 +104,10 @@ def _decide_and_write(
     remote = beside.submit(remote_by_cluster, files, with_remote)
     metrics = [
         gate_metrics(
-            case, counted.get(case.key.cluster, Counted()), listings.get(case.key.cluster, Listing()), settings
+            case,
+            counted.get(case.key.cluster, ClusterTotals()),
+            listings.get(case.key.cluster, ListingCounts()),
+            settings,
         )
         for case in believed
     ]
@@ -133,12 +136,12 @@ def _decide_and_write(
         night.lists[cluster] = ports.lists.uri(cluster, manifest.run_id)
 
 
-def _frames(night: Night) -> DecisionFrames:
+def _frames(night: NightRun) -> DecisionFrames:
     views = [(case.view, case.table) for case in night.with_files() if case.view and case.table]
     return decision_frames(night.ports.spark, views)
 
 
-def _counted(found: DataFrame, frames: DecisionFrames, settings: Settings) -> dict[str, Counted]:
+def _counted(found: DataFrame, frames: DecisionFrames, settings: ReconcileSettings) -> dict[str, ClusterTotals]:
     totals: dict[str, list[BucketTotal]] = {}
     counts: dict[str, dict[str, int]] = {}
     for row in summary.bucket_totals(found, frames, settings.cleaner_interval_ms).toLocalIterator():
@@ -146,15 +149,15 @@ def _counted(found: DataFrame, frames: DecisionFrames, settings: Settings) -> di
         sums = counts.setdefault(row["cluster"], dict.fromkeys(summary.GATE_COUNTS, 0))
         for name in summary.GATE_COUNTS:
             sums[name] += row[name]
-    return {cluster: Counted(tuple(rows), counts[cluster]) for cluster, rows in totals.items()}
+    return {cluster: ClusterTotals(tuple(rows), counts[cluster]) for cluster, rows in totals.items()}
 
 
-def _listings(files: DataFrame, rows: int) -> dict[str, Listing]:
+def _listings(files: DataFrame, rows: int) -> dict[str, ListingCounts]:
     repeats: dict[str, int] = {}
     if summary.repeated_hashes(files, rows).collect()[0]["repeated"]:
         repeats = {row["cluster"]: row["duplicate_paths"] for row in summary.duplicate_paths(files).collect()}
     return {
-        row["cluster"]: Listing(
+        row["cluster"]: ListingCounts(
             row["rows"],
             row["archived_files"],
             row["archived_bytes"] or 0,
@@ -165,22 +168,22 @@ def _listings(files: DataFrame, rows: int) -> dict[str, Listing]:
     }
 
 
-def _examples(night: Night, files: DataFrame, decisions: DataFrame) -> Mapping[tuple[str, str], Sequence[str]]:
+def _examples(night: NightRun, files: DataFrame, decisions: DataFrame) -> Mapping[tuple[str, str], Sequence[str]]:
     """Returns at most 100 paths that broke an expectation, by cluster and expectation; queries only if one failed."""
     failed = {result.expectation for result in night.gate_results if result.refuses}
     if not failed:
         return {}
     released = night.request.settings.release.replication_table_wals
-    rows = summary.breaking(decisions, replication_table_wals_released=released).collect()
+    rows = summary.files_breaking_the_gate(decisions, replication_table_wals_released=released).collect()
     if "paths_are_unique" in failed:
-        rows += summary.repeated(files).collect()
+        rows += summary.repeated_paths(files).collect()
     found: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         found.setdefault((row["cluster"], row["expectation"]), []).append(row["path"])
     return found
 
 
-def _refuse_by_gate(night: Night) -> bool:
+def _refuse_by_gate(night: NightRun) -> bool:
     """Refuses the clusters with a failed expectation that was not accepted; returns whether there are any."""
     failed: dict[str, list[str]] = {}
     for result in night.gate_results:
@@ -196,7 +199,7 @@ def _refuse_by_gate(night: Night) -> bool:
     return bool(failed)
 
 
-def _offset_wals(night: Night, files: DataFrame) -> dict[str, dict[str, OffsetWal]]:
+def _offset_wals(night: NightRun, files: DataFrame) -> dict[str, dict[str, OffsetWal]]:
     """Returns, by cluster and name, the listed WALs that offsets point into; an archived WAL wins over a live one."""
     names = offset_wal_names(_with_view(night))
     wals: dict[str, dict[str, OffsetWal]] = {}
@@ -207,11 +210,11 @@ def _offset_wals(night: Night, files: DataFrame) -> dict[str, dict[str, OffsetWa
     return wals
 
 
-def _with_view(night: Night) -> list[Case]:
+def _with_view(night: NightRun) -> list[ClusterCase]:
     return [case for case in night.cases if case.refused is None and case.view is not None]
 
 
-def _write_sync(night: Night, keys: Sequence[RunKey]) -> None:
+def _write_sync(night: NightRun, keys: Sequence[RunKey]) -> None:
     """Writes the tables of synchronous replication, also without rows if an earlier attempt may have left some."""
     rows = [
         (case.key, night.small[case.key.cluster].sync, frozenset(case.view.peer_ids))
@@ -227,12 +230,12 @@ def _write_sync(night: Night, keys: Sequence[RunKey]) -> None:
 
 
 def _small(
-    night: Night,
-    counted: Mapping[str, Counted],
+    night: NightRun,
+    counted: Mapping[str, ClusterTotals],
     past: Mapping[str, Sequence[PastNight]],
     offset_wals: Future[dict[str, dict[str, OffsetWal]]],
     remote: Future[dict[str, list[RemoteDirectory]]],
-) -> dict[str, Small]:
+) -> dict[str, SmallTableRows]:
     ports, settings = night.ports, night.request.settings
     odd: dict[str, list[OddDirectory]] = {}
     reasons = {reason.value for reason in ODD_REASONS}
@@ -247,12 +250,12 @@ def _small(
     small = {}
     for case in night.cases:
         cluster = case.key.cluster
-        totals = counted.get(cluster, Counted()).totals
+        totals = counted.get(cluster, ClusterTotals()).totals
         small[cluster] = small_rows(
             case,
             totals if case.refused is None else untrusted_totals(totals),
             settings,
-            Looked(
+            FindingInputs(
                 wals.get(cluster, {}),
                 odd.get(cluster, ()),
                 past.get(cluster, ()),
@@ -263,13 +266,13 @@ def _small(
     return small
 
 
-def _stage_lists(night: Night, counted: Mapping[str, Counted]) -> StagedLists:
+def _stage_lists(night: NightRun, counted: Mapping[str, ClusterTotals]) -> StagedLists:
     """Stages the lines of the lists of the clusters that passed, from the rows now in the audit table."""
     ports = night.ports
     requests = []
     for case in night.cases:
         if case.refused is None and case.mode == NIGHTLY and case.view is not None:
-            files, size = counted.get(case.key.cluster, Counted()).listed()
+            files, size = counted.get(case.key.cluster, ClusterTotals()).listed()
             requests.append(
                 ListRequest(
                     cluster=case.key.cluster,
@@ -289,12 +292,12 @@ def _stage_lists(night: Night, counted: Mapping[str, Counted]) -> StagedLists:
     return ports.lists.stage(ports.lake.deletable([case.key for case in night.cases], night.listed()), requests)
 
 
-def summaries_of(night: Night) -> list[RunSummary]:
+def summaries_of(night: NightRun) -> list[RunSummary]:
     """Returns the summaries of the clusters for text, report and metrics, as far as the night has come."""
     return [
         run_summary(
             case,
-            night.small.get(case.key.cluster, Small()),
+            night.small.get(case.key.cluster, SmallTableRows()),
             night.lists.get(case.key.cluster),
             night.ports.lake_uri,
         )
@@ -302,7 +305,7 @@ def summaries_of(night: Night) -> list[RunSummary]:
     ]
 
 
-def _append_failed(night: Night, reason: str) -> None:
+def _append_failed(night: NightRun, reason: str) -> None:
     """Writes FAILED rows, unless the lake itself fails."""
     try:
         _append_runs(night, FAILED, reason)
@@ -310,7 +313,7 @@ def _append_failed(night: Night, reason: str) -> None:
         _LOG.warning("the FAILED rows could not be written either; the STARTED rows stand alone")
 
 
-def _append_runs(night: Night, status: str | None, reason: str | None) -> None:
+def _append_runs(night: NightRun, status: str | None, reason: str | None) -> None:
     """Appends one row of `runs` for each cluster; status None = DONE or REFUSED, as the case is."""
     ports, request = night.ports, night.request
     common = {

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
-from pipelines.common.outcome import Outcome
+from pipelines.common.job_result import JobResult
 from pipelines.reconcile.pause import Pause
 from pipelines.reconcile.pause_of_runs import pause_of_cluster
 
@@ -27,7 +27,7 @@ def refuse_while_paused(place: CleanupPlace, ports: CleanupPorts) -> None:
         raise RefusedError(Condition.CLEANUP_PAUSED, pause.text)
 
 
-def say_pause_first(outcome: Outcome, pause: Pause | None) -> Outcome:
+def say_pause_first(outcome: JobResult, pause: Pause | None) -> JobResult:
     """Returns the outcome with `paused` in its result, and with the pause at the beginning of its text."""
     if pause is None:
         return replace(outcome, result={**outcome.result, "paused": None})

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.cleanup.deletions import FileOutcome, Result, Subject
+from pipelines.cleanup.deletions import CleanupFile, FileOutcome, FileResult
 from pipelines.cleanup.holder import LeaseHolder
-from pipelines.cleanup.ports import Move, Seen, WalStore
+from pipelines.cleanup.ports import FileState, Move, WalStore
 from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.common.errors import UnavailableError
 
@@ -13,7 +13,7 @@ TAKEN = "a file of that name is there already"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class MoveRoute:
     """The origin and target of a move.
 
     Attributes:
@@ -30,7 +30,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchResult:
     """The results of a batch.
 
     Attributes:
@@ -39,8 +39,8 @@ class Batch:
             Their intents get no outcome; the next job of the run looks them up.
     """
 
-    results: list[Result] = field(default_factory=list)
-    open: list[Subject] = field(default_factory=list)
+    results: list[FileResult] = field(default_factory=list)
+    open: list[CleanupFile] = field(default_factory=list)
 
     def check(self, work: str, way_out: str) -> None:
         """Stops if the outcome of a file is unknown.
@@ -60,19 +60,19 @@ class Batch:
             )
 
 
-def same(subject: Subject, seen: Seen | None) -> bool:
+def is_same_file(subject: CleanupFile, seen: FileState | None) -> bool:
     """Whether a path shows exactly this file, by length and modification time, which a rename keeps."""
     return seen is not None and (seen.is_file, seen.length, seen.modification_time) == (
         True, subject.length, subject.modification_time
     )  # fmt: skip
 
 
-def parents(uris: Iterable[str]) -> list[str]:
+def parent_directories(uris: Iterable[str]) -> list[str]:
     """Returns the directories of some files, each once."""
     return sorted({uri.rpartition("/")[0] for uri in uris})
 
 
-def move(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHolder) -> Batch:
+def move_files(store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute, holder: LeaseHolder) -> BatchResult:
     """Moves files by rename, keeping their paths; nothing is overwritten.
 
     A file that is not the one decided on is not moved. A file that is found changed after a rename into the quarantine
@@ -87,20 +87,20 @@ def move(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHo
     Raises:
         UnavailableError: the file system failed or the lease was lost; files renamed until then have no outcome.
     """
-    batch = Batch()
-    ready: list[Subject] = []
+    batch = BatchResult()
+    ready: list[CleanupFile] = []
     for subject, source, taken in _ends(subjects, way, holder):
         if source is None:
-            batch.results.append(Result(subject, FileOutcome.ALREADY_GONE, why=f"it is not below {way.origin}"))
-        elif not same(subject, source):
-            batch.results.append(Result(subject, FileOutcome.CHANGED, why=_changed(source)))
+            batch.results.append(FileResult(subject, FileOutcome.ALREADY_GONE, why=f"it is not below {way.origin}"))
+        elif not is_same_file(subject, source):
+            batch.results.append(FileResult(subject, FileOutcome.CHANGED, why=_changed(source)))
         elif taken is not None:
-            batch.results.append(Result(subject, FileOutcome.REFUSED, why=TAKEN))
+            batch.results.append(FileResult(subject, FileOutcome.REFUSED, why=TAKEN))
         else:
             ready.append(subject)
     if not ready:
         return batch
-    below = parents(f"{way.target}/{one.path}" for one in ready)
+    below = parent_directories(f"{way.target}/{one.path}" for one in ready)
     missing = [one for one, found in zip(below, holder.seen(below), strict=True) if found is None]
     if missing:
         store.make_directories(missing)
@@ -108,9 +108,9 @@ def move(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHo
         # the renames would succeed. A holder that comes after the check renames what was created here.
         holder.check()
     errors = store.move([Move(f"{way.origin}/{one.path}", f"{way.target}/{one.path}") for one in ready])
-    strangers: list[Subject] = []
+    strangers: list[CleanupFile] = []
     for (subject, source, found), error in zip(_ends(ready, way, holder), errors, strict=True):
-        if error is None and found is not None and not same(subject, found) and way.done is FileOutcome.MOVED:
+        if error is None and found is not None and not is_same_file(subject, found) and way.done is FileOutcome.MOVED:
             strangers.append(subject)
             continue
         result = _moved(subject, error, source, found, way)
@@ -123,54 +123,58 @@ def move(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHo
 
 
 def _ends(
-    subjects: Sequence[Subject], way: Way, holder: LeaseHolder
-) -> Iterator[tuple[Subject, Seen | None, Seen | None]]:
+    subjects: Sequence[CleanupFile], way: MoveRoute, holder: LeaseHolder
+) -> Iterator[tuple[CleanupFile, FileState | None, FileState | None]]:
     """Yields each file with what is at its path below the origin and below the target."""
     uris = [f"{end}/{one.path}" for one in subjects for end in (way.origin, way.target)]
     seen = holder.seen(uris)
     return zip(subjects, seen[::2], seen[1::2], strict=True)
 
 
-def _moved(subject: Subject, error: str | None, source: Seen | None, found: Seen | None, way: Way) -> Result | None:
+def _moved(
+    subject: CleanupFile, error: str | None, source: FileState | None, found: FileState | None, way: MoveRoute
+) -> FileResult | None:
     """Returns the outcome of a rename, from what both places show after it; None = unknown."""
-    if same(subject, found):  # also if the answer to the rename was lost
-        return Result(subject, way.done, f"{way.place}/{subject.path}")
+    if is_same_file(subject, found):  # also if the answer to the rename was lost
+        return FileResult(subject, way.done, f"{way.place}/{subject.path}")
     if error is None:
         # nobody else writes to the quarantine, so the renamed file is the one seen before; the file now at the target
         # came later
-        return None if found is None else Result(subject, way.done, f"{way.place}/{subject.path}")
+        return None if found is None else FileResult(subject, way.done, f"{way.place}/{subject.path}")
     if parse_failure(error).perhaps_done:
         return None
     if source is None:
-        return Result(subject, FileOutcome.ALREADY_GONE, why=f"it is not below {way.origin}", error=error)
-    return Result(subject, FileOutcome.FAILED, why="it was not moved", error=error)
+        return FileResult(subject, FileOutcome.ALREADY_GONE, why=f"it is not below {way.origin}", error=error)
+    return FileResult(subject, FileOutcome.FAILED, why="it was not moved", error=error)
 
 
-def _take_back(store: WalStore, subjects: Sequence[Subject], way: Way, holder: LeaseHolder, batch: Batch) -> None:
+def _take_back(
+    store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute, holder: LeaseHolder, batch: BatchResult
+) -> None:
     """Moves back files renamed in place of these, because another file took each name between check and rename."""
     if not subjects:
         return
     errors = store.move([Move(f"{way.target}/{one.path}", f"{way.origin}/{one.path}") for one in subjects])
     for (subject, source, found), error in zip(_ends(subjects, way, holder), errors, strict=True):
         if source is not None and found is None:
-            batch.results.append(Result(subject, FileOutcome.CHANGED, why=_changed(source)))
+            batch.results.append(FileResult(subject, FileOutcome.CHANGED, why=_changed(source)))
         elif found is not None and error is not None and not parse_failure(error).perhaps_done:
             place = f"{way.place}/{subject.path}"
             why = "another file took its name, was moved in its place, and could not be moved back"
-            batch.results.append(Result(subject, FileOutcome.FAILED, place, why=why, error=error))
+            batch.results.append(FileResult(subject, FileOutcome.FAILED, place, why=why, error=error))
         else:
             batch.open.append(subject)
 
 
-def _changed(seen: Seen) -> str:
+def _changed(seen: FileState) -> str:
     if not seen.is_file:
         return "it is no file any more"
     return f"it is another file than was meant: {seen.length} bytes, modified at {seen.modification_time} ms"
 
 
-def batches(subjects: Iterable[Subject], size: int) -> Iterator[list[Subject]]:
+def batches(subjects: Iterable[CleanupFile], size: int) -> Iterator[list[CleanupFile]]:
     """Yields lists of at most `size` subjects."""
-    batch: list[Subject] = []
+    batch: list[CleanupFile] = []
     for subject in subjects:
         batch.append(subject)
         if len(batch) == size:

@@ -7,14 +7,14 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, GroupOffset, QueueCell, QueueId
 from pipelines.queues.migration.plan import MigrationPeers
-from pipelines.queues.migration.rows import Action, Family, MigrationRow
-from pipelines.snapshot.model import Flags
+from pipelines.queues.migration.rows import Family, MigrationAction, MigrationRow
+from pipelines.snapshot.model import MasterFlags
 
 _LONG = 8
 
 
 @dataclass(frozen=True)
-class Before:
+class BeforeMigration:
     """The content of ZooKeeper before the migration.
 
     Attributes:
@@ -32,11 +32,11 @@ class Before:
 
     def written(self, family: Family) -> Iterator[MigrationRow]:
         """Yields what should have been written to a column family."""
-        return (row for row in self.rows if row.action == Action.WRITE.value and row.family == family.value)
+        return (row for row in self.rows if row.action == MigrationAction.WRITE.value and row.family == family.value)
 
 
 @dataclass(frozen=True)
-class After:
+class AfterMigration:
     """The content of the table after the migration.
 
     Attributes:
@@ -53,10 +53,10 @@ class After:
     sequence_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)
     hfile_refs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     listed: frozenset[str] = frozenset()
-    flags: tuple[Flags | None, ...] = ()
+    flags: tuple[MasterFlags | None, ...] = ()
 
 
-def moving(before: Before, after: After, peer: str) -> bool:
+def may_have_moved(before: BeforeMigration, after: AfterMigration, peer: str) -> bool:
     """Tell whether a peer was enabled in either capture, so that its queues may have moved between them."""
     return "ENABLED" in (before.states.get(peer), after.states.get(peer))
 

@@ -16,7 +16,7 @@ at a time.
 
 
 @dataclass(frozen=True)
-class Servers:
+class ObservedServers:
     """The servers of one snapshot.
 
     Attributes:
@@ -118,7 +118,7 @@ class ObservedCluster:
     in_zookeeper: bool
     hbase_version: str | None
     peers: Mapping[str, str]
-    servers: Servers
+    servers: ObservedServers
     queues: tuple[ObservedQueue, ...]
     locks: Mapping[ServerName, ServerName | None] = field(default_factory=dict)
     empty_replicators: tuple[ServerName, ...] = ()

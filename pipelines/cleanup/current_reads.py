@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from pipelines.cleanup.ports import Seen, WalStore
+from pipelines.cleanup.ports import FileState, WalStore
 from pipelines.common.errors import UnavailableError
 
 
-class FreshLooks:
+class CurrentReads:
     """Reads of one job, each proven current by a probe file that the job creates just before.
 
     A name node that is behind may answer a read: an observer, or a standby that allows stale reads. Such an answer
@@ -26,7 +26,7 @@ class FreshLooks:
         self._identity = identity
         self._looks = 0
 
-    def seen(self, uris: Sequence[str]) -> list[Seen | None]:
+    def seen(self, uris: Sequence[str]) -> list[FileState | None]:
         """Returns what is at these paths now; None = nothing.
 
         Raises:
@@ -34,7 +34,7 @@ class FreshLooks:
         """
         return self.timed(uris)[0]
 
-    def timed(self, uris: Sequence[str]) -> tuple[list[Seen | None], int]:
+    def timed(self, uris: Sequence[str]) -> tuple[list[FileState | None], int]:
         """Returns what is at these paths now, and the file system's time, ms; raises as `seen`."""
         with self._probe() as probe:
             *found, last = self._store.seen([*uris, probe])
@@ -61,7 +61,7 @@ class FreshLooks:
         finally:
             self._store.delete([uri])
 
-    def _shown(self, seen: Seen | None, probe: str) -> Seen:
+    def _shown(self, seen: FileState | None, probe: str) -> FileState:
         if seen is None:
             raise UnavailableError(
                 f"the file system does not show {probe}, which this job had just made: its answers are of an earlier "

@@ -12,7 +12,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 
 JsonValue: TypeAlias = Any
-"""A result of `json.loads`; each accessor of `Form` narrows the type."""
+"""A result of `json.loads`; each accessor of `JsonObject` narrows the type."""
 
 
 def read_json(text: str | bytes, where: str) -> JsonValue:
@@ -49,7 +49,7 @@ def _no_number(name: str) -> JsonValue:
 _READER = json.JSONDecoder(object_pairs_hook=_each_key_once, parse_constant=_no_number)
 
 
-class Form:
+class JsonObject:
     """One JSON object, read key by key.
 
     An accessor raises SnapshotError if the key is missing or its value has the wrong type. An `optional_` accessor
@@ -146,19 +146,19 @@ class Form:
         """Returns a boolean, or None."""
         return None if self._value(key) is None else self.flag(key)
 
-    def part(self, key: str) -> "Form":
+    def part(self, key: str) -> "JsonObject":
         """Returns an object."""
-        return Form(self._required(key), f"{self._where}, {key!r}")
+        return JsonObject(self._required(key), f"{self._where}, {key!r}")
 
-    def optional_part(self, key: str) -> "Form | None":
+    def optional_part(self, key: str) -> "JsonObject | None":
         """Returns an object, or None."""
         return None if self._value(key) is None else self.part(key)
 
-    def parts(self, key: str) -> list["Form"]:
+    def parts(self, key: str) -> list["JsonObject"]:
         """Returns a list of objects."""
-        return [Form(entry, f"{self._where}, {key!r}[{index}]") for index, entry in enumerate(self._list(key))]
+        return [JsonObject(entry, f"{self._where}, {key!r}[{index}]") for index, entry in enumerate(self._list(key))]
 
-    def named_parts(self, key: str) -> dict[str, "Form"]:
+    def named_parts(self, key: str) -> dict[str, "JsonObject"]:
         """Returns the objects under a key whose value is an object of objects, by name."""
         part = self.part(key)
         return {name: part.part(name) for name in part.names()}

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pipelines.common.human import human_count
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.audit_log.facts import Facts
-from pipelines.pegasus.domain.report import ERROR, violated
+from pipelines.pegasus.domain.audit_log.facts import SplitFacts
+from pipelines.pegasus.domain.report import ERROR, rule_violation
 
 _COMPARE = "Keep all logs and data; compare parent and child with split-verify, and copy what is missing."
 _WORDS = {
@@ -27,7 +27,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenDecrees:
     """Decrees of one replica that break a rule."""
 
     node: str
@@ -39,20 +39,20 @@ class Broken:
     last: int
 
 
-def broken_rules(rows: Iterable[Broken]) -> Iterator[FindingRow]:
+def broken_rules(rows: Iterable[BrokenDecrees]) -> Iterator[FindingRow]:
     """Yields one finding for each row."""
     for row in rows:
         rule, words, remedy = _WORDS[row.kind]
         where = f"{row.app_id}.{row.partition}" + (f"@{row.node}" if row.node else "")
         said = words.format(n=human_count(row.number, "decree"), first=row.first, last=row.last)
         who = f"Replica {where}" if row.node else f"Partition {where}"
-        yield violated(
+        yield rule_violation(
             rule, ERROR, f"{where}/{row.kind.lower()}", f"{who} {said}.", remedy,
             decrees=row.number, first=row.first, last=row.last,
         )  # fmt: skip
 
 
-def behind_sync_point(copied: Iterable[tuple[str, int, int, int]], facts: Facts) -> Iterator[FindingRow]:
+def behind_sync_point(copied: Iterable[tuple[str, int, int, int]], facts: SplitFacts) -> Iterator[FindingRow]:
     """Checks L3: yields a finding for each child whose copied mutations end before the sync point.
 
     Args:
@@ -61,7 +61,7 @@ def behind_sync_point(copied: Iterable[tuple[str, int, int, int]], facts: Facts)
     """
     for node, child, sync_point, largest in copied:
         if largest < sync_point:
-            yield violated(
+            yield rule_violation(
                 "L3", ERROR, f"{facts.app_id}.{child}@{node}/sync",
                 f"Replica {facts.app_id}.{child}@{node} copied up to decree {largest}; the sync point is {sync_point}: "
                 "it was registered too early.", _COMPARE, copied=largest, sync_point=sync_point,

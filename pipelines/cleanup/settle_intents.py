@@ -2,16 +2,18 @@
 
 from itertools import groupby
 
-from pipelines.cleanup.audit_ports import Attempt
-from pipelines.cleanup.deletions import Action
+from pipelines.cleanup.audit_ports import CleanupAttempt
+from pipelines.cleanup.deletions import CleanupAction
 from pipelines.cleanup.holder import LeaseHolder
-from pipelines.cleanup.moving import same
+from pipelines.cleanup.intent_outcome import FoundPlaces, outcome_of_intent
+from pipelines.cleanup.move_files import is_same_file
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
-from pipelines.cleanup.settling import Places, settled
 from pipelines.common.errors import UnavailableError
 
 
-def settle(attempt: Attempt, directory: str, place: CleanupPlace, ports: CleanupPorts, holder: LeaseHolder) -> int:
+def settle_intents(
+    attempt: CleanupAttempt, directory: str, place: CleanupPlace, ports: CleanupPorts, holder: LeaseHolder
+) -> int:
     """Writes the missing outcomes; touches no file.
 
     Args:
@@ -41,10 +43,10 @@ def settle(attempt: Attempt, directory: str, place: CleanupPlace, ports: Cleanup
                 "had begun cannot be looked up now, and has no outcome yet. Try again"
             )
         results = [
-            settled(
+            outcome_of_intent(
                 action,
                 one.subject,
-                Places(same(one.subject, there), same(one.subject, here), here is not None),
+                FoundPlaces(is_same_file(one.subject, there), is_same_file(one.subject, here), here is not None),
                 f"{rest}/{one.subject.path}",
                 one.archive,
             )
@@ -52,6 +54,9 @@ def settle(attempt: Attempt, directory: str, place: CleanupPlace, ports: Cleanup
         ]
         holder.check()  # if another job holds the lease, the files may have changed since they were read
         ports.audit.record(
-            Attempt(attempt.run, Action(action), attempt.identity, attempt.lease), batch, results, lease=lease
+            CleanupAttempt(attempt.run, CleanupAction(action), attempt.identity, attempt.lease),
+            batch,
+            results,
+            lease=lease,
         )
     return len(intents)

@@ -10,9 +10,9 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 from pipelines.hbase.replication_queues import QueueCell
 from pipelines.hbase.zookeeper.tree import ReplicationTree
-from pipelines.snapshot.beside_queues import BesideQueues
 from pipelines.snapshot.extras import Extras
 from pipelines.snapshot.model import Snapshot
+from pipelines.snapshot.other_families import OtherFamilies
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class OpenedSnapshot:
     passes: tuple[tuple[QueueCell, ...], ...] = ()
     trees: tuple[ReplicationTree, ...] = ()
     extras: Extras = field(default_factory=Extras)
-    beside: BesideQueues = field(default_factory=BesideQueues)
+    beside: OtherFamilies = field(default_factory=OtherFamilies)
     malformed: str | None = None
 
     @property

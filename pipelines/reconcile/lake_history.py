@@ -14,12 +14,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
-from pipelines.common.spark.few_rows import fitting, for_few_rows
+from pipelines.common.spark.few_rows import for_few_rows, session_for_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
 from pipelines.reconcile.findings.history import REWOUND
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
-from pipelines.reconcile.ports import Attempt, Recorded
+from pipelines.reconcile.ports import RecordedRows, RunRow
 from pipelines.reconcile.sync_states import PastSyncState
 from schemas.findings import FINDINGS
 from schemas.pinned_bytes import PINNED_BYTES
@@ -47,14 +47,14 @@ class _DoneRun(NamedTuple):
     peer_ids: frozenset[str]
 
 
-class PastNights:
-    """`Lake` over the Delta tables of one lake."""
+class LakeHistory:
+    """`RunHistory` over the Delta tables of one lake."""
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark, self._many_rows = for_few_rows(spark), spark
         self._lake = lake_uri.rstrip("/")
 
-    def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[Attempt]]:
+    def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[RunRow]]:
         """Returns the earlier rows of `runs` of each (cluster, run_id), oldest first.
 
         Args:
@@ -74,9 +74,9 @@ class PastNights:
             .orderBy("at")
             .collect()
         )
-        found: dict[tuple[str, str], list[Attempt]] = {}
+        found: dict[tuple[str, str], list[RunRow]] = {}
         for row in rows:
-            attempt = Attempt(row["status"], row["snapshot_sha256"], row["exit_code"])
+            attempt = RunRow(row["status"], row["snapshot_sha256"], row["exit_code"])
             found.setdefault((row["cluster"], row["run_id"]), []).append(attempt)
         return found
 
@@ -127,7 +127,7 @@ class PastNights:
             found.setdefault(row["cluster"], {})[row["peer_id"]] = state
         return found
 
-    def recorded(self, keys: Collection[RunKey]) -> Mapping[str, Recorded]:
+    def recorded(self, keys: Collection[RunKey]) -> Mapping[str, RecordedRows]:
         """Returns the small tables' rows of DONE runs, by cluster."""
         if not keys:
             return {}
@@ -135,7 +135,7 @@ class PastNights:
         pinned = self._rows(PINNED_BYTES, keys, PinnedRow)
         found = self._rows(FINDINGS, keys, FindingRow)
         return {
-            key.cluster: Recorded(
+            key.cluster: RecordedRows(
                 tuple(totals.get(key.cluster, ())),
                 tuple(pinned.get(key.cluster, ())),
                 tuple(found.get(key.cluster, ())),
@@ -156,16 +156,16 @@ class PastNights:
         return found
 
     def deletable(self, keys: Collection[RunKey], files: int) -> DataFrame:
-        """See `pipelines.reconcile.ports.Lake.deletable`."""
+        """See `pipelines.reconcile.ports.RunHistory.deletable`."""
         return self._verdicts(keys, files, F.col("verdict") == "DELETABLE").select("cluster", "path")
 
     def with_reasons(self, keys: Collection[RunKey], files: int, reasons: Collection[str]) -> DataFrame:
-        """See `pipelines.reconcile.ports.Lake.with_reasons`."""
+        """See `pipelines.reconcile.ports.RunHistory.with_reasons`."""
         rows = self._verdicts(keys, files, F.col("reason").isin(sorted(reasons)))
         return rows.select("cluster", "path", "length", "reason")
 
     def _verdicts(self, keys: Collection[RunKey], files: int, wanted_rows: Column) -> DataFrame:
-        spark = fitting(self._many_rows, files)
+        spark = session_for_rows(self._many_rows, files)
         days = sorted({key.run_date for key in keys})
         rows = self._table(WAL_VERDICTS, spark).filter(F.col("run_date").isin(days) & wanted_rows)
         if len(keys) == 1:  # with literals Delta skips the files of other runs

@@ -11,7 +11,7 @@ _LONG = 8
 
 
 @dataclass(frozen=True, slots=True)
-class BesideQueues:
+class OtherFamilies:
     """The combined data of both readings.
 
     Attributes:
@@ -25,7 +25,7 @@ class BesideQueues:
 
 
 @dataclass
-class CellsBeside:
+class OtherFamilyCells:
     """Collects the cells of other families during one scan of `hbase:replication` (`TableReplicationQueueStorage`)."""
 
     hfile_refs: dict[str, int] = field(default_factory=dict)
@@ -43,22 +43,22 @@ class CellsBeside:
             yield cell
 
 
-def beside_rows(passes: Sequence[CellsBeside]) -> BesideQueues:
+def beside_rows(passes: Sequence[OtherFamilyCells]) -> OtherFamilies:
     """Combines both passes over the table."""
     return _merged([one.hfile_refs for one in passes], [one.pushed for one in passes])
 
 
-def beside_znodes(trees: Sequence[ReplicationTree]) -> BesideQueues:
+def beside_znodes(trees: Sequence[ReplicationTree]) -> OtherFamilies:
     """Combines both readings of ZooKeeper; only the second one reads more than queues."""
     refs = [{peer: len(names) for peer, names in tree.hfile_refs.items() if names} for tree in trees[-1:]]
     pushed = [{(peer, region): value for (region, peer), value in tree.sequence_ids.items()} for tree in trees]
     return _merged(refs, pushed)
 
 
-def _merged(refs: Sequence[Mapping[str, int]], pushed: Sequence[Mapping[tuple[str, str], int]]) -> BesideQueues:
+def _merged(refs: Sequence[Mapping[str, int]], pushed: Sequence[Mapping[tuple[str, str], int]]) -> OtherFamilies:
     in_all = set.intersection(*map(set, refs)) if refs else set()
     largest: dict[tuple[str, str], int] = {}
     for reading in pushed:
         for key, value in reading.items():
             largest[key] = max(largest.get(key, value), value)
-    return BesideQueues({peer: min(reading[peer] for reading in refs) for peer in sorted(in_all)}, largest)
+    return OtherFamilies({peer: min(reading[peer] for reading in refs) for peer in sorted(in_all)}, largest)

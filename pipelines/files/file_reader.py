@@ -18,17 +18,17 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DirectoryEntry:
     """One entry of a directory."""
 
     name: str
     is_directory: bool
 
 
-class Storage(Protocol):
-    """The file operations needed to read a snapshot; paths have the form that was given to `storage_for`."""
+class FileReader(Protocol):
+    """The file operations needed to read a snapshot; paths have the form that was given to `file_reader_for`."""
 
-    def entries(self, path: str) -> list[Entry] | None:
+    def entries(self, path: str) -> list[DirectoryEntry] | None:
         """Returns the entries of a directory, sorted by name; None if the directory does not exist."""
         ...
 
@@ -45,27 +45,29 @@ class Storage(Protocol):
         ...
 
 
-class LocalStorage:
+class LocalFileReader:
     """The driver's local disk."""
 
-    def entries(self, path: str) -> list[Entry] | None:
-        """See `Storage.entries`."""
+    def entries(self, path: str) -> list[DirectoryEntry] | None:
+        """See `FileReader.entries`."""
         try:
-            return sorted((Entry(entry.name, entry.is_dir()) for entry in _local(path).iterdir()), key=_by_name)
+            return sorted(
+                (DirectoryEntry(entry.name, entry.is_dir()) for entry in _local(path).iterdir()), key=_by_name
+            )
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise UnavailableError(f"cannot list {path}: {error}") from error
 
     def read(self, path: str) -> bytes:
-        """See `Storage.read`."""
+        """See `FileReader.read`."""
         try:
             return _local(path).read_bytes()
         except OSError as error:
             raise UnavailableError(f"cannot read {path}: {error}") from error
 
     def sha256(self, path: str) -> str:
-        """See `Storage.sha256`."""
+        """See `FileReader.sha256`."""
         try:
             with _local(path).open("rb") as stream:
                 digest = hashlib.sha256()
@@ -76,11 +78,11 @@ class LocalStorage:
             raise UnavailableError(f"cannot read {path}: {error}") from error
 
     def qualified(self, path: str) -> str:
-        """See `Storage.qualified`."""
+        """See `FileReader.qualified`."""
         return f"file://{_local(path).absolute()}"
 
 
-class HadoopStorage:
+class HadoopFileReader:
     """Any Hadoop file system, through Spark's JVM and the session's Hadoop configuration."""
 
     def __init__(self, spark: SparkSession) -> None:
@@ -88,21 +90,22 @@ class HadoopStorage:
         self._jvm: Any = context._jvm  # noqa: SLF001
         self._configuration: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
 
-    def entries(self, path: str) -> list[Entry] | None:
-        """See `Storage.entries`."""
+    def entries(self, path: str) -> list[DirectoryEntry] | None:
+        """See `FileReader.entries`."""
         try:
             target, file_system = self._at(path)
             if not file_system.exists(target) or not file_system.getFileStatus(target).isDirectory():
                 return None
             statuses = file_system.listStatus(target)
             return sorted(
-                (Entry(status.getPath().getName(), bool(status.isDirectory())) for status in statuses), key=_by_name
+                (DirectoryEntry(status.getPath().getName(), bool(status.isDirectory())) for status in statuses),
+                key=_by_name,
             )
         except Py4JError as error:
             raise UnavailableError(f"cannot list {path}: {java_message(error)}") from error
 
     def read(self, path: str) -> bytes:
-        """See `Storage.read`."""
+        """See `FileReader.read`."""
         try:
             target, file_system = self._at(path)
             stream = file_system.open(target)
@@ -114,7 +117,7 @@ class HadoopStorage:
             raise UnavailableError(f"cannot read {path}: {java_message(error)}") from error
 
     def sha256(self, path: str) -> str:
-        """See `Storage.sha256`."""
+        """See `FileReader.sha256`."""
         try:
             target, file_system = self._at(path)
             stream = file_system.open(target)
@@ -126,7 +129,7 @@ class HadoopStorage:
             raise UnavailableError(f"cannot read {path}: {java_message(error)}") from error
 
     def qualified(self, path: str) -> str:
-        """See `Storage.qualified`."""
+        """See `FileReader.qualified`."""
         try:
             target, file_system = self._at(path)
             return plain_uri(str(file_system.makeQualified(target).toUri().toString()))
@@ -138,9 +141,9 @@ class HadoopStorage:
         return target, target.getFileSystem(self._configuration)
 
 
-def storage_for(spark: SparkSession, uri: str) -> Storage:
+def file_reader_for(spark: SparkSession, uri: str) -> FileReader:
     """Returns the storage for a path or URI; a path without scheme belongs to the session's default file system."""
-    return LocalStorage() if is_local(spark, uri) else HadoopStorage(spark)
+    return LocalFileReader() if is_local(spark, uri) else HadoopFileReader(spark)
 
 
 def is_local(spark: SparkSession, uri: str) -> bool:
@@ -153,7 +156,7 @@ def is_local(spark: SparkSession, uri: str) -> bool:
 
 
 def plain_uri(uri: str) -> str:
-    """Decodes a URL-encoded URI to the form that `Storage.qualified` returns."""
+    """Decodes a URL-encoded URI to the form that `FileReader.qualified` returns."""
     parts = urlsplit(uri)
     return f"{parts.scheme}://{parts.netloc}{unquote(parts.path)}"
 
@@ -168,5 +171,5 @@ def _local(path: str) -> Path:
     return Path(unquote(urlsplit(path).path)) if path.startswith("file:") else Path(path)
 
 
-def _by_name(entry: Entry) -> str:
+def _by_name(entry: DirectoryEntry) -> str:
     return entry.name

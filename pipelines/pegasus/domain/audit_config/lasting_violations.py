@@ -5,22 +5,22 @@ from typing import TypeAlias
 
 from pipelines.common.human import human_duration
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.audit_config.timing import Timing
-from pipelines.pegasus.domain.report import ERROR, WARNING, violated
-from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, UNREGISTERED, ClusterState, Table
+from pipelines.pegasus.domain.audit_config.timing import TimeLimits
+from pipelines.pegasus.domain.report import ERROR, WARNING, rule_violation
+from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, UNREGISTERED, ClusterState, PegasusTable
 
 Subject: TypeAlias = tuple[int, int, str]
 """(table id, partition, node)."""
 
 
-def lasting(series: Sequence[ClusterState], timing: Timing) -> Iterator[FindingRow]:
+def lasting_violations(series: Sequence[ClusterState], timing: TimeLimits) -> Iterator[FindingRow]:
     """Checks R2, R5 and stuck children: conditions that are true in the last state and have lasted too long."""
     if not series:
         return
     names = {table.app_id: table.name for table in series[-1].tables}
     for (app, index, _), since in _since(series, _waiting):
         if since >= timing.stuck_ms:
-            yield violated(
+            yield rule_violation(
                 "STUCK", ERROR, f"{app}.{index}",
                 f"Partition {names[app]} {app}.{index} has waited at ballot -1 for {human_duration(since)}: "
                 "its parent does not register it.",
@@ -29,7 +29,7 @@ def lasting(series: Sequence[ClusterState], timing: Timing) -> Iterator[FindingR
             )  # fmt: skip
     for (app, index, node), since in _since(series, _rejecting):
         if since > timing.reject_ms:
-            yield violated(
+            yield rule_violation(
                 "R2", ERROR, f"{app}.{index}@{node}",
                 f"Replica {names[app]} {app}.{index} on {node} has answered nobody for {human_duration(since)}.",
                 "Move the primary of that partition: the new one begins with a version of its own.", rejected_ms=since,
@@ -38,14 +38,16 @@ def lasting(series: Sequence[ClusterState], timing: Timing) -> Iterator[FindingR
         registered = _is_registered(series[-1], app, index)
         if registered or since >= timing.stuck_ms:
             words = "its child is registered" if registered else f"it has been one for {human_duration(since)}"
-            yield violated(
+            yield rule_violation(
                 "R5", WARNING, f"{app}.{index}@{node}",
                 f"Replica {names[app]} {app}.{index} on {node} is still {SPLITTING_REPLICA}, though {words}.",
                 "Restart that replica server; the partition learns again from its primary.", lasting_ms=since,
             )  # fmt: skip
 
 
-def _since(series: Sequence[ClusterState], true_of: Callable[[Table], Iterator[Subject]]) -> list[tuple[Subject, int]]:
+def _since(
+    series: Sequence[ClusterState], true_of: Callable[[PegasusTable], Iterator[Subject]]
+) -> list[tuple[Subject, int]]:
     """Returns each subject of the last state that meets the condition, and for how many ms without a break."""
     last = series[-1]
     begun = {subject: last.observed_at for table in last.tables for subject in true_of(table)}
@@ -56,26 +58,26 @@ def _since(series: Sequence[ClusterState], true_of: Callable[[Table], Iterator[S
     return [(subject, last.observed_at - since) for subject, since in sorted(begun.items())]
 
 
-def _waiting(table: Table) -> Iterator[Subject]:
+def _waiting(table: PegasusTable) -> Iterator[Subject]:
     """Yields children that wait for registration, without those of a paused split, which wait as intended."""
     for one in table.unregistered:
         if (table.split_states or {}).get(one.index - table.partition_count // 2) != "PAUSED":
             yield table.app_id, one.index, ""
 
 
-def _rejecting(table: Table) -> Iterator[Subject]:
+def _rejecting(table: PegasusTable) -> Iterator[Subject]:
     for one in table.replicas:
         if one.partition_version == -1:
             yield table.app_id, one.index, one.node
 
 
-def _left_over(table: Table) -> Iterator[Subject]:
+def _left_over(table: PegasusTable) -> Iterator[Subject]:
     for one in table.replicas:
         if one.status == SPLITTING_REPLICA:
             yield table.app_id, one.index, one.node
 
 
-def freshly_registered(series: Sequence[ClusterState], app: int, timing: Timing) -> frozenset[int]:
+def freshly_registered(series: Sequence[ClusterState], app: int, timing: TimeLimits) -> frozenset[int]:
     """Returns the children registered shortly before the last state, and their parents.
 
     "Shortly" means since the previous state, or within one config sync interval (`timing.reject_ms`): replica servers

@@ -85,7 +85,7 @@ def number_of(wal: str) -> int | None:
     return None if name is None else name.timestamp
 
 
-def unsettled(trees: Sequence[ReplicationTree]) -> str | None:
+def unsettled_reason(trees: Sequence[ReplicationTree]) -> str | None:
     """Returns why queues may have moved without being seen by the two readings, or None.
 
     A claim changes the cversion of `rs`: HBase 2 creates and deletes a child of `rs` for this purpose (HBASE-12865),

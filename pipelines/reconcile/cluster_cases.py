@@ -11,19 +11,19 @@ from pipelines.common.instants import format_instant
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view, zookeeper_view
 from pipelines.decide.rule.decision_table import DecisionTable, decision_table
 from pipelines.decide.rule.name_table import name_table
-from pipelines.decide.rule.settings import Settings
+from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.trust import Doubts, doubts, first_doubt
 from pipelines.decide.rule.verdict import Reason, Verdict
 from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued import queue_key
+from pipelines.hbase.zookeeper.queued_wals import queue_key
 from pipelines.lake.run_summary import RunKey
 from pipelines.snapshot.backup import backup_of
-from pipelines.snapshot.capture_order import other_listing
+from pipelines.snapshot.capture_order import foreign_listing_reason
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
-from pipelines.snapshot.opened import OpenedSnapshot
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 CLOCK_TOLERANCE_MS = 300_000
 """A capture whose start is later than this machine's clock by more than this (ms) is refused."""
@@ -31,7 +31,7 @@ NIGHTLY, REPLAY = "NIGHTLY", "REPLAY"
 
 
 @dataclass(frozen=True)
-class Case:
+class ClusterCase:
     """One cluster of the run.
 
     Attributes:
@@ -74,19 +74,19 @@ class Case:
         """Whether the files of its listing can be decided."""
         return self.view is not None and self.opened.listing_readable
 
-    def refuse(self, reason: str) -> "Case":
+    def refuse(self, reason: str) -> "ClusterCase":
         """Returns the case after the gate refused it: every file becomes HELD, SNAPSHOT_UNTRUSTED."""
         view = None if self.view is None else replace(self.view, untrusted=reason)
         return replace(self, refused=reason, view=view, condition=Condition.GATE_FAILED)
 
 
-def cases(
+def cluster_cases(
     opened: Sequence[OpenedSnapshot],
     run_id: str | None,
-    settings: Settings,
+    settings: ReconcileSettings,
     now: int,
     listed: Mapping[str, frozenset[ServerName]] | None = None,
-) -> list[Case]:
+) -> list[ClusterCase]:
     """Checks whether each snapshot can be trusted, and builds its view and decision table.
 
     Args:
@@ -105,7 +105,7 @@ def cases(
     if twice:
         raise UsageError(f"two snapshots of cluster {twice[0]} in one run; give one snapshot a cluster")
     bucket = 0
-    found: list[Case] = []
+    found: list[ClusterCase] = []
     for one in opened:
         case = _case(one, run_id, settings, now, bucket, (listed or {}).get(one.cluster, frozenset()))
         bucket = case.table.next_bucket if case.table else bucket
@@ -116,25 +116,25 @@ def cases(
 def _case(
     opened: OpenedSnapshot,
     run_id: str | None,
-    settings: Settings,
+    settings: ReconcileSettings,
     now: int,
     bucket: int,
     listed: frozenset[ServerName],
-) -> Case:
+) -> ClusterCase:
     if opened.snapshot is None or opened.snapshot.step("files") is None:
         reason = opened.fault or "snapshot.json has no step 'files'; capture again"
         name = re.sub(r"[^A-Za-z0-9._-]", "_", opened.cluster)[:64].lstrip("._-") or "unknown"
         fallback = run_id or f"unreadable-{(opened.sha256 or '0' * 8)[:8]}"
         bare = replace(opened, snapshot=None, listing_readable=False)
         condition = opened.fault_condition if opened.fault else Condition.SNAPSHOT_INCOMPLETE
-        return Case(RunKey.of(name, fallback, now), bare, reason, None, None, NIGHTLY, now, condition)
+        return ClusterCase(RunKey.of(name, fallback, now), bare, reason, None, None, NIGHTLY, now, condition)
     snapshot = opened.snapshot
     started = snapshot.files_step.started_at
     doubt = first_doubt(_doubts(opened, snapshot, settings, now, listed))
     condition, refused = doubt or (Condition.SNAPSHOT_UNTRUSTED, None)
     view = _view(opened, settings, refused)
     not_after = started + settings.valid_for_ms
-    return Case(
+    return ClusterCase(
         key=RunKey.of(snapshot.cluster, run_id or default_run_id(started, opened.sha256 or ""), started),
         opened=opened,
         refused=refused,
@@ -147,7 +147,7 @@ def _case(
 
 
 def _doubts(
-    opened: OpenedSnapshot, snapshot: Snapshot, settings: Settings, now: int, listed: frozenset[ServerName]
+    opened: OpenedSnapshot, snapshot: Snapshot, settings: ReconcileSettings, now: int, listed: frozenset[ServerName]
 ) -> Doubts:
     """Yields why the run must not emit a list for the cluster, in the order in which it is asked."""
     yield opened.fault_condition, opened.fault
@@ -161,7 +161,7 @@ def _doubts(
         yield from zookeeper_doubts(snapshot, opened.trees, settings.release)
     else:
         yield from doubts(snapshot, opened.passes, settings.release)
-    yield Condition.MIXED_CLUSTERS, other_listing(snapshot, listed, _queues(opened))
+    yield Condition.MIXED_CLUSTERS, foreign_listing_reason(snapshot, listed, _queues(opened))
 
 
 def _queues(opened: OpenedSnapshot) -> frozenset[QueueId]:
@@ -169,7 +169,7 @@ def _queues(opened: OpenedSnapshot) -> frozenset[QueueId]:
     return frozenset(rows | {queue_key(queue) for tree in opened.trees for queue in tree.queues})
 
 
-def _view(opened: OpenedSnapshot, settings: Settings, refused: str | None) -> ClusterView:
+def _view(opened: OpenedSnapshot, settings: ReconcileSettings, refused: str | None) -> ClusterView:
     unparsable = opened.malformed is not None
     if opened.known.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
         view = zookeeper_view(opened.known, opened.trees, settings, refused, unparsable)

@@ -7,11 +7,10 @@ from pipelines.common.errors import MalformedError
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued import number_of, queue_key
+from pipelines.hbase.zookeeper.queued_wals import number_of, queue_key
 from pipelines.hbase.zookeeper.tree import ReplicationTree
-from pipelines.lake.run_summary import PinnedRow
-from pipelines.lake.run_summary import QueueRow as QueueOffsetRow
-from pipelines.queues.audit.observed import Backlog, ObservedCluster, ObservedQueue, Servers
+from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow
+from pipelines.queues.audit.observed_cluster import Backlog, ObservedCluster, ObservedQueue, ObservedServers
 from pipelines.reconcile.findings.queues import CREATION_MARGIN_MS
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
 
@@ -42,7 +41,7 @@ class ListedEvidence:
     archived: Mapping[ServerName, tuple[int, int]] = field(default_factory=dict)
 
 
-def observed(
+def observe_cluster(
     snapshot: Snapshot,
     view: ClusterView,
     last_pass: frozenset[QueueId],
@@ -189,10 +188,10 @@ class _Missing:
         return bool(lacking) and all(row.pending_files + row.live_pending_files for row in groups)
 
 
-def _servers(snapshot: Snapshot, view: ClusterView, listed: ListedEvidence) -> Servers:
+def _servers(snapshot: Snapshot, view: ClusterView, listed: ListedEvidence) -> ObservedServers:
     membership = snapshot.membership
     listed_there = {server: listed.directories.get(server, 0) for server in view.wal_directories}
-    return Servers(
+    return ObservedServers(
         at=view.files_started,
         online=None if membership is None else view.online,
         crashing=None if membership is None or snapshot.step("crashing") is None else view.crashing,

@@ -1,11 +1,11 @@
 """Lists the files of a quarantined run."""
 
-from pipelines.cleanup.deletions import Subject
+from pipelines.cleanup.deletions import CleanupFile
 from pipelines.cleanup.ports import WalStore
 from pipelines.cleanup.request import ARCHIVED_WALS
 
 
-def resting_files(store: WalStore, directory: str) -> list[Subject]:
+def resting_files(store: WalStore, directory: str) -> list[CleanupFile]:
     """Returns the files of a quarantined run, sorted by path; ignores everything that is not below its `oldWALs`.
 
     Args:
@@ -13,7 +13,7 @@ def resting_files(store: WalStore, directory: str) -> list[Subject]:
         directory: the run's directory under its current name.
     """
     found = [
-        Subject(f"{ARCHIVED_WALS}/{path}", length, modified)
+        CleanupFile(f"{ARCHIVED_WALS}/{path}", length, modified)
         for batch in store.walk(f"{directory}/{ARCHIVED_WALS}")
         for path, length, modified in zip(batch.paths, batch.lengths, batch.modification_times, strict=True)
     ]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipelines.cleanup.deletions import Action, FileOutcome, Result, Subject
+from pipelines.cleanup.deletions import CleanupAction, CleanupFile, FileOutcome, FileResult
 
 INTERRUPTED = "the job ended before it was done"
 GONE = "it is neither below oldWALs nor in the quarantine"
@@ -10,7 +10,7 @@ SWAPPED = "it is not below oldWALs, and another file of its name rests in the qu
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class FoundPlaces:
     """Where the file of an intent was found.
 
     Attributes:
@@ -24,7 +24,9 @@ class Places:
     taken: bool = False
 
 
-def settled(action: Action, subject: Subject, found: Places, place: str, archive: str | None = None) -> Result:
+def outcome_of_intent(
+    action: CleanupAction, subject: CleanupFile, found: FoundPlaces, place: str, archive: str | None = None
+) -> FileResult:
     """Returns the outcome of an intent that a dead job left.
 
     A rename is atomic, so the file is in one of the two places, unless another program removed it from oldWALs, as
@@ -37,21 +39,21 @@ def settled(action: Action, subject: Subject, found: Places, place: str, archive
         place: its URI in the quarantine.
         archive: where it was to be archived and compared before its deletion.
     """
-    if action is Action.CLEAN:
+    if action is CleanupAction.CLEAN:
         if found.in_quarantine:
-            return Result(subject, FileOutcome.MOVED, place)
+            return FileResult(subject, FileOutcome.MOVED, place)
         if found.at_home:
             return _left(subject)
         if found.taken:
-            return Result(subject, FileOutcome.FAILED, place, why=SWAPPED)
-        return Result(subject, FileOutcome.ALREADY_GONE, why=GONE)
+            return FileResult(subject, FileOutcome.FAILED, place, why=SWAPPED)
+        return FileResult(subject, FileOutcome.ALREADY_GONE, why=GONE)
     if found.in_quarantine:
         return _left(subject, place)
     # no longer in the quarantine: moved back (and perhaps deleted by HBase since), or deleted
-    if action is Action.RESTORE:
-        return Result(subject, FileOutcome.RESTORED)
-    return Result(subject, FileOutcome.ARCHIVED if archive else FileOutcome.PURGED, archive)
+    if action is CleanupAction.RESTORE:
+        return FileResult(subject, FileOutcome.RESTORED)
+    return FileResult(subject, FileOutcome.ARCHIVED if archive else FileOutcome.PURGED, archive)
 
 
-def _left(subject: Subject, place: str | None = None) -> Result:
-    return Result(subject, FileOutcome.FAILED, place, why=INTERRUPTED)
+def _left(subject: CleanupFile, place: str | None = None) -> FileResult:
+    return FileResult(subject, FileOutcome.FAILED, place, why=INTERRUPTED)
