@@ -1,7 +1,7 @@
 """Converts instants between ms since the epoch (UTC) and text, for the years 1970 to 2999."""
 
 import re
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 
 from pipelines.common.errors import MalformedError
 
@@ -47,7 +47,10 @@ def format_instant(ms: int) -> str:
     return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
 
 
+def utc_day(ms: int) -> date:
+    """Returns the day of an instant in UTC; `run_date` of every table is such a day."""
+    return datetime.fromtimestamp(ms // 1000, timezone.utc).date()
+
+
 HOUR_MS = 3_600_000
-
-
 DAY_MS = 24 * HOUR_MS

@@ -1,16 +1,14 @@
 """Reads the findings of earlier runs of inspect-wals, of the queue jobs and of the split jobs."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.lake.lake_errors import lake_errors
+from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.run_summary import RunKey
 from schemas.findings import FINDINGS
-
-LOOK_BACK = timedelta(days=30)
 
 
 class LakeFindings:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, datetime, timedelta, timezone
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -11,9 +10,11 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
+from pipelines.common.instants import utc_day
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.lake.lake_errors import lake_errors
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord
+from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.run_summary import (
     DONE,
     TERMINAL,
@@ -33,9 +34,6 @@ from schemas.table import Table
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
-LOOK_BACK_DAYS = 40
-"""Queries ignore older runs; runs that far apart are not compared with each other."""
-
 _V = TypeVar("_V")
 _Group = tuple[str, str, str]
 
@@ -53,13 +51,13 @@ class LakeReader:
         self.lake_uri = lake_uri.rstrip("/")
 
     def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
-        """See `AnswerReader.newest_runs`; it looks back `LOOK_BACK_DAYS` from the lake's last run."""
+        """See `AnswerReader.newest_runs`; it looks back `LOOK_BACK` from the lake's last run."""
         mine = F.lit(True) if cluster is None else F.col("cluster") == cluster
         frame = self._table(RUNS)
         # a run of a host whose clock was ahead has a date in the future
         day = F.least("run_date", F.to_date("at"))
         last = self._collect(RUNS, frame.where(mine).agg(F.max(day)))[0][0]
-        return self._runs(mine & (F.col("run_date") > last - timedelta(days=LOOK_BACK_DAYS))) if last else ()
+        return self._runs(mine & (F.col("run_date") > last - LOOK_BACK)) if last else ()
 
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
         """See `AnswerReader.histories`."""
@@ -158,7 +156,7 @@ class LakeReader:
         """Returns the last DONE runs of each cluster before its instant, newest first, one per night."""
         if not before or nights <= 0:
             return dict.fromkeys(before, ())
-        first, last = _day(min(before.values())) - timedelta(days=LOOK_BACK_DAYS), _day(max(before.values()))
+        first, last = utc_day(min(before.values())) - LOOK_BACK, utc_day(max(before.values()))
         recent = F.col("run_date").between(first, last)
         if len(before) <= 100:  # a long list costs more than reading the few rows of the other clusters
             recent = recent & F.col("cluster").isin(list(before))
@@ -218,10 +216,6 @@ def _of(runs: Collection[RunKey]) -> Column:
 def _millis(column: str) -> Column:
     """Converts instants to ms inside Spark, because Python would read timestamps in its own time zone."""
     return F.unix_millis(column).alias(column)
-
-
-def _day(ms: int) -> date:
-    return datetime.fromtimestamp(ms // 1000, timezone.utc).date()
 
 
 def _pinned(row: Row) -> PinnedRow:

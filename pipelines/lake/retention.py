@@ -6,9 +6,9 @@ still be in quarantine.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timezone
+from datetime import date
 
-from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.common.instants import DAY_MS, HOUR_MS, utc_day
 
 MIN_GRACE_MS = 168 * HOUR_MS
 """Minimum time that files no longer in a table's log are kept, because readers that began earlier may need them."""
@@ -134,7 +134,7 @@ class StoredDirectory:
 
 def first_kept(now: int, keep_ms: int) -> date:
     """Returns the oldest night that is kept for its age alone; a day expires when all of it is older than `keep_ms`."""
-    return _day(now - keep_ms)
+    return utc_day(now - keep_ms)
 
 
 def expired_partitions(
@@ -173,7 +173,7 @@ def to_compact(
     A night qualifies when it is over (UTC) and has at least `from_files` small files, and compaction leaves fewer
     files. So the next run finds nothing to compact.
     """
-    today, dropped = _day(now), {one.run_date for one in gone}
+    today, dropped = utc_day(now), {one.run_date for one in gone}
     worth = [
         (one.run_date, one)
         for one in partitions
@@ -213,7 +213,3 @@ def _is_of(stored: StoredDirectory, run: NeededRun) -> bool:
         return stored.run_id == run.run_id
     # if the snapshot of a run is unknown, any snapshot of the cluster may be that of the run
     return stored.snapshot_sha256 in run.snapshots or (run.quarantined and not run.snapshots)
-
-
-def _day(ms: int) -> date:
-    return datetime.fromtimestamp(ms // 1000, timezone.utc).date()

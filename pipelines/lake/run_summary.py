@@ -6,11 +6,12 @@ compares them). So the same values fill the tables, the report, the metrics and 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import date, datetime, timezone
+from datetime import date
 from typing import TYPE_CHECKING
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import UsageError
+from pipelines.common.instants import utc_day
 from pipelines.common.names import NAME
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class RunKey:
     @classmethod
     def of(cls, cluster: str, run_id: str, files_started_ms: int) -> "RunKey":
         """Returns the key of a run whose step `files` started at this instant (ms since the epoch)."""
-        return cls(cluster, run_id, datetime.fromtimestamp(files_started_ms // 1000, timezone.utc).date())
+        return cls(cluster, run_id, utc_day(files_started_ms))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ run_id reads all dates of `runs`.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
-from datetime import date, datetime, timedelta, timezone
+from datetime import date
 from typing import NamedTuple, TypeVar
 
 from delta import DeltaTable
@@ -14,8 +14,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
+from pipelines.common.instants import utc_day
 from pipelines.common.spark.few_rows import for_few_rows, session_for_rows
 from pipelines.common.spark.local_frames import local_frame
+from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
 from pipelines.reconcile.findings.history import REWOUND
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
@@ -35,8 +37,6 @@ _RUN = StructType([_CLUSTER, _RUN_ID])
 _RANKED_RUN = StructType([_CLUSTER, _RUN_ID, StructField("rank", IntegerType())])
 _NIGHT = StructType([_CLUSTER, StructField("this_night", LongType())])
 _Value = TypeVar("_Value", VerdictTotal, PinnedRow, FindingRow)
-LOOK_BACK = timedelta(days=31)
-"""A run that is older than this does not count as an earlier night."""
 
 
 class _DoneRun(NamedTuple):
@@ -95,7 +95,7 @@ class LakeHistory:
         wanted = local_frame(
             self._spark, [(cluster, run_id, one.rank) for (cluster, run_id), one in runs.items()], _RANKED_RUN
         )
-        first_day = min(_day(one.started) for one in runs.values())
+        first_day = min(utc_day(one.started) for one in runs.values())
         offsets = self._offsets(wanted, first_day)
         held = self._held(wanted, first_day)
         found = self._findings(wanted, first_day)
@@ -175,7 +175,7 @@ class LakeHistory:
         return rows.join(F.broadcast(wanted), ["cluster", "run_id"])
 
     def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], _DoneRun]:
-        first = _day(min(started.values())) - LOOK_BACK
+        first = utc_day(min(started.values())) - LOOK_BACK
         now = local_frame(self._spark, list(started.items()), _NIGHT)
         rows = (
             self._table(RUNS)
@@ -251,7 +251,3 @@ class LakeHistory:
 
     def _table(self, table: Table, spark: SparkSession | None = None) -> DataFrame:
         return (spark or self._spark).read.format("delta").load(f"{self._lake}/{table.name}")
-
-
-def _day(instant: int) -> date:
-    return datetime.fromtimestamp(instant // 1000, timezone.utc).date()

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from datetime import datetime, timedelta, timezone
 
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.common.instants import utc_day
 from pipelines.lake.lake_errors import lake_errors
+from pipelines.lake.look_back import LOOK_BACK
 from pipelines.queues.audit.rows import AuditRow
 from schemas.queue_audits import QUEUE_AUDITS
 
-LOOK_BACK = timedelta(days=30)
 _LISTS = ("also", "hops", "missing_wals")
 
 
@@ -29,7 +29,7 @@ class LakeAudits:
 
     def audits_before(self, cluster: str, before: int) -> Sequence[Sequence[AuditRow]]:
         """See `PastAudits.audits_before`; of several audits of one instant, the one with the greatest run id counts."""
-        last = datetime.fromtimestamp(before // 1000, timezone.utc).date()
+        last = utc_day(before)
         with lake_errors(self._location):
             rows = (
                 self._spark.read.format("delta")
