@@ -13,7 +13,6 @@ from pipelines.capture.ports import (
     CaptureSource,
     ClusterSettings,
     FileSource,
-    OfflineState,
     PeerSource,
     QueueSource,
     SnapshotSink,
@@ -21,6 +20,7 @@ from pipelines.capture.ports import (
     WalDirectorySource,
 )
 from pipelines.capture.secrets import without_secrets
+from pipelines.capture.sources.offline_state import OfflineCluster
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, RefusedError, UnavailableError
@@ -302,7 +302,7 @@ def _peers(state: StateSource, settings: ClusterSettings) -> tuple[tuple[Peer, .
     return peers, state.flags("peers"), read_neighbours(state, settings, peers)
 
 
-def known_peers(state: PeerSource | OfflineState) -> tuple[Peer, ...]:
+def known_peers(state: PeerSource | OfflineCluster) -> tuple[Peer, ...]:
     """Returns all peers.
 
     Raises:

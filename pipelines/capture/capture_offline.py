@@ -9,16 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from pipelines.capture.capture import CaptureResult, CaptureTarget, RetryPolicy, Timeline, known_peers, with_retries
-from pipelines.capture.ports import (
-    ClusterSettings,
-    FileSource,
-    OfflineState,
-    QueueSource,
-    QueueTableFiles,
-    SnapshotSink,
-    WalDirectorySource,
-)
+from pipelines.capture.ports import ClusterSettings, FileSource, QueueSource, SnapshotSink, WalDirectorySource
 from pipelines.capture.secrets import without_secrets
+from pipelines.capture.sources.hfile_table import HFileTable
+from pipelines.capture.sources.offline_state import OfflineCluster
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
@@ -44,8 +38,8 @@ class OfflineSources:
     files: FileSource
     directories: WalDirectorySource
     queues: QueueSource
-    table: QueueTableFiles | None
-    state: OfflineState
+    table: HFileTable | None
+    state: OfflineCluster
 
 
 def capture_offline(
@@ -87,7 +81,7 @@ def capture_offline(
     return CaptureResult(sink.finish(snapshot), snapshot, files, len(cells[-1]), None)
 
 
-def _refuse_running(state: OfflineState, patience: RetryPolicy) -> None:
+def _refuse_running(state: OfflineCluster, patience: RetryPolicy) -> None:
     running = with_retries("ZooKeeper", state.running, patience)
     if running is not None:
         raise RefusedError(

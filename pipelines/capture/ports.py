@@ -6,7 +6,6 @@ from typing import Protocol
 
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.known_servers import KnownServers
-from pipelines.hbase.offline_table import TableEdit
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
@@ -15,7 +14,6 @@ from pipelines.snapshot.backup import BackupSession
 from pipelines.snapshot.barriers import RegionBarriers
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import Backup, MasterFlags, Retention, Snapshot, WalDirectory
-from pipelines.snapshot.syncup_facts import FlagFile, StoreFile
 
 
 class CaptureSource(Protocol):
@@ -182,64 +180,4 @@ class SnapshotSink(Protocol):
 
     def finish(self, snapshot: Snapshot) -> str:
         """Writes snapshot.json with `contents`, makes the snapshot visible, and returns its URI."""
-        ...
-
-
-class QueueTableFiles(QueueSource, Protocol):
-    """`hbase:replication` read from its store files."""
-
-    def exists(self) -> bool:
-        """Returns whether the table has a directory."""
-        ...
-
-    def store_files(self) -> Sequence[StoreFile]:
-        """Returns the store files of the regions that were read."""
-        ...
-
-    def recovered_edits(self) -> Sequence[str]:
-        """Returns the files of edits that wait for a region to open."""
-        ...
-
-    def region_names(self) -> frozenset[str]:
-        """Returns the encoded names of the regions that were read."""
-        ...
-
-
-class OfflineState(CaptureSource, Protocol):
-    """The state of a cluster that is down, from ZooKeeper and the file systems."""
-
-    def settings(self) -> ClusterSettings:
-        """Returns identity and configuration."""
-        ...
-
-    def peers(self) -> tuple[Peer, ...]:
-        """Returns all replication peers."""
-        ...
-
-    def running(self) -> str | None:
-        """Returns which HBase process is running nevertheless, in words; None = none."""
-        ...
-
-    def zk_queue_data(self) -> bool:
-        """Returns whether queue data of an HBase 1.x or 2.x is in ZooKeeper: the migration has not finished."""
-        ...
-
-    def root(self) -> str:
-        """Returns `hbase.rootdir`, full URI."""
-        ...
-
-    def directories(self) -> Sequence[str]:
-        """Returns the names of the directories below `WALs/`, `-splitting` included."""
-        ...
-
-    def flags(self) -> Sequence[FlagFile]:
-        """Returns the files that an earlier run of ReplicationSyncUp left below the root directory."""
-        ...
-
-    def edits(self, paths: Sequence[str]) -> tuple[Sequence[TableEdit], str | None]:
-        """Returns the edits in WALs of `hbase:replication`, and why they may be incomplete, in words, or None.
-
-        Args:
-            paths: paths of the WALs below the WAL root.
-        """
         ...

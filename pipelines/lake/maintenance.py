@@ -39,7 +39,11 @@ _SETTINGS = {
 
 
 class LakeMaintenance:
-    """The `TableKeeper` of the Delta tables below one lake folder; any Hadoop URI, no metastore."""
+    """Maintains the Delta tables below one lake folder, one at a time; any Hadoop URI, no metastore.
+
+    Every method raises UsageError if a person must act (a damaged log) and UnavailableError if another try may succeed.
+    Rows of partitions that are not named are never lost, even with concurrent writers.
+    """
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = spark
@@ -47,14 +51,14 @@ class LakeMaintenance:
         self._lake = lake_uri.rstrip("/")
 
     def exists(self, table: Table) -> bool:
-        """See `TableKeeper.exists`."""
+        """Whether the lake has this table."""
         location = self._location(table)
         with java_errors(location):
             log = self._hadoop.path(f"{location}/_delta_log")
             return bool(log.getFileSystem(self._hadoop.conf).exists(log))
 
     def partitions(self, table: Table) -> tuple[NightPartition, ...]:
-        """See `TableKeeper.partitions`."""
+        """Returns all nights of the table, from its log alone."""
         small = F.col("size") < SMALL_FILE_BYTES
         rows = F.get_json_object("stats", "$.numRecords").cast("bigint")
         with self._errors(table):
@@ -78,7 +82,7 @@ class LakeMaintenance:
             )
 
     def last_written(self, table: Table, dates: Collection[date]) -> Mapping[date, int]:
-        """See `TableKeeper.last_written`."""
+        """Returns the newest `at` of each of these nights, ms; empty for a table without that column."""
         if "at" not in table.schema.names or not dates:
             return {}
         with self._errors(table):
@@ -88,27 +92,27 @@ class LakeMaintenance:
         return {row["run_date"]: row["at"] for row in found if row["at"] is not None}
 
     def drop(self, table: Table, dates: Collection[date]) -> None:
-        """See `TableKeeper.drop`."""
+        """Deletes whole nights with a commit to the log; their files stay until VACUUM."""
         self._retrying(table, lambda: self._table(table).delete(_nights(dates)))
 
     def compact(self, table: Table, dates: Collection[date]) -> None:
-        """See `TableKeeper.compact`."""
+        """Merges the small files of these nights; the rows do not change."""
         self._retrying(table, lambda: self._table(table).optimize().where(_nights(dates)).executeCompaction())
 
     def grace_ms(self, table: Table) -> int:
-        """See `TableKeeper.grace_ms`."""
+        """Returns how long (ms) the table keeps files that its log no longer names."""
         with self._errors(table):
             metadata = self._snapshot(table).metadata()
             return int(self._hadoop.view.org.apache.spark.sql.delta.DeltaLog.tombstoneRetentionMillis(metadata))
 
     def set_grace(self, table: Table, grace_ms: int) -> None:
-        """See `TableKeeper.set_grace`."""
+        """Sets `grace_ms` with a commit to the log."""
         hours = -(-grace_ms // HOUR_MS)
         change = f"ALTER TABLE {self._name(table)} SET TBLPROPERTIES ('{_GRACE}' = 'interval {hours} hours')"
         self._retrying(table, lambda: self._spark.sql(change))
 
     def removable(self, table: Table) -> FileTotals:
-        """See `TableKeeper.removable`.
+        """Returns the size of what VACUUM would remove now; writes nothing.
 
         Raises:
             UsageError: the table keeps unreferenced files for less than `MIN_GRACE_MS`.
@@ -120,7 +124,7 @@ class LakeMaintenance:
             return self._size_of([row["path"] for row in rows])
 
     def vacuum(self, table: Table) -> None:
-        """See `TableKeeper.vacuum`.
+        """Removes the files that no version within the grace needs.
 
         Raises:
             UsageError: the table keeps unreferenced files for less than `MIN_GRACE_MS`.

@@ -12,7 +12,7 @@ from schemas.findings import FINDINGS
 
 
 class LakeFindings:
-    """Implements `PastInspections` over one lake.
+    """Findings of the earlier runs of one job in one lake.
 
     Args:
         spark: the session.
@@ -26,7 +26,7 @@ class LakeFindings:
         self._location = f"{lake_uri.rstrip('/')}/{FINDINGS.name}"
 
     def findings_before(self, key: RunKey) -> Mapping[str, tuple[int, int]]:
-        """See `PastInspections.findings_before`."""
+        """Returns first_seen (ms since the epoch) and the number of inspections by finding key, of the last 30 days."""
         with lake_errors(self._location):
             rows = (
                 self._spark.read.format("delta")

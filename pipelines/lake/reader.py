@@ -51,7 +51,7 @@ class LakeReader:
         self.lake_uri = lake_uri.rstrip("/")
 
     def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
-        """See `AnswerReader.newest_runs`; it looks back `LOOK_BACK` from the lake's last run."""
+        """See `FindingReader.newest_runs`; it looks back `LOOK_BACK` from the lake's last run."""
         mine = F.lit(True) if cluster is None else F.col("cluster") == cluster
         frame = self._table(RUNS)
         # a run of a host whose clock was ahead has a date in the future
@@ -60,7 +60,7 @@ class LakeReader:
         return self._runs(mine & (F.col("run_date") > last - LOOK_BACK)) if last else ()
 
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
-        """See `AnswerReader.histories`."""
+        """Returns totals of the last DONE runs of each cluster before an instant (ms), oldest first."""
         earlier = self._earlier(before, nights)
         keys = [run.key for runs in earlier.values() for run in runs]
         with ThreadPoolExecutor(1) as beside:  # a query over few rows is mostly planning, on one core
@@ -84,7 +84,7 @@ class LakeReader:
         }
 
     def queue_nights(self, cluster: str, before: int, nights: int) -> QueueNights:
-        """See `AnswerReader.queue_nights`."""
+        """Returns the queues of a cluster on its last DONE runs before an instant (ms), newest first."""
         runs = self._earlier({cluster: before}, nights)[cluster]
         queues = self._by_run(QUEUE_OFFSETS, [run.key for run in runs], _queue)
         story: dict[tuple[str, str, str], list[QueueNight]] = defaultdict(list)
@@ -94,7 +94,7 @@ class LakeReader:
         return {group: tuple(found) for group, found in story.items()}
 
     def pinned(self, runs: Collection[RunKey]) -> Mapping[str, tuple[PinnedRow, ...]]:
-        """See `AnswerReader.pinned`."""
+        """Returns rows of `pinned_bytes` by cluster."""
         return {key.cluster: tuple(rows) for key, rows in self._by_run(PINNED_BYTES, runs, _pinned).items()}
 
     def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
@@ -103,11 +103,14 @@ class LakeReader:
         return {key.cluster: tuple(sorted(rows, key=lambda row: row.key)) for key, rows in found.items()}
 
     def queues(self, runs: Collection[RunKey]) -> Mapping[str, tuple[QueueOffsetRow, ...]]:
-        """See `AnswerReader.queues`."""
+        """Returns rows of `queue_offsets` by cluster."""
         return {key.cluster: tuple(rows) for key, rows in self._by_run(QUEUE_OFFSETS, runs, _queue).items()}
 
     def files(self, runs: Collection[RunKey], paths: Sequence[str], limit: int) -> tuple[FileVerdict, ...]:
-        """See `AnswerReader.files`; it reads the path column of these nights once, for any number of paths."""
+        """Returns the files of these runs that match a path: both are equal, or one ends with `/` and the other.
+
+        It reads the path column of these nights once, for any number of paths.
+        """
         meant = F.lit(False)
         for path in paths:
             plain = urlsplit(path).path if "://" in path else path
@@ -116,13 +119,16 @@ class LakeReader:
         return self._verdicts(self._table(WAL_VERDICTS).where(_of(runs) & meant).orderBy("cluster", "path"), limit)
 
     def waiting(self, run: RunKey, peer_id: str, limit: int) -> tuple[FileVerdict, ...]:
-        """See `AnswerReader.waiting`."""
+        """Returns the first `limit` files that a peer still needs, by timestamp, then path."""
         needed = F.exists("blocking", lambda one: one["peer_id"] == peer_id)
         frame = self._table(WAL_VERDICTS).where(_of([run]) & needed).orderBy("wal_timestamp", "path")
         return self._verdicts(frame, limit)
 
     def servers(self, runs: Collection[RunKey], name: str, limit: int) -> tuple[tuple[str, str], ...]:
-        """See `AnswerReader.servers`; it searches the queues first, and the files only if no queue names the server."""
+        """Returns (cluster, server) pairs whose server is `name`, or begins with `name` and a comma.
+
+        It searches the queues first, and the files only if no queue names the server.
+        """
         wanted = name.lower()
         found: list[Row] = []
         for table, columns in ((QUEUE_OFFSETS, ("source", "owner")), (WAL_VERDICTS, ("server",))):
@@ -136,7 +142,7 @@ class LakeReader:
         return tuple(sorted({(row["cluster"], row["server"]) for row in found}))
 
     def server_totals(self, run: RunKey, server: str) -> tuple[VerdictTotal, ...]:
-        """See `AnswerReader.server_totals`."""
+        """Returns files and bytes of one server by verdict and reason."""
         frame = self._table(WAL_VERDICTS).where(_of([run]) & (F.lower("server") == server.lower()))
         sums = frame.groupBy("verdict", "reason", "hbase_verdict").agg(
             F.count(F.lit(1)).alias("files"), F.sum("length").alias("bytes")

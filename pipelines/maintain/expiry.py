@@ -18,7 +18,7 @@ from pipelines.common.json_object import read_json
 from pipelines.common.names import NAME
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.retention import LEFTOVER, LIST, SNAPSHOT, FileTotals, StoredDirectory
-from pipelines.maintain.ports import FoundDirectories, UntouchedEntry
+from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry
 from pipelines.reconcile.delete_list import MANIFEST, parse_manifest
 from pipelines.snapshot.model import parse_snapshot
 
@@ -38,7 +38,7 @@ _DEEPEST = 2
 
 
 class HadoopDirectories:
-    """The `StoredDirectories` below one folder.
+    """The directories below one folder of lists or of snapshots.
 
     Args:
         hadoop: the JVM.
@@ -58,7 +58,10 @@ class HadoopDirectories:
             self._context: JavaObject = hadoop.view.org.apache.hadoop.fs.FileContext.getFileContext(uri, hadoop.conf)
 
     def find(self) -> FoundDirectories:
-        """See `StoredDirectories.find`; a missing folder is an error, except for SECOND_LOOKS, where it is empty."""
+        """Returns every entry below the folder; those that are not a list, snapshot or leftover are left alone.
+
+        A missing folder is an error, except for SECOND_LOOKS, where it is empty.
+        """
         with java_errors(str(self._root.toString())):
             if not self._files.exists(self._root):
                 if self._kind == SECOND_LOOKS:
@@ -71,7 +74,7 @@ class HadoopDirectories:
         return FoundDirectories(stored, tuple(one for one in found if isinstance(one, UntouchedEntry)))
 
     def measure(self, stored: StoredDirectory) -> FileTotals | UntouchedEntry:
-        """See `StoredDirectories.measure`."""
+        """Returns the size of a directory, or `UntouchedEntry` if it contains files that are not part of it."""
         total = FileTotals()
         with java_errors(stored.uri):
             for name, status in self._walk(self._hadoop.path(stored.uri)):
@@ -82,7 +85,7 @@ class HadoopDirectories:
         return total
 
     def remove(self, stored: StoredDirectory) -> None:
-        """See `StoredDirectories.remove`.
+        """Removes the whole directory; a reader sees all of it or nothing.
 
         Raises:
             RefusedError: the directory is not in a place where `find` looks.

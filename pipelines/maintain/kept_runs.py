@@ -18,14 +18,19 @@ _LEFT_THE_QUARANTINE = ("RESTORED", "PURGED", "ARCHIVED")
 
 
 class KeptRuns:
-    """`NeededReader` of one lake; it reads all nights of `runs` and `deletions`, but few of their columns."""
+    """Reads from the lake which runs must be kept: all nights of `runs` and `deletions`, but few of their columns."""
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark = spark
         self._lake = lake_uri.rstrip("/")
 
     def needed(self, nights: int) -> NeededRuns:
-        """See `NeededReader.needed`."""
+        """Returns the newest `nights` DONE runs of each cluster, and every run whose files may be in quarantine.
+
+        Raises:
+            UsageError: there is no lake, or one of its tables is damaged.
+            UnavailableError: the lake did not answer.
+        """
         quarantined = self.quarantined()
         with lake_errors(f"{self._lake}/{RUNS.name}"):
             runs = self._table(RUNS)

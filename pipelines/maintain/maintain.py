@@ -15,6 +15,7 @@ from pipelines.common.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, Usa
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
+from pipelines.lake.maintenance import LakeMaintenance
 from pipelines.lake.retention import (
     FileTotals,
     NeededRuns,
@@ -27,7 +28,9 @@ from pipelines.lake.retention import (
     to_compact,
     why_stays,
 )
-from pipelines.maintain.ports import NeededReader, StoredDirectories, TableKeeper, UntouchedEntry
+from pipelines.maintain.expiry import HadoopDirectories
+from pipelines.maintain.found_directories import UntouchedEntry
+from pipelines.maintain.kept_runs import KeptRuns
 from pipelines.maintain.text import maintain_text
 from schemas.table import Table
 
@@ -60,9 +63,9 @@ class MaintainPorts:
     """
 
     clock: Clock
-    reader: NeededReader
-    keeper: TableKeeper
-    directories: Sequence[tuple[str, Callable[[], StoredDirectories]]] = ()
+    reader: KeptRuns
+    keeper: LakeMaintenance
+    directories: Sequence[tuple[str, Callable[[], HadoopDirectories]]] = ()
 
 
 def maintain(request: MaintainRequest, ports: MaintainPorts) -> JobResult:
@@ -190,7 +193,7 @@ class _Work:
         story["removed"] = {"files": removable.files, "bytes": removable.bytes}
         self._freed += removable
 
-    def expire(self, uri: str, opened: Callable[[], StoredDirectories]) -> None:
+    def expire(self, uri: str, opened: Callable[[], HadoopDirectories]) -> None:
         """Removes the expired directories below one folder, oldest first."""
         needed = self.needed
         directories = self.tried(uri, opened)
@@ -204,7 +207,7 @@ class _Work:
             if why_stays(stored, self._policy, needed, self._now) is None:
                 self.tried(stored.uri, partial(self._remove, stored, directories))
 
-    def _remove(self, stored: StoredDirectory, directories: StoredDirectories) -> None:
+    def _remove(self, stored: StoredDirectory, directories: HadoopDirectories) -> None:
         size = directories.measure(stored)
         if isinstance(size, UntouchedEntry):
             self._left_alone.append(size)

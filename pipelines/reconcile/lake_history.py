@@ -48,7 +48,7 @@ class _DoneRun(NamedTuple):
 
 
 class LakeHistory:
-    """`RunHistory` over the Delta tables of one lake."""
+    """What the Delta tables of one lake say of earlier runs."""
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
         self._spark, self._many_rows = for_few_rows(spark), spark
@@ -156,11 +156,11 @@ class LakeHistory:
         return found
 
     def deletable(self, keys: Collection[RunKey], files: int) -> DataFrame:
-        """See `pipelines.reconcile.ports.RunHistory.deletable`."""
+        """Returns `cluster`, `path` of these runs' DELETABLE rows of `wal_verdicts`; the runs listed `files` files."""
         return self._verdicts(keys, files, F.col("verdict") == "DELETABLE").select("cluster", "path")
 
     def with_reasons(self, keys: Collection[RunKey], files: int, reasons: Collection[str]) -> DataFrame:
-        """See `pipelines.reconcile.ports.RunHistory.with_reasons`."""
+        """Returns `cluster`, `path`, `length`, `reason` of the rows with one of the reasons; see `deletable`."""
         rows = self._verdicts(keys, files, F.col("reason").isin(sorted(reasons)))
         return rows.select("cluster", "path", "length", "reason")
 

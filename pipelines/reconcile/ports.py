@@ -1,17 +1,12 @@
 """The ports of reconcile: lists, lake, gate and reports."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pyspark.sql import DataFrame
-
 from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
 from pipelines.decide.rule.settings import Acceptances
-from pipelines.lake.run_summary import FindingRow, PinnedRow, RunKey, RunSummary, VerdictTotal
-from pipelines.reconcile.delete_list import Manifest
-from pipelines.reconcile.past import PastNight
-from pipelines.reconcile.sync_states import PastSyncState
+from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +39,6 @@ class StagedLists:
     counts: Mapping[str, int]
 
 
-class ListSink(Protocol):
-    """Writes delete-safe lists, each complete or not at all."""
-
-    def uri(self, cluster: str, run_id: str) -> str:
-        """Returns the folder of one list."""
-        ...
-
-    def existing(self, cluster: str, run_id: str) -> Manifest | None:
-        """Returns the manifest of a published list, or None."""
-        ...
-
-    def stage(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> StagedLists:
-        """Writes the lines of these clusters' lists to hidden folders, from `cluster`, `path`."""
-        ...
-
-    def publish(self, staged: StagedLists) -> Mapping[str, Manifest]:
-        """Publishes staged lines as lists; returns the manifest of each cluster."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """A row of `runs`."""
@@ -80,34 +55,6 @@ class RecordedRows:
     totals: tuple[VerdictTotal, ...] = ()
     pinned: tuple[PinnedRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
-
-
-class RunHistory(Protocol):
-    """Reads what this run and earlier runs wrote."""
-
-    def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[RunRow]]:
-        """Returns the rows of `runs` of each (cluster, run_id), oldest first; `given`: a person chose the run_id."""
-        ...
-
-    def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
-        """Returns the last DONE runs of each cluster before an instant (ms), newest first."""
-        ...
-
-    def sync_states(self, keys: Collection[RunKey]) -> Mapping[str, Mapping[str, PastSyncState]]:
-        """Returns the recorded states of synchronous peers by cluster and peer; empty if the lake has no such table."""
-        ...
-
-    def recorded(self, keys: Collection[RunKey]) -> Mapping[str, RecordedRows]:
-        """Returns the small tables' rows of DONE runs, by cluster."""
-        ...
-
-    def deletable(self, keys: Collection[RunKey], files: int) -> DataFrame:
-        """Returns `cluster`, `path` of these runs' DELETABLE rows of `wal_verdicts`; the runs listed `files` files."""
-        ...
-
-    def with_reasons(self, keys: Collection[RunKey], files: int, reasons: Collection[str]) -> DataFrame:
-        """Returns `cluster`, `path`, `length`, `reason` of the rows with one of the reasons; see `deletable`."""
-        ...
 
 
 class Gate(Protocol):

@@ -7,9 +7,11 @@ from pyspark.sql import SparkSession
 
 from pipelines.common.clock import Clock
 from pipelines.decide.rule.settings import Acceptances, ReconcileSettings
-from pipelines.lake.table_sink import TableSink
-from pipelines.reconcile.ports import Gate, ListSink, Reporter, RunHistory
-from pipelines.snapshot.opened_snapshot import SnapshotReader
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.reconcile.lake_history import LakeHistory
+from pipelines.reconcile.list_writer import DeleteListWriter
+from pipelines.reconcile.ports import Gate, Reporter
+from pipelines.snapshot.reader import SnapshotDirectories
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,10 @@ class ReconcilePorts:
 
     spark: SparkSession
     clock: Clock
-    reader: SnapshotReader
-    tables: TableSink
-    lake: RunHistory
-    lists: ListSink
+    reader: SnapshotDirectories
+    tables: DeltaTables
+    lake: LakeHistory
+    lists: DeleteListWriter
     gate: Gate
     reporter: Reporter
     lake_uri: str

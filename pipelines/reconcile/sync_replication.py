@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame
 
 from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.lake.run_summary import RunKey
+from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.past import PastNight
-from pipelines.reconcile.ports import RunHistory
 from pipelines.reconcile.remote_wals import remote_directories
 from pipelines.reconcile.sync_states import NONE, PastSyncState, SyncPeerRow
 from pipelines.snapshot.model import Snapshot
@@ -37,7 +37,7 @@ def remote_by_cluster(files: DataFrame, clusters: Collection[str]) -> dict[str, 
 
 
 def states_before(
-    snapshots: Sequence[Snapshot], past: Mapping[str, Sequence[PastNight]], lake: RunHistory
+    snapshots: Sequence[Snapshot], past: Mapping[str, Sequence[PastNight]], lake: LakeHistory
 ) -> Mapping[str, Mapping[str, PastSyncState]]:
     """Returns the states of the night before, by cluster and peer; reads only clusters with a synchronous peer."""
     nights = {

@@ -1,10 +1,6 @@
 """Opened snapshots, and the protocol of the reader that opens them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
-
-from pyspark.sql import DataFrame
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
@@ -62,19 +58,3 @@ class OpenedSnapshot:
     def cluster(self) -> str:
         """Name of the cluster, or of the directory if snapshot.json cannot be read."""
         return self.snapshot.cluster if self.snapshot else self.uri.rstrip("/").rpartition("/")[2]
-
-
-class SnapshotReader(Protocol):
-    """Opens snapshot directories."""
-
-    def of_fleet(self, fleet: str) -> list[str]:
-        """Returns the snapshot directories of a fleet."""
-        ...
-
-    def open(self, uris: Sequence[str]) -> list[OpenedSnapshot]:
-        """Opens and checks snapshots; an error in one of them becomes its `fault`."""
-        ...
-
-    def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
-        """Returns their listings: `cluster`, `path`, `length` (bytes), `modification_time`."""
-        ...

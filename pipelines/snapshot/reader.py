@@ -88,7 +88,7 @@ class SnapshotDirectories:
         )
 
     def cells(self, opened: OpenedSnapshot) -> tuple[Cell, ...]:
-        """See `QueueReading.cells`.
+        """Returns all cells of `hbase:replication`, in scan order.
 
         Raises:
             SnapshotError: a line is not a cell.
@@ -96,7 +96,7 @@ class SnapshotDirectories:
         return tuple(_cell(line, where) for line, where in self._last_reading(opened))
 
     def znodes(self, opened: OpenedSnapshot) -> tuple[Znode, ...]:
-        """See `QueueReading.znodes`.
+        """Returns all znodes, in the order they were read.
 
         Raises:
             SnapshotError: a line is not a znode.
@@ -104,7 +104,9 @@ class SnapshotDirectories:
         return tuple(_znode(line, where) for line, where in self._last_reading(opened))
 
     def extra_lines(self, opened: OpenedSnapshot, name: str) -> tuple[JsonObject, ...]:
-        """See `OfflineSnapshots.extra_lines`; it returns no lines if the snapshot has no such file.
+        """Returns the lines of one extra.
+
+        It returns no lines if the snapshot has no such file.
 
         Raises:
             SnapshotError: a line is not a JSON object, or the number of lines differs from snapshot.json.

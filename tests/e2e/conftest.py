@@ -19,8 +19,10 @@ def submit(tmp_path_factory: pytest.TempPathFactory) -> Submitter:
     link_class_archive(project)
     shutil.copyfile(PROBE, project / "jobs" / "probe.py")
     with (project / "jobs" / "cli" / "registry.py").open("a", encoding="utf-8") as registry:
-        registry.write('JOBS["probe"] = Entry("jobs.probe", "a job of the tests", small=True)\n')
-        registry.write('JOBS["probe-first"] = Entry("jobs.probe", "as the demo", small=True, archives_classes=True)\n')
+        registry.write('JOBS["probe"] = JobEntry("jobs.probe", "a job of the tests", small=True)\n')
+        registry.write(
+            'JOBS["probe-first"] = JobEntry("jobs.probe", "as the demo", small=True, archives_classes=True)\n'
+        )
     return Submitter(project)
 
 

@@ -127,7 +127,7 @@ def test_java_17_and_21_pass(programs: Path, version: str) -> None:
 
 def test_questions_install_nothing(fresh: Path, programs: Path) -> None:
     (programs / "python3").symlink_to(sys.executable)
-    assert "jobs:" in start(fresh, programs, "--help").stdout
+    assert "every night:" in start(fresh, programs, "--help").stdout
     done = start(fresh, programs, "dem")
     assert (done.returncode, "did you mean demo?" in done.stderr) == (2, True)
     assert nothing_was_installed(fresh)

@@ -19,7 +19,7 @@ NO_JAVA = {"JAVA_HOME": "/nonexistent"}
 @pytest.mark.parametrize(
     ("arguments", "code", "stream", "text"),
     [
-        (["--help"], 0, "stdout", "jobs:"),
+        (["--help"], 0, "stdout", "every night:"),
         (["--version"], 0, "stdout", "walsafe "),
         (["probe", "--help"], 0, "stdout", "Does what it is told."),
         ([], 2, "stderr", "no job named"),

@@ -99,7 +99,10 @@ def assert_explained(lab: RealLab, needed: str, free: str) -> None:
     assert holder["owner"] == holder["source"] == waits["server"]
     assert holder["pending_files"] > 0
     assert f"enable_peer '{PEER}'" in holder["remedy"]
-    assert (shipped["path"], shipped["verdict"], shipped["reason"]) == (free, "DELETABLE", "REPLICATED")
+    assert (shipped["path"], shipped["verdict"]) == (free, "DELETABLE")
+    assert shipped["reason"] in {"REPLICATED", "DEAD_NO_QUEUE"}, (
+        "of a live server, or of one that other tests have crashed"
+    )
     assert (shipped["hbase_verdict"], shipped["holders"], shipped["way_out"]) == ("DELETE", [], "")
 
 

@@ -263,7 +263,7 @@ from pathlib import Path
 from jobs.cli.session import local_session
 from pipelines.reconcile import list_writer
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.reconcile import night
+from pipelines.reconcile import night_run
 from tests.labs.small_cluster import Desk
 
 point, root = sys.argv[1], Path(sys.argv[2])
@@ -276,7 +276,7 @@ def die_half_way(self, writes, runs, **more):
     whole(self, dict(list(writes.items())[:3]), runs, **more)
     die()
 
-rename = list_writer.DeleteLists._rename
+rename = list_writer.DeleteListWriter._rename
 
 def die_before_the_manifest(self, source, target):
     if target.endswith("manifest.json"):
@@ -284,11 +284,11 @@ def die_before_the_manifest(self, source, target):
     rename(self, source, target)
 
 if point == "after-started":
-    night._decide_and_write = die
+    night_run._decide_and_write = die
 elif point == "between-tables":
     DeltaTables.replace = die_half_way
 elif point == "before-manifest":
-    list_writer.DeleteLists._rename = die_before_the_manifest
+    list_writer.DeleteListWriter._rename = die_before_the_manifest
 spark = local_session(root / f"spark-{point}", memory="700m")
 Desk(spark, root).reconcile(root / "snapshots" / point, run_id="night")
 """

@@ -29,7 +29,7 @@ _RECOVERED_EDITS = "recovered.edits"
 
 
 class HFileTable:
-    """`QueueTableFiles` that copies the table's directory and reads the copy once.
+    """Store files of `hbase:replication` while HBase is down: it copies the table's directory and reads the copy once.
 
     Args:
         library: HBase's classes.

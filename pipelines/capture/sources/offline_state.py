@@ -23,7 +23,7 @@ _QUEUE_DATA = ("rs", "regions", "hfile-refs")  # any of them makes HBase 3's mas
 
 
 class OfflineCluster:
-    """`OfflineState` for a cluster whose masters and region servers are down, with HDFS and ZooKeeper up.
+    """What can be read of a cluster whose masters and region servers are down, with HDFS and ZooKeeper up.
 
     Args:
         state: peers, settings and `hbase-site.xml`.
@@ -62,18 +62,21 @@ class OfflineCluster:
         return self._state.peers()
 
     def running(self) -> str | None:
-        """See `OfflineState.running`. Checks znodes that vanish with their process."""
+        """Returns which HBase process is running nevertheless, in words; None = none.
+
+        Checks znodes that vanish with their process.
+        """
         if self._client.exists(f"{self._parent}/master"):
             return f"an active master has {self._parent}/master in ZooKeeper"
         servers, _ = self._client.children(f"{self._parent}/rs") or ([], 0)
         return f"region server {servers[0]} is in ZooKeeper" if servers else None
 
     def zk_queue_data(self) -> bool:
-        """See `OfflineState.zk_queue_data`."""
+        """Returns whether queue data of an HBase 1.x or 2.x is in ZooKeeper: the migration has not finished."""
         return any(self._client.exists(f"{self._parent}/{self._replication}/{name}") for name in _QUEUE_DATA)
 
     def root(self) -> str:
-        """See `OfflineState.root`.
+        """Returns `hbase.rootdir`, full URI.
 
         Raises:
             UsageError: hbase-site.xml does not set it.
@@ -84,13 +87,13 @@ class OfflineCluster:
         return self._hadoop.qualified(text.rstrip("/"))
 
     def directories(self) -> Sequence[str]:
-        """See `OfflineState.directories`."""
+        """Returns the names of the directories below `WALs/`, `-splitting` included."""
         return sorted(
             str(one.getPath().getName()) for one in self._statuses(f"{self._wal_root}/WALs") if one.isDirectory()
         )
 
     def flags(self) -> Sequence[FlagFile]:
-        """See `OfflineState.flags`."""
+        """Returns the files that an earlier run of ReplicationSyncUp left below the root directory."""
         place = f"{self.root()}/{_FLAGS}"
         found = []
         for status in self._statuses(place):
@@ -100,7 +103,13 @@ class OfflineCluster:
         return sorted(found, key=lambda flag: flag.name)
 
     def edits(self, paths: Sequence[str]) -> tuple[Sequence[TableEdit], str | None]:
-        """See `OfflineState.edits`. The driver reads one WAL after the other: there is at most one per server."""
+        """Returns the edits in WALs of `hbase:replication`, and why they may be incomplete, in words, or None.
+
+        The driver reads one WAL after the other: there is at most one per server.
+
+        Args:
+            paths: paths of the WALs below the WAL root.
+        """
         found: list[TableEdit] = []
         problems = []
         conf = hadoop_configuration(self._hadoop) if paths else ""

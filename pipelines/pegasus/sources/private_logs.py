@@ -47,7 +47,7 @@ class LogFileSystem(Protocol):
 
 
 class PrivateLogs:
-    """A `LogReader` with one task for each log; decoded rows are persisted on the executors' disks."""
+    """Reads private logs, with one task for each log; decoded rows are persisted on the executors' disks."""
 
     def __init__(self, spark: SparkSession, files: LogFileSystem, opener: Opener) -> None:
         self._spark = spark
@@ -55,7 +55,11 @@ class PrivateLogs:
         self._opener = opener
 
     def decode(self, uri: str) -> DataFrame:
-        """See `LogReader.decode`."""
+        """Returns every log below a directory as `transforms.log_rows.DECODED`, persisted for repeated use.
+
+        Raises:
+            UsageError: there is no log below it.
+        """
         root = self._files.qualified(uri).rstrip("/")
         found = list(self._logs(root, "", 0))
         if not found:
@@ -66,7 +70,13 @@ class PrivateLogs:
         return tasks.mapInArrow(log_decoder(self._opener), DECODED).persist(StorageLevel.DISK_ONLY)
 
     def journal(self, uri: str) -> DataFrame:
-        """See `LogReader.journal`. The driver reads the journal and numbers its lines."""
+        """Returns the lines of a request journal as `transforms.journal_rows.ASKED`.
+
+        The driver reads the journal and numbers its lines.
+
+        Raises:
+            UsageError: it is a directory, empty, or not UTF-8.
+        """
         entries = self._files.entries(uri)
         if entries is not None:
             raise UsageError(f"{uri} is a directory; a journal is one file of JSON lines (docs/split-route.md)")

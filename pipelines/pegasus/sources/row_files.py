@@ -24,7 +24,7 @@ _DAMAGED = re.compile(
 
 
 class ParquetRows:
-    """A `RowReader` of Parquet files; it has no method that writes."""
+    """Reads the rows of a table from Parquet files; it has no method that writes."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -41,7 +41,7 @@ class ParquetRows:
         return frame.select(*COLUMNS)
 
     def tally(self, uri: str, question: ExamineSettings) -> Tallies:
-        """See `RowReader.tally`."""
+        """Returns the sums of all rows of a directory. The whole directory is read when it returns."""
         rows = self.rows(uri)
         with parquet_errors(uri):
             return row_sums(rows, question)
@@ -49,7 +49,7 @@ class ParquetRows:
     def details(
         self, uri: str, question: ExamineSettings, groups: Collection[int], kinds: Collection[RowKind]
     ) -> DataFrame:
-        """See `RowReader.details`."""
+        """Returns the single rows of some groups or of some kinds (`row_frames.DETAIL_SCHEMA`)."""
         return detail_rows(self.rows(uri), question, groups, kinds)
 
 

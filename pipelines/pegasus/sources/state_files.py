@@ -31,13 +31,17 @@ class StateFileSystem(Protocol):
 
 
 class StateFiles:
-    """A `StateReader` of files."""
+    """Reads state files."""
 
     def __init__(self, files: StateFileSystem) -> None:
         self._files = files
 
     def states(self, uri: str) -> Sequence[ClusterState]:
-        """See `StateReader.states`."""
+        """Returns the states of a file, or of every `*.json` of a directory, in time order.
+
+        Raises:
+            UsageError: there is none, a file is invalid, or two states are of different clusters or of the same time.
+        """
         entries = self._files.entries(uri)
         names = [uri] if entries is None else [f"{uri.rstrip('/')}/{one.name}" for one in entries]
         paths = [name for name in names if entries is None or name.endswith(".json")]

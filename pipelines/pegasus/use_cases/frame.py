@@ -14,10 +14,10 @@ from pyspark.sql import functions as F
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED
 from pipelines.common.job_result import JobResult
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
-from pipelines.lake.table_sink import TableSink
 from pipelines.pegasus.domain.report import in_order, is_proven
-from pipelines.pegasus.ports import PastFindings
 from schemas.findings import FINDINGS
 from schemas.table import Table
 
@@ -55,8 +55,8 @@ class SplitRun:
 class SplitPorts:
     """The tables that a split job writes and the past findings that it reads; None = unused."""
 
-    tables: TableSink | None = None
-    past: PastFindings | None = None
+    tables: DeltaTables | None = None
+    past: LakeFindings | None = None
 
 
 Rows = DataFrame | Sequence[Any]
@@ -104,7 +104,7 @@ def deliver(
     return JobResult(EXIT_REFUSED if is_proven(findings) else EXIT_DONE, document, text)
 
 
-def _frame(sink: TableSink, table: Table, rows: Rows, key: RunKey) -> DataFrame:
+def _frame(sink: DeltaTables, table: Table, rows: Rows, key: RunKey) -> DataFrame:
     if not isinstance(rows, DataFrame):
         named = [{field.name: getattr(row, field.name) for field in fields(row)} for row in rows]
         return sink.frame(table, [{**asdict(key), **row} for row in named])

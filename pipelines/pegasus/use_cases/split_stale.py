@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pipelines.common.human import human_bytes
 from pipelines.common.job_result import JobResult
 from pipelines.pegasus.domain.stale import FilterSettings, StaleRow, stale_findings, sum_by_fate
-from pipelines.pegasus.ports_rows import RowReader
+from pipelines.pegasus.sources.row_files import ParquetRows
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
 from pipelines.pegasus.use_cases.row_tallies import check_tallies
@@ -32,7 +32,7 @@ class StaleRequest:
     at_ms: int
 
 
-def split_stale(request: StaleRequest, rows: RowReader, run: SplitRun, ports: SplitPorts) -> JobResult:
+def split_stale(request: StaleRequest, rows: ParquetRows, run: SplitRun, ports: SplitPorts) -> JobResult:
     """Predicts the compaction, reports and writes.
 
     Returns:

@@ -21,7 +21,7 @@ from pipelines.pegasus.domain.verify.compare import (
     groups_of,
 )
 from pipelines.pegasus.domain.verify.findings import verify_findings
-from pipelines.pegasus.ports_rows import RowReader
+from pipelines.pegasus.sources.row_files import ParquetRows
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.row_frames import judged_keys, odd_rows, reason_counts
 from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
@@ -70,7 +70,7 @@ class VerifyRequest:
         return {name: str(getattr(self, name)) for name in ("table", "before", "after", "compacted", "most")}
 
 
-def split_verify(request: VerifyRequest, rows: RowReader, run: SplitRun, ports: SplitPorts) -> JobResult:
+def split_verify(request: VerifyRequest, rows: ParquetRows, run: SplitRun, ports: SplitPorts) -> JobResult:
     """Compares the copies, reports and writes.
 
     Returns:
@@ -99,12 +99,12 @@ def split_verify(request: VerifyRequest, rows: RowReader, run: SplitRun, ports: 
     )
 
 
-def _tally(rows: RowReader, copy: ComparedSide, question: ExamineSettings) -> Tallies:
+def _tally(rows: ParquetRows, copy: ComparedSide, question: ExamineSettings) -> Tallies:
     return check_tallies(rows.tally(copy.uri, question), copy.uri, copy.placement)
 
 
 def _differences(
-    request: VerifyRequest, rows: RowReader, questions: Mapping[str, ExamineSettings], compared: Comparison
+    request: VerifyRequest, rows: ParquetRows, questions: Mapping[str, ExamineSettings], compared: Comparison
 ) -> Differences:
     """Compares single rows only where the sums differ or rows have an unexpected kind."""
     odd = {BEFORE: [RowKind.MALFORMED, RowKind.FOREIGN], AFTER: [RowKind.MALFORMED, RowKind.FOREIGN]}

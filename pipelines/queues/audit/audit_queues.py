@@ -11,25 +11,27 @@ from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
-from pipelines.lake.table_sink import TableSink
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import audit_findings
 from pipelines.queues.audit.listing import listed_evidence
 from pipelines.queues.audit.observe_cluster import ListedEvidence, observe_cluster
 from pipelines.queues.audit.observed_cluster import ObservedCluster
+from pipelines.queues.audit.past_audits import LakeAudits
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
+from pipelines.queues.audit.plan_files import PlanFiles
 from pipelines.queues.audit.plan_text import PLAN, SERVERS, plan_file, servers_file
-from pipelines.queues.audit.ports import PastAudits, PlanSink
 from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, ClaimPlanRow, ClaimRow
 from pipelines.queues.audit.text import AuditResult, audit_result, audit_text
 from pipelines.queues.audit.timeline import Sighting, sighting, timeline
 from pipelines.queues.wals.findings import with_history
-from pipelines.queues.wals.ports import PastInspections
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
 from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
-from pipelines.snapshot.opened_snapshot import OpenedSnapshot, SnapshotReader
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.claim_plans import CLAIM_PLANS
 from schemas.findings import FINDINGS
 from schemas.queue_audits import QUEUE_AUDITS
@@ -63,12 +65,12 @@ class AuditPorts:
         plan: writes the claim plan; None = no plan is written.
     """
 
-    snapshots: SnapshotReader
+    snapshots: SnapshotDirectories
     clock: Clock
-    tables: TableSink | None
-    past: PastInspections | None
-    audits: PastAudits | None
-    plan: PlanSink | None
+    tables: DeltaTables | None
+    past: LakeFindings | None
+    audits: LakeAudits | None
+    plan: PlanFiles | None
 
 
 def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
@@ -176,12 +178,12 @@ def _remembered(ports: AuditPorts, case: ClusterCase, before: int) -> list[Sight
     ]
 
 
-def _written(sink: PlanSink | None, texts: Mapping[str, str]) -> dict[str, str]:
+def _written(sink: PlanFiles | None, texts: Mapping[str, str]) -> dict[str, str]:
     return {} if sink is None else {name: sink.write(name, text) for name, text in texts.items()}
 
 
 def _write(
-    sink: TableSink,
+    sink: DeltaTables,
     key: RunKey,
     rows: Sequence[AuditRow],
     claims: Sequence[ClaimRow],

@@ -18,12 +18,12 @@ from pipelines.queues.audit.listed_rows import archived_of, live_directories
 from pipelines.queues.audit.observe_cluster import Key, ListedEvidence, expected_wals, key_of, missing_candidates
 from pipelines.reconcile.cluster_cases import ClusterCase
 from pipelines.reconcile.holdings import pinned_rows, queue_offsets
-from pipelines.snapshot.opened_snapshot import SnapshotReader
+from pipelines.snapshot.reader import SnapshotDirectories
 
 _SPLITTING = "-splitting"
 
 
-def listed_evidence(snapshots: SnapshotReader, case: ClusterCase, settings: ReconcileSettings) -> ListedEvidence:
+def listed_evidence(snapshots: SnapshotDirectories, case: ClusterCase, settings: ReconcileSettings) -> ListedEvidence:
     """Reads the listing in a handful of passes; the driver receives only sums.
 
     Args:

@@ -16,7 +16,7 @@ _LISTS = ("also", "hops", "missing_wals")
 
 
 class LakeAudits:
-    """Implements `PastAudits` on one lake.
+    """The rows of earlier audits in one lake.
 
     Args:
         spark: the session.
@@ -28,7 +28,12 @@ class LakeAudits:
         self._location = f"{lake_uri.rstrip('/')}/{QUEUE_AUDITS.name}"
 
     def audits_before(self, cluster: str, before: int) -> Sequence[Sequence[AuditRow]]:
-        """See `PastAudits.audits_before`; of several audits of one instant, the one with the greatest run id counts."""
+        """Returns the rows of each audit of `LOOK_BACK` before an instant (ms since the epoch), the oldest audit first.
+
+        Of several audits of one instant, the one with the greatest run id counts.
+
+        Only audits whose snapshot is older than the instant are returned.
+        """
         last = utc_day(before)
         with lake_errors(self._location):
             rows = (

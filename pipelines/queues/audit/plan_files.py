@@ -6,7 +6,7 @@ from pipelines.files.hadoop_text import write_text
 
 
 class PlanFiles:
-    """Implements `PlanSink` in a folder of any file system that Hadoop supports.
+    """Writes a claim plan to a folder of small files, on any file system that Hadoop supports.
 
     Args:
         spark: the session.
@@ -18,7 +18,14 @@ class PlanFiles:
         self._folder = folder.rstrip("/")
 
     def write(self, name: str, text: str) -> str:
-        """See `PlanSink.write`."""
+        """Writes a whole file, replacing an earlier one.
+
+        Returns:
+            The URI of the file.
+
+        Raises:
+            UnavailableError: the file cannot be written.
+        """
         uri = f"{self._folder}/{name}"
         write_text(self._spark, uri, text)
         return uri

@@ -17,9 +17,8 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.hbase.zookeeper.tree import Znode
+from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey
-from pipelines.lake.table_sink import TableSink
-from pipelines.queues.dump.ports import QueueReading
 from pipelines.queues.dump.rows import (
     DUMP_SUFFIX,
     QueueDump,
@@ -39,7 +38,8 @@ from pipelines.queues.wals.selection import needed_wals, wal_directories
 from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.snapshot.capture_order import not_quiet_reason
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
-from pipelines.snapshot.opened_snapshot import OpenedSnapshot, SnapshotReader
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.dumped_hfile_refs import DUMPED_HFILE_REFS
 from schemas.dumped_peers import DUMPED_PEERS
 from schemas.dumped_queues import DUMPED_QUEUES
@@ -70,9 +70,9 @@ class DumpRequest:
 class DumpPorts:
     """The ports of the use case; `tables` is None when nothing is written to a lake."""
 
-    snapshots: SnapshotReader
-    reading: QueueReading
-    tables: TableSink | None
+    snapshots: SnapshotDirectories
+    reading: SnapshotDirectories
+    tables: DeltaTables | None
 
 
 def dump_queues(request: DumpRequest, ports: DumpPorts) -> JobResult:
@@ -203,7 +203,7 @@ def dump_result(key: RunKey, snapshot: Snapshot, dump: QueueDump) -> dict[str, o
     }
 
 
-def _write(sink: TableSink, key: RunKey, dump: QueueDump) -> None:
+def _write(sink: DeltaTables, key: RunKey, dump: QueueDump) -> None:
     sink.ensure(DUMP_TABLES)
     sink.replace(
         {

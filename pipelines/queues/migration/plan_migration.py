@@ -9,20 +9,20 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import first_doubt
 from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
-from pipelines.lake.table_sink import TableSink
 from pipelines.queues.migration.findings import plan_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
-from pipelines.queues.migration.ports import TableReading
 from pipelines.queues.migration.rows import PLAN_SUFFIX, MigrationRow
 from pipelines.queues.migration.text import plan_result, plan_text
 from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.listed_wals import wal_lengths
-from pipelines.queues.wals.ports import PastInspections
 from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.findings import FINDINGS
 from schemas.migration_rows import MIGRATION_ROWS
 
@@ -31,9 +31,9 @@ from schemas.migration_rows import MIGRATION_ROWS
 class MigrationPorts:
     """The ports of plan-migration and verify-migration; `tables` and `past` are None when no lake is written."""
 
-    snapshots: TableReading
-    tables: TableSink | None
-    past: PastInspections | None
+    snapshots: SnapshotDirectories
+    tables: DeltaTables | None
+    past: LakeFindings | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,9 @@ def plan_migration(snapshot: str, settings: ReconcileSettings, ports: MigrationP
     return JobResult(EXIT_DONE if plan.go else EXIT_REFUSED, plan_result(*shown), plan_text(*shown))
 
 
-def plan_of_snapshot(snapshots: TableReading, opened: OpenedSnapshot, settings: ReconcileSettings) -> PlannedMigration:
+def plan_of_snapshot(
+    snapshots: SnapshotDirectories, opened: OpenedSnapshot, settings: ReconcileSettings
+) -> PlannedMigration:
     """Returns the plan of one snapshot.
 
     Raises:

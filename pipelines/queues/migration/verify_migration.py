@@ -23,7 +23,6 @@ from pipelines.queues.migration.plan_migration import (
     plan_of_snapshot,
     readable_snapshot,
 )
-from pipelines.queues.migration.ports import TableReading
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
 from pipelines.queues.migration.text import verify_result, verify_text
 from pipelines.queues.migration.verify import verify
@@ -33,6 +32,7 @@ from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.findings import FINDINGS
 from schemas.migration_checks import MIGRATION_CHECKS
 
@@ -112,7 +112,7 @@ def _before(plan: PlannedMigration) -> BeforeMigration:
     return BeforeMigration(states_of(known.peers), plan.peers, plan.rows, read.started_at, plan.listed)
 
 
-def _after(snapshots: TableReading, opened: OpenedSnapshot) -> AfterMigration:
+def _after(snapshots: SnapshotDirectories, opened: OpenedSnapshot) -> AfterMigration:
     known, rows = opened.known, rows_of(opened.passes[-1])
     wals = {offset.wal for offsets in rows.values() for offset in offsets.values() if offset.wal}
     cells = snapshots.cells(opened)

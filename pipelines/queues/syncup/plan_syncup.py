@@ -15,24 +15,24 @@ from pipelines.decide.rule.trust import unfinished_migration_reason
 from pipelines.hbase.offline_table import as_it_is
 from pipelines.hbase.replication_queues import Cell, parse_queue_cells
 from pipelines.hbase.wal_names import encode_prefix
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
-from pipelines.lake.table_sink import TableSink
 from pipelines.queues.syncup.findings import syncup_findings
 from pipelines.queues.syncup.plan import SyncUpInput, SyncUpPlan, UnreadReason, UnreadWal, placeholders, plan_syncup
-from pipelines.queues.syncup.ports import OfflineSnapshots
 from pipelines.queues.syncup.rows import PLAN_SUFFIX, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow, plan_row
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
 from pipelines.queues.syncup.text import plan_result, plan_text
 from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
 from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.pending import smallest_needed_timestamps
-from pipelines.queues.wals.ports import PastInspections
 from pipelines.queues.wals.selection import live_or_odd_files, needed_wals
 from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.extras import named_extras
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.reader import SnapshotDirectories
 from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, parse_facts
 from schemas.findings import FINDINGS
 from schemas.registry import SYNCUP_TABLES
@@ -69,9 +69,9 @@ class PlanRequest:
 class PlanPorts:
     """The ports of the use case; `tables` and `past` are None when nothing is written to a lake."""
 
-    snapshots: OfflineSnapshots
-    tables: TableSink | None
-    past: PastInspections | None
+    snapshots: SnapshotDirectories
+    tables: DeltaTables | None
+    past: LakeFindings | None
 
 
 def plan(request: PlanRequest, ports: PlanPorts) -> JobResult:
@@ -161,7 +161,7 @@ def _refuse_flags(uri: str, snapshot: Snapshot) -> None:
 
 
 def _cluster(
-    snapshots: OfflineSnapshots,
+    snapshots: SnapshotDirectories,
     opened: OpenedSnapshot,
     facts: SyncUpFacts,
     cells: Sequence[Cell],
@@ -243,7 +243,7 @@ def _and_more(count: int) -> str:
 
 
 def _write(
-    sink: TableSink,
+    sink: DeltaTables,
     key: RunKey,
     queues: Sequence[SyncUpQueueRow],
     wals: Sequence[SyncUpWalRow],

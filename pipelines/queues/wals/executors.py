@@ -13,7 +13,7 @@ _MOST_TASKS = 10_000
 
 
 class SparkWalContents:
-    """Implements `WalContentsReader` with an RDD; only the small tallies return to the driver."""
+    """Reads the content of many WALs with an RDD; only the small tallies return to the driver."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -21,7 +21,15 @@ class SparkWalContents:
     def read(
         self, wal_root: str, files: Sequence[InspectedFile], cuts: Mapping[str, frozenset[int]]
     ) -> Sequence[InspectedFile]:
-        """See `WalContentsReader.read`."""
+        """Returns the same files with their contents, or with the fault that prevented reading.
+
+        A WAL below `WALs/` that has been archived since the listing is read from oldWALs.
+
+        Args:
+            wal_root: full URI, without a trailing slash.
+            files: as listed.
+            cuts: by WAL name, offsets at which the tally is split.
+        """
         if not files:
             return []
         # largest files first, so that no large one runs last

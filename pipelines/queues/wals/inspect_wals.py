@@ -16,8 +16,10 @@ from pipelines.decide.rule.trust import unfinished_migration_reason
 from pipelines.decide.rule.zookeeper_trust import other_storage
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.hbase.zookeeper.queued_wals import group_of
+from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
-from pipelines.lake.table_sink import TableSink
+from pipelines.queues.wals.executors import SparkWalContents
 from pipelines.queues.wals.findings import wal_findings, with_history
 from pipelines.queues.wals.listed_wals import queued_wals
 from pipelines.queues.wals.pending import (
@@ -27,7 +29,6 @@ from pipelines.queues.wals.pending import (
     queue_edits,
     smallest_needed_timestamps,
 )
-from pipelines.queues.wals.ports import PastInspections, WalContentsReader
 from pipelines.queues.wals.rows import (
     INSPECTION_SUFFIX,
     UNREADABLE,
@@ -43,7 +44,8 @@ from pipelines.queues.wals.znode_queues import row_name, znode_rows
 from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
-from pipelines.snapshot.opened_snapshot import OpenedSnapshot, SnapshotReader
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.findings import FINDINGS
 from schemas.queue_edits import QUEUE_EDITS
 from schemas.registry import INSPECTION_TABLES
@@ -86,10 +88,10 @@ class InspectRequest:
 class InspectPorts:
     """The ports of the use case; `tables` and `past` are None when nothing is written to a lake."""
 
-    snapshots: SnapshotReader
-    contents: WalContentsReader
-    tables: TableSink | None
-    past: PastInspections | None
+    snapshots: SnapshotDirectories
+    contents: SparkWalContents
+    tables: DeltaTables | None
+    past: LakeFindings | None
 
 
 def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
@@ -167,7 +169,7 @@ def _rows(request: InspectRequest, rows: Sequence[MergedQueueRow]) -> list[Merge
 
 
 def _listed(
-    request: InspectRequest, snapshots: SnapshotReader, opened: OpenedSnapshot, rows: Sequence[MergedQueueRow]
+    request: InspectRequest, snapshots: SnapshotDirectories, opened: OpenedSnapshot, rows: Sequence[MergedQueueRow]
 ) -> list[InspectedFile]:
     """Returns the files to read, from the listing."""
     listing = snapshots.files([opened])
@@ -200,7 +202,7 @@ def _listed(
 
 
 def _write(
-    sink: TableSink,
+    sink: DeltaTables,
     key: RunKey,
     files: Sequence[InspectedFile],
     queues: Sequence[QueueEditsRow],

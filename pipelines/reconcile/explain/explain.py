@@ -11,8 +11,8 @@ from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.instants import format_instant
 from pipelines.common.job_result import JobResult
 from pipelines.decide.reason_texts import REASON_TEXTS, ReasonText
-from pipelines.lake.answers import AnswerReader
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNights
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import HELD, PinnedRow, QueueOffsetRow
 from pipelines.reconcile.explain.holders import explain_peer, explain_server
 from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, deciding_runs, one_of
@@ -36,7 +36,7 @@ class ExplainRequest:
     server: str | None = None
 
 
-def explain(request: ExplainRequest, lake: AnswerReader, clock: Clock) -> JobResult:
+def explain(request: ExplainRequest, lake: LakeReader, clock: Clock) -> JobResult:
     """Answers a question from the tables; the clock decides only whether acknowledgements of findings have ended.
 
     Returns:
@@ -58,7 +58,7 @@ def explain(request: ExplainRequest, lake: AnswerReader, clock: Clock) -> JobRes
     return JobResult(EXIT_DONE, result, explain_text(result))
 
 
-def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: AnswerReader) -> list[Json]:
+def _files(paths: Sequence[str], runs: dict[str, AnsweringRun], lake: LakeReader) -> list[Json]:
     keys = [run.record.key for run in runs.values()]
     found = lake.files(keys, paths, limit=len(paths) * (SHOWN + 1))
     chosen = [_meant(path, found, runs) for path in paths]

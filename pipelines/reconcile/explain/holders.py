@@ -1,14 +1,14 @@
 """The answers of explain for a peer and for a server."""
 
 from pipelines.common.instants import format_instant
-from pipelines.lake.answers import AnswerReader
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow
 from pipelines.reconcile.explain.runs import NIGHTS, SHOWN, AnsweringRun, Json, first_names, one_of
 
 NEXT_WALS = 10
 
 
-def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: AnswerReader) -> Json:
+def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: LakeReader) -> Json:
     """Returns what the peer holds, its queues by bytes, the WALs it waits for, and its trend.
 
     Raises:
@@ -56,7 +56,7 @@ def explain_peer(peer_id: str, runs: dict[str, AnsweringRun], lake: AnswerReader
     }
 
 
-def explain_server(name: str, runs: dict[str, AnsweringRun], lake: AnswerReader) -> Json:
+def explain_server(name: str, runs: dict[str, AnsweringRun], lake: LakeReader) -> Json:
     """Returns the server's files by reason, and the queues that hold them.
 
     Raises:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import format_instant
-from pipelines.lake.answers import AnswerReader
 from pipelines.lake.lake_records import RunRecord
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import DONE
 from pipelines.reconcile.pause import Pause
 from pipelines.reconcile.pause_of_runs import pauses_after
@@ -42,7 +42,7 @@ class AnsweringRun:
         }
 
 
-def deciding_runs(cluster: str | None, lake: AnswerReader, now: int) -> dict[str, AnsweringRun]:
+def deciding_runs(cluster: str | None, lake: LakeReader, now: int) -> dict[str, AnsweringRun]:
     """Returns the newest DONE run of each cluster, or its newest run if none is DONE."""
     found: dict[str, list[RunRecord]] = {}
     for record in lake.newest_runs(cluster):
