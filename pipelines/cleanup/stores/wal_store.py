@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from threading import Event
 from typing import TypeVar
@@ -190,7 +190,16 @@ class FileSystemWalStore:
 
         if len(elements) == 1:
             return [one(elements[0])]
-        return list(self._pool.map(one, elements))
+        calls = [self._pool.submit(one, element) for element in elements]
+        try:
+            return [call.result() for call in calls]
+        except BaseException:
+            # whoever handles this must find no rename or deletion still under way
+            broken.set()
+            for waiting in calls:
+                waiting.cancel()
+            wait(calls)
+            raise
 
     def _described(self, uris: Sequence[str]) -> list[FileStatus | Failure]:
         return self._each(self._calls.status, uris)
