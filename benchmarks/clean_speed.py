@@ -9,7 +9,7 @@ is the whole job without the start of Spark: list, digests, second look, lease, 
 first intent to the last outcome. Name node, data node, Spark and walsafe share the machine. It stops with exit code 1
 when a file was not moved or not deleted. It needs what ./tests/run sets up.
 
-100,000 files on 2 cores: clean 1,356 files/s (moving alone 1,572), purge 1,753 (2,247), rehearsal 9,463.
+20,000 files on 2 cores: clean 518 files/s (moving alone 678), purge 762 (1,081), rehearsal 3,648.
 """
 
 import argparse
