@@ -11,7 +11,7 @@ MIGRATION_ROWS = Table(
         [
             *identity(),
             column("family", StringType(), "Column family: queue, sid (last pushed sequence ids) or hfileref."),
-            column("action", StringType(), "WRITE, DROP, or BLOCK: HBase throws on it and tries again for ever."),
+            column("action", StringType(), "WRITE, DROP, or BLOCK: HBase throws on it and tries again forever."),
             column("reason", StringType(), "Why it is dropped or blocks, or which doubt there is; NULL = none."),
             column("peer_id", StringType(), "Peer, as HBase takes it from the queue's id."),
             column("owner", StringType(), "The server below whose znode the queue stands."),

@@ -20,7 +20,7 @@ SYNCUP_QUEUES = Table(
                 BooleanType(),
                 "No row was flushed, and the server has a directory below WALs/: the tool reads all of its WALs.",
             ),
-            column("action", StringType(), "SHIP, WAITS (for ever), REMOVED_PEER or STANDBY (nothing is shipped)."),
+            column("action", StringType(), "SHIP, WAITS (forever), REMOVED_PEER or STANDBY (nothing is shipped)."),
             column("reason", StringType(), "Why it waits; NULL otherwise."),
             column("wal_groups", LongType(), "WAL groups with edits of users that are read."),
             column("files", LongType(), "WALs with edits of users that are read."),

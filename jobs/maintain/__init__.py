@@ -8,7 +8,7 @@ from pipelines.common.job_result import JobResult
 HELP = "retention, compaction and vacuum of the tables, expiry of lists and snapshots"
 NEEDS_SPARK = True
 DESCRIPTION = """\
-Keeps walsafe's own output from growing for ever; it never touches a file of HBase. Without --execute it is a
+Keeps walsafe's own output from growing forever; it never touches a file of HBase. Without --execute it is a
 rehearsal: it says what would go and writes nothing.
 
 Nights past their time leave the tables, nights of many small files are merged, and files that no reader can need any

@@ -18,7 +18,7 @@ gives back. It changes nothing.
 
 Rows are Parquet with the columns partition_index, key, value as they are in RocksDB (docs/split-rows.md).
 
-Exit code 3: the env was lost, so that copies stay for ever and scans see them; or the table has no power of two of
+Exit code 3: the env was lost, so that copies stay forever and scans see them; or the table has no power of two of
 partitions, so that the filter takes rows that are no copies.
 
 examples:

@@ -142,7 +142,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     # migration to HBase 3
     "MIGRATION_BLOCKED": ConditionText(
-        "HBase would throw on a queue, and try to migrate for ever with all peers disabled.",
+        "HBase would throw on a queue, and try to migrate forever with all peers disabled.",
         "Delete the znode if there is no such WAL; set the data of an unreadable position to nothing.",
     ),
     "MIGRATION_COLLAPSED_QUEUES": ConditionText(
@@ -183,7 +183,7 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Run `ReplicationSyncUp -f` to its end before HBase starts, or remove the files.",
     ),
     "SYNCUP_DISABLED_PEER": ConditionText(
-        "ReplicationSyncUp claims the queues of a disabled peer and waits for ever.",
+        "ReplicationSyncUp claims the queues of a disabled peer and waits forever.",
         "Enable the peer in ZooKeeper, or wait until HBase runs.",
     ),
     "SYNCUP_EMPTY_QUEUE": ConditionText(

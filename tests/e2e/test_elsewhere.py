@@ -31,7 +31,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneClus
 
 
 class Trouble:
-    """Stops an executor with a task in its hands, at a line of the log: for a while, or for ever.
+    """Stops an executor with a task in its hands, at a line of the log: for a while, or forever.
 
     Args:
         cluster: whose executors.

@@ -74,7 +74,7 @@ def opened(
     def of(name: str, files: str = "hadoop") -> RealLab:
         if hbase_cluster.peers()[PEER] != "ENABLED":
             hbase_cluster.enable_peer(PEER)
-        # each server ships something beyond its archived WALs, else an idle one owes its offset for ever
+        # each server ships something beyond its archived WALs, else an idle one owes its offset forever
         hbase_cluster.archive_wals(TABLE)
         hbase_cluster.put(TABLE, [f"{letter} before {name}" for letter in ROWS])
         hbase_cluster.wait_replicated(TABLE, peer_cluster, hbase_cluster.count(TABLE))

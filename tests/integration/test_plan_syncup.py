@@ -237,7 +237,7 @@ def lies_inside(cell: tuple[bytes, bytes, bytes, bytes], wals: set[str]) -> bool
 def server_to_split(result: dict[str, Any]) -> str:
     """Of the servers with archived WALs to ship that with most bytes below its own directory.
 
-    The tool waits for ever for a queue that it finds no WAL of, and without its directory another one would be so.
+    The tool waits forever for a queue that it finds no WAL of, and without its directory another one would be so.
     """
     sizes: dict[str, int] = {}
     for queue in result["queues"]:

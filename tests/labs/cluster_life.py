@@ -205,7 +205,7 @@ def tell(story: Story) -> None:
 
 def wait_until_shipped(cluster: HBaseCluster) -> None:
     """Until every claimed queue is gone, and HBase keeps no archived WAL but those of its own replication table."""
-    # an offset is written when something is shipped: a server without a region owes its last one for ever
+    # an offset is written when something is shipped: a server without a region owes its last one forever
     for index, server in enumerate(cluster.online_servers()):
         cluster.move_region(TABLE, server, index)
     judge, started = Oracle(cluster), time.monotonic()

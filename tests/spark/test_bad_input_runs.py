@@ -204,7 +204,7 @@ def test_a_damaged_lake_is_named(spark: SparkSession, tmp_path: Path, table: str
 @pytest.mark.long
 @pytest.mark.parametrize("left", [(), (".00000000000000000000.json.0123.tmp",)])
 def test_a_table_whose_making_was_cut_short_is_made(spark: SparkSession, tmp_path: Path, left: tuple[str, ...]) -> None:
-    """A full disk or a SIGKILL before the first commit: Delta itself refuses such a folder for ever."""
+    """A full disk or a SIGKILL before the first commit: Delta itself refuses such a folder forever."""
     lake = tmp_path / "somebody's lake"
     log = lake / RUNS.name / "_delta_log"
     log.mkdir(parents=True)

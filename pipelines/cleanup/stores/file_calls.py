@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from pipelines.cleanup.stores.store_failures import Failure
+from pipelines.cleanup.stores.store_failures import OTHER, Failure, parse_failure
 from pipelines.files.file_status import FileStatus
 
 
@@ -34,19 +34,22 @@ class FileCalls(Protocol):
         ...
 
     def rename_file(self, source: str, target: str) -> None:
-        """Renames a file in the same way; a failure of kind `OTHER` = a directory or a symbolic link is there."""
+        """Renames a file; never replaces, never moves into a directory, never makes a parent.
+
+        It fails with `OTHER` if the source is a directory or a symbolic link.
+        """
         ...
 
     def replace(self, source: str, target: str) -> None:
-        """Renames a file to a name whose present file, if any, it replaces atomically."""
+        """Renames a file, and replaces the file of that name atomically if there is one."""
         ...
 
     def delete_file(self, uri: str) -> None:
-        """Deletes a file; a failure of kind `OTHER` = a directory or a symbolic link is there."""
+        """Deletes a file; fails with `OTHER` if the path is a directory or a symbolic link."""
         ...
 
     def delete_directory(self, uri: str) -> None:
-        """Deletes an empty directory."""
+        """Deletes an empty directory; fails with `OTHER` if the path is a file or a symbolic link."""
         ...
 
     def make_directory(self, uri: str) -> None:
@@ -54,7 +57,7 @@ class FileCalls(Protocol):
         ...
 
     def write_new(self, uri: str, text: str) -> None:
-        """Creates a UTF-8 file with its parents; only one of several callers succeeds, the others fail by `exists`."""
+        """Creates a UTF-8 file with its parents; of several callers one succeeds, and the others fail by `exists`."""
         ...
 
     def read(self, uri: str) -> str:
@@ -64,3 +67,13 @@ class FileCalls(Protocol):
     def close(self) -> None:
         """Closes the connections."""
         ...
+
+
+def check_file(calls: FileCalls, uri: str) -> None:
+    """Accepts a path only if a file is there.
+
+    Raises:
+        FileCallError: `OTHER` for a directory or a symbolic link, else as `FileCalls.status`.
+    """
+    if not calls.status(uri).is_file:
+        raise FileCallError(parse_failure(OTHER))

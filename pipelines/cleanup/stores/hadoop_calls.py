@@ -7,7 +7,7 @@ from py4j.protocol import Py4JJavaError
 from pipelines.cleanup.stores.file_calls import FileCallError
 from pipelines.cleanup.stores.store_failures import OTHER, parse_failure
 from pipelines.files.file_status import FileStatus
-from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_cause, java_errors
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.files.hadoop_listing import HadoopListing
 from pipelines.files.observer_reads import refuse_observer_reads
 
@@ -83,16 +83,18 @@ public class HadoopCalls {
     }
 
     public String writeNew(FileSystem files, String path, String text) {
+        OutputStream out;
         try {
-            OutputStream out = files.create(new Path(path), false);
-            try {
-                out.write(text.getBytes("UTF-8"));
-            } finally {
-                out.close();
-            }
-            return "+";
+            out = files.create(new Path(path), false);
         } catch (Throwable problem) {
             return "-" + problem;
+        }
+        try {
+            out.write(text.getBytes("UTF-8"));
+            out.close();
+            return "+";
+        } catch (Throwable problem) {
+            return "-java.io.IOException: created, but perhaps not written: " + problem;
         }
     }
 
@@ -151,10 +153,12 @@ class HadoopCalls:
 
     def pages(self, uri: str) -> Iterator[Sequence[FileStatus]]:
         """See `FileCalls.pages`."""
-        try:
-            yield from self._listing.pages(uri, _PAGE)
-        except Py4JJavaError as error:
-            raise FileCallError(parse_failure(java_cause(error))) from error
+        with java_errors(uri):
+            try:
+                yield from self._listing.pages(uri, _PAGE)
+            except Py4JJavaError as error:
+                # not its cause: a key file that is missing on this machine must not end the listing as complete
+                raise FileCallError(parse_failure(str(error.java_exception.toString()))) from error
 
     def rename(self, source: str, target: str) -> None:
         """See `FileCalls.rename`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from pipelines.cleanup.paths import parse_uri
-from pipelines.cleanup.stores.file_calls import FileCallError
+from pipelines.cleanup.stores.file_calls import FileCallError, check_file
 from pipelines.cleanup.stores.store_failures import OTHER, Failure, parse_failure
 from pipelines.files.file_status import FileStatus
 
@@ -55,13 +55,15 @@ class LocalCalls:
     def rename(self, source: str, target: str) -> None:
         """See `FileCalls.rename`."""
         with _failures():
-            if os.path.lexists(_path(target)):
+            # not os.path.lexists, which also takes an error of the disk for "nothing there"
+            with suppress(FileNotFoundError):
+                _path(target).lstat()
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), _path(target))
             _path(source).rename(_path(target))
 
     def rename_file(self, source: str, target: str) -> None:
         """See `FileCalls.rename_file`."""
-        self._check_file(source)
+        check_file(self, source)
         self.rename(source, target)
 
     def replace(self, source: str, target: str) -> None:
@@ -71,14 +73,17 @@ class LocalCalls:
 
     def delete_file(self, uri: str) -> None:
         """See `FileCalls.delete_file`."""
-        self._check_file(uri)
+        check_file(self, uri)
         with _failures():
             _path(uri).unlink()
 
     def delete_directory(self, uri: str) -> None:
         """See `FileCalls.delete_directory`."""
         with _failures():
-            _path(uri).rmdir()
+            try:
+                _path(uri).rmdir()
+            except NotADirectoryError as error:
+                raise FileCallError(parse_failure(OTHER)) from error
 
     def make_directory(self, uri: str) -> None:
         """See `FileCalls.make_directory`."""
@@ -101,10 +106,6 @@ class LocalCalls:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _check_file(self, uri: str) -> None:
-        if not self.status(uri).is_file:
-            raise FileCallError(parse_failure(OTHER))
-
 
 def _path(uri: str) -> Path:
     return Path(parse_uri(uri).path)
@@ -126,4 +127,4 @@ def _failures(*passed: type[OSError]) -> Iterator[None]:
         raise
     except OSError as error:
         kind = _KINDS.get(error.errno or 0, "IOException")
-        raise FileCallError(Failure(kind, f"{error.filename}: {error.strerror}")) from error
+        raise FileCallError(Failure(kind, f"{error.strerror}: {error.filename}")) from error

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from threading import Event
 from typing import TypeVar
@@ -11,6 +11,7 @@ from pipelines.cleanup.ports import FileState, Move
 from pipelines.cleanup.stores.file_calls import FileCallError, FileCalls
 from pipelines.cleanup.stores.store_failures import (
     NOT_TRIED,
+    OTHER_KIND,
     Failure,
     failed,
     outcomes,
@@ -118,7 +119,8 @@ class FileSystemWalStore:
         try:
             self._calls.rename(source, target)
         except FileCallError as error:
-            if error.failure.gone and isinstance(self._described([source])[0], Failure):
+            (after,) = self._described([source])
+            if error.failure.gone and isinstance(after, Failure) and after.gone:
                 return False
             raise failed(error.failure, what) from error
         return True
@@ -188,16 +190,15 @@ class FileSystemWalStore:
                 broken.set()
                 raise
 
-        if len(elements) == 1:
-            return [one(elements[0])]
-        calls = [self._pool.submit(one, element) for element in elements]
+        calls: list[Future[_R | Failure]] = []
         try:
-            return [call.result() for call in calls]
+            calls.extend(self._pool.submit(one, element) for element in elements)
+            return [submitted.result() for submitted in calls]
         except BaseException:
             # whoever handles this must find no rename or deletion still under way
             broken.set()
-            for waiting in calls:
-                waiting.cancel()
+            for submitted in calls:
+                submitted.cancel()
             wait(calls)
             raise
 
@@ -212,12 +213,10 @@ class FileSystemWalStore:
 
     def _remove_directory(self, uri: str) -> bool:
         try:
-            # a directory that has become a file meanwhile must stay
-            if not self._calls.status(uri).is_directory:
-                return False
             self._calls.delete_directory(uri)
         except FileCallError as error:
-            if "NotEmpty" in error.failure.kind:
+            # a directory that has become a file meanwhile must stay
+            if "NotEmpty" in error.failure.kind or error.failure.kind == OTHER_KIND:
                 return False
             if not error.failure.gone:
                 raise failed(error.failure, f"removing the empty directory {uri}") from error

@@ -12,8 +12,8 @@ from requests import JSONDecodeError, RequestException, Session
 from requests.adapters import HTTPAdapter
 
 from pipelines.cleanup.paths import parse_uri
-from pipelines.cleanup.stores.file_calls import FileCallError
-from pipelines.cleanup.stores.store_failures import OTHER, Failure, parse_failure
+from pipelines.cleanup.stores.file_calls import FileCallError, check_file
+from pipelines.cleanup.stores.store_failures import OTHER, Failure, failed, parse_failure
 from pipelines.common.errors import UsageError
 from pipelines.files.file_status import FileStatus
 
@@ -82,6 +82,7 @@ class WebHdfsCalls:
 
         Raises:
             UsageError: the server ignores `renameoptions`, so a rename could replace a file or end inside a directory.
+            UnavailableError: the server does not say whether it knows them.
         """
         with self._proving:
             if not self._renames_safely:
@@ -90,7 +91,7 @@ class WebHdfsCalls:
 
     def rename_file(self, source: str, target: str) -> None:
         """See `FileCalls.rename_file`."""
-        self._check_file(source)
+        check_file(self, source)
         self.rename(source, target)
 
     def replace(self, source: str, target: str) -> None:
@@ -98,13 +99,15 @@ class WebHdfsCalls:
         self._rename(source, target, "OVERWRITE")
 
     def delete_file(self, uri: str) -> None:
-        """See `FileCalls.delete_file`; a missing path may be no error."""
-        self._check_file(uri)
-        self.delete_directory(uri)
+        """See `FileCalls.delete_file`."""
+        check_file(self, uri)
+        self._delete(uri)
 
     def delete_directory(self, uri: str) -> None:
-        """See `FileCalls.delete_directory`; a missing path is no error."""
-        self._send(self._client.deleting, uri, recursive="false")
+        """See `FileCalls.delete_directory`."""
+        if not self.status(uri).is_directory:
+            raise FileCallError(parse_failure(OTHER))
+        self._delete(uri)
 
     def make_directory(self, uri: str) -> None:
         """See `FileCalls.make_directory`."""
@@ -128,9 +131,8 @@ class WebHdfsCalls:
         """See `FileCalls.close`."""
         self._session.close()
 
-    def _check_file(self, uri: str) -> None:
-        if not self.status(uri).is_file:
-            raise FileCallError(parse_failure(OTHER))
+    def _delete(self, uri: str) -> None:
+        self._send(self._client.deleting, uri, recursive="false")
 
     def _rename(self, source: str, target: str, options: str) -> None:
         response = self._send(self._client.renaming, source, destination=_path(target), renameoptions=options)
@@ -151,10 +153,12 @@ class WebHdfsCalls:
                     f"{self._where} ignores renameoptions, as HttpFS does: a rename could land elsewhere, so none was "
                     "tried. Give the addresses of the name nodes as urls, or use source: hadoop"
                 ) from error
-            if error.failure.gone:
+            if error.failure.kind == "FileNotFoundException":
                 self._renames_safely = True
-            elif not error.failure.denied:  # a user who lacks permission gets that error for each file
+            elif error.failure.denied or error.failure.gone:  # of this target's directory alone
                 raise
+            else:
+                raise failed(error.failure, f"{self._where}: asking how it renames") from error
 
     def _send(self, operation: Callable[..., Any], uri: str, **parameters: str) -> Any:  # noqa: ANN401 - a response
         with _translated():

@@ -118,7 +118,7 @@ def _health(table: PegasusTable) -> Iterator[FindingRow]:
         yield _found(
             "C11", ERROR, table,
             f"{len(set(thin) | set(headless))} partitions have fewer than {table.max_replica_count} replicas, such as "
-            f"{min([*thin, *headless])}: their split would wait for ever.",
+            f"{min([*thin, *headless])}: their split would wait forever.",
             "Let the cluster heal (ls -d, app -d); then try again.", partitions=sorted({*thin, *headless})[:20],
         )  # fmt: skip
     if table.learning:

@@ -36,7 +36,7 @@ def split_stale(request: StaleRequest, rows: ParquetRows, run: SplitRun, ports: 
     """Predicts the compaction, reports and writes.
 
     Returns:
-        Exit code 3 if the filter would leave copies for ever or drop rows that belong to their partition, else 0.
+        Exit code 3 if the filter would leave copies forever or drop rows that belong to their partition, else 0.
 
     Raises:
         UsageError: the rows are not those of a table with this partition count.

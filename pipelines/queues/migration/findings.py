@@ -76,7 +76,7 @@ def _blocked(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:
                 "MIGRATION_BLOCKED",
                 ERROR,
                 path,
-                f"{path} {fault}: the migration would throw on it and try again for ever, with all peers disabled.",
+                f"{path} {fault}: the migration would throw on it and try again forever, with all peers disabled.",
                 remedy,
                 peer_id=row.peer_id,
                 server=row.owner,

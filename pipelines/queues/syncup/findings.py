@@ -105,7 +105,7 @@ def _empty_queues(plan: SyncUpPlan) -> Iterator[FindingRow]:
             "SYNCUP_EMPTY_QUEUE",
             ERROR,
             str(queue),
-            f"There is no WAL to read for {kind} {queue}: ReplicationSyncUp waits for it for ever, after it has "
+            f"There is no WAL to read for {kind} {queue}: ReplicationSyncUp waits for it forever, after it has "
             "shipped all others.",
             "When its log has been silent for some minutes and every other queue has a line 'Finished recovering "
             "queue', stop it; or remove the server's empty directory below WALs before.",

@@ -93,7 +93,7 @@ def _headerless(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFi
             ERROR,
             row,
             f"Queue {row.queue} has {row.head} at its head: {file.read_length} bytes, without a whole header. "
-            "Replication tries to open it for ever, and ships nothing behind it.",
+            "Replication tries to open it forever, and ships nothing behind it.",
             "Set replication.source.eof.autorecovery=true on the region servers: HBase passes over such a WAL then; "
             "it holds no edit.",
             files=row.pending_files,
@@ -115,7 +115,7 @@ def _corrupt(queues: Sequence[QueueEditsRow], files: Mapping[str, InspectedFile]
             ERROR,
             row,
             f"Queue {row.queue} has {row.head} at its head, which cannot be read behind byte {good_end}: "
-            f"{file.problem_text}. Replication tries to read on there for ever.",
+            f"{file.problem_text}. Replication tries to read on there forever.",
             "Compare its replicas with 'hdfs fsck -files -blocks'; if all are broken, move it away and compare the "
             "tables with VerifyReplication.",
             files=row.pending_files,

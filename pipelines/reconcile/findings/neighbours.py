@@ -138,7 +138,7 @@ def orphan_hfile_refs(evidence: Evidence) -> Iterator[FindingRow]:
             WARNING,
             peer_id,
             f"{human_count(count, 'reference')} to bulk-loaded HFiles of peer {peer_id}, which does not exist: they "
-            "keep HFiles in archive/ for ever.",
+            "keep HFiles in archive/ forever.",
             "Remove them with HBCK2 'replication --fix'; HBase itself never will.",
             peer_id=peer_id,
             references=count,

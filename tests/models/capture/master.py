@@ -131,7 +131,7 @@ def split_logs(world: World, server: int) -> World:
 
 
 def remove_directory(world: World, server: int, stays: int) -> World:
-    """`SplitWALManager.deleteWALDir`, best effort: the empty directory may stay for ever."""
+    """`SplitWALManager.deleteWALDir`, best effort: the empty directory may stay forever."""
     life = world.lives[server]
     directory = SPLITTING if stays else NO_DIRECTORY
     return with_life(world, server, life._replace(step=REMOVED, directory=directory, archived=life.created))

@@ -1,5 +1,7 @@
 """The store that moves and deletes, on the local disk; on HDFS: tests/integration/test_wal_store.py."""
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cleanup.ports import FileState, Move, WalStore
+from pipelines.cleanup.stores.file_calls import FileCallError
 from pipelines.cleanup.stores.local_calls import LocalCalls
 from pipelines.cleanup.stores.wal_store import FileSystemWalStore
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
@@ -222,6 +225,28 @@ def test_of_many_creators_one_succeeds(disk: Disk) -> None:
     assert not disk.store.create(disk.uri("quarantine/dead"), "x")
     with pytest.raises(UnavailableError, match="no file"):
         disk.store.read(disk.uri("quarantine/c"))
+
+
+def test_an_error_of_the_disk_is_not_an_empty_place(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = disk.write("old/a", "new"), disk.write("quarantine/a", "kept")
+    look = Path.lstat
+
+    def stale(path: Path) -> os.stat_result:
+        if path.parent.name == "quarantine":
+            raise OSError(errno.ESTALE, "Stale file handle", str(path))
+        return look(path)
+
+    monkeypatch.setattr(Path, "lstat", stale)
+    with pytest.raises(FileCallError, match="IOException: Stale file handle"):
+        LocalCalls().rename_file(source, target)
+    assert (disk.path / "quarantine/a").read_text() == "kept"
+
+
+def test_a_directory_that_has_become_a_file_stays(disk: Disk) -> None:
+    file = disk.write("old/a")
+    with pytest.raises(FileCallError, match="NotAFile"):
+        LocalCalls().delete_directory(file)
+    assert (disk.path / "old/a").is_file()
 
 
 def test_calls_about_nothing(disk: Disk) -> None:

@@ -2,10 +2,14 @@
 
 import time
 from threading import Event
+from typing import Any
 
 import pytest
 
+from pipelines.cleanup.stores.file_calls import FileCallError
+from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.cleanup.stores.wal_store import FileSystemWalStore
+from pipelines.common.errors import UnavailableError
 from pipelines.files.file_status import FileStatus
 
 ROOT = "hdfs://ns1/hbase"
@@ -49,3 +53,57 @@ def test_after_an_interruption_no_call_is_under_way_and_none_begins() -> None:
     assert len(calls.begun) < 10
     store.close()
     assert len(calls.begun) < 10
+
+
+class Slow(Interrupted):
+    """A file system that takes a moment for each deletion."""
+
+    def delete_file(self, uri: str) -> None:
+        self.begun.append(uri)
+        time.sleep(0.1)
+        self.ended.append(uri)
+
+
+def test_so_it_is_when_not_all_calls_could_be_given_to_the_threads() -> None:
+    calls = Slow()
+    store = FileSystemWalStore(calls, ROOT, [OLD], threads=2)
+    store.seen(FILES[:1])
+    submit, given = store._pool.submit, []
+
+    def fails_after_ten(*call: Any) -> Any:  # noqa: ANN401 - as ThreadPoolExecutor.submit
+        given.append(call)
+        if len(given) > 10:
+            raise RuntimeError("can't start new thread")
+        return submit(*call)
+
+    store._guard.allow = lambda _uris: None  # type: ignore[method-assign]
+    store._pool.submit = fails_after_ten  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError):
+        store.delete(FILES)
+    assert set(calls.ended) == set(calls.begun)
+    assert len(calls.begun) < 10
+    store.close()
+
+
+class Renaming(Interrupted):
+    """A file system that does not find the source of a rename, and then does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.renamed = False
+
+    def status(self, _uri: str) -> FileStatus:
+        if self.renamed:
+            raise FileCallError(parse_failure("java.net.ConnectException: refused"))
+        return FileStatus("", False, True, 0, 0)
+
+    def rename(self, _source: str, _target: str) -> None:
+        self.renamed = True
+        raise FileCallError(parse_failure("java.io.FileNotFoundException: no such file"))
+
+
+def test_a_directory_that_cannot_be_looked_at_is_not_gone() -> None:
+    store = FileSystemWalStore(Renaming(), ROOT, [OLD])
+    with pytest.raises(UnavailableError, match="FileNotFoundException"):
+        store.rename_directory(f"{OLD}/a", f"{OLD}/b")
+    store.close()

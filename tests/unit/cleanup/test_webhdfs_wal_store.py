@@ -89,6 +89,31 @@ def test_a_server_that_renames_in_its_own_way_renames_nothing() -> None:
     assert all(path.startswith("/quarantine/.walsafe-") for path in renamed)
 
 
+@pytest.mark.parametrize("kind", ["AccessControlException", "ParentNotDirectoryException"])
+def test_what_proves_nothing_about_renames_renames_nothing(kind: str) -> None:
+    def refuses(operation: str, path: str) -> tuple[int, object]:
+        return error(kind) if operation == "RENAME" else everything_is_there(operation, path)
+
+    with serving(refuses) as (store, asked):
+        if kind == "AccessControlException":  # of all files: the user has no right to any
+            with pytest.raises(UsageError, match="check the user"):
+                store.move([MOVE])
+        else:
+            assert store.move([MOVE, MOVE]) == [f"{kind}: {kind} of the server"] * 2
+    assert all("/.walsafe-" in path for operation, path in asked if operation == "RENAME")
+
+
+def test_a_proxy_that_answers_the_question_about_renames_stops_the_call() -> None:
+    def proxy(operation: str, path: str) -> tuple[int, object]:
+        return (502, "<html>bad gateway</html>") if operation == "RENAME" else everything_is_there(operation, path)
+
+    with serving(proxy) as (store, asked), pytest.raises(UnavailableError, match="asking how it renames"):
+        store.move([MOVE] * 100)
+    renamed = [path for operation, path in asked if operation == "RENAME"]
+    assert len(renamed) < 20
+    assert all("/.walsafe-" in path for path in renamed)
+
+
 @pytest.mark.promise("nothing-else-is-touched")
 def test_a_symbolic_link_on_the_way_is_refused() -> None:
     def linked(operation: str, path: str) -> tuple[int, object]:

@@ -25,7 +25,7 @@ class Held:
     Attributes:
         wal: server, group, number.
         reason: of the verdict.
-        locked: it stands in a queue whose claimer died with the lock: HBase leaves that for ever (HBASE-16144).
+        locked: it stands in a queue whose claimer died with the lock: HBase leaves that forever (HBASE-16144).
         told: what tells the operator why: code of a finding, or why the snapshot is not trusted; None = its holder.
     """
 

@@ -7,7 +7,7 @@ import org.apache.hbase.thirdparty.com.google.protobuf.ServiceException;
 
 /**
  * Lets the threads of a server end that was killed inside this JVM. `HRegionServer.reportProcedureDone` asks for the
- * master's stub again and again without a pause, and a stopped server gives none: it would take a core for ever.
+ * master's stub again and again without a pause, and a stopped server gives none: it would take a core forever.
  */
 final class StoppedServers {
   private static final int SECONDS = 60;
