@@ -6,7 +6,7 @@ from schemas.table import Table, column, identity
 
 MIGRATION_CHECKS = Table(
     "migration_checks",
-    "One row for each rule and each cell, peer or flag that `verify-migration` asked it of.",
+    "One row for each check by `verify-migration`: a rule, and the cell, peer or flag that it was applied to.",
     StructType(
         [
             *identity(),

@@ -15,7 +15,7 @@ TARGET = PROJECT / "docs" / "deep.md"
 HEAD = """# The long searches
 
 What takes longer than a suite should. Written by `scripts/generate_deep.py` from the report of one run, or of several
-that make a whole, where a test that was run again stands as it ended last:
+that together ran all of them. If a test ran more than once, its last result counts:
 
 ```bash
 ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml

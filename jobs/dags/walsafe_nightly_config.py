@@ -90,15 +90,15 @@ def parse_nightly(document: object, source: str) -> Nightly:
     if maintain_config is None:
         if len(clusters) > 1:
             raise ConfigurationError(
-                f"{source}: key 'maintain_config' is missing: with several clusters and no 'fleet_config', say which "
-                "configuration file `maintain` of the common lake takes"
+                f"{source}: key 'maintain_config' is missing. It is required with several clusters and no "
+                "'fleet_config'. Set it to the configuration file for `maintain` of the common lake"
             )
         maintain_config = clusters[0].config
     metrics = top.text("metrics", None)
     if metrics and len(clusters) > 1 and not fleet_config:
         raise ConfigurationError(
-            f"{source}: key 'metrics' names one file, and every cluster is decided in a run of its own, which would "
-            "overwrite it; give 'fleet_config', or leave it out"
+            f"{source}: key 'metrics' names one file, but each cluster has a run of its own and would overwrite it. "
+            "Set 'fleet_config', or remove 'metrics'"
         )
     approval = top.text("approval", MANUAL)
     if approval not in {AUTOMATIC, MANUAL}:

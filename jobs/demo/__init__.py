@@ -12,7 +12,7 @@ from pathlib import Path
 
 from jobs.cli.context import JobContext, project_file
 from jobs.demo.cluster.capture import capture_at
-from jobs.demo.cluster.on_disk import ROOT, lay_out
+from jobs.demo.cluster.on_disk import ROOT, write_cluster_files
 from jobs.demo.cluster.parts import DISABLED_PEER
 from jobs.demo.cluster.plans import demo_plan
 from jobs.demo.cluster.zookeeper import before_upgrade
@@ -69,7 +69,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         nights.append(_reconcile(snapshot, places, JobContext("demo", _At(at + _CAPTURE_TAKES_MS), context.spark)))
     snapshots = [places.snapshot(number) for number in (NIGHTS - 1, NIGHTS)]
     queues = audit_lines(JobContext("demo", _At(now), context.spark), snapshots, places.plan, places.config)
-    lay_out(made, places.cluster)
+    write_cluster_files(made, places.cluster)
     old = before_upgrade(plan, made)
     write_zookeeper_snapshot(old, places.old_snapshot)
     tastes = [

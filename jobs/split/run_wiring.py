@@ -22,7 +22,7 @@ from pipelines.pegasus.sinks.part_files import PartitionFiles
 from pipelines.pegasus.sinks.split_output import SplitOutput
 from pipelines.pegasus.sources.parquet_rows import check_rows, opened_rows
 from pipelines.pegasus.sources.replica_db import opened_db
-from pipelines.pegasus.sources.replica_tree import backup_of, replicas_of
+from pipelines.pegasus.sources.replica_tree import backup_of, find_old_partitions
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from pipelines.pegasus.use_cases.offline_partition import PartitionTools, split_partition
 from pipelines.pegasus.use_cases.run_split import SplitResult
@@ -46,7 +46,7 @@ class OfflineSplitRequest:
     def sources(self) -> list[OldPartition]:
         """The old partitions."""
         if self.replicas is not None:
-            return replicas_of(self.replicas, self.app_id, self.counts.old)
+            return find_old_partitions(self.replicas, self.app_id, self.counts.old)
         if self.rows is not None:
             check_rows(self.rows, self.counts.old)
             return [OldPartition(partition, self.rows) for partition in range(self.counts.old)]

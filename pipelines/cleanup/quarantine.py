@@ -88,8 +88,8 @@ def check_quarantine(quarantine: str, archive: str | None, wal_root: str) -> Non
     _keep_apart("wal_root", wal_root, quarantine, archive)
     if archive is not None and overlap(archive, quarantine):
         raise UsageError(
-            f"clean.archive {archive} and clean.quarantine {quarantine} lie one in the other, as far as their paths "
-            "tell: files that purge archives would be in its own way. Choose another directory for the archive"
+            f"clean.archive {archive} and clean.quarantine {quarantine} overlap: one contains the other. Purge would "
+            "take files that it has archived for files in quarantine. Choose another directory for the archive"
         )
 
 
@@ -117,7 +117,7 @@ def _keep_apart(name: str, root: str, quarantine: str, archive: str | None) -> N
             raise UsageError(f"{key} and {name} cannot be compared: {error}") from error
         if inside:
             raise UsageError(
-                f"{key} {place} and {name} {root} lie one in the other, as far as their paths tell: HBase's cleaners "
-                f"delete there what they do not know, and it would be the only copy. Choose a directory beside {root}. "
-                "If files rest there already, restore them first: it does not mind where hbase.rootdir is"
+                f"{key} {place} and {name} {root} overlap: one contains the other. HBase's cleaners delete files "
+                f"there that they do not know, and these would be the only copies. Choose a directory outside {root}. "
+                "If it has files already, run restore first: restore does not check hbase.rootdir"
             )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pipelines.common.errors import MalformedError
-from pipelines.hbase.server_names import ServerName, java_long
+from pipelines.hbase.server_names import ServerName, parse_java_long
 from pipelines.hbase.wal_names import wal_timestamp
 
 QUEUE_FAMILY = b"queue"
@@ -170,7 +170,7 @@ def parse_offset(text: str) -> GroupOffset:
     if not colon:
         raise MalformedError(f"offset without ':': {text!r}")
     try:
-        parsed = GroupOffset(wal, java_long(offset))
+        parsed = GroupOffset(wal, parse_java_long(offset))
         wal_timestamp(wal)
     except MalformedError as error:
         raise MalformedError(f"malformed offset {text!r}: {error}") from None

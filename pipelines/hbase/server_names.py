@@ -13,7 +13,7 @@ _ASCII_UPPER_TO_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijk
 _PRINTABLE_ASCII = re.compile(r"[\x20-\x7e]+")
 
 
-def java_long(text: str) -> int:
+def parse_java_long(text: str) -> int:
     """Returns the result of Java's `Long.parseLong`.
 
     Raises:
@@ -59,10 +59,10 @@ class ServerName:
         # Guava's HostAndPort reads a single colon as a port and throws; two or more colons make an IPv6 address
         if not _PRINTABLE_ASCII.fullmatch(host) or host.count(":") == 1 or "[" in host or "]" in host or "/" in host:
             raise MalformedError(f"not a host name: {host!r} in {text!r}")
-        port = java_long(port_text)
+        port = parse_java_long(port_text)
         if not 0 <= port <= 65535:
             raise MalformedError(f"port out of range: {port} in {text!r}")
-        return cls(host.translate(_ASCII_UPPER_TO_LOWER), port, java_long(startcode_text))
+        return cls(host.translate(_ASCII_UPPER_TO_LOWER), port, parse_java_long(startcode_text))
 
     @property
     def address(self) -> str:

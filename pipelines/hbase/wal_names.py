@@ -9,7 +9,7 @@ from enum import Enum
 from urllib.parse import quote_plus, unquote_to_bytes
 
 from pipelines.common.errors import MalformedError
-from pipelines.hbase.server_names import ServerName, java_long
+from pipelines.hbase.server_names import ServerName, parse_java_long
 
 # Java's `.` does not match these characters; Python's `.` excludes only "\n"
 _NO_LINE_END = r"[^\n\r\x85\u2028\u2029]"
@@ -80,7 +80,7 @@ def parse_wal_name(name: str) -> WalName | None:
     if match is None:
         return None
     try:
-        timestamp = java_long(match.group(2))
+        timestamp = parse_java_long(match.group(2))
     except MalformedError:
         timestamp = None
     return WalName(name, match.group(1), timestamp, server_of(name))

@@ -27,6 +27,8 @@ class KeptRuns:
     def needed(self, nights: int) -> NeededRuns:
         """Returns the newest `nights` DONE runs of each cluster, and every run whose files may be in quarantine.
 
+        Also when the newest row of each `run_date` was written.
+
         Raises:
             UsageError: there is no lake, or one of its tables is damaged.
             UnavailableError: the lake did not answer.

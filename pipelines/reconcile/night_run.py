@@ -144,7 +144,7 @@ def _frames(night: NightRun) -> DecisionFrames:
 def _counted(found: DataFrame, frames: DecisionFrames, settings: ReconcileSettings) -> dict[str, ClusterTotals]:
     totals: dict[str, list[BucketTotal]] = {}
     counts: dict[str, dict[str, int]] = {}
-    for row in summary.bucket_totals(found, frames, settings.cleaner_interval_ms).toLocalIterator():
+    for row in summary.decision_totals(found, frames, settings.cleaner_interval_ms).toLocalIterator():
         totals.setdefault(row["cluster"], []).append(summary.as_bucket_total(row))
         sums = counts.setdefault(row["cluster"], dict.fromkeys(summary.GATE_COUNTS, 0))
         for name in summary.GATE_COUNTS:

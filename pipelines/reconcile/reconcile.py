@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
-    """Decides, checks the gate, and writes tables, lists and reports.
+    """Decides for each WAL whether it may be deleted, checks the gate, and writes tables, lists and reports.
 
     Returns:
         Exit code 0, 3 (every cluster refused) or 5 (some refused, or a new error finding).

@@ -10,7 +10,7 @@ from pipelines.pegasus.domain.private_log.names import Gpid
 from pipelines.pegasus.domain.private_log.reader import PrivateLogReader
 from pipelines.pegasus.domain.private_log.requests import Replay, decode_request
 from pipelines.pegasus.domain.state.app_info import AppInfo, parse_app_info
-from pipelines.pegasus.sources.replica_tree import backup_of, replicas_of
+from pipelines.pegasus.sources.replica_tree import backup_of, find_old_partitions
 from pipelines.pegasus.transforms.log_checksum import crc32c
 from tests.labs.places import DOCS
 
@@ -34,7 +34,7 @@ def test_the_tree_of_replicas(tmp_path: Path) -> None:
     lay_out(REPLICAS.replace("2.1.pegasus", "2.0.pegasus"), tmp_path)
     replica = tmp_path / "n1" / "replica" / "reps" / "2.0.pegasus"
     (replica / ".app-info").write_bytes(app_info().replace(b'"5":{"i32":4}', b'"5":{"i32":1}'))
-    (source,) = replicas_of(str(tmp_path), 2, 1)
+    (source,) = find_old_partitions(str(tmp_path), 2, 1)
     assert (source.database, source.logs) == (str(replica / "data" / "rdb"), str(replica / "plog"))
     assert source.unread is None
 

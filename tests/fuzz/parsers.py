@@ -28,7 +28,7 @@ from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.peer_rules import RULE_KEY
 from pipelines.hbase.procedures import ADD_PEER, crashing_servers, is_running, parse_procedures
 from pipelines.hbase.replication_queues import Cell, CellVersion, parse_offset, parse_queue_cell, parse_queue_id
-from pipelines.hbase.server_names import MAX_LONG, ServerName, java_long
+from pipelines.hbase.server_names import MAX_LONG, ServerName, parse_java_long
 from pipelines.hbase.wal_format.reader import WalEnd, WalReader
 from pipelines.hbase.wal_names import file_kind, parse_wal_name, server_of, wal_timestamp
 from pipelines.hbase.zookeeper.queue_ids import parse_zk_queue_id
@@ -115,7 +115,7 @@ def _or_refusal(read: Callable[[bytes], object], raw: bytes) -> object:
 def _tree(raw: bytes) -> object:
     """Paths and cversions, a znode a line."""
     lines = (line.partition("\t") for line in raw.decode("utf-8", errors="replace").split("\n"))
-    tree = parse_tree([Znode(path, raw[:9], java_long(count or "0")) for path, _, count in lines])
+    tree = parse_tree([Znode(path, raw[:9], parse_java_long(count or "0")) for path, _, count in lines])
     return queued_wals([tree, tree], NOW), first_wals([tree]), unsettled_reason([tree, tree])
 
 

@@ -24,7 +24,7 @@ from pipelines.hbase.replication_queues import (
     parse_queue_cell,
     parse_queue_cells,
 )
-from pipelines.hbase.server_names import ServerName, java_long
+from pipelines.hbase.server_names import ServerName, parse_java_long
 from pipelines.hbase.wal_names import parse_wal_name
 from tests.judge.states import JudgedState
 
@@ -182,7 +182,7 @@ def _may_be_read_by_hbase(cell: Cell) -> bool:
 
 def _fits(digits: str) -> bool:
     try:
-        return java_long(digits) >= 0
+        return parse_java_long(digits) >= 0
     except MalformedError:
         return False
 

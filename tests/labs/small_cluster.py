@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from jobs.cli.config import Config, parse_config
 from jobs.cli.context import JobContext
 from jobs.demo.cluster.model import MINUTE_MS, SECOND_MS, GeneratedCapture
-from jobs.demo.cluster.snapshots import quiet_snapshot, steps_at
+from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at
 from jobs.demo.generated_snapshot import write_snapshot
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.instants import DAY_MS, HOUR_MS
@@ -114,7 +114,7 @@ def small(cluster: str, night: int = 0) -> GeneratedCapture:
     first = Membership(MASTER, online, frozenset(), tuple(WalDirectory(server, 1, at - HOUR_MS) for server in (H1, H2)))
     peers = (Peer("1", "ENABLED"), Peer("2", "DISABLED"))
     snapshot = replace(
-        quiet_snapshot(cluster, steps_at(at, SECOND_MS), peers, first, replace(first, wal_directories=())),
+        healthy_snapshot(cluster, steps_at(at, SECOND_MS), peers, first, replace(first, wal_directories=())),
         wal_root=ROOT,
     )
     return GeneratedCapture(snapshot, tuple(sorted(files, key=lambda file: file.path)), cells(night), cells(night))

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from jobs.demo.cluster.parts import wal_groups
 from jobs.demo.cluster.queues import cells_of
-from jobs.demo.cluster.snapshots import quiet_snapshot, steps_at
+from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at
 from pipelines.common.instants import DAY_MS, HOUR_MS
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.peers import Peer
@@ -161,7 +161,7 @@ def snapshot(shape: Shape) -> Snapshot:
     first = Membership(master, online, frozenset(), directories)
     steps = steps_at(shape.now, STEP_MS, gap=0)
     second = replace(first, wal_directories=())
-    return quiet_snapshot(shape.cluster, steps, peers, first, second, cluster_id=None)
+    return healthy_snapshot(shape.cluster, steps, peers, first, second, cluster_id=None)
 
 
 def fleet(shape: Shape, clusters: int, largest: float | None = None) -> Iterator[Shape]:

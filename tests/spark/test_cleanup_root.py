@@ -111,11 +111,15 @@ def test_clean_and_purge_keep_out_of_the_root_and_restore_takes_files_out_of_it(
     inside, beside = str(lab.root / "quarantine"), str(lab.root / "elsewhere")
     rooted(lab, f"file:{inside}/prod")
     for attempt in (lab.clean, lab.purge):
-        with pytest.raises(UsageError, match=r"clean\.quarantine .* and hbase\.rootdir .* lie one in the other"):
+        with pytest.raises(
+            UsageError, match=r"clean\.quarantine .* and hbase\.rootdir .* overlap: one contains the other"
+        ):
             attempt(execute=True)
     rooted(lab, f"file:{beside}", archive=f"file:{beside}/archive")
     for attempt in (lab.clean, lab.purge):
-        with pytest.raises(UsageError, match=r"clean\.archive .* and hbase\.rootdir .* lie one in the other"):
+        with pytest.raises(
+            UsageError, match=r"clean\.archive .* and hbase\.rootdir .* overlap: one contains the other"
+        ):
             attempt(execute=True)
     rooted(lab, f"file:{beside}", archive=f"file:{lab.root}/archive")
     assert lab.clean(execute=True).exit_code == 0

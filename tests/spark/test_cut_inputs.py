@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from jobs.demo.cluster.on_disk import lay_out
+from jobs.demo.cluster.on_disk import write_cluster_files
 from pipelines.common.instants import format_instant
 from tests.labs.exported_cluster import EDGE, Exported, cell_lines, closed, text_of
 from tests.labs.small_cluster import D1, DECIDED_AFTER_MS, H2, NOW, ROOT, At, group, row, small, wal, with_cells
@@ -104,7 +104,7 @@ def test_a_scan_that_was_cut_between_two_lines_is_refused(night: Night, capsys: 
 def test_queues_of_a_simulated_cluster_that_were_cut_are_refused(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lay_out(MADE, night.root / "live")
+    write_cluster_files(MADE, night.root / "live")
     played = {"source": "simulated", "path": str(night.root / "live")}
     section = {"files": {"source": "hadoop"}, "queues": played, "state": played}
     root = f"file://{night.root}/live/hbase"

@@ -75,5 +75,5 @@ def test_no_store_passes_a_path_below_remote_wals(peer: str, name: str, suffix: 
 
 
 def test_a_quarantine_cannot_lie_there() -> None:
-    with pytest.raises(UsageError, match="lie one in the other"):
+    with pytest.raises(UsageError, match="overlap: one contains the other"):
         check_quarantine(f"{ROOT}/remoteWALs/q", None, ROOT)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from jobs.demo.cluster.queues import cells_of
-from jobs.demo.cluster.snapshots import LOG_CLEANERS, NO_BACKUP, SAFE_FLAGS, quiet_snapshot, steps_at
+from jobs.demo.cluster.snapshots import LOG_CLEANERS, NO_BACKUP, SAFE_FLAGS, healthy_snapshot, steps_at
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
@@ -98,7 +98,7 @@ def snapshot_of(peer_ids: Iterable[str], first: Membership, second: Membership) 
     """A snapshot in which nothing but peers and servers can matter."""
     peers = (Peer(peer, "ENABLED") for peer in sorted(peer_ids))
     steps = steps_at(NOW, STEP_MS, gap=0)
-    return quiet_snapshot("prod-a", steps, peers, first, second, retention=RETENTION)
+    return healthy_snapshot("prod-a", steps, peers, first, second, retention=RETENTION)
 
 
 def view_of(case: ClusterCase) -> ClusterView:

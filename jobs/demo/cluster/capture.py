@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from jobs.demo.cluster.model import SECOND_MS, ClusterPlan, GeneratedCapture, ServerLife
 from jobs.demo.cluster.queues import cells_at
-from jobs.demo.cluster.snapshots import quiet_snapshot, steps_at
+from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at
 from jobs.demo.cluster.wals import files_at
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.snapshot.model import Membership, WalDirectory
@@ -20,7 +20,7 @@ def capture_at(plan: ClusterPlan, at: int) -> GeneratedCapture:
     steps = steps_at(at, SECOND_MS)
     begins = {step.step: step.started_at for step in steps}
     files = files_at(plan, at)
-    snapshot = quiet_snapshot(
+    snapshot = healthy_snapshot(
         plan.cluster,
         steps,
         sorted((peer.peer for peer in plan.peers), key=lambda peer: peer.peer_id),

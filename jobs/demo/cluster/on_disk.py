@@ -13,12 +13,12 @@ from pipelines.snapshot.model import snapshot_document
 ROOT = "hbase"
 
 
-def lay_out(made: GeneratedCapture, directory: Path) -> None:
-    """Write the cluster: sparse files of the right length and time, and what HBase would answer.
+def write_cluster_files(made: GeneratedCapture, directory: Path) -> None:
+    """Write a generated cluster: WALs as sparse files with length and time, and the answers of a simulated HBase.
 
     Args:
-        made: what is to be found.
-        directory: where; it may hold the same cluster as it was before, whose files are then left alone.
+        made: the cluster.
+        directory: the target; files that exist in it are kept.
     """
     root = directory / ROOT
     for file in made.files:

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
 from jobs.demo.cluster.model import NEVER, ClusterPlan, PeerPlan, Rows, ServerLife, Wal
-from jobs.demo.cluster.wals import progress_of, wals_of
+from jobs.demo.cluster.wals import shipped_until, wals_of
 from pipelines.hbase.replication_queues import QUEUE_FAMILY, Cell, QueueId
 
 _REGION = "d41d8cd98f00b204e9800998ecf8427e"
@@ -18,7 +18,7 @@ def rows_at(plan: ClusterPlan, at: int) -> Rows:
             continue
         wals = {stream.group: wals_of(plan, life, stream, at) for stream in life.streams if stream.tracked}
         for peer in plan.peers:
-            offsets = _offsets(life, wals, progress_of(plan, peer, life.server, at), at)
+            offsets = _offsets(life, wals, shipped_until(plan, peer, life.server, at), at)
             if offsets is not None:
                 rows[str(_queue_id(life, peer, at))] = offsets
     for odd in plan.odd_rows:

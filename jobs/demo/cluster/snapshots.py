@@ -38,7 +38,7 @@ def steps_at(at: int, each: int, gap: int = 1) -> tuple[CaptureStep, ...]:
     )
 
 
-def quiet_snapshot(
+def healthy_snapshot(
     cluster: str,
     steps: tuple[CaptureStep, ...],
     peers: Iterable[Peer],
@@ -51,12 +51,12 @@ def quiet_snapshot(
     retention: Retention = RETENTION,
     log_cleaner_plugins: tuple[str, ...] = LOG_CLEANERS,
 ) -> Snapshot:
-    """The snapshot of a cluster in which nothing but what is given can matter.
+    """Returns the snapshot of a healthy cluster; what is not an argument has a harmless value.
 
     Args:
         cluster: its name; WALs lie below `hdfs://<name, lower case>/hbase`.
-        steps: as they were stamped.
-        peers: that exist.
+        steps: of the capture, with their start and end times.
+        peers: all replication peers.
         first: who is alive at the first look.
         second: the same at the second.
         cluster_id: `hbase.id`; None = unknown, which a fleet needs: no two clusters have one.

@@ -62,8 +62,8 @@ def _archived(plan: ClusterPlan, life: ServerLife, stream: WalStream, start: int
     return flushed if flushed <= until else NEVER
 
 
-def progress_of(plan: ClusterPlan, peer: PeerPlan, source: ServerName, at: int) -> int:
-    """How far the peer's queue of a server has come at an instant: everything written before that is shipped."""
+def shipped_until(plan: ClusterPlan, peer: PeerPlan, source: ServerName, at: int) -> int:
+    """Returns the time (ms) up to which the peer has received the server's edits, as of an instant."""
     progress = min(at, peer.disabled_at) - peer.lag
     held = held_of(plan, peer, source, at)
     return progress if held is None else min(progress, held.progress)
@@ -127,7 +127,7 @@ def _cleaned(plan: ClusterPlan, life: ServerLife, stream: WalStream, wal: Wal, a
 
 def _shipped(plan: ClusterPlan, peer: PeerPlan, life: ServerLife, wal: Wal, at: int) -> int:
     shipped = wal.closed + peer.lag
-    return shipped if progress_of(plan, peer, life.server, at) >= wal.closed else NEVER
+    return shipped if shipped_until(plan, peer, life.server, at) >= wal.closed else NEVER
 
 
 def _procedure_wals(plan: ClusterPlan, at: int) -> Iterator[ArchivedFile]:

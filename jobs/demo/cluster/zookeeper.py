@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from jobs.demo.cluster.model import NEVER, ClusterPlan, GeneratedCapture, PeerPlan, ServerLife, Wal
 from jobs.demo.cluster.snapshots import queues_in_zookeeper
-from jobs.demo.cluster.wals import progress_of, wals_of
+from jobs.demo.cluster.wals import shipped_until, wals_of
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.replication_queues import parse_queue_id
 from pipelines.hbase.zookeeper.tree import QUEUES, REGIONS, Znode
@@ -72,7 +72,7 @@ def _queues(plan: ClusterPlan, life: ServerLife, at: int) -> Iterator[_Queue]:
 
 
 def _pending(plan: ClusterPlan, life: ServerLife, peer: PeerPlan, at: int) -> tuple[tuple[str, bytes], ...]:
-    progress = progress_of(plan, peer, life.server, at)
+    progress = shipped_until(plan, peer, life.server, at)
     streams = (wals_of(plan, life, stream, at) for stream in life.streams if stream.tracked)
     return tuple((wal.name, _position(wal, progress, at)) for wals in streams for wal in wals if wal.closed > progress)
 

@@ -22,7 +22,7 @@ class RowItem(Protocol):
 ScannedT = TypeVar("ScannedT", bound=RowItem)
 
 
-def closed_scan(
+def complete_scan(
     lines: Iterable[tuple[int, str]], name: str, parse: Callable[[str, str], ScannedT], way_out: str
 ) -> Iterator[ScannedT]:
     """Yields what was scanned, in scan order.

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from pipelines.capture.sources.closed_scans import closed_scan
+from pipelines.capture.sources.closed_scans import complete_scan
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.common.errors import SnapshotError, UsageError
 from pipelines.common.json_object import JsonObject, read_json
@@ -54,7 +54,7 @@ class SavedCells:
         """See `QueueSource.cells`."""
         uri, _ = self._passes[step]
         lines = ((number, line) for number, line in lines_of(self._files.local(uri), uri) if line)
-        return closed_scan(lines, uri, parse_cell, _SCAN_AGAIN)
+        return complete_scan(lines, uri, parse_cell, _SCAN_AGAIN)
 
 
 def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]:
@@ -64,16 +64,16 @@ def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]
         SnapshotError: the closing line is missing or counts other rows: the scan is not whole.
         UsageError: a line is no cell.
     """
-    return closed_scan(lines, name, parse_cell, _EXPORT_AGAIN)
+    return complete_scan(lines, name, parse_cell, _EXPORT_AGAIN)
 
 
 def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[CellVersion]:
-    """Does the same for a scan of one column in all its versions.
+    """Yields the cell versions of an exported scan of one column; its last line must be `N row(s)`.
 
     Raises:
         SnapshotError, UsageError: see `scanned_cells`.
     """
-    return closed_scan(lines, name, parse_version, _EXPORT_AGAIN)
+    return complete_scan(lines, name, parse_version, _EXPORT_AGAIN)
 
 
 def parse_cell(line: str, where: str) -> Cell:

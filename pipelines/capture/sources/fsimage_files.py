@@ -16,7 +16,7 @@ from pipelines.common.errors import MalformedError, UsageError
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.hadoop_jvm import java_cause
-from pipelines.hbase.server_names import java_long
+from pipelines.hbase.server_names import parse_java_long
 from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.model import CaptureStep
 
@@ -103,7 +103,7 @@ class FsimageFiles:
     def _length(self, text: str | None, path: str) -> int:
         if text is not None and text.isascii() and text.isdecimal():
             with suppress(MalformedError):
-                return java_long(text)
+                return parse_java_long(text)
         raise UsageError(f"{self._uri}: {path}: FileSize {text!r} is no number; the text is cut off or another's")
 
     def _modified(self, text: str | None, path: str) -> int:

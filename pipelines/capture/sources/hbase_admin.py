@@ -58,7 +58,7 @@ class HBaseAdmin:
         return self._client.hadoop.view.org.apache.hadoop.hbase.ClusterMetrics.Option
 
     def settings(self) -> ClusterSettings:
-        """See `StateSource.settings`."""
+        """Returns cluster id, HBase version, retention times and cleaner plugins, read with HBase's Admin API."""
         metrics = self._metrics(self._options.CLUSTER_ID, self._options.HBASE_VERSION)
         cluster_id = self._ask("cluster id", lambda: str(metrics.getClusterId()))
         return ClusterSettings(

@@ -10,7 +10,7 @@ from pipelines.capture.sources.minutes import end_of_minute
 from pipelines.capture.sources.wal_tree import ARCHIVE, LIVE_DIRECTORIES, ListingProgress, live_key, server_of_directory
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.files.file_batch import FileBatch
-from pipelines.hbase.server_names import ServerName, java_long
+from pipelines.hbase.server_names import ServerName, parse_java_long
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import WalDirectory
 
@@ -65,7 +65,7 @@ class LsText:
                 )
             kind, digits, minute, path = match.groups()
             try:
-                length, time = java_long(digits), end_of_minute(minute, self._zone)
+                length, time = parse_java_long(digits), end_of_minute(minute, self._zone)
             except MalformedError as error:
                 raise UsageError(f"{self._name}, line {number}: {error}") from None
             yield LsLine(self._relative(path, number), kind == "d", length, time)

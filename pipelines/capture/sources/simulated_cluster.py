@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipelines.capture.ports import ClusterSettings
-from pipelines.capture.sources.closed_scans import closed_scan
+from pipelines.capture.sources.closed_scans import complete_scan
 from pipelines.capture.sources.exported_cells import parse_cell
 from pipelines.common.errors import SnapshotError, UnavailableError
 from pipelines.common.json_object import read_json
@@ -39,7 +39,7 @@ class SimulatedQueues:
     def cells(self, _step: str) -> Iterator[Cell]:
         """See `QueueSource.cells`."""
         lines = enumerate(_text(self._file).splitlines(), start=1)
-        return closed_scan(lines, str(self._file), parse_cell, "write all rows, and their count as the last line")
+        return complete_scan(lines, str(self._file), parse_cell, "write all rows, and their count as the last line")
 
 
 class SimulatedState:

@@ -86,7 +86,7 @@ class WebHdfsCalls:
         """
         with self._proving:
             if not self._renames_safely:
-                self._prove_rename(target)
+                self._prove_rename(source)
         self._rename(source, target, "NONE")
 
     def rename_file(self, source: str, target: str) -> None:
@@ -139,12 +139,12 @@ class WebHdfsCalls:
         if response.content:  # the older rename, which knows no options, answers {"boolean": …}
             raise FileCallError(_IGNORED)
 
-    def _prove_rename(self, target: str) -> None:
-        """Tests whether the server knows `renameoptions`, by renaming a name that does not exist.
+    def _prove_rename(self, source: str) -> None:
+        """Tests whether the server knows `renameoptions`, by renaming a name beside the source that does not exist.
 
         A name node that knows them answers that there is no such file; HttpFS answers `false`.
         """
-        nobody = f"{target.rpartition('/')[0]}/.walsafe-{uuid.uuid4().hex}"
+        nobody = f"{source.rpartition('/')[0]}/.walsafe-{uuid.uuid4().hex}"
         try:
             self._rename(nobody, f"{nobody}.moved", "NONE")
         except FileCallError as error:
@@ -155,7 +155,7 @@ class WebHdfsCalls:
                 ) from error
             if error.failure.kind == "FileNotFoundException":
                 self._renames_safely = True
-            elif error.failure.denied or error.failure.gone:  # of this target's directory alone
+            elif error.failure.denied or error.failure.gone:  # of this source's directory alone
                 raise
             else:
                 raise failed(error.failure, f"{self._where}: asking how it renames") from error

@@ -14,10 +14,11 @@ _REASONS = len(EARLY_REASONS) + 1
 _ROWS_SORTED_AT_ONCE = 200_000
 
 
-def bucket_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_ms: int) -> DataFrame:
-    """Totals per bucket, as `pipelines.decide.rule.totals.BucketTotal`, and counts for the gate.
+def decision_totals(found: DataFrame, frames: DecisionFrames, cleaner_interval_ms: int) -> DataFrame:
+    """Returns a row for each cluster and decision: number of files, bytes, and the counts that the gate checks.
 
-    Files are summed by the numbers of their answers; the answers themselves are looked up only for the few sums.
+    The rows are those of `pipelines.decide.rule.totals.BucketTotal`. Files are grouped by the number of their row in
+    the decision table; verdict and reason are joined afterwards, when few rows are left.
 
     Args:
         found: result of `pipelines.decide.spark.verdicts.looked_up`.

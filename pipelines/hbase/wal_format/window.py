@@ -133,4 +133,4 @@ class FileWindow:
                 if value >= 1 << 31:
                     break
                 return value
-        raise MalformedError(f"not a length at {self.offset}")
+        raise MalformedError(f"no valid length (varint) before byte {self.offset}")

@@ -154,8 +154,8 @@ class _Builder:
             case []:
                 if _plain(znode.data).startswith(MAGIC):
                     raise MalformedError(
-                        f"znode {znode.path!r} is a region server's own, not that of its queues: was /hbase/rs read "
-                        "in place of /hbase/replication/rs?"
+                        f"znode {znode.path!r} is the registration of a region server, not its replication queues. "
+                        "Read /hbase/replication/rs, not /hbase/rs"
                     )
                 looks = self._cversions_after if owner in self._cversions else self._cversions
                 looks[owner] = znode.cversion

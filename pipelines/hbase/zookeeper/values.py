@@ -36,7 +36,7 @@ def parse_position(data: bytes | None) -> int:
     if data.startswith(MAGIC):
         position = last_number(fields_by_number(data[len(MAGIC) :]), 1)
         if position is None:
-            raise MalformedError("a WAL position without its number")
+            raise MalformedError("a WAL position (protobuf) without its field `position`")
         return signed_int64(position)
     if not data:
         return 0

@@ -5,7 +5,7 @@ from enum import IntEnum
 
 from pipelines.common.errors import MalformedError, UsageError
 from pipelines.pegasus.domain.keys import EMPTY_WRITE, key_hash
-from pipelines.pegasus.domain.partitions import partition_index
+from pipelines.pegasus.domain.partitions import is_power_of_two, partition_index
 
 U64 = (1 << 64) - 1
 
@@ -40,10 +40,11 @@ class Placement:
     data_version: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 < self.created_with <= self.count or self.count % self.created_with:
+        times, rest = divmod(self.count, self.created_with) if self.created_with > 0 else (0, 0)
+        if rest or not is_power_of_two(times):
             raise UsageError(
                 f"a table of {self.count} partitions was not created with {self.created_with}: "
-                "a split doubles the count, so the first must be a multiple of the second"
+                "each split doubles the count"
             )
 
 

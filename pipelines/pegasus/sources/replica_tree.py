@@ -12,7 +12,7 @@ from pipelines.pegasus.domain.state.app_info import APP_INFO, AppInfo, parse_app
 _DEEPEST = 12
 
 
-def replicas_of(root: str, app_id: int, count: int) -> list[OldPartition]:
+def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition]:
     """Returns one source for each old partition: `<app>.<partition>.pegasus/data/rdb`, logs in `plog`.
 
     Raises:

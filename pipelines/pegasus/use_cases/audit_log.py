@@ -63,9 +63,9 @@ def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> JobRes
     if encrypted := [file for file in files if file.problem == ENCRYPTED]:
         raise RefusedError(
             Condition.DATA_ENCRYPTED,
-            f"{encrypted[0].where} and {len(encrypted) - 1} other logs of {len(files)} are encrypted "
-            "(encrypt_data_at_rest): nobody but their server has the key, so nothing can be said of them. Ask the "
-            "server with its own mlog_dump, on a copy: it renames logs that it does not like",
+            f"{len(encrypted)} of {len(files)} logs are encrypted (encrypt_data_at_rest), for example "
+            f"{encrypted[0].where}. Only their server has the key, so they cannot be checked here. Run Pegasus's "
+            "mlog_dump on that server, on a copy of the logs: mlog_dump renames logs that it cannot read",
         )
     mutations = inputs.decoded.where("mutation IS NOT NULL").select("mutation.*")
     mine = mutations.where(F.col("app_id") == facts.app_id)

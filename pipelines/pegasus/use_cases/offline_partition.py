@@ -19,7 +19,7 @@ from pipelines.pegasus.domain.offline.plan import (
     PartitionCounts,
     PartitionResult,
 )
-from pipelines.pegasus.domain.offline.tail import LogTail, tail_of
+from pipelines.pegasus.domain.offline.tail import LogTail, committed_tail
 from pipelines.pegasus.domain.private_log.mutations import Mutation
 from pipelines.pegasus.domain.values import EPOCH_S
 from pipelines.pegasus.transforms.key_columns import binary_column, key_hashes, partition_indexes
@@ -69,7 +69,9 @@ class PartitionTools:
 def split_partition(
     source: OldPartition, counts: PartitionCounts, rules: OfflineSplitOptions, tools: PartitionTools
 ) -> PartitionResult:
-    """Splits one partition. Rows that it does not own by their hash are left out: an earlier split left them.
+    """Splits one old partition into its new partitions.
+
+    It skips rows whose hash belongs to another old partition: they remain from an earlier split.
 
     Raises:
         UsageError, UnavailableError: the data cannot be opened.
@@ -78,7 +80,7 @@ def split_partition(
     with tools.open_db(source.database) as database:
         tail = LogTail(database.flushed)
         if source.logs is not None:
-            tail = tail_of(
+            tail = committed_tail(
                 tools.mutations(source.logs), database.flushed, rules.committed, database.data_version,
                 rules.cluster_id, source.logs,
             )  # fmt: skip

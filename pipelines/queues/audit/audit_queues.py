@@ -22,7 +22,7 @@ from pipelines.queues.audit.observed_cluster import ObservedCluster
 from pipelines.queues.audit.past_audits import LakeAudits
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_files import PlanFiles
-from pipelines.queues.audit.plan_text import PLAN, SERVERS, plan_file, servers_file
+from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, claim_servers_text
 from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, ClaimPlanRow, ClaimRow
 from pipelines.queues.audit.text import AuditResult, audit_result, audit_text
 from pipelines.queues.audit.timeline import Sighting, sighting, timeline
@@ -104,7 +104,7 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
     if ports.tables is not None:
         _write(ports.tables, key, rows, claims, plan, findings)
     again = peer_restarts(cluster, plan)
-    texts = {SERVERS: servers_file(cluster, plan), PLAN: plan_file(key, cluster, rows, plan, again)}
+    texts = {SERVERS: claim_servers_text(cluster, plan), PLAN: claim_plan_text(key, cluster, rows, plan, again)}
     files = _written(ports.plan, texts)
     audit = AuditResult(key, cluster, rows, claims, plan, again, findings, files, len(remembered) + len(believed))
     code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE

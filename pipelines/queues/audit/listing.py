@@ -55,7 +55,7 @@ def _totals(
     files: DataFrame, view: ClusterView, table: DecisionTable, settings: ReconcileSettings
 ) -> list[BucketTotal]:
     frames = decision_frames(files.sparkSession, [(view, table)])
-    sums = summary.bucket_totals(looked_up(files, frames), frames, settings.cleaner_interval_ms)
+    sums = summary.decision_totals(looked_up(files, frames), frames, settings.cleaner_interval_ms)
     return [summary.as_bucket_total(row) for row in sums.toLocalIterator()]
 
 

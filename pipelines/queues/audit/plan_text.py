@@ -14,7 +14,7 @@ PLAN, SERVERS = "claim-plan.txt", "servers.txt"
 """Names of the two files."""
 
 
-def servers_file(cluster: ObservedCluster, plan: Sequence[ClaimPlanRow]) -> str:
+def claim_servers_text(cluster: ObservedCluster, plan: Sequence[ClaimPlanRow]) -> str:
     """Returns the dead servers, one per line and nothing else: `HBCK2.getFromFiles` takes every line as a server name.
 
     Empty for HBase versions whose master does not claim queues by procedure.
@@ -24,7 +24,7 @@ def servers_file(cluster: ObservedCluster, plan: Sequence[ClaimPlanRow]) -> str:
     return "".join(f"{server}\n" for server in dict.fromkeys(row.server for row in plan))
 
 
-def plan_file(
+def claim_plan_text(
     key: RunKey,
     cluster: ObservedCluster,
     rows: Sequence[AuditRow],
@@ -38,7 +38,7 @@ def plan_file(
         cluster: the audited snapshot.
         rows: the rows of the audit.
         plan: the planned claims of the orphans.
-        again: what recoveries ship a second time.
+        again: peers whose recovered queues will ship edits a second time.
     """
     return "\n".join([*_head(key, cluster, plan), *_before(rows), *_steps(cluster, plan, again), *_after(plan)]) + "\n"
 

@@ -23,7 +23,7 @@ def peers_text(peers: Sequence[DumpedPeer]) -> str:
 
 
 def table_text(dump: QueueDump) -> str:
-    """Returns the text without options: the content of `hbase:replication`."""
+    """Returns what dump-queues prints when no option is given: the content of `hbase:replication`."""
     lines = ["Dumping replication info via replication table.", "peers: "]
     for peer in dump.peers:
         lines += [
@@ -41,11 +41,11 @@ def table_text(dump: QueueDump) -> str:
 
 
 def znodes_text(dump: QueueDump, znodes: Sequence[Znode]) -> str:
-    """Returns the text without options: the znodes of the queues.
+    """Returns what dump-queues prints when no option is given: the replication znodes.
 
     Args:
-        dump: of the same reading.
-        znodes: the reading.
+        dump: parsed from `znodes`.
+        znodes: all znodes below the replication base.
 
     Raises:
         MalformedError: no znode `rs` among them.

@@ -125,11 +125,11 @@ def _enabled(peers: MigrationPeers) -> Iterator[FindingRow]:
             "MIGRATION_ENABLED_PEERS",
             WARNING,
             "",
-            f"Peers {names} are enabled: HBase disables them until every region server runs HBase 3, and a region "
-            "server of HBase 3 that is up before that cannot do it, for hbase:replication is not there yet: the "
-            "migration hangs.",
-            "Disable them before the upgrade, and enable them when verify-migration is content. One that hangs goes on "
-            "when the region servers are restarted.",
+            f"Peers {names} are enabled: HBase 3 disables them when the migration begins. A region server of "
+            "HBase 3 that runs already fails to do so, because hbase:replication does not exist yet, and the migration "
+            "hangs.",
+            "Disable them before the upgrade, and enable them when verify-migration ends with exit code 0. If the "
+            "migration hangs, restart the region servers.",
             peers=list(peers.enabled),
         )
 

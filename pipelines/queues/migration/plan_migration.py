@@ -101,7 +101,8 @@ def plan_of_snapshot(
     whole = readable_snapshot(opened)
     if whole.known.queue_storage != QUEUE_STORAGE_ZOOKEEPER:
         raise UsageError(
-            f"{opened.uri} has queues of hbase:replication: give a snapshot captured from ZooKeeper before the upgrade"
+            f"{opened.uri} was captured after the upgrade: its queues are in hbase:replication. Give a snapshot "
+            "captured from ZooKeeper before the upgrade"
         )
     doubt = first_doubt(zookeeper_doubts(whole.known, whole.trees, settings.release))
     if doubt is not None:

@@ -107,8 +107,8 @@ def _empty_queues(plan: SyncUpPlan) -> Iterator[FindingRow]:
             str(queue),
             f"There is no WAL to read for {kind} {queue}: ReplicationSyncUp waits for it forever, after it has "
             "shipped all others.",
-            "When its log has been silent for some minutes and every other queue has a line 'Finished recovering "
-            "queue', stop it; or remove the server's empty directory below WALs before.",
+            "Before you run ReplicationSyncUp, remove the server's empty directory below WALs. Or stop it when "
+            "every other queue has a line 'Finished recovering queue' and its log has been silent for some minutes.",
             peer_id=queue.peer_id,
             server=str(queue.owner),
         )

@@ -146,7 +146,7 @@ class SyncUpInput:
 def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
     """Plan what ReplicationSyncUp would do."""
     peers = {peer.peer_id: peer for peer in cluster.peers}
-    made = placeholders(cluster.peers, cluster.rows, cluster.directories)
+    made = placeholder_queues(cluster.peers, cluster.rows, cluster.directories)
     rows = [*((row, False) for row in cluster.rows), *((row, True) for row in made)]
     seen = {row.queue.wals_of: cluster.files.seen(row.queue.wals_of) for row, _ in rows if row.queue.peer_id in peers}
     poison = sorted(
@@ -173,10 +173,14 @@ def plan_syncup(cluster: SyncUpInput) -> SyncUpPlan:
     return SyncUpPlan(servers, tuple(queues), tuple(_unread(cluster, queues)), tuple(poison))
 
 
-def placeholders(
+def placeholder_queues(
     peers: Iterable[Peer], rows: Iterable[MergedQueueRow], directories: Iterable[ServerName]
 ) -> Iterator[MergedQueueRow]:
-    """Yields the placeholders of `addMissingReplicationQueues`; a row that a server claimed is not its own row."""
+    """Yields the empty queues (placeholders) that `addMissingReplicationQueues` adds.
+
+    There is one for each peer and server directory without a queue of that server; a queue that the server has claimed
+    from another one does not count.
+    """
     normal = {(row.queue.peer_id, row.queue.owner) for row in rows if row.queue.source is None}
     ids = sorted(peer.peer_id for peer in peers)
     for server in sorted(directories):

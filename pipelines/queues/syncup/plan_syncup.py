@@ -19,7 +19,14 @@ from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.syncup.findings import syncup_findings
-from pipelines.queues.syncup.plan import SyncUpInput, SyncUpPlan, UnreadReason, UnreadWal, placeholders, plan_syncup
+from pipelines.queues.syncup.plan import (
+    SyncUpInput,
+    SyncUpPlan,
+    UnreadReason,
+    UnreadWal,
+    placeholder_queues,
+    plan_syncup,
+)
 from pipelines.queues.syncup.rows import PLAN_SUFFIX, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow, plan_row
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
 from pipelines.queues.syncup.text import plan_result, plan_text
@@ -174,7 +181,7 @@ def _cluster(
     directories = frozenset(one.server for one in snapshot.membership.wal_directories) if snapshot.membership else ()
     ids = {peer.peer_id for peer in snapshot.peers}
     every = [row for row in (*rows, *(true_rows or ())) if row.queue.peer_id in ids]
-    every += placeholders(snapshot.peers, rows, directories)
+    every += placeholder_queues(snapshot.peers, rows, directories)
     servers = sorted({str(row.queue.wals_of) for row in every})
     listing = snapshots.files([opened])
     archived = needed_wals(listing, servers, smallest_needed_timestamps(every), None).filter(

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from jobs.dags.walsafe_nightly_logic import night_id
 from jobs.demo.cluster.model import GeneratedCapture
-from jobs.demo.cluster.on_disk import ROOT, lay_out, write_answers
+from jobs.demo.cluster.on_disk import ROOT, write_answers, write_cluster_files
 from tests.labs import small_cluster
 from tests.labs.airflow.nights import Airflow, Night
 from tests.labs.places import PROJECT
@@ -53,7 +53,7 @@ class World:
 def world(migrated: Airflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(small_cluster, "NOW", int(time.time() * 1000) - SETTLED_MS)  # the jobs go by the real clock
     made = small_cluster.small("prod")
-    lay_out(made, tmp_path / "live")
+    write_cluster_files(made, tmp_path / "live")
     (tmp_path / "quarantine").mkdir()
     source = {"source": "simulated", "path": str(tmp_path / "live")}
     document = {

@@ -16,7 +16,7 @@ from jobs.cleanup.wiring import open_cleanup
 from jobs.cli.config import load_config
 from jobs.cli.context import JobContext
 from jobs.demo.cluster.model import GeneratedCapture
-from jobs.demo.cluster.on_disk import ROOT, lay_out, write_answers
+from jobs.demo.cluster.on_disk import ROOT, write_answers, write_cluster_files
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.purge import PurgeRequest, purge
@@ -51,7 +51,7 @@ class Lab:
 
     def __post_init__(self) -> None:
         if not self.live.exists():
-            lay_out(self.made, self.live)
+            write_cluster_files(self.made, self.live)
         (self.root / "quarantine").mkdir(exist_ok=True)
         document = {
             "cluster": CLUSTER,

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from jobs.demo.cluster.snapshots import quiet_snapshot, steps_at
-from pipelines.capture.sources.closed_scans import closed_scan
+from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at
+from pipelines.capture.sources.closed_scans import complete_scan
 from pipelines.common.errors import SnapshotError
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
@@ -123,7 +123,7 @@ class Judge(Ruling[Seen, Weakening]):
             servers_2.online,
             crashing_2 | (moved - crashing),
         )
-        snapshot = quiet_snapshot(
+        snapshot = healthy_snapshot(
             "model",
             _STEPS,
             self._peers(seen.peers),
@@ -165,7 +165,7 @@ class Judge(Ruling[Seen, Weakening]):
         text = [str(number) for number in range(len(cells))]
         if seen.room >= len(rows):
             text.append(f"{len(rows)} row(s)")
-        for _ in closed_scan(enumerate(text, 1), "scan", lambda line, _: cells[int(line)], "scan again"):
+        for _ in complete_scan(enumerate(text, 1), "scan", lambda line, _: cells[int(line)], "scan again"):
             pass
 
     def _servers(self, look: capture.ServerLook) -> KnownServers:

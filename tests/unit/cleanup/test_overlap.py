@@ -81,13 +81,17 @@ def test_places_beside_each_other_are_taken() -> None:
     [
         ("hdfs://ns2/walsafe/quarantine", None, "is not on the file system of wal_root"),
         ("webhdfs://ns1/walsafe/quarantine", None, "is not on the file system of wal_root"),
-        (f"{WALS}/q", None, r"clean\.quarantine .*/wals/q and wal_root .*/wals lie one in the other"),
-        ("hdfs://ns1/", None, r"clean\.quarantine .* and wal_root .* lie one in the other"),
-        (QUARANTINE, f"{WALS}/oldWALs/a", r"clean\.archive .* and wal_root .* lie one in the other"),
-        (QUARANTINE, "/wals", r"clean\.archive .* and wal_root .* lie one in the other"),
-        (QUARANTINE, QUARANTINE, r"clean\.archive .* and clean\.quarantine .* lie one in the other"),
-        (QUARANTINE, f"{QUARANTINE}/a", r"clean\.archive .* and clean\.quarantine .* lie one in the other"),
-        (QUARANTINE, "hdfs://ns1/walsafe", r"clean\.archive .* and clean\.quarantine .* lie one in the other"),
+        (f"{WALS}/q", None, r"clean\.quarantine .*/wals/q and wal_root .*/wals overlap: one contains the other"),
+        ("hdfs://ns1/", None, r"clean\.quarantine .* and wal_root .* overlap: one contains the other"),
+        (QUARANTINE, f"{WALS}/oldWALs/a", r"clean\.archive .* and wal_root .* overlap: one contains the other"),
+        (QUARANTINE, "/wals", r"clean\.archive .* and wal_root .* overlap: one contains the other"),
+        (QUARANTINE, QUARANTINE, r"clean\.archive .* and clean\.quarantine .* overlap: one contains the other"),
+        (QUARANTINE, f"{QUARANTINE}/a", r"clean\.archive .* and clean\.quarantine .* overlap: one contains the other"),
+        (
+            QUARANTINE,
+            "hdfs://ns1/walsafe",
+            r"clean\.archive .* and clean\.quarantine .* overlap: one contains the other",
+        ),
     ],
 )
 def test_places_that_a_cleaner_may_reach_are_refused(quarantine: str, archive: str | None, words: str) -> None:
@@ -106,5 +110,7 @@ def test_places_that_a_cleaner_may_reach_are_refused(quarantine: str, archive: s
     ],
 )
 def test_places_in_the_root_of_hbase_are_refused(quarantine: str, archive: str | None, key: str) -> None:
-    with pytest.raises(UsageError, match=rf"clean\.{key} .* and hbase\.rootdir .*/hbase lie one in the other"):
+    with pytest.raises(
+        UsageError, match=rf"clean\.{key} .* and hbase\.rootdir .*/hbase overlap: one contains the other"
+    ):
         check_hbase_root(quarantine, archive, ROOT)

@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.common.errors import MalformedError
-from pipelines.hbase.server_names import ServerName, java_long
+from pipelines.hbase.server_names import ServerName, parse_java_long
 
 
 @pytest.mark.promise("parses-as-hbase-does")
@@ -18,7 +18,7 @@ from pipelines.hbase.server_names import ServerName, java_long
     ],
 )
 def test_a_number_of_64_bits_is_read_as_java_does(text: str, value: int) -> None:
-    assert java_long(text) == value
+    assert parse_java_long(text) == value
 
 
 @pytest.mark.promise("parses-as-hbase-does")
@@ -27,13 +27,13 @@ def test_a_number_of_64_bits_is_read_as_java_does(text: str, value: int) -> None
 )
 def test_a_longer_number_is_none_however_long_it_is(text: str) -> None:
     with pytest.raises(MalformedError, match="not a 64-bit number"):
-        java_long(text)
+        parse_java_long(text)
 
 
 @pytest.mark.parametrize("text", ["", "+", "-", "--1", "1_000", " 1", "0x1", "1.0"])
 def test_what_is_no_number(text: str) -> None:
     with pytest.raises(MalformedError, match="not a number"):
-        java_long(text)
+        parse_java_long(text)
 
 
 @pytest.mark.promise("parses-as-hbase-does")

@@ -12,7 +12,7 @@ from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.observe_cluster import ListedEvidence, observe_cluster
 from pipelines.queues.audit.observed_cluster import ObservedCluster, ObservedServers
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
-from pipelines.queues.audit.plan_text import plan_file, servers_file
+from pipelines.queues.audit.plan_text import claim_plan_text, claim_servers_text
 from pipelines.queues.audit.timeline import sighting, timeline
 from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, START, A, B, C
 from tests.labs.queue_pictures import AT, HOUR, KEY, MINUTE, classes
@@ -77,8 +77,8 @@ def test_seed_001_after_c_died_in_the_middle_of_its_claim() -> None:
     assert "Start or restart one region server" in str(remedies[f"{C}/2"]), "HBase 1.x has no procedure for it"
     plan = claim_plan(picture, found)
     assert {row.target for row in plan} == {A}
-    assert servers_file(picture, plan) == ""
-    text = plan_file(KEY, picture, found, plan, peer_restarts(picture, plan))
+    assert claim_servers_text(picture, plan) == ""
+    text = claim_plan_text(KEY, picture, found, plan, peer_restarts(picture, plan))
     assert "lock left behind" in text
     assert "scheduleRecoveries 1" not in text
 

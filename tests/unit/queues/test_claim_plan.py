@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
-from pipelines.queues.audit.plan_text import plan_file, servers_file
+from pipelines.queues.audit.plan_text import claim_plan_text, claim_servers_text
 from tests.labs.queue_pictures import KEY, A, B, C, D, E, cluster, queue, servers
 
 
@@ -60,8 +60,8 @@ def test_the_plan_can_be_followed_and_fed() -> None:
     picture = cluster(queue("1-c", 1 << 30), queue("2-c/d", 5), queue("1-e"), queue("9-a"), archived={C: (2, 7)})
     rows = audit_rows(picture)
     plan = claim_plan(picture, rows)
-    assert servers_file(picture, plan) == f"{C}\n{E}\n"
-    text = plan_file(KEY, picture, rows, plan, peer_restarts(picture, plan))
+    assert claim_servers_text(picture, plan) == f"{C}\n{E}\n"
+    text = claim_plan_text(KEY, picture, rows, plan, peer_restarts(picture, plan))
     assert text.index("replication --fix") < text.index(f"step 1: {C}") < text.index(f"step 2: {E}")
     for words in (
         f"queue  1-{C}: 1.0 GiB in 1 file, to {A}",
@@ -83,12 +83,12 @@ def test_how_a_queue_in_zookeeper_is_claimed_hangs_on_the_version(
     picture = cluster(queue("1-c", 8), in_zookeeper=True, hbase_version=version)
     rows = audit_rows(picture)
     plan = claim_plan(picture, rows)
-    text = plan_file(KEY, picture, rows, plan, ())
+    text = claim_plan_text(KEY, picture, rows, plan, ())
     assert ("start or restart" in text, f"scheduleRecoveries {C}" in text) == (bool(start), bool(schedule))
-    assert servers_file(picture, plan) == (f"{C}\n" if schedule else "")
+    assert claim_servers_text(picture, plan) == (f"{C}\n" if schedule else "")
 
 
 def test_nothing_to_claim_is_said() -> None:
     picture = cluster(queue("1-a"))
-    assert "Nothing is to be claimed" in plan_file(KEY, picture, audit_rows(picture), (), ())
-    assert servers_file(picture, ()) == ""
+    assert "Nothing is to be claimed" in claim_plan_text(KEY, picture, audit_rows(picture), (), ())
+    assert claim_servers_text(picture, ()) == ""

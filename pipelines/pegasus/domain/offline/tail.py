@@ -25,7 +25,7 @@ class LogTail:
     writes: int = 0
 
 
-def tail_of(
+def committed_tail(
     mutations: Iterable[Mutation], flushed: int, committed: int | None, version: int, cluster_id: int, where: str
 ) -> LogTail:
     """Returns the committed part of a log after the flushed data.

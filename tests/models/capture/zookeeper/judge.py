@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from jobs.demo.cluster.snapshots import queues_in_zookeeper, quiet_snapshot, steps_at
+from jobs.demo.cluster.snapshots import healthy_snapshot, queues_in_zookeeper, steps_at
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
 from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
 from pipelines.decide.rule.settings import ReconcileSettings
@@ -105,7 +105,7 @@ class ZkJudge(Ruling[Seen, ZkWeakening]):
 
     def snapshot(self, seen: Seen) -> tuple[Snapshot, Trees]:
         """snapshot.json and both readings, as capture would have written them."""
-        snapshot = quiet_snapshot(
+        snapshot = healthy_snapshot(
             "model",
             _STEPS,
             self._peers(seen.peers),
