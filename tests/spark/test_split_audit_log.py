@@ -160,7 +160,7 @@ def test_encrypted_logs_are_refused(desk: Desk) -> None:
     code, result = desk.rerun("--lake", f"file:{desk.lake}")
     assert code == 3
     said = result["error"]["message"]
-    assert said.startswith(f"2.{PARENT}@{NODE}/log.1.0 and 0 other logs of 3 are encrypted (encrypt_data_at_rest)")
+    assert said.startswith(f"1 of 3 logs are encrypted (encrypt_data_at_rest), for example 2.{PARENT}@{NODE}/log.1.0.")
     assert "mlog_dump" in said, "the way out"
     assert not desk.lake.exists(), "nothing is said of the others"
 
