@@ -72,8 +72,25 @@ def test_with_it_it_cleans_within_the_limits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("answer", "goes_on"), [(0, True), (5, True), (3, False), (2, False), (1, False)])
 def test_reconciles_exit_code_is_the_gate(tmp_path: Path, answer: int, goes_on: bool) -> None:
     code, calls, _ = night(tmp_path, {"reconcile": [{"code": answer}]})
-    assert code == (0 if goes_on else answer)
+    assert code == answer
     assert calls == ([*UNTIL_CLEAN, *AFTER] if goes_on else ["capture", "reconcile"])
+
+
+def test_a_new_error_finding_is_the_nights_exit_code_unless_a_later_job_stops_it(tmp_path: Path) -> None:
+    code, _, words = night(tmp_path, {"reconcile": [{"code": 5}]}, APPROVAL="automatic")
+    assert code == 5
+    assert "An error finding is new" in words
+    later = tmp_path / "later"
+    later.mkdir()
+    assert night(later, {"reconcile": [{"code": 5}], "purge": [{"code": 3}]})[0] == 3
+
+
+def test_reconcile_writes_the_page_and_the_metrics_where_the_settings_name_a_place(tmp_path: Path) -> None:
+    night(tmp_path, REPORTS="file:///pages", METRICS="/metrics/a.prom")
+    argv = [json.loads(line)["argv"] for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
+    (reconcile,) = [one for one in argv if one[0] == "reconcile"]
+    assert reconcile[-6:-2] == ["--reports", "file:///pages", "--metrics", "/metrics/a.prom"]
+    assert not any("--reports" in one or "--metrics" in one for one in argv if one[0] != "reconcile")
 
 
 def test_only_4_is_tried_again_and_only_so_often(tmp_path: Path) -> None:
@@ -136,7 +153,7 @@ def test_cron_and_systemd_start_the_script_that_is_there(tmp_path: Path) -> None
         ),
     ]
     assert [start.replace("/opt/walsafe", str(PROJECT)) for start in starts] == [str(script)] * 2
-    for name in ("walsafe-nightly@.service", "walsafe-nightly@.timer"):
+    for name in ("walsafe-nightly@.service", "walsafe-failed@.service", "walsafe-nightly@.timer"):
         text = (NIGHTLY / name).read_text().replace("/opt/walsafe", str(PROJECT)).replace("User=walsafe", "")
         (tmp_path / name.replace("@", "@prod-a")).write_text(text)
         sections = re.findall(r"^\[(\w+)\]$", text, re.MULTILINE)
@@ -144,6 +161,25 @@ def test_cron_and_systemd_start_the_script_that_is_there(tmp_path: Path) -> None
         assert all(re.match(r"(#|\[|\w+=|$)", line) for line in text.splitlines())
     analyze = shutil.which("systemd-analyze")
     if analyze:
-        units = [str(tmp_path / f"walsafe-nightly@prod-a.{kind}") for kind in ("service", "timer")]
+        names = ("walsafe-nightly@prod-a.service", "walsafe-failed@prod-a.service", "walsafe-nightly@prod-a.timer")
+        units = [str(tmp_path / name) for name in names]
         done = subprocess.run([analyze, "verify", *units], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_night_that_fails_is_mailed(tmp_path: Path) -> None:
+    unit = (NIGHTLY / "walsafe-nightly@.service").read_text()
+    (handler,) = re.findall(r"^OnFailure=(\S+)$", unit, re.MULTILINE)
+    assert (NIGHTLY / handler.replace("%i", "")).is_file()
+    (line,) = re.findall(r"^30 .* walsafe +(.*)$", (NIGHTLY / "walsafe.cron").read_text(), re.MULTILINE)
+    script = "/opt/walsafe/conf/nightly/walsafe-nightly /etc/walsafe/prod-a.env"
+    assert line.count(script) == 1
+    command = line.replace("/var/log/walsafe", str(tmp_path))
+    mailed = {
+        code: subprocess.run(
+            ["sh", "-c", command.replace(script, f"sh -c 'echo night {code}; exit {code}'")],
+            capture_output=True, text=True, check=False,
+        ).stdout
+        for code in (0, 5)
+    }  # fmt: skip
+    assert mailed == {0: "", 5: "night 0\nnight 5\n"}
