@@ -8,9 +8,10 @@ Exit codes: 0 done, 2 wrong usage or configuration, 3 refused for safety, 4 unav
 import json
 import logging
 import os
+import re
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -84,9 +85,13 @@ def parse(argv: Sequence[str]) -> Invocation:
     """Validates a command line and imports only the chosen job.
 
     Raises:
-        SystemExit: 0 after `--help` or `--version`, 2 after wrong usage; the message is already written.
+        SystemExit: 0 after `--help` or `--version`, 2 after wrong usage; the message is already written. Without any
+            argument, 2 after the text of `--help`.
     """
-    name = argv[0] if argv else ""
+    if not argv:
+        sys.stdout.write(overview())
+        raise SystemExit(EXIT_USAGE)
+    name = argv[0]
     if name in {"-h", "--help", "help"}:
         sys.stdout.write(overview())
         raise SystemExit(EXIT_DONE)
@@ -115,7 +120,19 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     )
     job.add_arguments(parser)
     _add_common_arguments(parser)
+    unknown = _unknown_option(options, {*re.findall(r"--[\w-]+", parser.format_usage()), "--help"})
+    if unknown:  # argparse would report first what is missing because of it
+        parser.error(unknown)
     return Invocation(name, job, parser.parse_args(options))
+
+
+def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
+    options = [word.partition("=")[0] for word in given if word.startswith("--") and word != "--"]
+    for option in options:
+        if option not in known:
+            close = get_close_matches(option, known, n=1)
+            return f"no such option: {option}" + (f"; did you mean {close[0]}?" if close else "")
+    return None
 
 
 def overview() -> str:
@@ -174,9 +191,8 @@ def _add_common_arguments(parser: ArgumentParser) -> None:
 
 def _no_such_job(name: str) -> SystemExit:
     close = get_close_matches(name, JOBS, n=1) if name != SPLIT else [f"{SPLIT} --help"]
-    problem = f"no such job: {name!r}" if name else "no job named"
-    hint = f"; did you mean {close[0]}?" if close else ""
-    sys.stderr.write(f"walsafe: {problem}{hint} Jobs: {', '.join(JOBS)}. {PROGRAM} --help explains them.\n")
+    hint = f"; did you mean {close[0]}?" if close else "."
+    sys.stderr.write(f"walsafe: no such job: {name!r}{hint} Jobs: {', '.join(JOBS)}. {PROGRAM} --help explains them.\n")
     return SystemExit(EXIT_USAGE)
 
 

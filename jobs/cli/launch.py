@@ -18,6 +18,7 @@ from typing import IO
 
 from jobs.cli import class_archive, class_archive_writer
 from jobs.cli.archive import build_archive
+from jobs.cli.context import JobContext
 from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse
 from jobs.cli.entry import main as run_here
 from jobs.cli.registry import JOBS, JobEntry
@@ -55,13 +56,27 @@ def main(argv: Sequence[str]) -> int:
         The exit code of the job.
     """
     invocation = parse(argv)
-    if not invocation.job.NEEDS_SPARK:
+    if not invocation.job.NEEDS_SPARK or not _configuration_is_right(invocation):
         return run_here(argv)
     try:
         return _submit(argv, invocation, os.environ)
     except WalsafeError as error:
         sys.stderr.write(f"walsafe {invocation.name}: {error}\n")
         return error.exit_code
+
+
+def _configuration_is_right(invocation: Invocation) -> bool:
+    """Whether the job would accept its `--config`; if not, the job can say what is wrong without a JVM."""
+    from jobs.cli.config import load_config
+
+    config, result = getattr(invocation.args, "config", None), invocation.args.result
+    if config is None or (result is not None and "://" in result):  # a result on HDFS needs the JVM
+        return True
+    try:
+        load_config(config, JobContext(invocation.name))
+    except UsageError:
+        return False
+    return True
 
 
 def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, str]) -> int:

@@ -22,10 +22,10 @@ NO_JAVA = {"JAVA_HOME": "/nonexistent"}
         (["--help"], 0, "stdout", "every night:"),
         (["--version"], 0, "stdout", "walsafe "),
         (["probe", "--help"], 0, "stdout", "Does what it is told."),
-        ([], 2, "stderr", "no job named"),
+        ([], 2, "stdout", "usage: ./spark-submit.sh JOB [options]"),
         (["reconcil"], 2, "stderr", "did you mean reconcile?"),
         (["probe", "dance"], 2, "stderr", "invalid choice: 'dance'"),
-        (["probe", "exit", "--nope"], 2, "stderr", "unrecognized arguments: --nope"),
+        (["probe", "exit", "--nope"], 2, "stderr", "no such option: --nope"),
     ],
 )
 def test_questions_and_wrong_usage_need_no_jvm(
@@ -33,6 +33,14 @@ def test_questions_and_wrong_usage_need_no_jvm(
 ) -> None:
     done = submit(*arguments, env=NO_JAVA)
     assert (done.returncode, text in getattr(done, stream)) == (code, True), done
+
+
+def test_a_wrong_configuration_needs_no_jvm(submit: Submitter, tmp_path: Path) -> None:
+    config = tmp_path / "a.yaml"
+    config.write_text("cluster: a\nlist: {valid_fro: 1d}\n")
+    done = submit("reconcile", "--config", str(config), "--snapshot", "x", "--lake", "y", "--lists", "z", env=NO_JAVA)
+    assert done.returncode == 2
+    assert f"{config}, line 2: unknown key 'list.valid_fro'" in done.stderr
 
 
 def test_a_job_needs_java(submit: Submitter) -> None:

@@ -128,11 +128,11 @@ def test_an_unknown_job_names_the_jobs_and_the_nearest(capsys: pytest.CaptureFix
     assert all(name in message for name in JOBS)
 
 
-def test_no_job_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_job_is_wrong_usage_and_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         entry.main([])
     assert left.value.code == 2
-    assert "no job named" in capsys.readouterr().err
+    assert capsys.readouterr().out == entry.overview()
 
 
 def test_help_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,6 +154,25 @@ def test_wrong_options_exit_2(install: Install, arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as left:
         entry.main(["probe", *arguments])  # `--conf` is no abbreviation of `--config`
     assert left.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["reconcile", "--snapshoot", "x", "--lake", "y"], "no such option: --snapshoot; did you mean --snapshot?"),
+        (["clean", "--cluster", "a", "--lits=b"], "no such option: --lits; did you mean --lists?"),
+        (["purge", "--qqq"], "no such option: --qqq\n"),
+    ],
+)
+def test_an_option_that_does_not_exist_is_named_before_what_is_missing(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        entry.main(arguments)
+    assert left.value.code == 2
+    message = capsys.readouterr().err
+    assert said in message
+    assert "required" not in message
 
 
 def test_a_local_file_is_found_where_spark_ships_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
