@@ -23,6 +23,7 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the options of the job."""
     parser.add_argument("--lake", required=True, metavar="DIR", help="where the Delta tables are")
+    parser.add_argument("--config", metavar="FILE", help="for its keys lake and cluster")
     parser.add_argument("--cluster", metavar="NAME", help="default: whichever cluster of the lake it is")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files below oldWALs")
     parser.add_argument("--peer", metavar="ID", help="a replication peer")

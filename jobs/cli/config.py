@@ -160,6 +160,23 @@ class Config(Section):
     wal_root: WalRoot | None = Field(
         default=None, description="its `hbase.wal.dir` as a full URI", examples=["hdfs://ns1/hbase"]
     )
+    lake: Text | None = Field(
+        default=None, description="folder of the Delta tables; `--lake`", examples=["hdfs://ns1/walsafe/lake"]
+    )
+    lists: Text | None = Field(
+        default=None, description="folder of the delete-safe lists; `--lists`", examples=["hdfs://ns1/walsafe/lists"]
+    )
+    snapshots: Text | None = Field(
+        default=None, description="folder of the snapshots of each night", examples=["hdfs://ns1/walsafe/snapshots"]
+    )
+    reports: Text | None = Field(
+        default=None, description="folder of the HTML pages; `--reports`", examples=["file:///var/www/walsafe"]
+    )
+    metrics: Text | None = Field(
+        default=None,
+        description="file of the Prometheus metrics; `--metrics`",
+        examples=["/var/lib/node_exporter/walsafe.prom"],
+    )
     capture: CaptureSection | None = Field(default=None, description="where each part of a snapshot is read")
     cleaners: CleanersSection = Field(default_factory=CleanersSection)
     queues: QueuesSection = Field(default_factory=QueuesSection)
@@ -177,7 +194,7 @@ class Config(Section):
         """Replaces null by defaults: YAML reads a section whose keys are all commented out as null."""
         if not isinstance(values, dict):
             return values
-        optional = {"cluster", "wal_root", "capture", "clean"}
+        optional = {"cluster", "wal_root", "lake", "lists", "snapshots", "reports", "metrics", "capture", "clean"}
         return {key: {} if value is None and key not in optional else value for key, value in values.items()}
 
     @field_validator("capture")

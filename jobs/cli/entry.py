@@ -8,7 +8,6 @@ Exit codes: 0 done, 2 wrong usage or configuration, 3 refused for safety, 4 unav
 import json
 import logging
 import os
-import re
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Collection, Mapping, Sequence
@@ -17,6 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from jobs.cli import failures, log
+from jobs.cli.configured_options import CONFIG_ENV, CONFIGURED, complete_options, options_of
 from jobs.cli.context import JobContext
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 PROGRAM = "./spark-submit.sh"
 SPLIT = "split"
 """No job: `split --help` lists the jobs of the group Pegasus."""
+_CONFIGURED = ", ".join(f"--{key}" for key in CONFIGURED[:-1]) + f" and --{CONFIGURED[-1]}"
 OUTPUT_FILE_ENV = "WALSAFE_OUTPUT_FILE"
 """File that receives the result instead of standard output: spark-submit merges the two streams of a Python driver."""
 
@@ -43,11 +44,13 @@ class Invocation:
         name: the name of the job.
         job: its module.
         args: its arguments, including `output`, `result` and `log_level`.
+        options: the words that `args` was parsed from, with those that the configuration adds.
     """
 
     name: str
     job: Job
     args: Namespace
+    options: tuple[str, ...]
 
 
 def main(argv: Sequence[str] | None = None, *, context: JobContext | None = None) -> int:
@@ -120,10 +123,12 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     )
     job.add_arguments(parser)
     _add_common_arguments(parser)
-    unknown = _unknown_option(options, {*re.findall(r"--[\w-]+", parser.format_usage()), "--help"})
+    known = options_of(parser.format_usage())
+    unknown = _unknown_option(options, known)
     if unknown:  # argparse would report first what is missing because of it
         parser.error(unknown)
-    return Invocation(name, job, parser.parse_args(options))
+    completed = complete_options(options, known, os.environ)
+    return Invocation(name, job, parser.parse_args(completed), tuple(completed))
 
 
 def _unknown_option(given: Sequence[str], known: Collection[str]) -> str | None:
@@ -149,7 +154,8 @@ def overview() -> str:
         "walsafe tells which HBase write-ahead logs in oldWALs are safe to delete, why every other one is held,\n"
         "and by whom. Only purge ever deletes one, after clean has moved it away; both rehearse without --execute.\n\n"
         f"{jobs}\n\n"
-        f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n\n"
+        f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n"
+        f"--config falls back to ${CONFIG_ENV}; {_CONFIGURED} fall back to keys of that file.\n\n"
         "exit codes: 0 done · 2 wrong usage or configuration · 3 refused for safety · 4 unavailable, try again ·\n"
         "            5 done, but a cluster was refused or an error finding is new\n"
     )

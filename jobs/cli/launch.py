@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
     if not invocation.job.NEEDS_SPARK or not _configuration_is_right(invocation):
         return run_here(argv)
     try:
-        return _submit(argv, invocation, os.environ)
+        return _submit(invocation, os.environ)
     except WalsafeError as error:
         sys.stderr.write(f"walsafe {invocation.name}: {error}\n")
         return error.exit_code
@@ -79,7 +79,7 @@ def _configuration_is_right(invocation: Invocation) -> bool:
     return True
 
 
-def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, str]) -> int:
+def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     user = read_user_arguments(environ.get(SUBMIT_ARGS_ENV, ""))
     settings = read_settings(user, PROJECT / "conf" / "spark-defaults.conf")
     java = _java(environ)
@@ -87,7 +87,7 @@ def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, s
     environment = child_environment(environ, settings, spark_home, java)
     config = getattr(invocation.args, "config", None)
     ship = [Path(config).resolve()] if settings.cluster_mode and config and Path(config).is_file() else []
-    job, result = list(argv), invocation.args.result
+    job, result = [invocation.name, *invocation.options], invocation.args.result
     if settings.cluster_mode and result is None:
         hadoop_conf = environ.get("HADOOP_CONF_DIR") or environ.get("YARN_CONF_DIR")
         location = Path(hadoop_conf) if hadoop_conf else None

@@ -1,0 +1,61 @@
+"""Takes options that are not given from the configuration file, and the file's own path from `$WALSAFE_CONFIG`."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+CONFIG_ENV = "WALSAFE_CONFIG"
+CONFIGURED = ("cluster", "lake", "lists", "snapshots", "reports", "metrics")
+"""Keys of the configuration that stand for the option of the same name."""
+
+
+def complete_options(options: Sequence[str], known: Collection[str], environ: Mapping[str, str]) -> list[str]:
+    """Returns the options with those that the environment and the configuration add; what is given overrules them.
+
+    A file that cannot be read adds nothing: the job reports what is wrong with it.
+
+    Args:
+        options: of one job, as given.
+        known: every option that the job has.
+        environ: the environment of this process.
+    """
+    completed = list(options)
+    if "--config" not in known or {"-h", "--help"} & set(options):
+        return completed
+    if _given("--config", options) is None and environ.get(CONFIG_ENV):
+        completed += ["--config", environ[CONFIG_ENV]]
+    config = _given("--config", completed)
+    missing = [key for key in CONFIGURED if f"--{key}" in known and _given(f"--{key}", options) is None]
+    if config is None or not missing:
+        return completed
+    values = _values(Path(config).expanduser())
+    for key in missing:
+        value = values.get(key)
+        if isinstance(value, str):
+            completed += [f"--{key}", value]
+    return completed
+
+
+def _given(option: str, options: Sequence[str]) -> str | None:
+    """Returns the value of an option; "" if it is given without one."""
+    for index, word in enumerate(options):
+        if word == option:
+            return options[index + 1] if index + 1 < len(options) else ""
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
+    return None
+
+
+def options_of(usage: str) -> set[str]:
+    """Returns every long option that argparse's usage text shows."""
+    return {*re.findall(r"--[\w-]+", usage), "--help"}
+
+
+def _values(file: Path) -> Mapping[str, object]:
+    from jobs.cli.yaml_lines import parse_yaml
+    from pipelines.common.errors import UsageError
+
+    try:
+        return parse_yaml(file.read_text(encoding="utf-8"), str(file)).values
+    except (OSError, UnicodeDecodeError, UsageError):
+        return {}
