@@ -101,21 +101,25 @@ def test_every_decision_is_in_the_index_and_has_its_three_parts() -> None:
         assert re.findall(r"^\*\*(\w+)\.\*\*", text_of(page), re.MULTILINE) == ["Context", "Decision", "Consequences"]
 
 
-def commands() -> Iterator[tuple[str, str]]:
-    """Each `./spark-submit.sh …` in a code block or code span, continuation lines joined."""
+def commands() -> Iterator[tuple[str, str, bool]]:
+    """Each `./spark-submit.sh …` in a code block or code span, continuation lines joined.
+
+    The last value says whether the block sets `WALSAFE_CONFIG`.
+    """
     for page, name in zip(PAGES, IDS, strict=True):
         text = text_of(page).replace("\\\n", " ")
         for _, body in FENCE.findall(text):
             for rest in re.findall(r"^[^#\n]*\./spark-submit\.sh([^\n]*)", body, re.MULTILINE):
-                yield name, rest
+                yield name, rest, "export WALSAFE_CONFIG=" in body
         for rest in re.findall(r"`\./spark-submit\.sh ([^`\n]+)`", FENCE.sub("", text)):
-            yield name, rest
+            yield name, rest, False
 
 
-def test_commands_are_taken_by_the_parsers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_are_taken_by_the_parsers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """An abbreviated one (`…`, JOB) must name a job at least."""
     checked = 0
-    for page, rest in commands():
+    for page, rest, configured in commands():
+        monkeypatch.setenv("WALSAFE_CONFIG", str(PROJECT / "conf" / "production.example.yaml") if configured else "")
         if ABBREVIATED.search(rest):
             assert rest.split()[0] in {*JOBS, "JOB", "--set-up"}, f"{page}: {rest}"
             continue
@@ -159,7 +163,7 @@ def test_no_page_starts_what_is_no_job_any_more() -> None:
 
 @pytest.mark.promise("delta-without-a-metastore")
 def test_the_pages_show_every_job_and_table() -> None:
-    started = {rest.split()[0] for page, rest in commands() if page in {"docs/commands.md", "docs/splits.md"}}
+    started = {rest.split()[0] for page, rest, _ in commands() if page in {"docs/commands.md", "docs/splits.md"}}
     assert set(JOBS) <= started
     queries = text_of(DOCS / "queries.md")
     assert [table.name for table in TABLES if f"`{table.name}`" not in queries] == []
