@@ -22,6 +22,7 @@ from jobs.cli.cleanup_config import CleanSection
 from jobs.cli.config_types import DurationMs, Section, SizeBytes, UntilMs
 from jobs.cli.context import JobContext
 from jobs.cli.maintain_config import MaintainSection
+from jobs.cli.night_config import NightSection
 from jobs.cli.simulated_config import simulated_fault
 from jobs.cli.yaml_lines import KeyPath, YamlDocument, parse_yaml
 from pipelines.common.acknowledgement import Acknowledgement
@@ -186,6 +187,7 @@ class Config(Section):
     quality: QualitySection = Field(default_factory=QualitySection)
     findings: FindingsSection = Field(default_factory=FindingsSection)
     clean: CleanSection | None = Field(default=None, description="where `clean` moves files, and how carefully")
+    night: NightSection = Field(default_factory=NightSection)
     maintain: MaintainSection = Field(default_factory=MaintainSection)
 
     @model_validator(mode="before")

@@ -24,7 +24,7 @@ from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
 from pipelines.common.job_result import JobResult
 from pipelines.common.version import VERSION
 
-__all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "invocation_of", "main", "parse", "run"]
+__all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "invocation_of", "main", "parse", "run", "run_job"]
 
 logger = logging.getLogger(__name__)
 
@@ -73,15 +73,20 @@ def run(invocation: Invocation, context: JobContext | None = None) -> int:
     log.set_up(args.log_level)
     context = context or JobContext(invocation.name)
     try:
-        try:
-            outcome = invocation.job.run(args, context)
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the one place that turns errors into exit codes
-            outcome = _failed(invocation.name, error)
+        outcome = run_job(invocation, context)
         document = result_object(invocation.name, outcome)
         code = _deliver(outcome, document, args, context)
     finally:
         context.close()
     return code
+
+
+def run_job(invocation: Invocation, context: JobContext) -> JobResult:
+    """Runs a validated command line and returns its result; if the job fails, the result says why."""
+    try:
+        return invocation.job.run(invocation.args, context)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the one place that turns errors into exit codes
+        return _failed(invocation.name, error)
 
 
 def parse(argv: Sequence[str]) -> Invocation:

@@ -69,6 +69,11 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
         ),
     },
     "every night": {
+        "night": JobEntry(
+            "jobs.night",
+            "one whole night of a cluster: capture, reconcile, clean as far as it is approved, purge, maintain",
+            gentle=True,
+        ),
         "capture": JobEntry("jobs.capture", "take a snapshot of a live cluster"),
         "reconcile": JobEntry("jobs.reconcile", "decide which oldWALs are delete-safe; write the list, tables, report"),
         "maintain": JobEntry(

@@ -17,7 +17,7 @@ from jobs.cli.registry import JOBS
 from jobs.dags.walsafe_nightly_config import Nightly, NightlyCluster
 from tests.labs.places import DOCS, PROJECT
 
-JOBS_ON_THE_PATH = ("capture", "reconcile", "clean", "purge")
+JOBS_ON_THE_PATH = ("night", "capture", "reconcile", "clean", "purge")
 """The jobs between a cluster and a file that is gone; restore and maintain are listed in `CANNOT_FREE`."""
 _HARMLESS = """
     capture.files.user capture.files.timeout capture.files.delimiter
@@ -36,7 +36,8 @@ _HARMLESS = """
     maintain--lake maintain--config maintain--execute
     walsafe results maintain_config reports metrics schedule approval_timeout retries retry_delay parallel
     clusters.name clusters.max_files clusters.max_bytes
-    WALSAFE STATE REPORTS METRICS MAX_FILES MAX_BYTES TRIES RETRY_DELAY KEYTAB PRINCIPAL JAVA_HOME
+    night.max_files night.max_bytes night.tries night.retry_delay night--run-id night--plan
+    WALSAFE STATE KEYTAB PRINCIPAL JAVA_HOME
 """
 CANNOT_FREE = frozenset(_HARMLESS.split())
 """What can only delay, hold more or name a place of output. A wrong `digest` or user may read less and is refused;

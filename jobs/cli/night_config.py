@@ -1,0 +1,28 @@
+"""The `night` section of the configuration file: how far a night may go, and how long it tries (docs/deployment.md)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from jobs.cli.config_types import DurationMs, Section
+
+Positive = Annotated[int, Field(ge=1)]
+
+
+class NightSection(Section):
+    """The job `night`."""
+
+    approval: Literal["manual", "automatic"] = Field(
+        default="manual",
+        description="`automatic`: the night moves what the rehearsal of clean reports; `manual`: a person starts clean",
+    )
+    max_files: Positive | None = Field(
+        default=None, description="`clean --max-files` of the night", examples=["100000"]
+    )
+    max_bytes: Positive | None = Field(
+        default=None, description="`clean --max-bytes` of the night", examples=["10995116277760"]
+    )
+    tries: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=4, description="how often a job is started that ends with exit code 4, unavailable"
+    )
+    retry_delay: DurationMs = Field(default=600_000, description="the time between two tries", examples=["10m"])

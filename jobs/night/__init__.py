@@ -1,0 +1,49 @@
+"""The job night: capture, reconcile, clean-up, purge and maintain of one cluster, one after the other."""
+
+from argparse import ArgumentParser, Namespace
+
+from jobs.cli.context import JobContext
+from pipelines.common.job_result import JobResult
+
+HELP = "one whole night of a cluster: capture, reconcile, clean as far as it is approved, purge, maintain"
+NEEDS_SPARK = True
+DESCRIPTION = """\
+Runs the jobs of a night in one application: capture, reconcile, a rehearsal of clean, clean --execute if the
+configuration says night.approval: automatic, purge --execute and maintain --execute. The configuration names the
+cluster and the places: cluster, wal_root, capture, clean, lake, lists, snapshots.
+
+A job that ends with exit code 4 is tried again (night.tries, night.retry_delay). Any other failure ends the night with
+the exit code of that job. A finding that pauses the clean-up ends it with 3. If reconcile ends with 5, an error finding
+is new: the night goes on, and ends with 5.
+
+If a night died, start it again with its --run-id: what was done is not done twice.
+
+examples:
+  ./spark-submit.sh night --config prod-a.yaml
+  ./spark-submit.sh night --config prod-a.yaml --plan
+  ./spark-submit.sh night --config prod-a.yaml --run-id 20261121T020000Z
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the options of the job."""
+    parser.add_argument("--config", required=True, metavar="FILE", help="the cluster's configuration")
+    parser.add_argument("--run-id", metavar="ID", help="of the night; default: the time of its start, in UTC")
+    parser.add_argument("--plan", action="store_true", help="print the commands of the night and start none")
+
+
+def run(args: Namespace, context: JobContext) -> JobResult:
+    """Reads the configuration and runs the night.
+
+    Raises:
+        UsageError: the configuration is wrong, or a key is missing that a night needs.
+    """
+    from jobs.cli.config import load_config
+    from jobs.night.night import Night, run_night
+    from jobs.night.plan import night_plan, plan_result
+    from jobs.night.start import start_job
+
+    plan = night_plan(args.config, load_config(args.config, context), args.run_id, context.clock)
+    if args.plan:
+        return plan_result(plan)
+    return run_night(Night(plan, start_job(context)))

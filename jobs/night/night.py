@@ -1,0 +1,145 @@
+"""The order of a night's jobs, and what their exit codes mean for it."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from jobs.cli.failures import EXIT_INTERRUPTED
+from jobs.cli.stop_file import stop_asked
+from jobs.night.plan import Command, NightPlan, command_line
+from jobs.night.start import wait
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED, EXIT_UNAVAILABLE
+from pipelines.common.job_result import JobResult
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """The environment of one night.
+
+    Attributes:
+        plan: its commands.
+        start: runs a job and returns its result, also if the job fails.
+        wait: waits for so many ms.
+        stopped: whether somebody asks the night to stop.
+    """
+
+    plan: NightPlan
+    start: Callable[[Command], JobResult]
+    wait: Callable[[int], None] = wait
+    stopped: Callable[[], bool] = stop_asked
+
+
+@dataclass(slots=True)
+class _Ended(Exception):  # noqa: N818 - it ends the night, whatever the reason
+    """Ends the night with an exit code, and with a sentence if no job says why."""
+
+    exit_code: int
+    why: str = ""
+
+
+@dataclass(slots=True)
+class _Answers:
+    """The answers of the jobs so far."""
+
+    jobs: list[Mapping[str, object]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def add(self, command: Command, outcome: JobResult) -> None:
+        self.jobs.append({"job": command[0], "exit_code": outcome.exit_code, **outcome.result})
+        if outcome.text:
+            self.texts.append(f"== {command[0]}\n{outcome.text}")
+
+
+def run_night(night: Night) -> JobResult:
+    """Runs the jobs of a night until one stops it.
+
+    Returns:
+        The answers of all jobs. The exit code is that of the job that stopped the night; 3 if a finding pauses the
+        clean-up; 5 if all jobs ended and an error finding is new; else 0.
+    """
+    plan, answers = night.plan, _Answers()
+    try:
+        _run(night, plan.capture, answers, passes=_captured_before)
+        decided = _run(night, plan.reconcile, answers, passes=lambda outcome: outcome.exit_code == EXIT_PARTIAL)
+        _clean(night, answers)
+        _run(night, plan.purge, answers)
+        _run(night, plan.maintain, answers)
+        code, why = decided.exit_code, "an error finding is new: see reconcile" if decided.exit_code else ""
+    except _Ended as end:
+        code, why = end.exit_code, end.why
+    last = f"The night of {plan.cluster} ({plan.run_id}) ended with exit code {code}{why and f': {why}'}"
+    result = {"cluster": plan.cluster, "run_id": plan.run_id, "why": why or None, "jobs": answers.jobs}
+    return JobResult(code, result, "\n\n".join([*answers.texts, last]))
+
+
+def _run(
+    night: Night,
+    command: Command,
+    answers: _Answers,
+    passes: Callable[[JobResult], bool] = lambda _outcome: False,
+    again: Callable[[JobResult], Command | None] = lambda _outcome: None,
+) -> JobResult:
+    """Runs a job, several times if something is unavailable.
+
+    Args:
+        night: the night.
+        command: the job.
+        answers: receives the answer.
+        passes: whether an outcome with another exit code than 0 lets the night go on.
+        again: the command that continues the job after an outcome, if there is one.
+
+    Raises:
+        _Ended: the job failed.
+    """
+    for tried in range(1, night.plan.tries + 1):
+        if night.stopped():
+            raise _Ended(
+                EXIT_INTERRUPTED, f"stopped before {command[0]}; start it again with --run-id {night.plan.run_id}"
+            )
+        outcome = night.start(command)
+        following = again(outcome)
+        if following is not None:
+            command, outcome = following, night.start(following)
+        if outcome.exit_code != EXIT_UNAVAILABLE or tried == night.plan.tries:
+            break
+        logger.warning("night: %s is tried again in %s s", command[0], night.plan.retry_delay_ms // 1000)
+        night.wait(night.plan.retry_delay_ms)
+    answers.add(command, outcome)
+    if outcome.exit_code != EXIT_DONE and not passes(outcome):
+        raise _Ended(outcome.exit_code, f"{command[0]} stopped it")
+    return outcome
+
+
+def _clean(night: Night, answers: _Answers) -> None:
+    plan = night.plan
+    rehearsed = _run(night, plan.clean, answers)
+    if rehearsed.result.get("paused"):  # clean and purge would refuse, whoever approves
+        raise _Ended(EXIT_REFUSED, "nothing is cleaned or purged, because a finding pauses the clean-up: see clean")
+    execute = (*plan.clean, "--execute")
+    if plan.approved:
+        # an attempt that stopped half-way is resumed, never begun again
+        _run(
+            night,
+            execute,
+            answers,
+            again=lambda outcome: (*plan.clean, "--resume") if _cleaned_before(outcome) else None,
+        )
+    else:
+        answers.texts.append(f"Nothing was moved. If you agree with the rehearsal above:\n{command_line(execute)}")
+
+
+def _captured_before(outcome: JobResult) -> bool:
+    """Tells whether capture failed only because the snapshot of this night exists; a snapshot is written atomically."""
+    return _condition(outcome) == Condition.SNAPSHOT_EXISTS.name
+
+
+def _cleaned_before(outcome: JobResult) -> bool:
+    return _condition(outcome) == Condition.LIST_ALREADY_CLEANED.name
+
+
+def _condition(outcome: JobResult) -> object:
+    error = outcome.result.get("error")
+    return error.get("condition") if isinstance(error, Mapping) else None

@@ -1,0 +1,115 @@
+"""The commands of a night, from the configuration."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from jobs.cli.config import Config
+from pipelines.common.clock import Clock
+from pipelines.common.errors import EXIT_DONE, UsageError
+from pipelines.common.job_result import JobResult
+
+Command = tuple[str, ...]
+"""The name of a job and its options."""
+_NEEDED = ("cluster", "wal_root", "capture", "clean", "lake", "lists", "snapshots")
+
+
+@dataclass(frozen=True, slots=True)
+class NightPlan:
+    """What a night runs.
+
+    Attributes:
+        cluster: name of the cluster.
+        run_id: of the night.
+        capture: writes the snapshot of the night.
+        reconcile: decides on it.
+        clean: the rehearsal.
+        approved: whether the night may go on with `clean --execute`.
+        purge: deletes what has rested long enough.
+        maintain: bounds tables, lists and snapshots.
+        tries: how often a job is started that ends with exit code 4.
+        retry_delay_ms: ms between two tries.
+    """
+
+    cluster: str
+    run_id: str
+    capture: Command
+    reconcile: Command
+    clean: Command
+    approved: bool
+    purge: Command
+    maintain: Command
+    tries: int
+    retry_delay_ms: int
+
+    def commands(self) -> list[Command]:
+        """Returns all commands in their order."""
+        execute = [(*self.clean, "--execute")] if self.approved else []
+        return [self.capture, self.reconcile, self.clean, *execute, self.purge, self.maintain]
+
+
+def night_plan(config_file: str, config: Config, run_id: str | None, clock: Clock) -> NightPlan:
+    """Plans a night.
+
+    Args:
+        config_file: as the user wrote it; each job reads it.
+        config: its content.
+        run_id: of the night; None = the present time.
+        clock: the wall clock.
+
+    Raises:
+        UsageError: a key is missing that a night needs.
+    """
+    missing = [key for key in _NEEDED if getattr(config, key) is None]
+    if missing:
+        keys = ", ".join(map(repr, missing))
+        raise UsageError(f"{config_file}: a night needs {keys}; docs/configuration.md has every key")
+    night = config.night
+    run_id = run_id or datetime.fromtimestamp(clock.now_ms() / 1000, timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    cluster, snapshots = str(config.cluster), str(config.snapshots).rstrip("/")
+    snapshot = f"{snapshots}/{cluster}/{run_id}"
+    common = ("--config", config_file)
+    of_cluster = (*common, "--cluster", cluster, "--lake", str(config.lake))
+    limits = [("--max-files", night.max_files), ("--max-bytes", night.max_bytes)]
+    return NightPlan(
+        cluster,
+        run_id,
+        capture=("capture", *common, "--out", snapshot),
+        reconcile=("reconcile", *common, "--snapshot", snapshot, *_places(config), "--run-id", run_id),
+        clean=(
+            *("clean", *of_cluster, "--lists", str(config.lists), "--run-id", run_id),
+            *(word for option, most in limits if most is not None for word in (option, str(most))),
+        ),
+        approved=night.approval == "automatic",
+        purge=("purge", *of_cluster, "--execute"),
+        maintain=("maintain", *common, "--lake", str(config.lake), "--execute"),
+        tries=night.tries,
+        retry_delay_ms=night.retry_delay,
+    )
+
+
+def plan_result(plan: NightPlan) -> JobResult:
+    """Returns what `--plan` answers."""
+    commands = plan.commands()
+    approval = (
+        "The clean-up is approved: night.approval is automatic."
+        if plan.approved
+        else "Clean only rehearses: night.approval is manual, and a person starts clean --execute."
+    )
+    text = "\n".join(
+        [f"A night of {plan.cluster} with the run id {plan.run_id} runs:", *map(command_line, commands), approval]
+    )
+    result = {"cluster": plan.cluster, "run_id": plan.run_id, "approved": plan.approved}
+    return JobResult(EXIT_DONE, {**result, "commands": [list(words) for words in commands]}, text)
+
+
+def command_line(command: Sequence[str]) -> str:
+    """Returns a command as a person types it."""
+    import shlex
+
+    return f"  ./spark-submit.sh {shlex.join(command)}"
+
+
+def _places(config: Config) -> list[str]:
+    places = ("lake", "lists", "reports", "metrics")
+    return [word for key in places if getattr(config, key) is not None for word in (f"--{key}", getattr(config, key))]

@@ -1,0 +1,30 @@
+"""Starts the jobs of a night in the application that runs already."""
+
+import logging
+import time
+from collections.abc import Callable
+
+from jobs.cli.context import JobContext
+from jobs.cli.entry import parse, run_job
+from jobs.cli.stop_file import stop_asked
+from jobs.night.plan import Command
+from pipelines.common.job_result import JobResult
+
+logger = logging.getLogger(__name__)
+
+
+def start_job(context: JobContext) -> Callable[[Command], JobResult]:
+    """Returns a function that runs one job with this context and returns its result, also if it fails."""
+
+    def start(command: Command) -> JobResult:
+        logger.info("night: %s", " ".join(command))
+        return run_job(parse(command), context)
+
+    return start
+
+
+def wait(delay_ms: int) -> None:
+    """Waits, or returns at once if somebody asks the night to stop."""
+    until = time.monotonic() + delay_ms / 1000
+    while time.monotonic() < until and not stop_asked():
+        time.sleep(min(1.0, max(0.0, until - time.monotonic())))

@@ -1,0 +1,163 @@
+"""A night in one application: which jobs run after which exit code, and the night's own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobs.cli import entry
+from jobs.cli.config import parse_config
+from jobs.cli.entry import _failed
+from jobs.night.night import Night, run_night
+from jobs.night.plan import Command, NightPlan, night_plan
+from pipelines.cleanup.pause_checks import say_pause_first
+from pipelines.common.conditions import Condition
+from pipelines.common.errors import RefusedError, UsageError
+from pipelines.common.job_result import JobResult
+from pipelines.reconcile.pause import unknown_pause
+from tests.labs.places import PROJECT
+
+RUN = "20261121T020000Z"
+EXAMPLE = PROJECT / "conf" / "production.example.yaml"
+BEFORE = _failed("clean", RefusedError(Condition.LIST_ALREADY_CLEANED, "run x was cleaned"))
+UNTIL_CLEAN = ["capture", "reconcile", "clean"]
+AFTER = ["purge --execute", "maintain --execute"]
+
+
+class AtTwo:
+    """A clock that stands still."""
+
+    def now_ms(self) -> int:
+        return 1_795_226_400_000
+
+
+def planned(text: str = "", run_id: str | None = RUN) -> NightPlan:
+    return night_plan("a.yaml", parse_config(EXAMPLE.read_text() + text, "a.yaml"), run_id, AtTwo())
+
+
+def night(
+    script: dict[str, list[JobResult | int]] | None = None, *, approved: bool = False, stop_after: str = ""
+) -> tuple[JobResult, list[str], list[int]]:
+    """The answer, the jobs that ran, and the waits between them; a job that the script does not name does well."""
+    answers = {key: list(values) for key, values in (script or {}).items()}
+    calls: list[str] = []
+    waits: list[int] = []
+
+    def start(command: Command) -> JobResult:
+        short = " ".join([command[0], *(word for word in ("--execute", "--resume") if word in command)])
+        calls.append(short)
+        answer: JobResult | int = answers[short].pop(0) if answers.get(short) else 0
+        return answer if isinstance(answer, JobResult) else JobResult(answer, {"of": short}, f"text of {short}")
+
+    plan = replace(planned(), approved=approved, tries=3)
+    stopped = Night(plan, start, waits.append, lambda: bool(stop_after) and stop_after in calls)
+    return run_night(stopped), calls, waits
+
+
+@pytest.mark.promise("approval-is-a-persons")
+def test_without_approval_it_rehearses_and_says_how_to_go_on() -> None:
+    outcome, calls, _ = night()
+    assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, *AFTER])
+    assert "Nothing was moved. If you agree with the rehearsal above:\n  ./spark-submit.sh clean " in outcome.text
+
+
+def test_with_approval_it_cleans() -> None:
+    outcome, calls, _ = night(approved=True)
+    assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, "clean --execute", *AFTER])
+    jobs = outcome.result["jobs"]
+    assert isinstance(jobs, list)
+    assert [(one["job"], one["exit_code"], one["of"]) for one in jobs] == [(one.split()[0], 0, one) for one in calls]
+
+
+@pytest.mark.parametrize(("answer", "goes_on"), [(0, True), (5, True), (3, False), (2, False), (1, False)])
+def test_reconciles_exit_code_is_the_gate(answer: int, goes_on: bool) -> None:
+    outcome, calls, _ = night({"reconcile": [answer]})
+    assert outcome.exit_code == answer
+    assert calls == ([*UNTIL_CLEAN, *AFTER] if goes_on else ["capture", "reconcile"])
+
+
+def test_a_new_error_finding_is_the_nights_exit_code_unless_a_later_job_stops_it() -> None:
+    outcome, _, _ = night({"reconcile": [5]}, approved=True)
+    assert outcome.text.endswith("ended with exit code 5: an error finding is new: see reconcile")
+    outcome, _, _ = night({"reconcile": [5], "purge --execute": [3]})
+    assert (outcome.exit_code, outcome.result["why"]) == (3, "purge stopped it")
+
+
+@pytest.mark.parametrize("job", ["capture", "clean", "purge --execute", "maintain --execute"])
+@pytest.mark.parametrize("code", [1, 2, 3, 5, 130])
+def test_any_other_failure_ends_the_night(job: str, code: int) -> None:
+    outcome, calls, waits = night({job: [code]})
+    assert (outcome.exit_code, calls[-1], waits) == (code, job, [])
+
+
+def test_only_4_is_tried_again_and_only_so_often() -> None:
+    outcome, calls, waits = night({"capture": [4, 4, 0], "purge --execute": [4, 4, 4]})
+    assert outcome.exit_code == 4
+    assert calls == ["capture", "capture", *UNTIL_CLEAN, *["purge --execute"] * 3]
+    assert waits == [600_000] * 4
+
+
+def test_a_clean_that_was_begun_is_resumed() -> None:
+    outcome, calls, _ = night({"clean --execute": [4, BEFORE]}, approved=True)
+    cleans = ["clean --execute", "clean --execute", "clean --resume"]
+    assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, *cleans, *AFTER])
+
+
+def test_a_night_that_died_goes_on_with_what_is_there() -> None:
+    exists = _failed("capture", UsageError("it exists", condition=Condition.SNAPSHOT_EXISTS))
+    outcome, calls, _ = night({"capture": [exists], "clean --execute": [BEFORE]}, approved=True)
+    assert (outcome.exit_code, calls) == (0, [*UNTIL_CLEAN, "clean --execute", "clean --resume", *AFTER])
+
+
+@pytest.mark.parametrize("answer", [3, _failed("clean", RefusedError(Condition.LIST_RESTORED_OR_PURGED, "no"))])
+def test_a_clean_that_is_refused_ends_the_night(answer: JobResult | int) -> None:
+    outcome, calls, _ = night({"clean --execute": [answer]}, approved=True)
+    assert (outcome.exit_code, calls) == (3, [*UNTIL_CLEAN, "clean --execute"])
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_finding_that_pauses_the_clean_up_stops_the_night_before_it(approved: bool) -> None:
+    pause = unknown_pause("prod-a", "r", "was REFUSED", "the master moved")
+    rehearsed = say_pause_first(JobResult(0, {"done_files": 7}, "Would move"), pause)
+    outcome, calls, _ = night({"clean": [rehearsed]}, approved=approved)
+    assert (outcome.exit_code, calls) == (3, UNTIL_CLEAN)
+    assert "a finding pauses the clean-up" in outcome.text
+    free = say_pause_first(JobResult(0, {"done_files": 7}, "Would move"), None)
+    assert night({"clean": [free]}, approved=True)[1] == [*UNTIL_CLEAN, "clean --execute", *AFTER]
+
+
+def test_who_asks_it_to_stop_is_told_how_to_go_on() -> None:
+    outcome, calls, _ = night(approved=True, stop_after="clean --execute")
+    assert (outcome.exit_code, calls) == (130, [*UNTIL_CLEAN, "clean --execute"])
+    assert f"stopped before purge; start it again with --run-id {RUN}" in outcome.text
+
+
+def test_every_command_is_one_that_its_job_takes() -> None:
+    plan = planned()
+    for command in plan.commands():
+        entry.parse(command)
+    assert plan.capture[-1] == f"hdfs://ns1/walsafe/snapshots/prod-a/{RUN}"
+    assert planned(run_id=None).run_id == RUN
+    assert not any("--before-grace" in command for command in plan.commands())
+
+
+def test_limits_and_approval_are_the_configurations() -> None:
+    text = EXAMPLE.read_text().replace("\nnight:\n", "\nnight:\n  approval: automatic\n  max_files: 5\n")
+    plan = night_plan("a.yaml", parse_config(text, "a.yaml"), RUN, AtTwo())
+    assert plan.approved
+    assert [one[one.index("--max-files") + 1] for one in plan.commands() if one[0] == "clean"] == ["5", "5"]
+
+
+def test_a_missing_key_is_named() -> None:
+    with pytest.raises(UsageError, match=r"a\.yaml: a night needs 'wal_root', 'capture', 'clean', 'lake', "):
+        night_plan("a.yaml", parse_config("cluster: prod-a\nlists: /x\n", "a.yaml"), None, AtTwo())
+
+
+def test_the_plan_starts_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(EXAMPLE.read_text())
+    assert entry.main(["night", "--config", str(file), "--run-id", RUN, "--plan"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    jobs = [line.split()[1] for line in shown if line.startswith("  ./spark-submit.sh ")]
+    assert jobs == [*UNTIL_CLEAN, "purge", "maintain"]
+    assert "night.approval is manual" in shown[-1]
