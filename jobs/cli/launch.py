@@ -12,6 +12,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -208,9 +209,11 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
     Args:
         command: the spark-submit command.
         environment: its whole environment.
-        stop: a file that the first Ctrl-C creates instead of a signal, for a job that ends after its current batch. The
-            child then runs in its own session: otherwise the terminal would also signal the JVM and kill it in the
-            middle of a batch. A second Ctrl-C is passed on.
+        stop: a file that the first Ctrl-C creates instead of a signal, for a job that ends after its current batch. A
+            second Ctrl-C is passed on.
+
+    The child runs in a session of its own: a terminal would else signal the JVM in the middle of a batch, and a signal
+    to spark-submit alone would leave the Python driver running.
 
     Returns:
         The exit code; 128 + the number of the signal that killed it.
@@ -220,17 +223,16 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
         env=dict(environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        start_new_session=stop is not None,
+        start_new_session=True,
     )
 
     def forward(number: int, _frame: FrameType | None) -> None:
-        if stop is None:
-            child.send_signal(number)
-        elif number == signal.SIGINT and not stop.exists():
+        if stop is not None and number == signal.SIGINT and not stop.exists():
             stop.touch()
             sys.stderr.write("walsafe: stopping after this batch; Ctrl-C again ends at once (go on with --resume)\n")
         else:
-            os.killpg(child.pid, number)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.killpg(child.pid, number)
 
     previous = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from tests.labs.cluster.hbase_data import wait_until
 from tests.labs.places import DOCS
 from tests.labs.spark.submitter import PROJECT, Submitter, clean_environment, link_class_archive
 
@@ -159,11 +160,10 @@ def test_a_termination_reaches_the_driver(submit: Submitter) -> None:
         text=True,
     ) as process:
         assert process.stderr is not None
-        for line in process.stderr:
-            if line == "READY\n":
-                break
+        driver = next(line.split()[1] for line in process.stderr if line.startswith("READY "))
         process.send_signal(signal.SIGTERM)
         assert process.wait(600) == 143
+    wait_until(lambda: not Path("/proc", driver).exists(), "the end of the driver")
 
 
 def test_cluster_mode_without_a_place_for_the_result_is_refused(submit: Submitter) -> None:

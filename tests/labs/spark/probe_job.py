@@ -1,5 +1,6 @@
 """A job of the tests: it does what it is told, so that each way a job can end is seen through spark-submit."""
 
+import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -31,7 +32,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         context.spark.read.text("hdfs://127.0.0.1:1/x").count()
     if args.what == "sleep":
         context.spark.range(1).count()
-        sys.stderr.write("READY\n")
+        sys.stderr.write(f"READY {os.getpid()}\n")
         sys.stderr.flush()
         time.sleep(3_600)  # the test ends it
     config = context.local_file(args.config).read_text(encoding="utf-8") if args.config else None
