@@ -23,6 +23,7 @@ from jobs.cli.config_types import DurationMs, Section, SizeBytes, UntilMs
 from jobs.cli.context import JobContext
 from jobs.cli.maintain_config import MaintainSection
 from jobs.cli.night_config import NightSection
+from jobs.cli.notify_config import NotifySection
 from jobs.cli.simulated_config import simulated_fault
 from jobs.cli.yaml_lines import KeyPath, YamlDocument, parse_yaml
 from pipelines.common.acknowledgement import Acknowledgement
@@ -188,6 +189,7 @@ class Config(Section):
     findings: FindingsSection = Field(default_factory=FindingsSection)
     clean: CleanSection | None = Field(default=None, description="where `clean` moves files, and how carefully")
     night: NightSection = Field(default_factory=NightSection)
+    notify: NotifySection | None = Field(default=None, description="who is told when a night needs a person")
     maintain: MaintainSection = Field(default_factory=MaintainSection)
 
     @model_validator(mode="before")
@@ -196,7 +198,18 @@ class Config(Section):
         """Replaces null by defaults: YAML reads a section whose keys are all commented out as null."""
         if not isinstance(values, dict):
             return values
-        optional = {"cluster", "wal_root", "lake", "lists", "snapshots", "reports", "metrics", "capture", "clean"}
+        optional = {
+            "cluster",
+            "wal_root",
+            "lake",
+            "lists",
+            "snapshots",
+            "reports",
+            "metrics",
+            "capture",
+            "clean",
+            "notify",
+        }
         return {key: {} if value is None and key not in optional else value for key, value in values.items()}
 
     @field_validator("capture")

@@ -16,11 +16,12 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from jobs.cli import failures, log
+from jobs.cli.alerts import TELLING, alerts_of
 from jobs.cli.configured_options import CONFIG_ENV, CONFIGURED, complete_options, options_of
 from jobs.cli.context import JobContext
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
-from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
+from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.common.version import VERSION
 
@@ -76,6 +77,7 @@ def run(invocation: Invocation, context: JobContext | None = None) -> int:
         outcome = run_job(invocation, context)
         document = result_object(invocation.name, outcome)
         code = _deliver(outcome, document, args, context)
+        _notify(invocation, outcome, context)
     finally:
         context.close()
     return code
@@ -232,6 +234,22 @@ def _deliver(outcome: JobResult, document: Mapping[str, object], args: Namespace
     if answer:
         _print(answer.rstrip("\n") + "\n")
     return code
+
+
+def _notify(invocation: Invocation, outcome: JobResult, context: JobContext) -> None:
+    config_file = getattr(invocation.args, "config", None)
+    if invocation.name not in TELLING or config_file is None:
+        return
+    from jobs.cli.config import load_config
+    from jobs.cli.notify import send
+
+    alerts = alerts_of(invocation.name, outcome.exit_code, outcome.result)
+    try:
+        section = load_config(config_file, context).notify
+    except UsageError:  # the job has reported it
+        return
+    if section is not None:
+        send(alerts, section, context.clock)
 
 
 def _print(answer: str) -> None:

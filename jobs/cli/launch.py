@@ -218,15 +218,11 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
     Returns:
         The exit code; 128 + the number of the signal that killed it.
     """
-    child = subprocess.Popen(
-        command,
-        env=dict(environment),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    child: subprocess.Popen[bytes] | None = None
 
     def forward(number: int, _frame: FrameType | None) -> None:
+        if child is None:
+            raise KeyboardInterrupt
         if stop is not None and number == signal.SIGINT and not stop.exists():
             stop.touch()
             sys.stderr.write("walsafe: stopping after this batch; Ctrl-C again ends at once (go on with --resume)\n")
@@ -236,6 +232,13 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
 
     previous = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
+        child = subprocess.Popen(
+            command,
+            env=dict(environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         if child.stdout is not None:
             copy_without_noise(child.stdout, sys.stderr.buffer)
         code = child.wait()

@@ -36,6 +36,7 @@ _HARMLESS = """
     maintain--lake maintain--config maintain--execute
     walsafe results maintain_config reports metrics schedule approval_timeout retries retry_delay parallel
     clusters.name clusters.max_files clusters.max_bytes
+    notify.webhook notify.form notify.token notify.timeout
     night.max_files night.max_bytes night.tries night.retry_delay night--run-id night--plan
     WALSAFE STATE KEYTAB PRINCIPAL JAVA_HOME
 """

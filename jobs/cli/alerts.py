@@ -1,0 +1,97 @@
+"""What a person should be told about the result of a job."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
+
+NIGHT = "night"
+TELLING = frozenset({NIGHT, "capture", "reconcile", "clean", "purge", "maintain"})
+"""The jobs that run at night; somebody who asks another job reads its answer anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One thing that needs a person.
+
+    Attributes:
+        name: NEW_ERROR, REFUSED, FAILED or APPROVAL_WAITS.
+        cluster: name of the cluster; "" if the result names none.
+        run_id: of the night; "" if the result names none.
+        code: of the finding, or name of the condition; "" if there is none.
+        key: of the finding; "" if there is none.
+        summary: what has happened.
+        remedy: what to do; "" if the summary says it.
+    """
+
+    name: str
+    cluster: str
+    run_id: str
+    code: str
+    key: str
+    summary: str
+    remedy: str = ""
+
+
+def alerts_of(job: str, exit_code: int, result: Mapping[str, object]) -> list[Alert]:
+    """Returns what a result tells a person: new error findings, refusals, failures, and an approval that waits.
+
+    Args:
+        job: its name.
+        exit_code: of the job.
+        result: its JSON object.
+    """
+    if job == NIGHT:
+        alerts = [alert for one in _maps(result.get("jobs")) for alert in _of_job(one, result)]
+        silent = all(alert.name == "NEW_ERROR" for alert in alerts)
+        if exit_code not in (EXIT_DONE, EXIT_PARTIAL) and silent:
+            name = "REFUSED" if exit_code == EXIT_REFUSED else "FAILED"
+            alerts.append(_alert(name, result, f"the night ended with exit code {exit_code}: {result.get('why')}"))
+        return alerts
+    return list(_of_job({"job": job, "exit_code": exit_code, **result}, result))
+
+
+def _of_job(one: Mapping[str, object], around: Mapping[str, object]) -> Iterator[Alert]:
+    job, code = str(one["job"]), one["exit_code"]
+    for cluster in _maps(one.get("clusters")):
+        yield from _of_cluster(cluster)
+    error = one.get("error")
+    if isinstance(error, Mapping) and error.get("condition") != "SNAPSHOT_EXISTS":
+        if code == EXIT_REFUSED:
+            yield _alert("REFUSED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
+        elif "jobs" in around:  # at a terminal a person reads what is wrong
+            yield _alert("FAILED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
+    if "jobs" in around and one.get("status") == "REHEARSAL" and one.get("done_files") and not _executed(around):
+        files = one["done_files"]
+        yield _alert(
+            "APPROVAL_WAITS", around, f"clean would move {files} files; a person has to start it with --execute"
+        )
+
+
+def _of_cluster(cluster: Mapping[str, object]) -> Iterator[Alert]:
+    status = cluster.get("status")
+    if status in ("REFUSED", "FAILED"):
+        yield _alert(str(status), cluster, f"reconcile: {cluster.get('reason')}")
+    for finding in _maps(cluster.get("findings")):
+        if finding.get("is_new") and finding.get("severity") == "error" and not finding.get("acknowledged"):
+            yield Alert(
+                "NEW_ERROR",
+                str(cluster.get("cluster")),
+                str(cluster.get("run_id") or ""),
+                str(finding["code"]),
+                str(finding["key"]),
+                str(finding["message"]),
+                str(finding["remedy"]),
+            )
+
+
+def _executed(night: Mapping[str, object]) -> bool:
+    return any(one.get("job") == "clean" and one.get("executed") for one in _maps(night.get("jobs")))
+
+
+def _alert(name: str, around: Mapping[str, object], summary: str, code: str = "") -> Alert:
+    return Alert(name, str(around.get("cluster") or ""), str(around.get("run_id") or ""), code, "", summary)
+
+
+def _maps(values: object) -> list[Mapping[str, object]]:
+    return [one for one in values if isinstance(one, Mapping)] if isinstance(values, Sequence) else []

@@ -1,0 +1,41 @@
+"""The job `night` on a cluster of ten real files: every job of it in one application."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.cli import entry
+from jobs.cli.context import JobContext
+from tests.labs.cleanup.on_disk import CLUSTER, Lab
+
+RUN = "20261121T020000Z"
+JOBS = ["capture", "reconcile", "clean", "clean", "purge", "maintain"]
+
+
+@pytest.mark.slow("six jobs of a night, and a second night of the same name that finds everything done")
+def test_a_night_and_its_second_start(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lab = Lab(spark, tmp_path)
+    places = {"lake": lab.lake, "lists": f"file:{tmp_path}/lists", "snapshots": f"file:{tmp_path}/snapshots"}
+    text = json.loads(lab.config.read_text())
+    lab.config.write_text(json.dumps({**text, **places, "night": {"approval": "automatic", "tries": 1}}))
+    before = lab.home()
+    words = ["night", "--config", str(lab.config), "--run-id", RUN, "--output", "json"]
+
+    assert entry.main(words, context=JobContext("night", lab.clock, spark)) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [one["job"] for one in answer["jobs"]] == JOBS
+    moved = before - lab.home()
+    assert len(moved) == 4
+    assert lab.resting() == dict.fromkeys(moved, RUN)
+    assert (tmp_path / "snapshots" / CLUSTER / RUN / "snapshot.json").is_file()
+    assert answer["jobs"][-2]["runs"][0]["status"] == "WAITING"
+
+    rows = len(lab.rows("deletions"))
+    assert entry.main(words, context=JobContext("night", lab.clock, spark)) == 0
+    again = json.loads(capsys.readouterr().out)["jobs"]
+    assert [(one["job"], one["exit_code"]) for one in again] == [(job, 2 * (job == "capture")) for job in JOBS]
+    assert again[0]["error"]["condition"] == "SNAPSHOT_EXISTS"
+    assert again[3]["done_files"] == 0
+    assert (before - lab.home(), len(lab.rows("deletions"))) == (moved, rows)

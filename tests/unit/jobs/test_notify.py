@@ -1,0 +1,151 @@
+"""Who is told what after a job, with a real HTTP server as the webhook."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.cli import entry
+from jobs.cli.alerts import alerts_of
+from jobs.cli.config import parse_config
+from jobs.cli.context import SystemClock
+from jobs.cli.notify import send
+from jobs.cli.notify_config import NotifySection
+from jobs.cli.registry import JOBS
+from pipelines.common.errors import UsageError
+from pipelines.common.job_result import JobResult
+
+FINDING = {
+    "key": "QUEUE_STALLED:2", "code": "QUEUE_STALLED", "severity": "error", "message": "no progress <since> Monday",
+    "remedy": "look at peer 2", "is_new": True, "acknowledged": False,
+}  # fmt: skip
+CLUSTER = {"cluster": "prod-a", "run_id": "r1", "status": "DONE", "findings": [FINDING]}
+RECONCILED = {"clusters": [CLUSTER]}
+
+
+@contextmanager
+def webhook(code: int = 200) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Its URL, and every request that it has got."""
+    got: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            got.append({"path": self.path, "body": body, "token": self.headers["Authorization"]})
+            self.send_response(code)
+            self.end_headers()
+
+        def log_message(self, *_args: object) -> None:
+            """Not in the tests' output."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/secret", got
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def told(result: Mapping[str, object], code: int = 0, job: str = "reconcile") -> list[tuple[str, str, str]]:
+    return [(alert.name, alert.cluster, alert.code) for alert in alerts_of(job, code, result)]
+
+
+def with_finding(**changed: object) -> dict[str, object]:
+    return {"clusters": [{**CLUSTER, "findings": [{**FINDING, **changed}]}]}
+
+
+def test_a_new_error_is_told_and_no_other_finding() -> None:
+    assert told(RECONCILED, 5) == [("NEW_ERROR", "prod-a", "QUEUE_STALLED")]
+    for changed in ({"is_new": False}, {"severity": "warning"}, {"acknowledged": True}):
+        assert told(with_finding(**changed)) == []
+
+
+def test_refusals_are_told() -> None:
+    refused = {"clusters": [{"cluster": "prod-a", "run_id": "r1", "status": "REFUSED", "reason": "out of order"}]}
+    assert told(refused, 3) == [("REFUSED", "prod-a", "")]
+    error = {"error": {"kind": "RefusedError", "message": "paused", "condition": "CLEANUP_PAUSED"}}
+    assert told(error, 3, "clean") == [("REFUSED", "", "CLEANUP_PAUSED")]
+    assert told({"error": {"message": "no such file", "condition": "USAGE"}}, 2, "clean") == []
+
+
+def night(*jobs: Mapping[str, object], why: str | None = None) -> dict[str, object]:
+    return {"cluster": "prod-a", "run_id": "r1", "why": why, "jobs": list(jobs)}
+
+
+def test_a_night_tells_of_all_its_jobs() -> None:
+    reconciled = {"job": "reconcile", "exit_code": 5, **RECONCILED}
+    rehearsed = {"job": "clean", "exit_code": 0, "status": "REHEARSAL", "done_files": 7, "executed": False}
+    executed = {"job": "clean", "exit_code": 0, "status": "DONE", "done_files": 7, "executed": True}
+    new = ("NEW_ERROR", "prod-a", "QUEUE_STALLED")
+    assert told(night(reconciled, rehearsed), 5, "night") == [new, ("APPROVAL_WAITS", "prod-a", "")]
+    assert told(night(reconciled, rehearsed, executed), 5, "night") == [new]
+    assert told(night({**rehearsed, "done_files": 0}), 0, "night") == []
+
+
+def test_a_night_that_fails_is_told_whatever_failed() -> None:
+    failed = {"job": "capture", "exit_code": 4, "error": {"message": "no master", "condition": "UNAVAILABLE"}}
+    assert told(night(failed, why="capture stopped it"), 4, "night") == [("FAILED", "prod-a", "UNAVAILABLE")]
+    exists = {"job": "capture", "exit_code": 2, "error": {"message": "there", "condition": "SNAPSHOT_EXISTS"}}
+    assert told(night(exists), 0, "night") == []
+    assert told(night(why="a finding pauses the clean-up"), 3, "night") == [("REFUSED", "prod-a", "")]
+    assert told(night(why="purge stopped it"), 1, "night") == [("FAILED", "prod-a", "")]
+
+
+def test_slack_gets_one_message() -> None:
+    with webhook() as (url, got):
+        section = NotifySection.model_validate({"webhook": "$HOOK", "token": "$TOKEN"})
+        assert send(alerts_of("reconcile", 5, RECONCILED), section, SystemClock(), {"HOOK": url, "TOKEN": "t"})
+        assert send([], section, SystemClock(), {})
+    (request,) = got
+    assert (request["path"], request["token"]) == ("/secret", "Bearer t")
+    assert request["body"] == {
+        "text": "*walsafe prod-a r1* needs a person\n"
+        "• NEW_ERROR QUEUE_STALLED:2: no progress &lt;since&gt; Monday → look at peer 2"
+    }
+
+
+def test_alertmanager_gets_alerts_that_last_until_the_next_night() -> None:
+    with webhook() as (url, got):
+        section = NotifySection.model_validate({"webhook": url, "form": "alertmanager"})
+        assert send(alerts_of("reconcile", 5, RECONCILED) * 2, section, SystemClock(), {})
+    ((first, _second),) = [request["body"] for request in got]
+    labels = {"alertname": "walsafe_new_error", "cluster": "prod-a", "code": "QUEUE_STALLED", "key": "QUEUE_STALLED:2"}
+    assert first["labels"] == labels
+    assert first["annotations"]["remedy"] == "look at peer 2"
+    assert first["endsAt"] > first["startsAt"]
+
+
+def test_what_cannot_be_sent_is_a_warning_without_a_secret(caplog: pytest.LogCaptureFixture) -> None:
+    alerts = alerts_of("reconcile", 5, RECONCILED)
+    with webhook(500) as (url, _), caplog.at_level(logging.WARNING):
+        for address in (url, "$NOT_SET", "http://127.0.0.1:1/secret", "http://[secret"):
+            assert not send(alerts, NotifySection.model_validate({"webhook": address}), SystemClock(), {})
+    assert len(caplog.records) == 4
+    assert "the webhook answered 500" in caplog.text
+    assert "NOT_SET is not set" in caplog.text
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("text", ["notify: {webhook: ftp://x}", "notify: {webhook: a, token: s3cret}", "notify: {}"])
+def test_a_wrong_section_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"a\.yaml, line 1"):
+        parse_config(text, "a.yaml")
+
+
+def test_a_job_with_a_new_error_sends_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = JOBS["reconcile"].load()
+    monkeypatch.setattr(job, "run", lambda _args, _context: JobResult(5, RECONCILED, ""))
+    with webhook() as (url, got):
+        config = tmp_path / "a.yaml"
+        config.write_text("notify: {webhook: $HOOK}\n")
+        monkeypatch.setenv("HOOK", url)
+        words = ["reconcile", "--config", str(config), "--snapshot", "x", "--lake", "y", "--lists", "z"]
+        assert entry.main(words) == 5
+    assert len(got) == 1
