@@ -16,13 +16,13 @@ HEAD = """\
 
 *Generated from `benchmarks/results` by `scripts/generate_benchmarks.py`; measure again, do not edit.*
 
-How each of these is measured, and what is compared with what: `benchmarks/README.md`. Times are those of one machine in
-one run; it is the ratios that travel. "Load" is the machine's 1-minute load average before the run began: what others
-did to these times.
+`benchmarks/README.md` says how each number is measured and what is compared. The times are those of one run on one
+machine; on another machine, only the ratios should be similar. "Load" is the machine's 1-minute load average before the
+run began; it shows how much other programs may have slowed the run.
 """
 FLAT = """\
-The first seconds are the same for any size (a cold JVM, tables that do not exist yet), so what shows how cost grows is
-the last column: the files between two sizes by the seconds between them.
+The first seconds are the same for any size (a cold JVM, tables that do not exist yet). So the last column shows how the
+cost grows: it divides the additional files of a size by its additional seconds.
 """
 
 _FLAT_WITHIN = 0.2

@@ -17,12 +17,12 @@ One cluster of {files:,} files under oldWALs, every file listed anew each night;
 
 {table}
 
-**{large:,} files a night**, by the same bytes for each file: {never} a year without `maintain`, {kept} with it.
-Queues cost the same for few files as for many, so a smaller cluster takes more for each.
+**{large:,} files a night**, with the same bytes for each file: {never} a year without `maintain`, {kept} with it. The
+size of the queues does not depend on the number of files, so a smaller cluster needs more bytes for each file.
 
-Beside these: files that vacuum removes a week later (a week of nights of `wal_verdicts`, {vacuumed}), and Delta's own
-logs ({log} after {nights} nights; Delta drops commits after 30 days). `maintain` itself took {seconds:.0f} s in a JVM
-that was warm.
+In addition, the lake holds files that vacuum removes a week later (a week of nights of `wal_verdicts`, {vacuumed}), and
+Delta's own logs ({log} after {nights} nights; Delta removes commits after 30 days). `maintain` itself took
+{seconds:.0f} s in a warm JVM.
 
 {where}
 """

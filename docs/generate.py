@@ -31,12 +31,12 @@ its columns. No metastore is needed, and the reader protocol is version 1. Colum
 | Python, without Spark | `deltalake.DeltaTable("<lake>/wal_verdicts").to_pandas()` |
 | DuckDB, through `deltalake` | `v = DeltaTable("<lake>/runs").to_pyarrow_dataset(); duckdb.sql("select * from v")` |
 
-Filter by `run_date` first: it lets a reader skip every other night. The rows of one cluster and `run_id` are replaced
-whole when that run is repeated. `runs` is append-only: its last row of a `run_id` counts. So are `cleanups` and
-`deletions`, the audit of the clean-up ([how to ask it](cleanup.md#the-audit)). To look at the last night of each
-cluster, join with the newest `runs` row whose `status` is `DONE`.
+Filter by `run_date` first, so that the reader skips all other nights. If somebody repeats a run, walsafe replaces all
+rows of its cluster and `run_id`. `runs` is append-only: the last row of a `run_id` counts. `cleanups` and `deletions`,
+the audit of the clean-up ([how to query it](cleanup.md#the-audit)), are append-only, too. To look at the last night of
+each cluster, join with the newest `runs` row whose `status` is `DONE`.
 
-Every column may be NULL where the value is unknown, or where an older walsafe wrote the row.
+Every column may be NULL if the value is unknown, or if an older walsafe wrote the row.
 """
 
 _CONDITIONS_HEAD = """\
@@ -45,7 +45,7 @@ _CONDITIONS_HEAD = """\
 *Generated from `pipelines/common/conditions.py` and `finding_names.py` by `python -m docs.generate`; change
 these tables, not this page.*
 
-Every refusal has a stable name. It stands in the JSON object of `--output json` and `--result` beside the sentence:
+Every refusal has a stable name. The JSON object of `--output json` and `--result` has this name and the sentence:
 
 ```json
 {
@@ -59,19 +59,21 @@ Every refusal has a stable name. It stands in the JSON object of `--output json`
 }
 ```
 
-A program asks for the name and the exit code, never for words of the message: these may change with any version. A name
-is never given another meaning; new ones may come. `condition` is null after a bug (1) and an interruption (130).
-`reconcile` gives the `condition` of each refused cluster in `clusters`, and `purge` that of each run in `runs`.
+A program must compare the name and the exit code, never words of the message, because any version may change the words.
+A name never gets another meaning; new versions may add names. `condition` is null after a bug (1) and an interruption
+(130). `reconcile` gives the `condition` of each refused cluster in `clusters`, and `purge` gives the `condition` of
+each run in `runs`.
 
-A job that ends with 3 because of what it found, and not because it stopped, has no `error`: `plan-migration`,
-`verify-migration` and the jobs of splits. There the findings say why.
+`plan-migration`, `verify-migration` and the split jobs also end with exit code 3 if their result is negative. Then
+there is no `error`; the findings say why.
 """
 _FINDINGS_HEAD = """\
 ## Findings
 
-A finding has a name too: `code`, in table [`findings`](tables.md#findings) and in the JSON object. The page behind it
-has the causes, every remedy, and when it is not raised. While a finding that pauses the clean-up is open, `clean` and
-`purge` refuse with CLEANUP_PAUSED. Findings of splits are on [their own page](split-rules.md).
+A finding also has a name: `code`, in table [`findings`](tables.md#findings) and in the JSON object. The linked section
+has the causes, every remedy, and the cases in which walsafe does not raise the finding. While a finding that pauses the
+clean-up is open, `clean` and `purge` refuse with CLEANUP_PAUSED. Findings of splits are on
+[a separate page](split-rules.md).
 """
 
 

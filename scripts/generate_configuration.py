@@ -25,15 +25,17 @@ HEAD = """\
 
 <!-- Written by scripts/generate_configuration.py from jobs/cli/config.py and its parts (jobs/*_config.py). -->
 
-One YAML file serves all jobs: `--config FILE`. Every key has a default unless the table says *required*, and the
-defaults are the safe values; `reconcile` runs without a file. `conf/production.example.yaml` has every key, commented.
+All jobs read one YAML file: `--config FILE`. Every key has a default, unless the table says *required*, and the
+defaults are the safe values. `reconcile` also runs without a file. `conf/production.example.yaml` has every key, with
+comments.
 
-An unknown key, a key given twice or a value of the wrong kind is an error (exit 2) that names file, line and key: a
-typing error must never weaken a check. Durations are written `90s`, `10m`, `24h`, `7d`; sizes `500MiB`, `1GiB`; a day
-`2027-01-31` counts to its end, UTC. Values of `properties` are secrets: they reach no snapshot, log or table.
-`runs.config_sha256` is the SHA-256 of the effective configuration, defaults filled in and secrets left out.
+An unknown key, a key that occurs twice, or a value of the wrong kind is an error (exit code 2) that names file, line
+and key, because a typing error must never weaken a check. Write durations like `90s`, `10m`, `24h`, `7d`, and sizes
+like `500MiB`, `1GiB`. A day like `2027-01-31` means the end of this day in UTC. Values of `properties` are secrets:
+walsafe writes them to no snapshot, log or table. `runs.config_sha256` is the SHA-256 of the effective configuration,
+with defaults and without secrets.
 
-Settings of Spark are no part of it: see `conf/spark-defaults.conf` and [deployment](deployment.md).
+The file has no settings of Spark: see `conf/spark-defaults.conf` and [deployment](deployment.md).
 """
 
 _KINDS = {

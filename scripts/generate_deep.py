@@ -14,15 +14,15 @@ PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "docs" / "deep.md"
 HEAD = """# The long searches
 
-What takes longer than a suite should. Written by `scripts/generate_deep.py` from the report of one run, or of several
-that together ran all of them. If a test ran more than once, its last result counts:
+These tests take too long for the suite. `scripts/generate_deep.py` wrote this page from the report of one run, or of
+several runs that together ran all tests. If a test ran more than once, the page shows its last result:
 
 ```bash
 ./tests/run --deep --junitxml=deep.xml && .venv/bin/python scripts/generate_deep.py deep.xml
 ```
 
-Every day has new seeds; `WALSAFE_DEEP_SEED` in the environment repeats those of a run. The judge writes
-[a record of its own](judge.md#the-last-recorded-run), and the searches of [the proof](proof.md) theirs.
+The seeds change every day; to repeat the seeds of a run, set `WALSAFE_DEEP_SEED` in the environment. The judge writes
+[a separate record](judge.md#the-last-recorded-run), and so do the searches of [the proof](proof.md).
 """
 
 

@@ -219,11 +219,12 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
         The exit code; 128 + the number of the signal that killed it.
     """
     child: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
 
     def forward(number: int, _frame: FrameType | None) -> None:
         if child is None:
-            raise KeyboardInterrupt
-        if stop is not None and number == signal.SIGINT and not stop.exists():
+            early.append(number)
+        elif stop is not None and number == signal.SIGINT and not stop.exists():
             stop.touch()
             sys.stderr.write("walsafe: stopping after this batch; Ctrl-C again ends at once (go on with --resume)\n")
         else:
@@ -239,6 +240,8 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        for number in early:
+            forward(number, None)
         if child.stdout is not None:
             copy_without_noise(child.stdout, sys.stderr.buffer)
         code = child.wait()

@@ -141,7 +141,7 @@ def test_a_year_counts_the_nights_that_are_kept() -> None:
     shown = year(replace(RUN, points=(point,)))
     assert "| `wal_verdicts` | 1.0 KiB | 0.0 | 365.0 KiB | 90.0 KiB (90 nights) |" in shown
     assert "| **all** | 2.0 KiB | 0.0 | 730.0 KiB | 120.0 KiB |" in shown
-    assert "**10,000,000 files a night**, by the same bytes for each file: 7.1 MiB a year without" in shown
+    assert "**10,000,000 files a night**, with the same bytes for each file: 7.1 MiB a year without" in shown
 
 
 def test_the_collectors_log() -> None:
