@@ -132,6 +132,8 @@ _CLEAN_UP = Group(
         "tests/unit/cleanup/test_holder.py",
         "tests/unit/cleanup/test_moving.py",
         "tests/unit/cleanup/test_purge.py",
+        "tests/unit/cleanup/test_purge_end.py",
+        "tests/unit/cleanup/test_purge_request.py",
         "tests/unit/cleanup/test_purge_answer.py",
         "tests/unit/cleanup/test_restore.py",
         "tests/unit/cleanup/test_settle.py",
