@@ -219,7 +219,7 @@ def test_the_run_that_a_list_is_based_on(lake: Lake) -> None:
     assert lake.audit.decided("prod", "night") == DecidedRun(RUN, SHA, None, None)
 
 
-def test_a_table_of_an_older_walsafe_has_neither_peers_nor_an_id(lake: Lake, spark: SparkSession) -> None:
+def test_a_table_of_an_older_walsafe_has_neither_peers_nor_an_id(lake: Lake) -> None:
     lake.tables.ensure((RUNS,))
     identity = {"cluster": "prod", "run_id": "night", "run_date": RUN.run_date, "files_started_at": NOW}
     row = {**identity, "status": "DONE", "at": NOW, "snapshot_sha256": SHA}

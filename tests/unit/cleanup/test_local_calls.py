@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -78,9 +79,7 @@ def test_what_vanishes_while_a_directory_is_listed_is_left_out(uri: str, monkeyp
 def test_a_rename_replaces_nothing_and_a_replacement_does(uri: str, tmp_path: Path) -> None:
     (tmp_path / "other").write_text("other")
     for target in ("other", "empty", "link"):
-        assert (
-            kind(lambda target=target: CALLS.rename(f"{uri}/file", f"{uri}/{target}")) == "FileAlreadyExistsException"
-        )
+        assert kind(partial(CALLS.rename, f"{uri}/file", f"{uri}/{target}")) == "FileAlreadyExistsException"
     assert kind(lambda: CALLS.rename(f"{uri}/none", f"{uri}/new")) == "FileNotFoundException"
     assert kind(lambda: CALLS.rename_file(f"{uri}/empty", f"{uri}/new")) == "NotAFile"
     assert kind(lambda: CALLS.rename_file(f"{uri}/link", f"{uri}/new")) == "NotAFile"
@@ -93,10 +92,10 @@ def test_a_rename_replaces_nothing_and_a_replacement_does(uri: str, tmp_path: Pa
 
 def test_files_and_directories_are_deleted_as_what_they_are(uri: str, tmp_path: Path) -> None:
     for name in ("empty", "link"):
-        assert kind(lambda name=name: CALLS.delete_file(f"{uri}/{name}")) == "NotAFile"
+        assert kind(partial(CALLS.delete_file, f"{uri}/{name}")) == "NotAFile"
     assert kind(lambda: CALLS.delete_file(f"{uri}/none")) == "FileNotFoundException"
     for name in ("file", "link"):
-        assert kind(lambda name=name: CALLS.delete_directory(f"{uri}/{name}")) == "NotAFile"
+        assert kind(partial(CALLS.delete_directory, f"{uri}/{name}")) == "NotAFile"
     assert kind(lambda: CALLS.delete_directory(uri)) == "PathIsNotEmptyDirectoryException"
     CALLS.delete_file(f"{uri}/file")
     CALLS.delete_directory(f"{uri}/empty")

@@ -14,9 +14,10 @@ from pipelines.hbase.zookeeper.queued_wals import QueuedWals
 from tests.labs.documented_failover import START
 from tests.labs.documented_files import seen
 
-H1, D1, UNKNOWN = ServerName.parse("h1,16020,5"), ServerName.parse("d1,16020,5"), ServerName("unknown.invalid", 0, 0)
+H1, D1, H9 = (ServerName.parse(f"{host},16020,5") for host in ("h1", "d1", "h9"))
+UNKNOWN = ServerName("unknown.invalid", 0, 0)
 ONE, TWO, CLAIMED = (parse_queue_id(key) for key in ("1-h1,16020,5", "2-h1,16020,5", "1-h1,16020,5/d1,16020,5"))
-G, GD = "h1%2C16020%2C5", "d1%2C16020%2C5"
+G, GD, G9 = "h1%2C16020%2C5", "d1%2C16020%2C5", "h9%2C16020%2C5"
 QUEUED = QueuedWals(
     1_000,
     {
@@ -25,7 +26,7 @@ QUEUED = QueuedWals(
         f"{G}.3": ((ONE, 0),),
         f"{GD}.4": ((CLAIMED, 7),),
         "short.5": ((CLAIMED, 7),),
-        f"{G}.6": ((ONE, 1), (TWO, 2)),
+        f"{G9}.6": ((ONE, 1), (TWO, 2)),
         ".7": ((ONE, 1),),
     },
     frozenset({f"{G}.1", f"{G}.2", f"{GD}.4"}),
@@ -37,7 +38,7 @@ WALS = {
     f"{G}.3": QueuedName(6, (0,)),
     f"{GD}.4": QueuedName(7, (7,)),
     "short.5": QueuedName(8, (7,)),
-    f"{G}.6": QueuedName(9, (1, 2)),
+    f"{G9}.6": QueuedName(9, (1, 2)),
 }
 KEEP, DELETE = HBaseVerdict.KEEP, HBaseVerdict.DELETE
 
@@ -58,7 +59,7 @@ def test_every_answer_by_name() -> None:
             (6, H1, G, (ONE,), DELETE),
             (7, D1, GD, (CLAIMED,), KEEP),
             (8, D1, "short", (CLAIMED,), DELETE),
-            (9, H1, G, (ONE, TWO), DELETE),
+            (9, H9, G9, (ONE, TWO), DELETE),
         )
     )
     assert name_table(VIEW, queued, 5) == DecisionTable(
