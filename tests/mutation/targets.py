@@ -170,6 +170,7 @@ _STORES = Group(
         "tests/unit/cleanup/test_local_wal_store.py",
         "tests/unit/cleanup/test_store_failures.py",
         "tests/unit/cleanup/test_wal_store.py",
+        "tests/unit/cleanup/test_wal_store_failures.py",
         "tests/unit/cleanup/test_webhdfs_wal_store.py",
     ),
 )
@@ -203,19 +204,28 @@ _SPARK_RULE = Group(
     spark=True,
 )
 
+_PLANS = Group(
+    "plans of the clean-up",
+    (Target("clean_plan", "pipelines.cleanup.clean_plan"),),
+    ("tests/spark/test_clean_plan.py",),
+    spark=True,
+)
+
+_AUDIT = Group(
+    "audit of the clean-up",
+    (Target("cleanup_audit", "pipelines.cleanup.audit"),),
+    ("tests/spark/test_audit_rows.py", "tests/spark/test_cleanup_audit.py"),
+    spark=True,
+)
+
 _LAKE = Group(
     "clean-up on Spark",
+    (Target("second_look", "pipelines.cleanup.second_look"),),
     (
-        Target("second_look", "pipelines.cleanup.second_look"),
-        Target("clean_plan", "pipelines.cleanup.clean_plan"),
-        Target("cleanup_audit", "pipelines.cleanup.audit"),
-    ),
-    (
-        "tests/spark/test_clean_plan.py",
-        "tests/spark/test_cleanup_audit.py",
-        "tests/spark/test_cleanup_purge.py",
         "tests/spark/test_cleanup.py",
+        "tests/spark/test_cleanup_purge.py",
         "tests/spark/test_cleanup_second_try.py",
+        "tests/unit/cleanup/test_second_look.py",
     ),
     spark=True,
 )
@@ -230,5 +240,5 @@ _LISTS = Group(
     spark=True,
 )
 
-GROUPS = (_RULE, _CLEAN_UP, _STORES, _REMOTE_STORES, _TABLES, _SPARK_RULE, _LAKE, _LISTS)
+GROUPS = (_RULE, _CLEAN_UP, _STORES, _REMOTE_STORES, _TABLES, _SPARK_RULE, _PLANS, _AUDIT, _LAKE, _LISTS)
 """In the order of danger."""

@@ -197,8 +197,6 @@ class FileSystemWalStore:
         except BaseException:
             # whoever handles this must find no rename or deletion still under way
             broken.set()
-            for submitted in calls:
-                submitted.cancel()
             wait(calls)
             raise
 

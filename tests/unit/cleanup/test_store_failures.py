@@ -34,6 +34,7 @@ UNTRIED = parse_failure(NOT_TRIED)
         ),
         ("RemoteException(StandbyException): a: b", "StandbyException", "a: b"),
         ("these are words\nof nobody", "IOException", "these are words"),
+        (" \n \n these are words", "IOException", "these are words"),
         ("", "IOException", ""),
     ],
 )
