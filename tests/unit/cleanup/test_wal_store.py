@@ -10,7 +10,7 @@ import pytest
 from pipelines.cleanup.stores.file_calls import FileCallError
 from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.cleanup.stores.wal_store import FileSystemWalStore
-from pipelines.cleanup.stores.wal_walk import walk_files
+from pipelines.cleanup.stores.wal_walk import directories_without_files, walk_files
 from pipelines.common.errors import UnavailableError
 from pipelines.files.file_status import FileStatus
 
@@ -142,3 +142,23 @@ def test_a_walk_asks_for_directories_only() -> None:
 
     assert [batch.paths for batch in walk_files(pages, OLD)] == [["a"], ["deep/a"]]
     assert asked == [OLD, f"{OLD}/deep"]
+
+
+def test_a_walk_goes_deep_first_in_the_order_of_names_and_gives_no_empty_batch() -> None:
+    directories = {OLD: "bca", f"{OLD}/a": "d"}
+
+    def pages(uri: str) -> Iterator[list[FileStatus]]:
+        names = directories.get(uri, "")
+        yield [FileStatus(name, False, True, 0, 0) for name in names] or [FileStatus("file", True, False, 1, 2)]
+
+    assert [batch.paths for batch in walk_files(pages, OLD)] == [["a/d/file"], ["b/file"], ["c/file"]]
+
+
+@pytest.mark.parametrize("kinds", [(False,), (True, False), (False, True)])
+def test_a_tree_with_anything_but_directories_is_not_one_to_remove(kinds: tuple[bool, ...]) -> None:
+    def pages(uri: str) -> Iterator[list[FileStatus]]:
+        if uri == OLD:
+            yield [FileStatus(str(number), False, kind, 0, 0) for number, kind in enumerate(kinds)]
+
+    assert directories_without_files(pages, OLD) is None
+    assert directories_without_files(pages, f"{OLD}/none") == [f"{OLD}/none"]
