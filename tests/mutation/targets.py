@@ -164,6 +164,7 @@ _STORES = Group(
         Target("wal_walk", "pipelines.cleanup.stores.wal_walk"),
         Target("file_calls", "pipelines.cleanup.stores.file_calls"),
         Target("local_calls", "pipelines.cleanup.stores.local_calls"),
+        Target("webhdfs_calls", "pipelines.cleanup.stores.webhdfs_calls"),
     ),
     (
         "tests/unit/cleanup/test_local_calls.py",
@@ -171,21 +172,18 @@ _STORES = Group(
         "tests/unit/cleanup/test_store_failures.py",
         "tests/unit/cleanup/test_wal_store.py",
         "tests/unit/cleanup/test_wal_store_failures.py",
+        "tests/unit/cleanup/test_webhdfs_requests.py",
         "tests/unit/cleanup/test_webhdfs_wal_store.py",
     ),
 )
 
-_REMOTE_STORES = Group(
-    "stores on HDFS",
-    (
-        Target("webhdfs_calls", "pipelines.cleanup.stores.webhdfs_calls"),
-        Target("hadoop_calls", "pipelines.cleanup.stores.hadoop_calls"),
-    ),
+_HADOOP_STORE = Group(
+    "store through Hadoop",
+    (Target("hadoop_calls", "pipelines.cleanup.stores.hadoop_calls"),),
     (
         "tests/integration/test_wal_store.py",
         "tests/spark/test_observer_reads.py",
         "tests/unit/cleanup/test_hadoop_calls.py",
-        "tests/unit/cleanup/test_webhdfs_wal_store.py",
     ),
     spark=True,
     leave_out=("test_thousands_of_files_in_one_call",),
@@ -240,5 +238,5 @@ _LISTS = Group(
     spark=True,
 )
 
-GROUPS = (_RULE, _CLEAN_UP, _STORES, _REMOTE_STORES, _TABLES, _SPARK_RULE, _PLANS, _AUDIT, _LAKE, _LISTS)
+GROUPS = (_RULE, _CLEAN_UP, _STORES, _HADOOP_STORE, _TABLES, _SPARK_RULE, _PLANS, _AUDIT, _LAKE, _LISTS)
 """In the order of danger."""
