@@ -200,7 +200,7 @@ def test_a_new_file_replaces_none(server: Server, calls: WebHdfsCalls) -> None:
     (first, second) = server.asked
     assert first[:2] == ("PUT CREATE", f"/hbase/{WAL}")
     assert (first[2]["user.name"], first[2]["overwrite"].lower()) == ("me", "false")
-    assert second == ("PUT CREATE", f"/hbase/{WAL}", {"to": "data"})
+    assert second == ("PUT CREATE", f"/hbase/{WAL}", {**ME, "to": "data"})
     assert b"".join(server.bodies) == "text é".encode()
     server.answers["CREATE"] = refused("FileAlreadyExistsException")
     assert kind(lambda: calls.write_new(f"{ROOT}/a", "x")) == "FileAlreadyExistsException"
