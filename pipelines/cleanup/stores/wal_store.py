@@ -166,7 +166,7 @@ class FileSystemWalStore:
 
     def close(self) -> None:
         """Ends the threads and closes the connections."""
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown()
         self._calls.close()
 
     def _each(self, call: Callable[[_T], _R], elements: Sequence[_T]) -> list[_R | Failure]:

@@ -66,8 +66,9 @@ def test_an_error_that_nobody_foresaw_ends_what_has_not_begun_before_its_turn_co
             if uri == FILES[1]:
                 self.interrupted.set()
                 raise ZeroDivisionError
-            self.interrupted.wait(60)
-            time.sleep(0.2)
+            if uri == FILES[0]:
+                self.interrupted.wait(60)
+                time.sleep(0.3)
 
     calls = Odd()
     store = FileSystemWalStore(calls, ROOT, [OLD], threads=2)
