@@ -22,7 +22,6 @@ from jobs.cli.capture_config import HBaseStateSection
 from jobs.cli.config import Config, parse_config
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.common.errors import UnavailableError, UsageError
@@ -35,6 +34,7 @@ from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hbase_data import ATTEMPTS
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.oracle import Oracle, wait_shipped
+from tests.labs.judged_stages import Verdicts, reconciled, verdicts_of
 from tests.labs.small_cluster import edited
 
 pytestmark = [pytest.mark.realhbase, pytest.mark.long]
@@ -179,29 +179,17 @@ def queues_of(stage: Stage, server: str) -> list[ZkQueue]:
 
 @pytest.fixture(scope="module")
 def outcome(story: Story) -> JobResult:
-    fleet = story.work / "fleet"
-    fleet.mkdir()
-    for name, stage in story.stages.items():
-        stage.snapshot.rename(fleet / name)
-    places = OutputPlaces(f"file:{story.work}/lake", f"file:{story.work}/lists")
-    config = parse_config("{cleaners: {interval: 24h}}", "test.yaml")
-    return run_reconcile(JobContext("reconcile", spark=story.spark), config, places, (), fleet=f"file:{fleet}")
+    return reconciled(story.spark, story.work, {name: stage.snapshot for name, stage in story.stages.items()})
 
 
 @pytest.fixture(scope="module")
-def verdicts(story: Story, outcome: JobResult) -> dict[str, dict[str, dict[str, Any]]]:
-    assert outcome.exit_code == 0, outcome.text
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in story.spark.read.format("delta").load(f"file:{story.work}/lake/wal_verdicts").collect():
-        found.setdefault(row["cluster"], {})[row["path"]] = row.asDict(recursive=True)
-    return found
+def verdicts(story: Story, outcome: JobResult) -> Verdicts:
+    return verdicts_of(story.spark, story.work, outcome)
 
 
 @pytest.mark.promise("zookeeper-is-proven", "real-cleaner-judges-real-clusters")
 @pytest.mark.parametrize("name", STAGES)
-def test_walsafe_and_hbases_own_cleaner_agree_file_by_file(
-    story: Story, verdicts: dict[str, dict[str, dict[str, Any]]], name: str
-) -> None:
+def test_walsafe_and_hbases_own_cleaner_agree_file_by_file(story: Story, verdicts: Verdicts, name: str) -> None:
     oracle, ours = story.stages[name].oracle, verdicts[name]
     assert oracle
     assert set(ours) == set(oracle)
@@ -218,7 +206,7 @@ def reasons(rows: dict[str, dict[str, Any]]) -> set[str]:
     return {row["reason"] for row in rows.values()}
 
 
-def test_each_stage_shows_what_it_is_there_for(story: Story, verdicts: dict[str, dict[str, dict[str, Any]]]) -> None:
+def test_each_stage_shows_what_it_is_there_for(story: Story, verdicts: Verdicts) -> None:
     assert "NOT_QUEUED" in reasons(verdicts["rolled"]) & reasons(verdicts["quiet"])
     assert reasons(verdicts["disabled"]) >= {"NOT_QUEUED", "PENDING"}
     victim = story.stages["claimed"].victim

@@ -91,7 +91,8 @@ def _try(group: Group, targets: Iterable[Target], out: TextIO, *, survivors: boo
             f"without a reason; {len(gone):,} that have one do not survive\n"
         )
         wrong |= bool(without or gone)
-        if record and (survivors or len(known) == len(keys)):
+        # the survivors alone say nothing of a module that was never tried whole
+        if record and (len(known) == len(keys) or (survivors and name in old)):
             old[name] = Module(len(keys), len(keys) - len(reasons), reasons)
     if record:
         write_record({**read_record(), **{name: old[name] for name in files if name in old}})

@@ -85,7 +85,9 @@ _TABLES = Group(
     ),
     (
         "tests/unit/decide/test_decision_table.py",
+        "tests/unit/decide/test_table_of_a_cluster.py",
         "tests/unit/decide/test_zookeeper_failover.py",
+        "tests/unit/decide/test_zookeeper_names.py",
         "tests/unit/decide/test_zookeeper_rule.py",
     ),
 )
@@ -99,7 +101,6 @@ _CLEAN_UP = Group(
         Target("quarantine", "pipelines.cleanup.quarantine"),
         Target("overlap", "pipelines.cleanup.overlap"),
         Target("paths", "pipelines.cleanup.paths"),
-        Target("store_failures", "pipelines.cleanup.stores.store_failures"),
         Target("holder", "pipelines.cleanup.holder"),
         Target("looking", "pipelines.cleanup.current_reads"),
         Target("settle", "pipelines.cleanup.settle_intents"),
@@ -132,6 +133,8 @@ _CLEAN_UP = Group(
         "tests/unit/cleanup/test_holder.py",
         "tests/unit/cleanup/test_moving.py",
         "tests/unit/cleanup/test_purge.py",
+        "tests/unit/cleanup/test_purge_end.py",
+        "tests/unit/cleanup/test_purge_request.py",
         "tests/unit/cleanup/test_purge_answer.py",
         "tests/unit/cleanup/test_restore.py",
         "tests/unit/cleanup/test_settle.py",
@@ -152,6 +155,40 @@ _CLEAN_UP = Group(
     ),
 )
 
+_STORES = Group(
+    "stores",
+    (
+        Target("store_failures", "pipelines.cleanup.stores.store_failures"),
+        Target("wal_store", "pipelines.cleanup.stores.wal_store"),
+        Target("wal_guard", "pipelines.cleanup.stores.wal_guard"),
+        Target("wal_walk", "pipelines.cleanup.stores.wal_walk"),
+        Target("file_calls", "pipelines.cleanup.stores.file_calls"),
+        Target("local_calls", "pipelines.cleanup.stores.local_calls"),
+        Target("webhdfs_calls", "pipelines.cleanup.stores.webhdfs_calls"),
+    ),
+    (
+        "tests/unit/cleanup/test_local_calls.py",
+        "tests/unit/cleanup/test_local_wal_store.py",
+        "tests/unit/cleanup/test_store_failures.py",
+        "tests/unit/cleanup/test_wal_store.py",
+        "tests/unit/cleanup/test_wal_store_failures.py",
+        "tests/unit/cleanup/test_webhdfs_requests.py",
+        "tests/unit/cleanup/test_webhdfs_wal_store.py",
+    ),
+)
+
+_HADOOP_STORE = Group(
+    "store through Hadoop",
+    (Target("hadoop_calls", "pipelines.cleanup.stores.hadoop_calls"),),
+    (
+        "tests/integration/test_wal_store.py",
+        "tests/spark/test_observer_reads.py",
+        "tests/unit/cleanup/test_hadoop_calls.py",
+    ),
+    spark=True,
+    leave_out=("test_thousands_of_files_in_one_call",),
+)
+
 _SPARK_RULE = Group(
     "rule in Spark",
     (
@@ -165,18 +202,28 @@ _SPARK_RULE = Group(
     spark=True,
 )
 
+_PLANS = Group(
+    "plans of the clean-up",
+    (Target("clean_plan", "pipelines.cleanup.clean_plan"),),
+    ("tests/spark/test_clean_plan.py",),
+    spark=True,
+)
+
+_AUDIT = Group(
+    "audit of the clean-up",
+    (Target("cleanup_audit", "pipelines.cleanup.audit"),),
+    ("tests/spark/test_audit_rows.py", "tests/spark/test_cleanup_audit.py"),
+    spark=True,
+)
+
 _LAKE = Group(
     "clean-up on Spark",
+    (Target("second_look", "pipelines.cleanup.second_look"),),
     (
-        Target("second_look", "pipelines.cleanup.second_look"),
-        Target("clean_plan", "pipelines.cleanup.clean_plan"),
-        Target("cleanup_audit", "pipelines.cleanup.audit"),
-    ),
-    (
-        "tests/spark/test_cleanup_audit.py",
-        "tests/spark/test_cleanup_purge.py",
         "tests/spark/test_cleanup.py",
+        "tests/spark/test_cleanup_purge.py",
         "tests/spark/test_cleanup_second_try.py",
+        "tests/unit/cleanup/test_second_look.py",
     ),
     spark=True,
 )
@@ -191,5 +238,5 @@ _LISTS = Group(
     spark=True,
 )
 
-GROUPS = (_RULE, _CLEAN_UP, _TABLES, _SPARK_RULE, _LAKE, _LISTS)
+GROUPS = (_RULE, _CLEAN_UP, _STORES, _HADOOP_STORE, _TABLES, _SPARK_RULE, _PLANS, _AUDIT, _LAKE, _LISTS)
 """In the order of danger."""

@@ -13,7 +13,7 @@ from pipelines.reconcile import list_parts
 from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, part_name
 from pipelines.reconcile.list_reader import DeleteListReader
 from pipelines.reconcile.list_writer import DeleteListWriter
-from pipelines.reconcile.ports import ListRequest
+from pipelines.reconcile.ports import ListRequest, StagedLists
 
 RUN, ROOT = "n1", "hdfs://ns1/hbase"
 SNAPSHOT = "5" * 64
@@ -115,6 +115,13 @@ def test_long_lists_are_cut_into_parts_in_the_same_places(lab: Lab, monkeypatch:
     assert len(lab.reader.lines(written["a"]).collect()) == 90
 
 
+def test_a_list_a_little_too_long_for_one_part_has_two(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_parts, "LINES_PER_PART", 20)
+    manifest = lab.write(request("a", 30))["a"]
+    assert [part.name for part in manifest.parts] == [part_name(0), part_name(1)]
+    assert lab.text(manifest) == lines_of(30)
+
+
 @pytest.mark.promise("list-is-whole")
 def test_nothing_is_listed_before_it_is_published(lab: Lab) -> None:
     frame = lab.spark.createDataFrame([("a", "oldWALs/x")], "cluster string, path string")
@@ -166,6 +173,59 @@ def test_a_list_that_cannot_be_written_says_so(lab: Lab) -> None:
     (lab.folder / "a").write_text("a file in its place")
     with pytest.raises(UnavailableError, match="the list cannot be read or written"):
         lab.write(request("a", 2))
+
+
+def test_lists_without_files_leave_nothing_beside_them(lab: Lab) -> None:
+    lab.write(request("a", 0), request("b", 0))
+    assert sorted(str(file.relative_to(lab.folder)) for file in lab.folder.rglob("*") if file.is_dir()) == [
+        *("a", f"a/{RUN}", "b", f"b/{RUN}"),
+    ]
+
+
+def test_a_file_of_spark_without_lines_is_no_part(lab: Lab) -> None:
+    """Spark's first task writes a file even where the sample left it no line."""
+    staging = lab.folder / "a" / ".staging-x"
+    staging.mkdir(parents=True)
+    for name, text in (("part-00000-x", ""), ("part-00001-x", lines_of(2)), ("_SUCCESS", "")):
+        (staging / name).write_text(text)
+    staged = StagedLists((request("a", 2),), {"a": f"file:{staging}"}, {".staging-x/part-00001-x": 2})
+    manifest = lab.lists.publish(staged)["a"]
+    assert [(part.name, part.lines) for part in manifest.parts] == [(part_name(0), 2)]
+    assert lab.text(manifest) == lines_of(2)
+    assert lab.shown("a") == ["_SUCCESS", MANIFEST, part_name(0)]
+    assert (lab.of("a") / ".empty-part-00000-x").read_text() == ""
+
+
+def test_a_list_that_cannot_be_published_says_so(lab: Lab) -> None:
+    staged = lab.lists.stage(lab.spark.createDataFrame([], "cluster string, path string"), [request("a", 0)])
+    (lab.folder / "a").write_text("a file in its place")
+    with pytest.raises(UnavailableError, match=rf"^file:{lab.folder}: the list cannot be read or written"):
+        lab.lists.publish(staged)
+    assert (lab.folder / "a").read_text() == "a file in its place"
+
+
+def test_a_manifest_that_cannot_be_read_is_no_missing_one(lab: Lab) -> None:
+    (lab.of("a") / MANIFEST).mkdir(parents=True)
+    with pytest.raises(UnavailableError, match=rf"/a/{RUN}/{MANIFEST}: the list cannot be read or written"):
+        lab.lists.existing("a", RUN)
+
+
+def test_no_file_stays_open(lab: Lab) -> None:
+    """A fleet has thousands of lists, and a process may open only so many files."""
+    lab.write(request("a", 2))
+    lab.lists.existing("a", RUN)
+    jvm = lab.spark._jvm
+    assert jvm is not None
+    descriptors = Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/fd")
+    assert [name for name in map(read_link, descriptors.iterdir()) if name.startswith(f"{lab.of('a')}/")] == []
+
+
+def read_link(link: Path) -> str:
+    """Where it leads; nowhere, once it is closed."""
+    try:
+        return str(link.readlink())
+    except FileNotFoundError:
+        return ""
 
 
 def test_a_manifest_that_is_none_is_refused_before_anything_is_written(lab: Lab) -> None:

@@ -166,7 +166,7 @@ class FileSystemWalStore:
 
     def close(self) -> None:
         """Ends the threads and closes the connections."""
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown()
         self._calls.close()
 
     def _each(self, call: Callable[[_T], _R], elements: Sequence[_T]) -> list[_R | Failure]:
@@ -197,8 +197,6 @@ class FileSystemWalStore:
         except BaseException:
             # whoever handles this must find no rename or deletion still under way
             broken.set()
-            for submitted in calls:
-                submitted.cancel()
             wait(calls)
             raise
 

@@ -190,7 +190,7 @@ def _group_answers(view: ClusterView, buckets: _Counter) -> Iterator[GroupAnswer
         for group in sorted({group for row in rows for group in row.offsets}):
             # a file's server and validity come from its own name, so such a row matches no file
             wal = parse_wal_name(f"{group}.0")
-            if wal is None or wal.group != group or wal.server != source:
+            if wal is None or wal.server != source:
                 continue
             needs = {row.need(group) for row in rows}
             starts = sorted({0} | {need for need in needs if NEEDS_ALL < need <= MAX_LONG})

@@ -1,18 +1,14 @@
 """One HBase is driven through the life of a cluster once; all its captures are reconciled together."""
 
-from typing import Any
-
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.cli.config import parse_config
-from jobs.cli.context import JobContext
-from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.common.job_result import JobResult
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.thrift import ThriftGateway
 from tests.labs.cluster_life import ONE, TABLE, Story, tell
+from tests.labs.judged_stages import Verdicts, reconciled, verdicts_of
 
 
 @pytest.fixture(scope="package")
@@ -59,21 +55,10 @@ def story(
 @pytest.fixture(scope="package")
 def outcome(story: Story) -> JobResult:
     """One reconcile over the captures of all stages, as a fleet."""
-    fleet = story.work / "fleet"
-    fleet.mkdir()
-    for name, stage in story.stages.items():
-        stage.snapshot.rename(fleet / name)
-    # as it stands in the cluster's own hbase-site.xml
-    config = parse_config("{cleaners: {interval: 24h}}", "test.yaml")
-    places = OutputPlaces(f"file:{story.work}/lake", f"file:{story.work}/lists")
-    return run_reconcile(JobContext("reconcile", spark=story.spark), config, places, (), fleet=f"file:{fleet}")
+    return reconciled(story.spark, story.work, {name: stage.snapshot for name, stage in story.stages.items()})
 
 
 @pytest.fixture(scope="package")
-def verdicts(story: Story, outcome: JobResult) -> dict[str, dict[str, dict[str, Any]]]:
+def verdicts(story: Story, outcome: JobResult) -> Verdicts:
     """By stage and path, the rows of `wal_verdicts`."""
-    assert outcome.exit_code == 0, outcome.text
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in story.spark.read.format("delta").load(f"file:{story.work}/lake/wal_verdicts").collect():
-        found.setdefault(row["cluster"], {})[row["path"]] = row.asDict(recursive=True)
-    return found
+    return verdicts_of(story.spark, story.work, outcome)

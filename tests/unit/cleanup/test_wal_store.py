@@ -1,6 +1,7 @@
 """What the store makes of calls that end in an unexpected way; the file systems themselves are real in other tests."""
 
 import time
+from collections.abc import Iterator
 from threading import Event
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from pipelines.cleanup.stores.file_calls import FileCallError
 from pipelines.cleanup.stores.store_failures import parse_failure
 from pipelines.cleanup.stores.wal_store import FileSystemWalStore
+from pipelines.cleanup.stores.wal_walk import directories_without_files, walk_files
 from pipelines.common.errors import UnavailableError
 from pipelines.files.file_status import FileStatus
 
@@ -53,6 +55,27 @@ def test_after_an_interruption_no_call_is_under_way_and_none_begins() -> None:
     assert len(calls.begun) < 10
     store.close()
     assert len(calls.begun) < 10
+
+
+def test_an_error_that_nobody_foresaw_ends_what_has_not_begun_before_its_turn_comes() -> None:
+    class Odd(Interrupted):
+        """The second deletion fails while the first is under way, for which the caller waits."""
+
+        def delete_file(self, uri: str) -> None:
+            self.begun.append(uri)
+            if uri == FILES[1]:
+                self.interrupted.set()
+                raise ZeroDivisionError
+            if uri == FILES[0]:
+                self.interrupted.wait(60)
+                time.sleep(0.3)
+
+    calls = Odd()
+    store = FileSystemWalStore(calls, ROOT, [OLD], threads=2)
+    with pytest.raises(ZeroDivisionError):
+        store.delete(FILES)
+    assert len(calls.begun) < 10
+    store.close()
 
 
 class Slow(Interrupted):
@@ -107,3 +130,36 @@ def test_a_directory_that_cannot_be_looked_at_is_not_gone() -> None:
     with pytest.raises(UnavailableError, match="FileNotFoundException"):
         store.rename_directory(f"{OLD}/a", f"{OLD}/b")
     store.close()
+
+
+def test_a_walk_asks_for_directories_only() -> None:
+    """A question for each file would take minutes."""
+    file, link = FileStatus("a", True, False, 1, 2), FileStatus("link", False, False, 1, 2)
+    asked: list[str] = []
+
+    def pages(uri: str) -> Iterator[list[FileStatus]]:
+        asked.append(uri)
+        yield [file, link, *([FileStatus("deep", False, True, 0, 0)] if uri == OLD else [])]
+
+    assert [batch.paths for batch in walk_files(pages, OLD)] == [["a"], ["deep/a"]]
+    assert asked == [OLD, f"{OLD}/deep"]
+
+
+def test_a_walk_goes_deep_first_in_the_order_of_names_and_gives_no_empty_batch() -> None:
+    directories = {OLD: "bca", f"{OLD}/a": "d"}
+
+    def pages(uri: str) -> Iterator[list[FileStatus]]:
+        names = directories.get(uri, "")
+        yield [FileStatus(name, False, True, 0, 0) for name in names] or [FileStatus("file", True, False, 1, 2)]
+
+    assert [batch.paths for batch in walk_files(pages, OLD)] == [["a/d/file"], ["b/file"], ["c/file"]]
+
+
+@pytest.mark.parametrize("kinds", [(False,), (True, False), (False, True)])
+def test_a_tree_with_anything_but_directories_is_not_one_to_remove(kinds: tuple[bool, ...]) -> None:
+    def pages(uri: str) -> Iterator[list[FileStatus]]:
+        if uri == OLD:
+            yield [FileStatus(str(number), False, kind, 0, 0) for number, kind in enumerate(kinds)]
+
+    assert directories_without_files(pages, OLD) is None
+    assert directories_without_files(pages, f"{OLD}/none") == [f"{OLD}/none"]

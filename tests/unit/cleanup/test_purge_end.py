@@ -1,0 +1,130 @@
+"""How a purge ends: without a lease, by a person's wish, with an error."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipelines.cleanup.deletions import CleanupAction
+from pipelines.cleanup.purge import PurgeRequest, purge
+from pipelines.cleanup.quarantine import runs_in
+from pipelines.cleanup.request import CleanupPorts
+from pipelines.common.errors import UnavailableError
+from tests.labs.cleanup.memory import MemoryStore, Process
+from tests.labs.cleanup.purges import FULL, N1, N2, N3, N4, cleaned, done, runs_of, statuses
+from tests.labs.cleanup.world import PLACE
+
+
+class Lost(MemoryStore):
+    """A file system that stops answering at the files of one run, and at all that come after."""
+
+    gone = False
+
+    def delete(self, uris: Sequence[str]) -> list[str | None]:
+        if any(f"-{N2}/" in uri for uri in uris):
+            self.gone = True
+            raise UnavailableError("the data nodes do not answer")
+        return super().delete(uris)
+
+    def names(self, directory: str) -> list[str]:
+        if self.gone:
+            raise UnavailableError("the leases cannot be read")
+        return super().names(directory)
+
+
+def test_no_run_is_begun_without_a_lease() -> None:
+    world = cleaned(N1, N2, N3, N4)
+    answer = done(world, store=Lost(world.disk, Process()))
+    said = {run: (one["status"], one["reason"]) for run, one in runs_of(answer).items()}
+    assert said == {
+        N1: ("DONE", None),
+        N2: ("FAILED", "the data nodes do not answer"),
+        N3: ("NOT_BEGUN", "the leases cannot be read"),
+        N4: ("NOT_BEGUN", "the leases cannot be read"),
+    }
+    assert not {attempt.run.run_id for attempt, _ in world.lake.cleanups if attempt.action is CleanupAction.PURGE} & {
+        N3,
+        N4,
+    }
+
+
+def test_a_wish_to_stop_holds_for_all_runs_after_it() -> None:
+    world = cleaned(N1, N2, N3)
+    asked = iter([True])
+    answer = done(world, stop=lambda: next(asked, False))
+    assert statuses(answer) == {N1: "STOPPED", N2: "NOT_BEGUN", N3: "NOT_BEGUN"}
+    assert {one["reason"] for run, one in runs_of(answer).items() if run != N1} == {"a person asked for an end"}
+
+
+def test_a_wish_to_stop_during_the_last_batch_changes_nothing() -> None:
+    world = cleaned()
+    place, ports = world.edges(Process())
+    answer = purge(PurgeRequest(N1, FULL, execute=True), replace(place, batch=3), replace(ports, stop=lambda: True))
+    assert statuses(answer) == {N1: "DONE"}
+    assert [status for attempt, status in world.lake.cleanups if attempt.action is CleanupAction.PURGE] == [
+        "STARTED",
+        "DONE",
+    ]
+
+
+def test_what_was_done_is_not_said_to_wait_for_a_finding_that_came_up_meanwhile() -> None:
+    world = cleaned()
+    answer = done(world, tell=lambda _: setattr(world.decided, "status", None))
+    assert answer.result["paused"] is None
+    assert answer.text.startswith("n1: 3 files")
+    rehearsed = done(world, PurgeRequest(None, FULL))
+    assert rehearsed.result["paused"] is not None
+    assert rehearsed.text.startswith("Clean-up is paused")
+
+
+class BugError(Exception):
+    """What nobody has foreseen."""
+
+
+class Kept:
+    """A second look that remembers whether what it wrote was removed."""
+
+    def __init__(self, ports: CleanupPorts, then: Callable[[], object] = lambda: None) -> None:
+        self._inner = ports.second_look
+        self._then = then
+        self.kept = 0
+
+    def at_quarantine(self, *args: Any) -> Any:  # noqa: ANN401 - whatever it takes and gives
+        self.kept += 1
+        self._then()
+        return self._inner.at_quarantine(*args)
+
+    def forget(self) -> None:
+        self.kept = 0
+
+
+def raise_bug() -> None:
+    raise BugError
+
+
+def raise_unavailable() -> None:
+    raise UnavailableError("no answer")
+
+
+@pytest.mark.parametrize("execute", [False, True])
+@pytest.mark.parametrize(
+    ("then", "error", "status"),
+    [(lambda: None, None, "DONE"), (raise_unavailable, UnavailableError, "FAILED"), (raise_bug, BugError, "FAILED")],
+)
+def test_however_it_ends_it_is_written_and_the_second_look_leaves_nothing(
+    then: Callable[[], object], error: type[Exception] | None, status: str, *, execute: bool
+) -> None:
+    world = cleaned()
+    place, ports = world.edges(Process())
+    look = Kept(ports, then)
+    raised: type[BaseException] | None = None
+    try:
+        purge(PurgeRequest(N1, FULL, execute=execute), place, replace(ports, second_look=look))  # type: ignore[arg-type]
+    except (UnavailableError, BugError) as problem:
+        raised = type(problem)
+    assert raised is error
+    assert look.kept == 0
+    written = [status for attempt, status in world.lake.cleanups if attempt.action is CleanupAction.PURGE]
+    assert written == (["STARTED", status] if execute else [])
+    assert runs_in(world.disk.names(PLACE.home)) == ({} if execute and error is None else {N1: N1})
