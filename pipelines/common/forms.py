@@ -186,11 +186,12 @@ def _base64(text: str) -> bytes:
         raise ValueError(f"not base64 ({error})") from None
 
 
-def _as_written(location: KeyPath, values: object) -> KeyPath:
+def _as_written(location: KeyPath, values: JsonValue) -> KeyPath:
     """Returns the path as written in the file; pydantic adds the chosen member of a union to it."""
     known: KeyPath = ()
     for part in location:
-        if (isinstance(values, dict) and part in values) or (isinstance(values, list) and isinstance(part, int)):
+        there = part in values if isinstance(values, dict) else isinstance(values, list) and isinstance(part, int)
+        if there:
             values, known = values[part], (*known, part)
     return known
 
