@@ -85,7 +85,13 @@ def _duration(value: object) -> timedelta:
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
-_Text = Annotated[str, StringConstraints(pattern=r"\S")]
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be empty")
+    return value
+
+
+_Text = Annotated[str, AfterValidator(_text)]
 _Folder = Annotated[_Text, AfterValidator(lambda value: value.rstrip("/"))]
 _Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 _Number = Annotated[int, Field(ge=0)]
@@ -134,7 +140,7 @@ class NightlyFile(_Section):
     retries: _Number = 3
     retry_delay: _Duration = timedelta(minutes=10)
     parallel: _Number = 1
-    environment: dict[str, Any] = Field(default_factory=dict)
+    environment: dict[Any, Any] = Field(default_factory=dict)
 
 
 def parse_nightly(document: object, source: str) -> Nightly:
@@ -170,7 +176,7 @@ def parse_nightly(document: object, source: str) -> Nightly:
         "clusters": tuple(_cluster(name, one, file.limits) for name, one in file.clusters.items()),
         "maintain_config": maintain_config,
         "parallel": max(1, file.parallel),
-        "environment": {name: str(value) for name, value in file.environment.items()},
+        "environment": {str(name): str(value) for name, value in file.environment.items()},
     }
     return Nightly(**values)
 

@@ -82,6 +82,7 @@ def test_the_example_is_taken_and_has_every_key() -> None:
         ({"aproval": "manual"}, "key 'aproval' is unknown; docs/airflow.md"),
         ({"lake": None}, "key 'lake' is missing"),
         ({"lake": 7}, "key 'lake': must be a valid string, found 7"),
+        ({"lake": " "}, "key 'lake': must not be empty"),
         ({"clusters": {}}, "key 'clusters': Dictionary should have at least 1 item"),
         ({"clusters": {"a/b": {"config": "x"}}}, "'a/b' in key 'clusters' is no cluster's name"),
         ({"clusters": {"a": {}}}, "key 'clusters.a.config' is missing"),
