@@ -6,7 +6,6 @@ unknown key is an error. Values inside walsafe are frozen dataclasses: `becomes`
 The rule and what HBase writes do not import this module (pyproject.toml, import-linter).
 """
 
-import json
 import re
 from base64 import b64decode
 from collections.abc import Callable, Sequence
@@ -30,9 +29,8 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 from pipelines.common.instants import parse_instant
 from pipelines.common.names import NAME
+from pipelines.common.strict_json import JsonValue, read_json
 
-JsonValue: TypeAlias = Any
-"""A result of `json.loads`."""
 KeyPath: TypeAlias = tuple[str | int, ...]
 ItemT = TypeVar("ItemT")
 ValueT = TypeVar("ValueT")
@@ -85,29 +83,6 @@ class _Versioned(Form):
 
 VERSION: TypeAdapter[int] = TypeAdapter(Annotated[int, WrittenAs(_Versioned, lambda form: form.format)])
 """The format of a document: it is read first, because another format has other keys."""
-
-
-def read_json(text: str | bytes, where: str) -> JsonValue:
-    """Parses JSON text.
-
-    It is stricter than Python's parser. It rejects a key that is given twice, because the last value would silently
-    win, NaN and Infinity, which are not JSON, and half of a surrogate pair, which is no character.
-
-    Args:
-        text: JSON text; bytes must be UTF-8.
-        where: the name of the document in messages.
-
-    Raises:
-        SnapshotError: the text is not valid JSON, or it is nested too deeply.
-    """
-    try:
-        decoded = text if isinstance(text, str) else text.decode("utf-8")
-        document = _READER.decode(decoded)
-        if "\\u" in decoded or not decoded.isascii():
-            json.dumps(document, ensure_ascii=False).encode("utf-8")
-    except (ValueError, RecursionError) as error:
-        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: truncated or not JSON ({error})") from None
-    return document
 
 
 def value_of(form: TypeAdapter[ValueT], document: JsonValue, where: str) -> ValueT:
@@ -168,6 +143,17 @@ def one_of(values: Sequence[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
+def exactly(value: int) -> AfterValidator:
+    """Accepts only this number, for example of a format."""
+
+    def check(found: int) -> int:
+        if found != value:
+            raise ValueError(f"must be {value}, found {found}")
+        return found
+
+    return AfterValidator(check)
+
+
 def parsed(parse: Callable[[str], object]) -> PlainValidator:
     """Makes a string what `parse` makes of it; a ValueError of `parse` is the problem."""
 
@@ -199,20 +185,6 @@ def _as_written(location: KeyPath, values: JsonValue) -> KeyPath:
 def _dotted(path: KeyPath) -> str:
     return ".".join(map(str, path))
 
-
-def _each_key_once(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"key {max(names, key=names.count)!r} is given twice")
-    return values
-
-
-def _no_number(name: str) -> JsonValue:
-    raise ValueError(f"{name} is no number")
-
-
-_READER = json.JSONDecoder(object_pairs_hook=_each_key_once, parse_constant=_no_number)
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
-from pipelines.common.forms import read_json
 from pipelines.common.names import NAME
+from pipelines.common.strict_json import read_json
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.retention import LEFTOVER, LIST, SNAPSHOT, FileTotals, StoredDirectory
 from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry

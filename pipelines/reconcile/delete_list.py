@@ -8,20 +8,9 @@ from pydantic import StringConstraints, TypeAdapter
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError
-from pipelines.common.forms import (
-    VERSION,
-    Count,
-    Form,
-    Instant,
-    Many,
-    Name,
-    Sha256,
-    Text,
-    WrittenAs,
-    read_json,
-    value_of,
-)
+from pipelines.common.forms import VERSION, Count, Form, Instant, Many, Name, Sha256, Text, WrittenAs, value_of
 from pipelines.common.instants import format_instant
+from pipelines.common.strict_json import read_json
 
 FORMAT = 1
 MANIFEST = "manifest.json"

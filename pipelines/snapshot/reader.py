@@ -15,9 +15,10 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
-from pipelines.common.forms import read_json, read_value
+from pipelines.common.forms import read_value
 from pipelines.common.spark.few_rows import session_for_rows
 from pipelines.common.spark.local_frames import local_frame
+from pipelines.common.strict_json import read_json
 from pipelines.files.file_reader import FileReader, file_reader_for, plain_uri
 from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree

@@ -12,7 +12,6 @@ from pipelines.common.forms import (
     Form,
     Instant,
     Int64,
-    JsonValue,
     Many,
     Name,
     Sha256,
@@ -23,6 +22,7 @@ from pipelines.common.forms import (
     value_of,
 )
 from pipelines.common.instants import format_instant
+from pipelines.common.strict_json import JsonValue
 from pipelines.hbase.peer_rules import RULE_KEY, rule_text
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName

@@ -7,18 +7,8 @@ from pydantic import ConfigDict, TypeAdapter
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
-from pipelines.common.forms import (
-    Base64,
-    Count,
-    Form,
-    Instant,
-    Int64,
-    Text,
-    WrittenAs,
-    one_of,
-    read_json,
-    value_of,
-)
+from pipelines.common.forms import Base64, Count, Form, Instant, Int64, Text, WrittenAs, one_of, value_of
+from pipelines.common.strict_json import read_json
 from pipelines.hbase.offline_table import UnflushedColumn
 from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts

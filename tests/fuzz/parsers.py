@@ -24,7 +24,8 @@ from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.cleanup.lease import parse_lease
 from pipelines.common.errors import MalformedError, WalsafeError
-from pipelines.common.forms import read_json, read_value, value_of
+from pipelines.common.forms import read_value, value_of
+from pipelines.common.strict_json import read_json
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.peer_rules import RULE_KEY
 from pipelines.hbase.procedures import ADD_PEER, crashing_servers, is_running, parse_procedures

@@ -11,8 +11,9 @@ from pydantic import ConfigDict, TypeAdapter
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
-from pipelines.common.forms import Form, read_json, value_of
+from pipelines.common.forms import Form, value_of
 from pipelines.common.instants import parse_instant
+from pipelines.common.strict_json import read_json
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import CaptureStep

@@ -15,7 +15,7 @@ from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.closed_scans import complete_scan
 from pipelines.capture.sources.exported_cells import parse_cell
 from pipelines.common.errors import SnapshotError, UnavailableError
-from pipelines.common.forms import read_json
+from pipelines.common.strict_json import read_json
 from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
