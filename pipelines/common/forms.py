@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -36,7 +37,12 @@ ItemT = TypeVar("ItemT")
 ValueT = TypeVar("ValueT")
 _MAX_LONG = 2**63 - 1
 _SHOULD = re.compile("^(?:Input|String) should ")
-_OBJECT_EXPECTED = frozenset({"model_type", "model_attributes_type", "dict_type"})
+_IN_PLAIN_WORDS = {
+    "model_type": "must be an object of keys and values",
+    "dict_type": "must be an object of keys and values",
+    "tuple_type": "must be a list",
+    "frozen_set_type": "must be a list",
+}
 
 
 class Form(BaseModel):
@@ -125,8 +131,7 @@ def problem_of(problem: ErrorDetails, values: object) -> tuple[KeyPath, str]:
     if kind == "missing":
         return path, f"key {_dotted((*path, problem['loc'][-1]))!r} is missing"
     message = _SHOULD.sub("must ", problem["msg"].removeprefix("Value error, "))
-    if kind in _OBJECT_EXPECTED:
-        message = "must be an object of keys and values"
+    message = _IN_PLAIN_WORDS.get(kind, message)
     if not key:
         return path, message
     return path, f"{key!r} {message}" if message.startswith("must ") else f"{key!r}: {message}"
@@ -172,6 +177,12 @@ def _base64(text: str) -> bytes:
         raise ValueError(f"not base64 ({error})") from None
 
 
+def _no_null(value: JsonValue) -> JsonValue:
+    if value is None:
+        raise ValueError("must not be null; leave the key out")
+    return value
+
+
 def _as_written(location: KeyPath, values: JsonValue) -> KeyPath:
     """Returns the path as written in the file; pydantic adds the chosen member of a union to it."""
     known: KeyPath = ()
@@ -194,5 +205,7 @@ Count = Annotated[int, Field(ge=0, le=_MAX_LONG)]
 Instant = Annotated[int, parsed(parse_instant)]
 """Ms since the epoch, written as in `pipelines.common.instants`."""
 Base64 = Annotated[bytes, parsed(_base64)]
+MayBeAbsent: TypeAlias = Annotated[ItemT | None, BeforeValidator(_no_null)]
+"""A key that may be absent, but not null; its default is None."""
 Many: TypeAlias = Annotated[tuple[ItemT, ...], Strict(strict=False)]
 """A JSON list."""

@@ -119,6 +119,6 @@ def _fault(values: Any) -> str | None:  # noqa: ANN401 - whatever the line holds
         if check is None:
             return f"unknown key {key!r}"
         must, holds = check
-        if not (holds(value) or (value is None and key in _OPTIONAL)):
+        if not (holds(value) or (value is None and key == "node")):
             return f"{key!r} must be {must}, found {str(value)[:120]!r}"
     return None

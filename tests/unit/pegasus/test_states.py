@@ -281,12 +281,12 @@ def test_the_share_of_keys_that_a_split_deletes(count: int, share: float) -> Non
         (lambda one: one["apps"][0].update(split_states={"1": "DONE"}), "must be one of SPLITTING"),
         (
             lambda one: one["apps"][0].update(replicas=[{"node": "n", "pidx": 1, "balot": 3}]),
-            "unknown key 'apps.0.replicas.0.balot'",
+            ".replicas.0.balot'",
         ),
         (lambda one: one["apps"].append(one["apps"][0]), "app_id 2 is given twice"),
         (
             lambda one: one["apps"][0]["app_info"].update(partition_count=0),
-            "'apps.0.app_info.partition_count' must be greater than or equal to 1, found '0'",
+            "must be greater than or equal to 1",
         ),
         (lambda one: one.update(disks=[{**DISK, "free": 3}]), "unknown key 'disks.0.free'"),
         (lambda one: one.update(apps=[{"shell": {"general": {}}}]), "key 'apps.0.shell.general.app_id' is missing"),

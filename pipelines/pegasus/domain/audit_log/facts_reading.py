@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 from pydantic import AfterValidator, TypeAdapter
 
 from pipelines.common.errors import SnapshotError, UsageError
-from pipelines.common.forms import Count, Form, Many, Name, Text, WrittenAs, exactly, read_value
+from pipelines.common.forms import Count, Form, Many, MayBeAbsent, Name, Text, WrittenAs, exactly, read_value
 from pipelines.pegasus.domain.audit_log.facts import ParentAndChild, SplitFacts
 from pipelines.pegasus.domain.partitions import is_power_of_two
 
@@ -22,9 +22,9 @@ def _power_of_two(count: int) -> int:
 
 class _Group(Form):
     parent: Count
-    child_ballot: Count | None = None
-    sync_point: Count | None = None
-    committed: Count | None = None
+    child_ballot: MayBeAbsent[Count] = None
+    sync_point: MayBeAbsent[Count] = None
+    committed: MayBeAbsent[Count] = None
 
 
 class _Replica(Form):
@@ -42,7 +42,7 @@ class _Facts(Form):
     format: Annotated[int, exactly(1)]
     cluster: Name
     app_id: Count
-    old_count: Annotated[Count, AfterValidator(_power_of_two)] | None = None
+    old_count: MayBeAbsent[Annotated[Count, AfterValidator(_power_of_two)]] = None
     groups: Many[Annotated[ParentAndChild, WrittenAs(_Group)]] = ()
     replicas: Many[_Replica] = ()
     duplicating: bool | None = None

@@ -16,6 +16,7 @@ from pipelines.common.forms import (
     Instant,
     Int64,
     Many,
+    MayBeAbsent,
     Name,
     Text,
     WrittenAs,
@@ -45,7 +46,7 @@ class _AppInfo(ForeignForm):
     app_name: Text
     status: Text
     partition_count: Annotated[int, Field(ge=1, le=1 << 20)]
-    init_partition_count: Int64 | None = None
+    init_partition_count: MayBeAbsent[Int64] = None
     max_replica_count: Count
     envs: dict[str, str] | None = None
     duplicating: bool | None = None
@@ -57,7 +58,7 @@ class _Partition(ForeignForm):
     ballot: Int64
     primary: str
     secondaries: Many[str]
-    last_committed_decree: Int64 | None = None
+    last_committed_decree: MayBeAbsent[Int64] = None
 
 
 class _Replica(Form):
@@ -65,12 +66,12 @@ class _Replica(Form):
     pidx: Count
     status: Text | None = None
     disk: Text | None = None
-    ballot: Int64 | None = None
-    partition_version: Int64 | None = None
-    partition_count: Int64 | None = None
-    init_ballot: Int64 | None = None
-    init_durable_decree: Int64 | None = None
-    last_flushed_decree: Int64 | None = None
+    ballot: MayBeAbsent[Int64] = None
+    partition_version: MayBeAbsent[Int64] = None
+    partition_count: MayBeAbsent[Int64] = None
+    init_ballot: MayBeAbsent[Int64] = None
+    init_durable_decree: MayBeAbsent[Int64] = None
+    last_flushed_decree: MayBeAbsent[Int64] = None
 
 
 class _Disk(Form):
@@ -91,7 +92,7 @@ def _disk(form: _Disk) -> Disk:
 
 class _Table(Form):
     split_states: dict[_Index, Annotated[str, one_of(SPLIT_STATES)]] | None = None
-    learning: Many[_Index] | None = None
+    learning: MayBeAbsent[Many[_Index]] = None
     replicas: Many[Annotated[ReplicaState, WrittenAs(_Replica, _replica)]] = ()
 
 
@@ -169,7 +170,7 @@ class _State(Form):
     observed_at: Instant
     apps: Many[_AnyTable]
     meta_leader: Text | None = None
-    disks: Many[Annotated[Disk, WrittenAs(_Disk, _disk)]] | None = None
+    disks: MayBeAbsent[Many[Annotated[Disk, WrittenAs(_Disk, _disk)]]] = None
 
 
 _STATE = TypeAdapter(_State)
