@@ -21,13 +21,15 @@ from pipelines.snapshot.model import CaptureStep
 _BEGIN = re.compile(r"# walsafe-export 1 (\S+) started (\S+) host (\S+) zone (\S+)")
 _END = re.compile(r"# walsafe-export end (\S+) finished (\S+) status 0")
 _ANY = "# walsafe-export "
-ValueT = TypeVar("ValueT")
 
 
 class Exported(Form):
     """One JSON object of an export; a newer script may write further keys."""
 
     model_config = ConfigDict(extra="ignore")
+
+
+FormT = TypeVar("FormT", bound=Exported)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +115,8 @@ class ExportPart:
             )
         self._stamp = self._stamped(begin, end)
 
-    def value(self, form: TypeAdapter[ValueT]) -> ValueT:
-        """Returns the value of the one JSON object that the part contains.
+    def value(self, form: type[FormT]) -> FormT:
+        """Returns the one JSON object that the part contains.
 
         Raises:
             SnapshotError: the part contains something else.
@@ -126,7 +128,7 @@ class ExportPart:
             raise SnapshotError(
                 Condition.EXPORT_DAMAGED, f"{self.name}: expected one line of JSON between the stamps; export again"
             ) from None
-        return value_of(form, document, self.name)
+        return value_of(TypeAdapter(form), document, self.name)
 
     def _stamped(self, begin: re.Match[str], end: re.Match[str]) -> PartStamp:
         try:

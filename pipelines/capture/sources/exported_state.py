@@ -3,7 +3,7 @@
 import logging
 from typing import Annotated
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import ConfigDict
 
 from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.export_parts import ExportDirectory, Exported, ExportPart
@@ -44,7 +44,9 @@ class _Master(Exported):
     active_master: Text
 
 
-class _Servers(Exported):
+class ServersForm(Exported):
+    """The servers that the master knows; an older script wrote no dead ones."""
+
     servers: Many[str]
     dead: Many[str] | None = None
 
@@ -81,15 +83,6 @@ def _settings(form: _Settings) -> ClusterSettings:
     )
 
 
-_SETTINGS: TypeAdapter[ClusterSettings] = TypeAdapter(Annotated[ClusterSettings, WrittenAs(_Settings, _settings)])
-_MASTER = TypeAdapter(_Master)
-SERVERS = TypeAdapter(_Servers)
-_PROCEDURES = TypeAdapter(_Procedures)
-_PEERS = TypeAdapter(_Peers)
-_BACKUP_TABLE = TypeAdapter(_BackupTable)
-_FLAGS = TypeAdapter(_OfFlags)
-
-
 class ExportedState:
     """`StateSource` and `WalDirectorySource` that read an export.
 
@@ -113,15 +106,15 @@ class ExportedState:
 
     def settings(self) -> ClusterSettings:
         """See `StateSource.settings`."""
-        return self._export.part("settings").value(_SETTINGS)
+        return _settings(self._export.part("settings").value(_Settings))
 
     def active_master(self, step: str) -> str:
         """See `StateSource.active_master`. The script asks the master as `hbase_admin` does."""
-        return str(_server(self._export.part(step).value(_MASTER).active_master, step))
+        return str(_server(self._export.part(step).value(_Master).active_master, step))
 
     def servers(self, step: str) -> KnownServers:
         """See `StateSource.servers`."""
-        found = self._export.part(step).value(SERVERS)
+        found = self._export.part(step).value(ServersForm)
         if found.dead is None:
             raise UsageError(
                 f"{step}.txt has no list of dead servers: an older script wrote it; export again with the one of this "
@@ -134,7 +127,7 @@ class ExportedState:
 
     def crashing(self, step: str) -> frozenset[ServerName]:
         """See `StateSource.crashing`."""
-        procedures = self._export.part(step).value(_PROCEDURES).procedures
+        procedures = self._export.part(step).value(_Procedures).procedures
         try:
             return crashing_servers(parse_procedures(procedures))
         except MalformedError as error:
@@ -142,12 +135,12 @@ class ExportedState:
 
     def peers(self) -> tuple[Peer, ...]:
         """See `StateSource.peers`."""
-        return self._export.part("peers").value(_PEERS).peers
+        return self._export.part("peers").value(_Peers).peers
 
     def has_backup_table(self) -> bool | None:
         """See `PeerSource.has_backup_table`. Unknown if an older script wrote the export."""
         part = self._export.part("peers")
-        there = part.value(_BACKUP_TABLE).backup_table
+        there = part.value(_BackupTable).backup_table
         if there is None:
             logger.warning(
                 "%s does not say whether backup:system exists, so HBase backup may be on and every WAL is held: export "
@@ -181,7 +174,7 @@ class ExportedState:
 
     def flags(self, step: str) -> MasterFlags:
         """See `StateSource.flags`."""
-        return self._export.part(step).value(_FLAGS).flags
+        return self._export.part(step).value(_OfFlags).flags
 
 
 def _server(name: str, step: str) -> ServerName:

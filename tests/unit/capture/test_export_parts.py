@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.capture.sources.exported_cells import parse_cell, scanned_cells
-from pipelines.capture.sources.exported_state import SERVERS, ExportedState
+from pipelines.capture.sources.exported_state import ExportedState, ServersForm
 from pipelines.common.errors import SnapshotError, UsageError, WalsafeError
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.known_servers import KnownServers
@@ -73,7 +73,7 @@ class TestExportParts:
         stamp = part.stamp()
         assert (stamp.step.step, stamp.step.finished_at - stamp.step.started_at) == ("online", 1500)
         assert (stamp.host, stamp.zone.key) == ("edge1", "UTC")
-        assert part.value(SERVERS).servers == ("h1,16020,5",)
+        assert part.value(ServersForm).servers == ("h1,16020,5",)
 
     @pytest.mark.parametrize(
         ("lines", "words"),
@@ -95,7 +95,7 @@ class TestExportParts:
         def read() -> None:
             part = self.part(tmp_path, *lines)
             part.stamp()
-            part.value(SERVERS)
+            part.value(ServersForm)
 
         with pytest.raises(SnapshotError, match=words):
             read()
