@@ -81,16 +81,6 @@ class WrittenAs:
         return core_schema.no_info_after_validator_function(value, handler.generate_schema(self._form))
 
 
-class _Versioned(Form):
-    model_config = ConfigDict(extra="ignore")
-
-    format: int
-
-
-VERSION: TypeAdapter[int] = TypeAdapter(Annotated[int, WrittenAs(_Versioned, lambda form: form.format)])
-"""The format of a document: it is read first, because another format has other keys."""
-
-
 def value_of(form: TypeAdapter[ValueT], document: JsonValue, where: str) -> ValueT:
     """Validates a JSON document, and returns the value that its form becomes.
 
@@ -209,3 +199,13 @@ MayBeAbsent: TypeAlias = Annotated[ItemT | None, BeforeValidator(_no_null)]
 """A key that may be absent, but not null; its default is None."""
 Many: TypeAlias = Annotated[tuple[ItemT, ...], Strict(strict=False)]
 """A JSON list."""
+
+
+class _Versioned(Form):
+    model_config = ConfigDict(extra="ignore")
+
+    format: Int64
+
+
+VERSION: TypeAdapter[int] = TypeAdapter(Annotated[int, WrittenAs(_Versioned, lambda form: form.format)])
+"""The format of a document: it is read first, because another format has other keys."""
