@@ -42,7 +42,7 @@ from jobs.cli.context import JobContext
 from jobs.demo.cluster.model import GeneratedCapture
 from jobs.demo.cluster.on_disk import write_answers
 from pipelines.files.file_batch import FileBatch
-from pipelines.snapshot.model import parse_snapshot
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import OPTIMIZED
 from tests.models.large import file_batches, queue_cells, snapshot

@@ -48,8 +48,8 @@ from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.summary import answer_key, with_numbers
 from pipelines.decide.spark.verdicts import looked_up, with_answers
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
-from pipelines.snapshot.model import parse_snapshot
 from pipelines.snapshot.reader import SnapshotDirectories
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import Cell, HBaseCluster, start_hbase_jvm
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import OPTIMIZED

@@ -16,6 +16,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from jobs.cli.capture_config import CaptureSection, ClusterName, WalRoot
 from jobs.cli.cleanup_config import CleanSection
@@ -25,9 +26,10 @@ from jobs.cli.maintain_config import MaintainSection
 from jobs.cli.night_config import NightSection
 from jobs.cli.notify_config import NotifySection
 from jobs.cli.simulated_config import simulated_fault
-from jobs.cli.yaml_lines import KeyPath, YamlDocument, parse_yaml
+from jobs.cli.yaml_lines import YamlDocument, parse_yaml
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import UsageError
+from pipelines.common.forms import problem_of
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.settings import LONGEST_VALID_MS, ReconcileSettings, Release
 from pipelines.hbase.replication_queues import RowLayout
@@ -286,24 +288,11 @@ def validate_model(model: type[ModelT], document: YamlDocument) -> ModelT:
     try:
         return model.model_validate(document.values)
     except ValidationError as error:
-        problems = [_problem(document, problem["loc"], problem["type"], problem["msg"]) for problem in error.errors()]
+        problems = [_problem(document, problem) for problem in error.errors()]
         raise UsageError("\n".join(problems)) from None
 
 
-def _problem(document: YamlDocument, location: tuple[str | int, ...], kind: str, message: str) -> str:
-    known = _as_written(document, location)
-    where, key = document.place(known), ".".join(map(str, known or location))
-    if kind == "extra_forbidden":
-        return f"{where}: unknown key {key!r}; docs/configuration.md lists them all"
-    if kind == "missing":
-        return f"{where}: key {'.'.join(map(str, (*known, location[-1])))!r} is missing"
-    return f"{where}: {key!r}: {message.removeprefix('Value error, ')}"
-
-
-def _as_written(document: YamlDocument, location: tuple[str | int, ...]) -> KeyPath:
-    """Returns the path as written in the file; pydantic adds the chosen member of a union to it."""
-    known: KeyPath = ()
-    for part in location:
-        if (*known, part) in document.lines:
-            known = (*known, part)
-    return known
+def _problem(document: YamlDocument, problem: ErrorDetails) -> str:
+    path, words = problem_of(problem, document.values)
+    remedy = "; docs/configuration.md lists them all" if problem["type"] == "extra_forbidden" else ""
+    return f"{document.place(path)}: {words}{remedy}"

@@ -1,16 +1,26 @@
 """Configuration of the nightly DAG, validated completely when Airflow parses the DAG.
 
-It uses only the standard library: the file is beside the DAG in Airflow's environment, where walsafe is not installed.
+The file is beside the DAG in Airflow's environment, where walsafe is not installed, but pydantic is: Airflow needs it.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 AUTOMATIC, MANUAL = "automatic", "manual"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DURATION = re.compile(r"(\d+)(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -68,6 +78,71 @@ class Nightly:
         return [names] if self.fleet_config else [[name] for name in names]
 
 
+def _duration(value: object) -> timedelta:
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if not match:
+        raise ValueError("must be a duration like 30s, 10m, 12h or 2d")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be empty")
+    return value
+
+
+_Text = Annotated[str, AfterValidator(_text)]
+_Folder = Annotated[_Text, AfterValidator(lambda value: value.rstrip("/"))]
+_Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+_Number = Annotated[int, Field(ge=0)]
+_Duration = Annotated[timedelta, BeforeValidator(_duration)]
+
+
+class _Section(BaseModel):
+    """One mapping of the file; null means that the key is not given."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, values: object) -> object:
+        if not isinstance(values, Mapping):
+            return values
+        return {key: value for key, value in values.items() if value is not None or key not in cls.model_fields}
+
+
+class _Limits(_Section):
+    max_files: _Number | None = None
+    max_bytes: _Number | None = None
+
+
+class _Cluster(_Limits):
+    config: _Text
+
+
+class NightlyFile(_Section):
+    """The file as it is written."""
+
+    walsafe: _Text
+    lake: _Text
+    lists: _Text
+    snapshots: _Folder
+    results: _Folder
+    clusters: Annotated[dict[_Name, _Cluster], Field(min_length=1)]
+    maintain_config: _Text | None = None
+    fleet_config: _Text | None = None
+    reports: _Text | None = None
+    metrics: _Text | None = None
+    schedule: _Text | None = None
+    approval: Literal["automatic", "manual"] = "manual"
+    approval_timeout: _Duration = timedelta(hours=12)
+    limits: _Limits = _Limits()
+    retries: _Number = 3
+    retry_delay: _Duration = timedelta(minutes=10)
+    parallel: _Number = 1
+    environment: dict[Any, Any] = Field(default_factory=dict)
+
+
 def parse_nightly(document: object, source: str) -> Nightly:
     """Validates the whole configuration.
 
@@ -78,124 +153,50 @@ def parse_nightly(document: object, source: str) -> Nightly:
     Raises:
         ConfigurationError: an unknown or missing key, or an invalid value.
     """
-    top = _Section(document, source, "")
-    limits = top.section("limits")
-    most = (limits.number("max_files", None), limits.number("max_bytes", None))
-    limits.done()
-    clusters = tuple(_cluster(name, value, source, most) for name, value in top.mapping("clusters").items())
-    if not clusters:
-        raise ConfigurationError(f"{source}: key 'clusters' is empty; name a cluster and its configuration file")
-    fleet_config = top.text("fleet_config", None)
-    maintain_config = top.text("maintain_config", fleet_config)
+    try:
+        file = NightlyFile.model_validate(document)
+    except ValidationError as error:
+        raise ConfigurationError("\n".join(f"{source}: {_problem(one)}" for one in error.errors())) from None
+    alone = len(file.clusters) == 1
+    maintain_config = file.maintain_config or file.fleet_config
     if maintain_config is None:
-        if len(clusters) > 1:
+        if not alone:
             raise ConfigurationError(
                 f"{source}: key 'maintain_config' is missing. It is required with several clusters and no "
                 "'fleet_config'. Set it to the configuration file for `maintain` of the common lake"
             )
-        maintain_config = clusters[0].config
-    metrics = top.text("metrics", None)
-    if metrics and len(clusters) > 1 and not fleet_config:
+        maintain_config = next(iter(file.clusters.values())).config
+    if file.metrics and not alone and not file.fleet_config:
         raise ConfigurationError(
             f"{source}: key 'metrics' names one file, but each cluster has a run of its own and would overwrite it. "
             "Set 'fleet_config', or remove 'metrics'"
         )
-    approval = top.text("approval", MANUAL)
-    if approval not in {AUTOMATIC, MANUAL}:
-        raise ConfigurationError(f"{source}: key 'approval' is {approval!r}; it must be {AUTOMATIC} or {MANUAL}")
-    nightly = Nightly(
-        walsafe=top.required("walsafe"),
-        lake=top.required("lake"),
-        lists=top.required("lists"),
-        snapshots=top.required("snapshots").rstrip("/"),
-        results=top.required("results").rstrip("/"),
-        clusters=clusters,
-        maintain_config=maintain_config,
-        fleet_config=fleet_config,
-        reports=top.text("reports", None),
-        metrics=metrics,
-        schedule=top.text("schedule", None),
-        approval=approval,
-        approval_timeout=top.duration("approval_timeout", "12h"),
-        retries=top.number("retries", 3) or 0,
-        retry_delay=top.duration("retry_delay", "10m"),
-        parallel=max(1, top.number("parallel", 1) or 1),
-        environment={name: str(value) for name, value in top.mapping("environment").items()},
-    )
-    top.done()
-    return nightly
+    values = {
+        **{key: value for key, value in file if key != "limits"},
+        "clusters": tuple(_cluster(name, one, file.limits) for name, one in file.clusters.items()),
+        "maintain_config": maintain_config,
+        "parallel": max(1, file.parallel),
+        "environment": {str(name): str(value) for name, value in file.environment.items()},
+    }
+    return Nightly(**values)
 
 
-def _cluster(name: object, value: object, source: str, most: tuple[int | None, int | None]) -> NightlyCluster:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ConfigurationError(
-            f"{source}: {name!r} in key 'clusters' is no cluster's name; quote it if it is a number"
-        )
-    section = _Section(value, source, f"clusters.{name}.")
-    cluster = NightlyCluster(
-        name, section.required("config"), section.number("max_files", most[0]), section.number("max_bytes", most[1])
-    )
-    section.done()
-    return cluster
+def _cluster(name: str, own: _Cluster, most: _Limits) -> NightlyCluster:
+    return NightlyCluster(name, **{**most.model_dump(), **own.model_dump(exclude_none=True)})
 
 
-class _Section:
-    """One mapping of the file; it records the keys that were read, so that `done` can refuse the others."""
-
-    def __init__(self, value: object, source: str, prefix: str) -> None:
-        if not isinstance(value, Mapping):
-            where = f"key {prefix.rstrip('.')!r}" if prefix else "the file"
-            raise ConfigurationError(f"{source}: {where} must hold keys and values; docs/airflow.md has an example")
-        self._values: Mapping[Any, Any] = value
-        self._source, self._prefix = source, prefix
-        self._known: list[str] = []
-
-    def _get(self, key: str) -> Any:  # noqa: ANN401 - it is whatever the file holds
-        self._known.append(key)
-        return self._values.get(key)
-
-    def _wrong(self, key: str, must: str) -> ConfigurationError:
-        return ConfigurationError(f"{self._source}: key '{self._prefix}{key}' {must}")
-
-    def required(self, key: str) -> str:
-        value = self.text(key, None)
-        if value is None:
-            raise self._wrong(key, "is missing")
-        return value
-
-    def text(self, key: str, default: str | None) -> str | None:
-        value = self._get(key)
-        if value is None:
-            return default
-        if not isinstance(value, str) or not value.strip():
-            raise self._wrong(key, f"must be text, not {value!r}")
-        return value
-
-    def number(self, key: str, default: int | None) -> int | None:
-        value = self._get(key)
-        if value is None:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise self._wrong(key, f"must be a whole number, not {value!r}")
-        return value
-
-    def duration(self, key: str, default: str) -> timedelta:
-        value = self.text(key, default) or default
-        match = _DURATION.fullmatch(value)
-        if not match:
-            raise self._wrong(key, f"must be a duration like 30s, 10m, 12h or 2d, not {value!r}")
-        return timedelta(**{_UNITS[match[2]]: int(match[1])})
-
-    def mapping(self, key: str) -> Mapping[Any, Any]:
-        value = self._get(key)
-        if value is not None and not isinstance(value, Mapping):
-            raise self._wrong(key, f"must hold keys and values, not {value!r}")
-        return value or {}
-
-    def section(self, key: str) -> "_Section":
-        return _Section(self.mapping(key), self._source, f"{self._prefix}{key}.")
-
-    def done(self) -> None:
-        unknown = sorted(str(key) for key in self._values if key not in self._known)
-        if unknown:
-            raise self._wrong(unknown[0], f"is unknown; there are: {', '.join(sorted(self._known))}")
+def _problem(problem: Mapping[str, Any]) -> str:
+    """Returns a sentence about one problem that pydantic found."""
+    path, kind = problem["loc"], problem["type"]
+    key = ".".join(map(str, path))
+    if path and path[-1] == "[key]":
+        return f"{path[-2]!r} in key {path[0]!r} is no cluster's name; quote it if it is a number"
+    if kind == "extra_forbidden":
+        return f"key {key!r} is unknown; docs/airflow.md lists them all"
+    if kind == "missing":
+        return f"key {key!r} is missing"
+    if kind in {"model_type", "dict_type"}:
+        where = f"key {key!r}" if key else "the file"
+        return f"{where} must hold keys and values; docs/airflow.md has an example"
+    message = problem["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    return f"key {key!r}: {message}, found {problem['input']!r}; docs/airflow.md explains it"

@@ -12,7 +12,7 @@ from pipelines.files.file_reader import file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.past_findings import LakeFindings
-from pipelines.pegasus.domain.audit_log.facts import parse_facts
+from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
 from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.sources.private_logs import PrivateLogs
 from pipelines.pegasus.sources.row_files import CHECKED, ParquetRows, parquet_errors

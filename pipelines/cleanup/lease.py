@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UnavailableError
-from pipelines.common.json_object import read_json
+from pipelines.common.strict_json import read_json
 
 _NAME = re.compile(r"([0-9]{10})\.json")
 

@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipelines.common.json_object import JsonObject, read_json
-
 SYSTEM_NAMESPACE = "hbase"
 REPLICATED_SYSTEM_TABLES = ("hbase:acl", "hbase:labels")
 DEFAULT_NAMESPACE = "default"
@@ -62,24 +60,8 @@ def replicates_family(replicate_all: bool | None, rule: PeerRule | None, table: 
     return named is not None and (not named or family in named)
 
 
-def parse_rule(form: JsonObject) -> PeerRule:
-    """Parses a rule from the key `rule` of a peer in an export.
-
-    Raises:
-        SnapshotError: the document has another form.
-    """
-    rule = PeerRule(
-        namespaces=frozenset(form.optional_texts("namespaces") or ()),
-        tables=_tables(form.optional_part("tables")),
-        exclude_namespaces=frozenset(form.optional_texts("exclude_namespaces") or ()),
-        exclude_tables=_tables(form.optional_part("exclude_tables")),
-    )
-    form.no_other_keys()
-    return rule
-
-
 def rule_document(rule: PeerRule) -> dict[str, object]:
-    """Returns the rule as a JSON document, the inverse of `parse_rule`."""
+    """Returns the rule as a JSON document; `pipelines.snapshot.peer_forms.RULE` is the inverse."""
     return {
         "namespaces": sorted(rule.namespaces),
         "tables": {table: list(rule.tables[table]) for table in sorted(rule.tables)},
@@ -88,24 +70,11 @@ def rule_document(rule: PeerRule) -> dict[str, object]:
     }
 
 
-def rule_of_text(text: str, where: str) -> PeerRule:
-    """Parses the value of `RULE_KEY`.
-
-    Raises:
-        SnapshotError: the text is not JSON of the expected form.
-    """
-    return parse_rule(JsonObject(read_json(text, where), where))
-
-
 def rule_text(rule: PeerRule) -> str:
-    """Returns the rule as JSON text, the inverse of `rule_of_text`."""
+    """Returns the rule as JSON text."""
     return json.dumps(rule_document(rule), sort_keys=True)
 
 
 def table_name(name: str) -> str:
     """Returns a table's name without the default namespace, as WALs write it."""
     return name.removeprefix(f"{DEFAULT_NAMESPACE}:")
-
-
-def _tables(form: JsonObject | None) -> Tables:
-    return {} if form is None else {table_name(table): tuple(sorted(form.texts(table))) for table in form.names()}

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
-from pipelines.common.json_object import read_json
 from pipelines.common.names import NAME
+from pipelines.common.strict_json import read_json
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.retention import LEFTOVER, LIST, SNAPSHOT, FileTotals, StoredDirectory
 from pipelines.maintain.found_directories import FoundDirectories, UntouchedEntry
 from pipelines.reconcile.delete_list import MANIFEST, parse_manifest
-from pipelines.snapshot.model import parse_snapshot
+from pipelines.snapshot.snapshot_json import parse_snapshot
 
 SECOND_LOOKS = "second looks"
 """The folder below a lake where a clean-up keeps the snapshots of its second look until it ends."""

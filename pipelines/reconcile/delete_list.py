@@ -1,20 +1,19 @@
 """The manifest of a delete-safe list, format 1; without a manifest there is no list."""
 
 import json
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import StringConstraints, TypeAdapter
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, SnapshotError
-from pipelines.common.instants import format_instant, parse_instant
-from pipelines.common.json_object import JsonObject, read_json
-from pipelines.common.names import NAME
+from pipelines.common.forms import VERSION, Count, Form, Instant, Many, Name, Sha256, Text, WrittenAs, value_of
+from pipelines.common.instants import format_instant
+from pipelines.common.strict_json import read_json
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-_PART_NAME = re.compile(r"part-[0-9]{5,}\.txt")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,28 @@ class Manifest:
     files: int
     bytes: int
     parts: tuple[ListPart, ...]
+
+
+class _Part(Form):
+    name: Annotated[str, StringConstraints(pattern=r"^part-[0-9]{5,}\.txt$")]
+    lines: Count
+    sha256: Sha256
+
+
+class _Manifest(Form):
+    format: int
+    cluster: Name
+    cluster_id: Text | None = None
+    run_id: Name
+    snapshot_sha256: Sha256
+    decided_at: Instant
+    not_after: Instant
+    files: Count
+    bytes: Count
+    parts: Many[Annotated[ListPart, WrittenAs(_Part)]]
+
+
+_MANIFEST: TypeAdapter[Manifest] = TypeAdapter(Annotated[Manifest, WrittenAs(_Manifest, without="format")])
 
 
 def part_name(number: int) -> str:
@@ -70,33 +91,9 @@ def parse_manifest(text: str, where: str) -> Manifest:
         RefusedError: it is not a complete manifest of format 1.
     """
     try:
-        form = JsonObject(read_json(text, where), where)
-        if form.integer("format") != FORMAT:
+        document = read_json(text, where)
+        if value_of(VERSION, document, where) != FORMAT:
             raise RefusedError(Condition.FORMAT_UNKNOWN, f"{where}: only format {FORMAT} is known")
-        manifest = Manifest(
-            cluster=form.matching("cluster", NAME),
-            cluster_id=form.optional_text("cluster_id"),
-            run_id=form.matching("run_id", NAME),
-            snapshot_sha256=form.matching("snapshot_sha256", _SHA256),
-            decided_at=parse_instant(form.text("decided_at")),
-            not_after=parse_instant(form.text("not_after")),
-            files=form.count("files"),
-            bytes=form.count("bytes"),
-            parts=_parts(form.parts("parts")),
-        )
-        form.no_other_keys()
+        return value_of(_MANIFEST, document, where)
     except SnapshotError as error:
         raise RefusedError(Condition.LIST_DAMAGED, f"{error}; reconcile again under another --run-id") from None
-    except ValueError as error:
-        raise RefusedError(
-            Condition.LIST_DAMAGED, f"{where}: not a manifest ({error}); reconcile again under another --run-id"
-        ) from None
-    return manifest
-
-
-def _parts(forms: Sequence[JsonObject]) -> tuple[ListPart, ...]:
-    parts = []
-    for form in forms:
-        parts.append(ListPart(form.matching("name", _PART_NAME), form.count("lines"), form.matching("sha256", _SHA256)))
-        form.no_other_keys()
-    return tuple(parts)

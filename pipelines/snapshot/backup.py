@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.common.errors import MalformedError
-from pipelines.common.instants import HOUR_MS, format_instant, is_instant, parse_instant
-from pipelines.common.json_object import JsonObject
+from pipelines.common.instants import HOUR_MS, format_instant, is_instant
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import MAX_LONG
 from pipelines.hbase.zookeeper.wire import Value, fields_by_number, last_number, last_text, signed_int64
@@ -23,7 +22,7 @@ RUNNING, COMPLETE = "RUNNING", "COMPLETE"
 BUFFER_MS = HOUR_MS
 """Default of `hbase.backup.log.cleaner.timestamp.buffer.ms`: the allowed difference between the clocks of servers."""
 _STATES = (RUNNING, COMPLETE, "FAILED", "CANCELLED")
-_KINDS = ("FULL", "INCREMENTAL")
+KINDS = ("FULL", "INCREMENTAL")
 _ID, _KIND, _ROOT, _STATE, _STARTED, _COMPLETED, _TABLES = 1, 2, 3, 4, 8, 9, 13
 _KEY, _MAPPED = 1, 2
 
@@ -123,28 +122,6 @@ def session_document(session: BackupSession) -> dict[str, object]:
     }
 
 
-def parse_session(form: JsonObject) -> BackupSession:
-    """Parses one line of `extras/backup.jsonl`, the inverse of `session_document`.
-
-    Raises:
-        SnapshotError: the document has another form.
-        MalformedError: an instant or a roll timestamp is invalid.
-    """
-    completed = form.optional_text("completed_at")
-    session = BackupSession(
-        backup_id=form.text("backup_id"),
-        root=form.text("root"),
-        kind=form.one_of("kind", _KINDS),
-        state=form.one_of("state", (RUNNING, COMPLETE)),
-        started_at=parse_instant(form.text("started_at")),
-        completed_at=None if completed is None else parse_instant(completed),
-        tables=_numbers(form.part("tables")),
-        boundaries=smallest_by_key((key.lower(), value) for key, value in _numbers(form.part("boundaries")).items()),
-    )
-    form.no_other_keys()
-    return _of_real_times(session)
-
-
 def smallest_by_key(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Returns the smallest number of each key."""
     found: dict[str, int] = {}
@@ -153,14 +130,13 @@ def smallest_by_key(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     return found
 
 
-def _numbers(form: JsonObject) -> dict[str, int]:
-    return {name: form.integer(name) for name in form.names()}
-
-
-def _of_real_times(session: BackupSession) -> BackupSession:
+def of_real_times(session: BackupSession) -> BackupSession:
     """Returns the session if all its times are valid instants; a roll timestamp far in the future would free every WAL.
 
     `tables` contains the largest roll timestamps and `boundaries` the smallest, so this checks them all.
+
+    Raises:
+        MalformedError: one of them is not.
     """
     started, completed = session.started_at, session.completed_at or 0
     for time in (started, completed, *session.tables.values(), *session.boundaries.values()):
@@ -180,7 +156,7 @@ def _session(cell: Cell) -> BackupSession:
 def _parsed(info: Mapping[int, tuple[Value, ...]]) -> BackupSession:
     state, started = last_number(info, _STATE) or 0, last_number(info, _STARTED)
     kind, name, root = last_number(info, _KIND) or 0, last_text(info, _ID), last_text(info, _ROOT)
-    if not name or not root or started is None or state >= len(_STATES) or kind >= len(_KINDS):
+    if not name or not root or started is None or state >= len(_STATES) or kind >= len(KINDS):
         raise MalformedError("not a backup session of a form that is known")
     rolled = [
         (table, address.lower(), timestamp)
@@ -190,14 +166,14 @@ def _parsed(info: Mapping[int, tuple[Value, ...]]) -> BackupSession:
     session = BackupSession(
         backup_id=name,
         root=root,
-        kind=_KINDS[kind],
+        kind=KINDS[kind],
         state=_STATES[state],
         started_at=signed_int64(started),
         completed_at=signed_int64(last_number(info, _COMPLETED) or 0) or None,
         tables=dict(sorted((table, timestamp) for table, _, timestamp in rolled)),
         boundaries=smallest_by_key((address, timestamp) for _, address, timestamp in rolled),
     )
-    return _of_real_times(session)
+    return of_real_times(session)
 
 
 def _entries(values: Iterable[Value]) -> Iterable[tuple[str, Mapping[int, tuple[Value, ...]]]]:

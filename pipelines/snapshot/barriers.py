@@ -7,8 +7,7 @@ entries of a range only after everything before its barrier is pushed (`SerialRe
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.common.instants import format_instant, parse_instant
-from pipelines.common.json_object import JsonObject
+from pipelines.common.instants import format_instant
 
 NO_SEQUENCE_ID = -1
 """`HConstants.NO_SEQNUM`: the peer has pushed nothing of the region."""
@@ -87,28 +86,7 @@ def barriers_document(region: RegionBarriers) -> dict[str, object]:
     }
 
 
-def parse_barriers(form: JsonObject) -> RegionBarriers:
-    """Parses one line of `extras/barriers.jsonl`, the inverse of `barriers_document`, with barriers in any order.
-
-    Raises:
-        SnapshotError: the document has another form.
-        MalformedError: an instant is invalid.
-    """
-    found = RegionBarriers(form.text("region"), form.text("table"), _in_order(map(_barrier, form.parts("barriers"))))
-    form.no_other_keys()
-    return found
-
-
 def region_barriers(region: str, table: str, opened: Sequence[tuple[int, int]]) -> RegionBarriers:
     """Returns the barriers of a region from (sequence id, ms since the epoch) pairs in any order."""
-    return RegionBarriers(region, table, _in_order(Barrier(*one) for one in opened))
-
-
-def _in_order(barriers: Iterable[Barrier]) -> tuple[Barrier, ...]:
-    return tuple(sorted(barriers, key=lambda barrier: barrier.sequence_id))
-
-
-def _barrier(form: JsonObject) -> Barrier:
-    barrier = Barrier(form.count("sequence_id"), parse_instant(form.text("opened_at")))
-    form.no_other_keys()
-    return barrier
+    barriers = sorted((Barrier(*one) for one in opened), key=lambda barrier: barrier.sequence_id)
+    return RegionBarriers(region, table, tuple(barriers))

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,16 +15,20 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
-from pipelines.common.json_object import JsonObject, read_json
+from pipelines.common.forms import read_value
 from pipelines.common.spark.few_rows import session_for_rows
 from pipelines.common.spark.local_frames import local_frame
+from pipelines.common.strict_json import read_json
 from pipelines.files.file_reader import FileReader, file_reader_for, plain_uri
 from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
-from pipelines.snapshot.extras import KNOWN_EXTRAS, Extras, extra_file, parse_extras
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot, parse_snapshot
+from pipelines.snapshot.extras import KNOWN_EXTRAS, Extras, extra_file
+from pipelines.snapshot.extras_lines import parse_extras
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import OtherFamilyCells, beside_rows, beside_znodes
+from pipelines.snapshot.queue_lines import CELL, ZNODE
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from schemas.snapshot_files import SNAPSHOT_FILES
 
 SNAPSHOT_JSON = "snapshot.json"
@@ -93,7 +96,7 @@ class SnapshotDirectories:
         Raises:
             SnapshotError: a line is not a cell.
         """
-        return tuple(_cell(line, where) for line, where in self._last_reading(opened))
+        return tuple(read_value(CELL, line, where) for line, where in self._last_reading(opened))
 
     def znodes(self, opened: OpenedSnapshot) -> tuple[Znode, ...]:
         """Returns all znodes, in the order they were read.
@@ -101,21 +104,20 @@ class SnapshotDirectories:
         Raises:
             SnapshotError: a line is not a znode.
         """
-        return tuple(_znode(line, where) for line, where in self._last_reading(opened))
+        return tuple(read_value(ZNODE, line, where) for line, where in self._last_reading(opened))
 
-    def extra_lines(self, opened: OpenedSnapshot, name: str) -> tuple[JsonObject, ...]:
-        """Returns the lines of one extra.
+    def extra_lines(self, opened: OpenedSnapshot, name: str) -> tuple[tuple[str, str], ...]:
+        """Returns the lines of one extra, each with its name for messages.
 
         It returns no lines if the snapshot has no such file.
 
         Raises:
-            SnapshotError: a line is not a JSON object, or the number of lines differs from snapshot.json.
+            SnapshotError: the number of lines differs from snapshot.json.
         """
         part = extra_file(name)
         if part not in opened.known.contents:
             return ()
-        lines = _lines(file_reader_for(self._spark, opened.uri), opened.uri, part, opened.known)
-        return tuple(JsonObject(_json(line, where), where) for line, where in lines)
+        return tuple(_lines(file_reader_for(self._spark, opened.uri), opened.uri, part, opened.known))
 
     def _last_reading(self, opened: OpenedSnapshot) -> Iterator[tuple[str, str]]:
         return _lines(file_reader_for(self._spark, opened.uri), opened.uri, PASSES[-1], opened.known)
@@ -132,10 +134,10 @@ class SnapshotDirectories:
         raw = storage.read(f"{uri}/{SNAPSHOT_JSON}")
         opened = OpenedSnapshot(place, sha256=hashlib.sha256(raw).hexdigest())
         try:
-            opened = replace(opened, snapshot=parse_snapshot(_json(raw, f"{uri}/{SNAPSHOT_JSON}")))
+            opened = replace(opened, snapshot=parse_snapshot(read_json(raw, f"{uri}/{SNAPSHOT_JSON}")))
             _check_contents(storage, uri, opened.known)
         except SnapshotError as error:
-            return replace(opened, fault=str(error), fault_condition=error.condition)
+            return replace(opened, fault=_fault(error), fault_condition=error.condition)
         try:
             opened = replace(opened, extras=_extras(storage, uri, opened.known))
             if opened.known.queue_storage != QUEUE_STORAGE_TABLE:
@@ -148,7 +150,7 @@ class SnapshotDirectories:
             )
             return replace(opened, listing_readable=True, passes=passes, beside=beside_rows(beside))
         except SnapshotError as error:
-            return replace(opened, listing_readable=True, fault=str(error), fault_condition=error.condition)
+            return replace(opened, listing_readable=True, fault=_fault(error), fault_condition=error.condition)
         except MalformedError as error:
             return replace(opened, listing_readable=True, malformed=str(error))
 
@@ -199,13 +201,6 @@ def _counted(opened: OpenedSnapshot, counts: Mapping[str, int], directory: str |
     return counted
 
 
-def _json(text: str | bytes, where: str) -> object:
-    try:
-        return read_json(text, where)
-    except SnapshotError as error:
-        raise SnapshotError(error.condition, f"{error}; capture again") from None
-
-
 def _check_contents(storage: FileReader, uri: str, snapshot: Snapshot) -> None:
     """Checks that every file named in snapshot.json exists with its digest, and that no other file exists.
 
@@ -245,7 +240,7 @@ def _check_contents(storage: FileReader, uri: str, snapshot: Snapshot) -> None:
 def _pass(
     storage: FileReader, uri: str, name: str, snapshot: Snapshot, layout: RowLayout, notes: OtherFamilyCells
 ) -> tuple[QueueCell, ...]:
-    cells = (_cell(line, where) for line, where in _lines(storage, uri, name, snapshot))
+    cells = (read_value(CELL, line, where) for line, where in _lines(storage, uri, name, snapshot))
     return parse_queue_cells(notes.watched(cells), layout)
 
 
@@ -255,16 +250,13 @@ def _extras(storage: FileReader, uri: str, snapshot: Snapshot) -> Extras:
 
 
 def _tree(storage: FileReader, uri: str, name: str, snapshot: Snapshot) -> ReplicationTree:
-    return parse_tree([_znode(line, where) for line, where in _lines(storage, uri, name, snapshot)])
+    return parse_tree([read_value(ZNODE, line, where) for line, where in _lines(storage, uri, name, snapshot)])
 
 
 def _lines(storage: FileReader, uri: str, name: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yields the lines of one pass or extra, each with its name for messages."""
     where = f"{uri}/{name}"
-    try:
-        lines = storage.read(where).decode("utf-8", errors="replace").splitlines()
-    except UnicodeDecodeError as error:
-        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: not UTF-8 ({error}); capture again") from None
+    lines = storage.read(where).decode("utf-8", errors="replace").splitlines()
     if len(lines) != snapshot.contents[name].rows:
         raise SnapshotError(
             Condition.SNAPSHOT_DAMAGED,
@@ -274,24 +266,5 @@ def _lines(storage: FileReader, uri: str, name: str, snapshot: Snapshot) -> Iter
         yield line, f"{where}, line {number}"
 
 
-def _cell(line: str, where: str) -> Cell:
-    form = JsonObject(_json(line, where), where)
-    try:
-        row, family, qualifier, value = (
-            b64decode(form.any_text(key), validate=True) for key in ("row", "family", "qualifier", "value")
-        )
-    except ValueError as error:  # characters that are not base64, ASCII or not
-        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: not base64 ({error}); capture again") from None
-    form.no_other_keys()
-    return Cell(row, family, qualifier, value)
-
-
-def _znode(line: str, where: str) -> Znode:
-    form = JsonObject(_json(line, where), where)
-    path, cversion = form.text("path"), form.integer("cversion")
-    try:
-        data = b64decode(form.any_text("data"), validate=True)
-    except ValueError as error:
-        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: not base64 ({error}); capture again") from None
-    form.no_other_keys()
-    return Znode(path, data, cversion)
+def _fault(error: SnapshotError) -> str:
+    return f"{error}; capture again" if error.condition is Condition.DOCUMENT_MALFORMED else str(error)

@@ -1,16 +1,12 @@
 """The extra `extras/syncup.jsonl`: data that only ReplicationSyncUp needs (docs/snapshot-format.md)."""
 
 import base64
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.common.conditions import Condition
-from pipelines.common.errors import SnapshotError
-from pipelines.common.instants import format_instant, parse_instant
-from pipelines.common.json_object import JsonObject
+from pipelines.common.instants import format_instant
 from pipelines.hbase.offline_table import UnflushedColumn
-from pipelines.hbase.replication_queues import Cell
 
 EXTRA = "syncup"
 """Name of this extra in snapshot.json."""
@@ -97,7 +93,7 @@ class SyncUpFacts:
 
 
 def fact_documents(facts: SyncUpFacts) -> Iterator[Mapping[str, Any]]:
-    """Yields the lines of the extra, the inverse of `parse_facts`."""
+    """Yields the lines of the extra, the inverse of `pipelines.snapshot.syncup_lines.parse_facts`."""
     yield {"kind": "root", "uri": facts.root}
     for name in facts.directories:
         yield {"kind": "directory", "name": name}
@@ -131,79 +127,5 @@ def fact_documents(facts: SyncUpFacts) -> Iterator[Mapping[str, Any]]:
         }
 
 
-def parse_facts(forms: Iterable[JsonObject]) -> SyncUpFacts:
-    """Checks the lines of the extra and returns them as a frozen value.
-
-    Raises:
-        SnapshotError: a line has another form or an unknown kind (the message names the line), or a kind is missing or
-            occurs twice.
-    """
-    found: dict[str, list[Any]] = {}
-    where = "extras/syncup.jsonl"
-    for form in forms:
-        kind = form.one_of("kind", tuple(_KINDS))
-        found.setdefault(kind, []).append(_KINDS[kind](form))
-        form.no_other_keys()
-    for kind in ("root", "table"):
-        if len(found.get(kind, ())) > 1:
-            raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: two lines of kind {kind!r}; capture again")
-    if "root" not in found:
-        raise SnapshotError(Condition.SNAPSHOT_INCOMPLETE, f"{where}: no line of kind 'root'; capture again")
-    table = None
-    if "table" in found:
-        table = TableFacts(tuple(found.get("store_file", ())), tuple(found.get("unflushed", ())), found["table"][0])
-    elif "store_file" in found or "unflushed" in found:
-        raise SnapshotError(
-            Condition.SNAPSHOT_INCOMPLETE, f"{where}: no line of kind 'table' for its store files; capture again"
-        )
-    return SyncUpFacts(found["root"][0], tuple(found.get("directory", ())), tuple(found.get("flag", ())), table)
-
-
-def _flag(form: JsonObject) -> FlagFile:
-    return FlagFile(form.text("name"), form.count("length"), _instant(form), form.any_text("content"))
-
-
-def _store_file(form: JsonObject) -> StoreFile:
-    return StoreFile(
-        form.text("path"),
-        form.count("length"),
-        _instant(form),
-        form.text("region"),
-        form.text("family"),
-        form.integer("sequence_id"),
-    )
-
-
-def _unflushed(form: JsonObject) -> UnflushedColumn:
-    cell = Cell(*(_decoded(form, name) for name in ("row", "family", "qualifier", "value")))
-    return UnflushedColumn(cell, form.flag("deleted"), _instant(form, "write_time"))
-
-
-_KINDS: Mapping[str, Callable[[JsonObject], Any]] = {
-    "root": lambda form: form.text("uri"),
-    "directory": lambda form: form.text("name"),
-    "flag": _flag,
-    "table": lambda form: form.optional_text("unknown"),
-    "store_file": _store_file,
-    "unflushed": _unflushed,
-}
-
-
-def _instant(form: JsonObject, key: str = "modification_time") -> int:
-    try:
-        return parse_instant(form.text(key))
-    except ValueError as error:
-        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{form.where}: {error}") from None
-
-
 def _coded(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
-
-
-def _decoded(form: JsonObject, key: str) -> bytes:
-    try:
-        return base64.b64decode(form.any_text(key), validate=True)
-    except ValueError as error:
-        raise SnapshotError(
-            Condition.DOCUMENT_MALFORMED, f"{form.where}: {key!r} is not base64 ({error}); capture again"
-        ) from None

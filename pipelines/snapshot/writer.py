@@ -21,7 +21,8 @@ from pipelines.common.errors import UnavailableError
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.zookeeper.tree import Znode
-from pipelines.snapshot.model import Snapshot, SnapshotFile, snapshot_document
+from pipelines.snapshot.model import Snapshot, SnapshotFile
+from pipelines.snapshot.snapshot_json import snapshot_document
 from pipelines.snapshot.target import SnapshotTarget
 
 logger = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
+from pydantic import TypeAdapter
 from requests import Response
 
 from jobs.cli.config import parse_config
@@ -23,7 +24,8 @@ from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.capture.sources.webhdfs_files import WebHdfsLister
 from pipelines.cleanup.lease import parse_lease
 from pipelines.common.errors import MalformedError, WalsafeError
-from pipelines.common.json_object import JsonObject
+from pipelines.common.forms import read_value, value_of
+from pipelines.common.strict_json import read_json
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.peer_rules import RULE_KEY
 from pipelines.hbase.procedures import ADD_PEER, crashing_servers, is_running, parse_procedures
@@ -47,13 +49,14 @@ from pipelines.snapshot.backup import (
     BackupSession,
     backup_of,
     boundary_sessions,
-    parse_session,
     session_document,
     sessions_of,
 )
-from pipelines.snapshot.barriers import barriers_document, parse_barriers, region_barriers, serial_gaps
-from pipelines.snapshot.model import Membership, WalDirectory, parse_snapshot, snapshot_document
-from pipelines.snapshot.reader import _cell, _json, _znode
+from pipelines.snapshot.barriers import barriers_document, region_barriers, serial_gaps
+from pipelines.snapshot.extras_lines import REGION, SESSION
+from pipelines.snapshot.model import Membership, WalDirectory
+from pipelines.snapshot.queue_lines import CELL, ZNODE
+from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
 from pipelines.snapshot.writer import znode_document
 from tests.fuzz.parser import Parser, of_text
 from tests.fuzz.split_parsers import SPLIT_PARSERS
@@ -163,23 +166,21 @@ def _wal(raw: bytes) -> object:
 
 def _barriers_there_and_back(version: CellVersion) -> object:
     found = barriers_of([version])
-    assert _read_again(found, barriers_document, parse_barriers) == found
+    assert _read_again(found, barriers_document, REGION) == found
     return found
 
 
 def _backup_there_and_back(sessions: Iterable[BackupSession]) -> object:
     found = boundary_sessions(sessions)
-    assert _read_again(found, session_document, parse_session) == found
+    assert _read_again(found, session_document, SESSION) == found
     return backup_of(found)
 
 
-def _read_again(
-    found: Iterable[T], document: Callable[[T], dict[str, object]], parse: Callable[[JsonObject], T]
-) -> tuple[T, ...]:
+def _read_again(found: Iterable[T], document: Callable[[T], dict[str, object]], form: TypeAdapter[T]) -> tuple[T, ...]:
     """What a capture writes, as reconcile reads it: a refusal there would be of the capture's own making."""
     documents = [json.loads(json.dumps(document(one))) for one in found]
     try:
-        return tuple(parse(JsonObject(one, "x")) for one in documents)
+        return tuple(value_of(form, one, "x") for one in documents)
     except (WalsafeError, MalformedError) as error:
         raise AssertionError(f"{error}: {documents}") from error
 
@@ -289,10 +290,12 @@ PARSERS: dict[str, Parser] = {
     "offset": Parser(of_text(_offset), _encoded((f"{WAL_NAMES[-1]}:443", ":0", "x.7.syncrep:-1"))),
     "queue_row": Parser(_queue_row, tuple(b"\x01".join((c.row, c.qualifier, c.value)) for c in CELLS)),
     "snapshot_json": Parser(
-        lambda raw: parse_snapshot(_json(raw, "snapshot.json")), (json.dumps(SNAPSHOT).encode(),), is_json=True
+        lambda raw: parse_snapshot(read_json(raw, "snapshot.json")), (json.dumps(SNAPSHOT).encode(),), is_json=True
     ),
     "snapshot_cell": Parser(
-        of_text(lambda text: _cell(text, "queues-1.jsonl")), _encoded(tuple(map(_cell_line, CELLS))), is_json=True
+        of_text(lambda text: read_value(CELL, text, "queues-1.jsonl")),
+        _encoded(tuple(map(_cell_line, CELLS))),
+        is_json=True,
     ),
     "saved_cell": Parser(
         of_text(lambda text: parse_cell(text, "cells")), _encoded(tuple(map(_cell_line, CELLS))), is_json=True
@@ -306,12 +309,12 @@ PARSERS: dict[str, Parser] = {
         lambda raw: _backup_there_and_back(sessions_of([Cell(b"session:x", b"session", b"context", raw)])), BACKUPS
     ),
     "backup_line": Parser(
-        of_text(lambda text: backup_of([parse_session(JsonObject(_json(text, "x"), "x"))])),
+        of_text(lambda text: backup_of([read_value(SESSION, text, "x")])),
         _encoded([json.dumps(session_document(one)) for one in SESSIONS]),
         is_json=True,
     ),
     "barriers_line": Parser(
-        of_text(lambda text: serial_gaps("1", [parse_barriers(JsonObject(_json(text, "x"), "x"))], {})),
+        of_text(lambda text: serial_gaps("1", [read_value(REGION, text, "x")], {})),
         (json.dumps(barriers_document(region_barriers("f00", "t", [(2, NOW), (7, NOW)]))).encode(),),
         is_json=True,
     ),
@@ -354,7 +357,7 @@ PARSERS: dict[str, Parser] = {
     "znode_value": Parser(_znode_value, tuple(map(bytes.fromhex, ZNODE_VALUES))),
     "zk_queue_id": Parser(of_text(parse_zk_queue_id), _encoded((f"2-{SERVER}-{SERVER}", "2-h,1,2--h2,3,4", "2-bad"))),
     "snapshot_znode": Parser(
-        of_text(lambda text: _znode(text, "queues-1.jsonl")),
+        of_text(lambda text: read_value(ZNODE, text, "queues-1.jsonl")),
         tuple(json.dumps(znode_document(znode)).encode() for znode in ZNODES),
         is_json=True,
     ),

@@ -12,7 +12,7 @@ from pipelines.common.errors import MalformedError, SnapshotError
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import parse_queue_cell
-from pipelines.snapshot.model import parse_snapshot, snapshot_document
+from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
 from tests.models.oddities import ODD_NAMES
 from tests.strategies import ClusterCase, cluster_cases, view_of
 from tests.strategies.clusters import DAY_MS, NOW

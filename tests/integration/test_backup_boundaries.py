@@ -17,7 +17,8 @@ from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
 from pipelines.hbase.wal_names import parse_wal_name
-from pipelines.snapshot.model import Backup, Snapshot, parse_snapshot
+from pipelines.snapshot.model import Backup, Snapshot
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, WalFile
 from tests.labs.cluster.oracle import BackupOracle, BackupSession
 

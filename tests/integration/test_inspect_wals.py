@@ -24,7 +24,7 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.wal_format.reader import WalEnd, WalEntry, WalReader
 from pipelines.queues.wals.pending import is_wanted
 from pipelines.queues.wals.tally import EntryShare, tally_wal
-from pipelines.snapshot.model import parse_snapshot
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster
 from tests.labs.cluster.hdfs import HdfsCluster
 from tests.labs.cluster.jvm import Jvm

@@ -21,7 +21,8 @@ from pipelines.common.errors import RefusedError
 from pipelines.hbase.offline_table import as_it_is
 from pipelines.hbase.replication_queues import Cell
 from pipelines.snapshot.reader import SnapshotDirectories
-from pipelines.snapshot.syncup_facts import SyncUpFacts, parse_facts
+from pipelines.snapshot.syncup_facts import SyncUpFacts
+from pipelines.snapshot.syncup_lines import parse_facts
 from tests.labs.cluster.classpath import HBASE, resolve
 from tests.labs.cluster.hbase import ROOT_IN_HDFS, SENDS_BULK_LOADS, HBaseCluster, start_hbase_jvm, wait_until
 from tests.labs.cluster.hbase_data import ROWS

@@ -16,10 +16,11 @@ from jobs.capture import capture_cluster
 from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext, SystemClock
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
+from pipelines.common.forms import read_value
 from pipelines.common.instants import DAY_MS, format_instant, parse_instant
-from pipelines.common.json_object import JsonObject
 from pipelines.hbase.replication_queues import Cell
-from pipelines.snapshot.barriers import RegionBarriers, parse_barriers, serial_gaps
+from pipelines.snapshot.barriers import RegionBarriers, serial_gaps
+from pipelines.snapshot.extras_lines import REGION
 from pipelines.snapshot.other_families import OtherFamilyCells
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hbase_data import ROWS
@@ -98,7 +99,7 @@ def test_a_serial_peer_waits_for_the_queue_of_a_dead_server(
         cluster.enable_peer(PEER)
         snapshot = captured(cluster, hbase_spark, tmp_path)
         lines = (snapshot / "extras" / "barriers.jsonl").read_text().splitlines()
-        every = [parse_barriers(JsonObject(json.loads(line), "barriers.jsonl")) for line in lines]
+        every = [read_value(REGION, line, "barriers.jsonl") for line in lines]
         regions = {one.region: one for one in every if one.table == TABLE}
 
         def may_go_on(row: str) -> bool:

@@ -17,7 +17,8 @@ from jobs.capture import capture_cluster
 from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext
 from jobs.reconcile.wiring import OutputPlaces, run_reconcile
-from pipelines.snapshot.model import Snapshot, parse_snapshot
+from pipelines.snapshot.model import Snapshot
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.oracle import Oracle
 

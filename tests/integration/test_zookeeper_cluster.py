@@ -25,11 +25,13 @@ from jobs.cli.entry import main
 from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.common.errors import UnavailableError, UsageError
+from pipelines.common.forms import read_value
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.cluster_view import DEFAULT_CLEANERS
 from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue, parse_tree
-from pipelines.snapshot.model import Snapshot, parse_snapshot
-from pipelines.snapshot.reader import _znode
+from pipelines.snapshot.model import Snapshot
+from pipelines.snapshot.queue_lines import ZNODE
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster, wait_until
 from tests.labs.cluster.hbase_data import ATTEMPTS
 from tests.labs.cluster.hdfs import HdfsCluster
@@ -135,7 +137,7 @@ class Story:
 
 
 def tree(path: Path) -> ReplicationTree:
-    return parse_tree([_znode(line, path.name) for line in path.read_text().splitlines()])
+    return parse_tree([read_value(ZNODE, line, path.name) for line in path.read_text().splitlines()])
 
 
 @pytest.fixture(scope="module")

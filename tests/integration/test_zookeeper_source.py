@@ -15,6 +15,7 @@ from pipelines.capture.sources.watched_listing import WatchedListing
 from pipelines.capture.sources.zookeeper_client import ZooKeeperClient
 from pipelines.capture.sources.zookeeper_queues import ZooKeeperQueues
 from pipelines.common.errors import RefusedError, UnavailableError, UsageError
+from pipelines.common.forms import read_value
 from pipelines.decide.rule.settings import Release
 from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.files.file_batch import FileBatch
@@ -23,7 +24,7 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import ABSENT, Znode, parse_tree
 from pipelines.snapshot.model import Backup, Retention
-from pipelines.snapshot.reader import _znode
+from pipelines.snapshot.queue_lines import ZNODE
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from tests.labs.cluster.hbase_data import wait_until
@@ -243,7 +244,7 @@ def test_while_queues_move_they_are_read_again(
     assert found.snapshot.membership == found.snapshot.membership_2
     assert steps == ["files", "online", "peers", "queues-1", "queues-2", "online-2"]
     lines = (tmp_path / "out" / "queues-2.jsonl").read_text().splitlines()
-    assert [_znode(line, "line") for line in lines] == list(queues.znodes("queues-2"))
+    assert [read_value(ZNODE, line, "line") for line in lines] == list(queues.znodes("queues-2"))
     assert found.cells == len(lines)
 
 

@@ -17,7 +17,8 @@ from pyspark.sql import SparkSession
 from jobs.capture import capture_cluster
 from jobs.cli.config import Config, parse_config
 from jobs.cli.context import JobContext
-from pipelines.snapshot.model import Snapshot, parse_snapshot
+from pipelines.snapshot.model import Snapshot
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import CrashStage, HBaseCluster
 from tests.labs.cluster.hbase_data import ATTEMPTS, PATIENCE_SECONDS
 from tests.labs.cluster.oracle import Oracle

@@ -13,7 +13,8 @@ from jobs.capture import capture_cluster
 from jobs.cli.config import parse_config
 from jobs.cli.context import JobContext
 from pipelines.snapshot.capture_order import order_fault
-from pipelines.snapshot.model import Snapshot, parse_snapshot
+from pipelines.snapshot.model import Snapshot
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.cluster.hbase import HBaseCluster
 
 HBASE_STATE = {"source": "hbase"}

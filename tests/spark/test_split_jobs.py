@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from jobs.cli.context import JobContext
 from jobs.cli.entry import main
-from pipelines.pegasus.domain.audit_log.facts import parse_facts
+from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from tests.labs.pegasus.states import ENV, series, written

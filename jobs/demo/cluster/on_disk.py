@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.hbase.replication_queues import Cell
-from pipelines.snapshot.model import snapshot_document
+from pipelines.snapshot.snapshot_json import snapshot_document
 
 ROOT = "hbase"
 

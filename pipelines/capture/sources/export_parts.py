@@ -4,12 +4,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import ConfigDict, TypeAdapter
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
+from pipelines.common.forms import Form, value_of
 from pipelines.common.instants import parse_instant
-from pipelines.common.json_object import JsonObject, read_json
+from pipelines.common.strict_json import read_json
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import CaptureStep
@@ -17,6 +21,15 @@ from pipelines.snapshot.model import CaptureStep
 _BEGIN = re.compile(r"# walsafe-export 1 (\S+) started (\S+) host (\S+) zone (\S+)")
 _END = re.compile(r"# walsafe-export end (\S+) finished (\S+) status 0")
 _ANY = "# walsafe-export "
+
+
+class Exported(Form):
+    """One JSON object of an export; a newer script may write further keys."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+FormT = TypeVar("FormT", bound=Exported)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +115,7 @@ class ExportPart:
             )
         self._stamp = self._stamped(begin, end)
 
-    def form(self) -> JsonObject:
+    def value(self, form: type[FormT]) -> FormT:
         """Returns the one JSON object that the part contains.
 
         Raises:
@@ -115,7 +128,7 @@ class ExportPart:
             raise SnapshotError(
                 Condition.EXPORT_DAMAGED, f"{self.name}: expected one line of JSON between the stamps; export again"
             ) from None
-        return JsonObject(document, self.name)
+        return value_of(TypeAdapter(form), document, self.name)
 
     def _stamped(self, begin: re.Match[str], end: re.Match[str]) -> PartStamp:
         try:

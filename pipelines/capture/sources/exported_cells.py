@@ -1,20 +1,31 @@
 """Reads `hbase:replication` from saved scans: the export script's, or JSON lines in a snapshot's own form."""
 
-import base64
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from typing import Annotated, TypeVar
+
+from pydantic import TypeAdapter
 
 from pipelines.capture.sources.closed_scans import complete_scan
 from pipelines.capture.sources.export_parts import ExportDirectory
 from pipelines.common.errors import SnapshotError, UsageError
-from pipelines.common.json_object import JsonObject, read_json
+from pipelines.common.forms import Base64, Count, Form, WrittenAs, read_value
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.replication_queues import Cell, CellVersion
 from pipelines.snapshot.capture_clocks import StepStamp
+from pipelines.snapshot.queue_lines import CELL
 
-_FIELDS = ("row", "family", "qualifier", "value")
+ValueT = TypeVar("ValueT")
 _EXPORT_AGAIN = "export again"
 _SCAN_AGAIN = "scan again, and let the program that scans count the rows and write `N row(s)` as its last line"
+
+
+class _Version(Form):
+    row: Base64
+    timestamp: Count
+    value: Base64
+
+
+_VERSION: TypeAdapter[CellVersion] = TypeAdapter(Annotated[CellVersion, WrittenAs(_Version)])
 
 
 class ExportedQueues:
@@ -82,9 +93,7 @@ def parse_cell(line: str, where: str) -> Cell:
     Raises:
         UsageError: it is no cell; the message names the place.
     """
-    wrong = f'{where}: not a cell like {{"row":"<base64>","family":…,"qualifier":…,"value":…}}: {line[:120]!r}'
-    with _form_of(line, where, wrong) as form:
-        return Cell(*(base64.b64decode(form.any_text(field), validate=True) for field in _FIELDS))
+    return _parsed(CELL, line, where, '{"row":"<base64>","family":…,"qualifier":…,"value":…}')
 
 
 def parse_version(line: str, where: str) -> CellVersion:
@@ -93,24 +102,11 @@ def parse_version(line: str, where: str) -> CellVersion:
     Raises:
         UsageError: it is no version; the message names the place.
     """
-    wrong = f'{where}: not a version like {{"row":"<base64>","timestamp":ms,"value":"<base64>"}}: {line[:120]!r}'
-    with _form_of(line, where, wrong) as form:
-        row, value = (base64.b64decode(form.any_text(field), validate=True) for field in ("row", "value"))
-        return CellVersion(row, form.count("timestamp"), value)
+    return _parsed(_VERSION, line, where, '{"row":"<base64>","timestamp":ms,"value":"<base64>"}')
 
 
-@contextmanager
-def _form_of(line: str, where: str, wrong: str) -> Iterator[JsonObject]:
-    """Yields the JSON object of a line. The block must read all its keys."""
+def _parsed(form: TypeAdapter[ValueT], line: str, where: str, like: str) -> ValueT:
     try:
-        document = read_json(line, where)
-    except SnapshotError:
-        raise UsageError(wrong) from None
-    try:
-        form = JsonObject(document, where)
-        yield form
-        form.no_other_keys()
+        return read_value(form, line, where)
     except SnapshotError as error:
-        raise UsageError(str(error)) from None
-    except ValueError:  # not base64
-        raise UsageError(wrong) from None
+        raise UsageError(f"{error}; not a line like {like}: {line[:120]!r}") from None

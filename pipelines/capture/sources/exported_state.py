@@ -1,26 +1,86 @@
 """Reads what the active master answered to the export script, and the directories that the script listed."""
 
 import logging
+from typing import Annotated
+
+from pydantic import ConfigDict
 
 from pipelines.capture.ports import ClusterSettings
-from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
+from pipelines.capture.sources.export_parts import ExportDirectory, Exported, ExportPart
 from pipelines.capture.sources.exported_cells import scanned_cells, scanned_versions
 from pipelines.capture.sources.hbase_neighbours import barriers_of, counted_sessions
 from pipelines.capture.sources.ls_text_files import LsText
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
-from pipelines.common.json_object import JsonObject
+from pipelines.common.forms import Many, Text, WrittenAs
 from pipelines.hbase.known_servers import KnownServers
-from pipelines.hbase.peer_rules import parse_rule
-from pipelines.hbase.peers import PEER_STATES, Peer
+from pipelines.hbase.peers import Peer
 from pipelines.hbase.procedures import crashing_servers, parse_procedures
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.backup import BackupSession
 from pipelines.snapshot.barriers import RegionBarriers
 from pipelines.snapshot.capture_clocks import StepStamp
 from pipelines.snapshot.model import Backup, MasterFlags, Retention, WalDirectory
+from pipelines.snapshot.peer_forms import ExportedPeer
+from pipelines.snapshot.snapshot_json import FlagsForm, RetentionForm
 
 logger = logging.getLogger(__name__)
+
+
+class _Retention(RetentionForm):
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Settings(Exported):
+    cluster_id: Text | None = None
+    hbase_version: Text | None = None
+    retention: Annotated[Retention, WrittenAs(_Retention)]
+    log_cleaner_plugins: str
+    backup_enabled: bool
+    backup_stated: bool | None = None
+
+
+class _Master(Exported):
+    active_master: Text
+
+
+class ServersForm(Exported):
+    """The servers that the master knows; an older script wrote no dead ones."""
+
+    servers: Many[str]
+    dead: Many[str] | None = None
+
+
+class _Procedures(Exported):
+    procedures: Text
+
+
+class _Peers(Exported):
+    peers: Many[ExportedPeer]
+
+
+class _BackupTable(Exported):
+    backup_table: bool | None = None
+
+
+class _Flags(FlagsForm):
+    model_config = ConfigDict(extra="ignore")
+
+
+class _OfFlags(Exported):
+    flags: Annotated[MasterFlags, WrittenAs(_Flags)]
+
+
+def _settings(form: _Settings) -> ClusterSettings:
+    """Returns the settings; an older script wrote `backup_enabled: false` also where HBase's key was not set."""
+    plugins = [name.strip() for name in form.log_cleaner_plugins.split(",")]
+    return ClusterSettings(
+        cluster_id=form.cluster_id,
+        hbase_version=form.hbase_version,
+        retention=form.retention,
+        log_cleaner_plugins=tuple(dict.fromkeys(name for name in plugins if name)),
+        backup=Backup(form.backup_enabled) if form.backup_enabled or form.backup_stated else None,
+    )
 
 
 class ExportedState:
@@ -46,61 +106,41 @@ class ExportedState:
 
     def settings(self) -> ClusterSettings:
         """See `StateSource.settings`."""
-        form = self._export.part("settings").form()
-        retention = form.part("retention")
-        plugins = [name.strip() for name in form.any_text("log_cleaner_plugins").split(",")]
-        return ClusterSettings(
-            cluster_id=form.optional_text("cluster_id"),
-            hbase_version=form.optional_text("hbase_version"),
-            retention=Retention(
-                wal_ttl_ms=retention.count("wal_ttl_ms"),
-                procedure_wal_ttl_ms=retention.count("procedure_wal_ttl_ms"),
-                master_local_wal_ttl_ms=retention.count("master_local_wal_ttl_ms"),
-            ),
-            log_cleaner_plugins=tuple(dict.fromkeys(name for name in plugins if name)),
-            backup=self._backup(form),
-        )
-
-    @staticmethod
-    def _backup(form: JsonObject) -> Backup | None:
-        """Returns what `hbase.backup.enable` says there; an older script also wrote false where it was not set."""
-        enabled, stated = form.flag("backup_enabled"), form.optional_flag("backup_stated")
-        return Backup(enabled) if enabled or stated else None
+        return _settings(self._export.part("settings").value(_Settings))
 
     def active_master(self, step: str) -> str:
         """See `StateSource.active_master`. The script asks the master as `hbase_admin` does."""
-        return str(_server(self._export.part(step).form().text("active_master"), step))
+        return str(_server(self._export.part(step).value(_Master).active_master, step))
 
     def servers(self, step: str) -> KnownServers:
         """See `StateSource.servers`."""
-        form = self._export.part(step).form()
-        dead, online = form.optional_texts("dead"), form.texts("servers")
-        if dead is None:
+        found = self._export.part(step).value(ServersForm)
+        if found.dead is None:
             raise UsageError(
                 f"{step}.txt has no list of dead servers: an older script wrote it; export again with the one of this "
                 "version (conf/export)"
             )
         return KnownServers(
-            online=frozenset(_server(name, step) for name in online),
-            dead=frozenset(_server(name, step) for name in dead),
+            online=frozenset(_server(name, step) for name in found.servers),
+            dead=frozenset(_server(name, step) for name in found.dead),
         )
 
     def crashing(self, step: str) -> frozenset[ServerName]:
         """See `StateSource.crashing`."""
-        form = self._export.part(step).form()
+        procedures = self._export.part(step).value(_Procedures).procedures
         try:
-            return crashing_servers(parse_procedures(form.text("procedures")))
+            return crashing_servers(parse_procedures(procedures))
         except MalformedError as error:
             raise SnapshotError(Condition.EXPORT_DAMAGED, f"{step}.txt: {error}; export again") from None
 
     def peers(self) -> tuple[Peer, ...]:
         """See `StateSource.peers`."""
-        return tuple(map(_peer, self._export.part("peers").form().parts("peers")))
+        return self._export.part("peers").value(_Peers).peers
 
     def has_backup_table(self) -> bool | None:
         """See `PeerSource.has_backup_table`. Unknown if an older script wrote the export."""
         part = self._export.part("peers")
-        there = part.form().optional_flag("backup_table")
+        there = part.value(_BackupTable).backup_table
         if there is None:
             logger.warning(
                 "%s does not say whether backup:system exists, so HBase backup may be on and every WAL is held: export "
@@ -134,29 +174,7 @@ class ExportedState:
 
     def flags(self, step: str) -> MasterFlags:
         """See `StateSource.flags`."""
-        flags = self._export.part(step).form().part("flags")
-        return MasterFlags(
-            queue_table_exists=flags.optional_flag("queue_table_exists"),
-            add_peer_running=flags.optional_flag("add_peer_running"),
-            migration_pending=flags.optional_flag("migration_pending"),
-            zk_queue_data=flags.optional_flag("zk_queue_data"),
-        )
-
-
-def _peer(form: JsonObject) -> Peer:
-    config, rule = form.optional_part("config"), form.optional_part("rule")
-    return Peer(
-        peer_id=form.text("peer_id"),
-        state=form.one_of("state", PEER_STATES),
-        cluster_key=form.optional_text("cluster_key"),
-        endpoint=form.optional_text("endpoint"),
-        serial=form.optional_flag("serial"),
-        replicate_all=form.optional_flag("replicate_all"),
-        sync_replication_state=form.optional_text("sync_replication_state"),
-        remote_wal_dir=form.optional_text("remote_wal_dir"),
-        config=None if config is None else {key: config.any_text(key) for key in config.names()},
-        rule=None if rule is None else parse_rule(rule),
-    )
+        return self._export.part(step).value(_OfFlags).flags
 
 
 def _server(name: str, step: str) -> ServerName:

@@ -15,14 +15,15 @@ from pipelines.capture.ports import ClusterSettings
 from pipelines.capture.sources.closed_scans import complete_scan
 from pipelines.capture.sources.exported_cells import parse_cell
 from pipelines.common.errors import SnapshotError, UnavailableError
-from pipelines.common.json_object import read_json
+from pipelines.common.strict_json import read_json
 from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.backup import BackupSession
 from pipelines.snapshot.barriers import RegionBarriers
-from pipelines.snapshot.model import MasterFlags, Membership, Snapshot, parse_snapshot
+from pipelines.snapshot.model import MasterFlags, Membership, Snapshot
+from pipelines.snapshot.snapshot_json import parse_snapshot
 
 STATE, QUEUES = "state.json", "queues.jsonl"
 

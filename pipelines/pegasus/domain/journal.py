@@ -1,10 +1,15 @@
-"""Request journals: the requests that clients sent to each partition, and the answers (docs/split-route.md)."""
+"""Request journals: the requests that clients sent to each partition, and the answers (docs/split-route.md).
 
+Executors read them line by line, and need only the standard library for it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError, UsageError
-from pipelines.common.json_object import JsonObject, read_json
+from pipelines.common.strict_json import read_json
 
 KINDS = ("read", "write", "scan")
 OK = "ERR_OK"
@@ -13,6 +18,7 @@ REJECTS = ("ERR_OBJECT_NOT_FOUND", "ERR_SPLITTING")
 """The name in Pegasus's split design, and the name in the code since 2.3."""
 CODES = (OK, MISUSED, *REJECTS, "ERR_TIMEOUT", "ERR_INVALID_STATE")
 U64 = 1 << 64
+_HASH = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +60,65 @@ def parse_request(text: str | bytes, line: int, where: str) -> JournalRequest:
     """
     place = f"{where}, line {line}"
     try:
-        form = JsonObject(read_json(text, place), place)
-        asked = _request(form, line)
-        form.no_other_keys()
+        fault = _fault(values := read_json(text, place))
     except SnapshotError as error:
         raise UsageError(f"{error}; the format of journals is docs/split-route.md") from None
-    return asked
-
-
-def _request(form: JsonObject, line: int) -> JournalRequest:
-    digits = form.text("hash")
-    if len(digits) != 16 or not set(digits) <= set("0123456789abcdef"):
-        raise SnapshotError(
-            Condition.DOCUMENT_MALFORMED, f"{form.where}: 'hash' must be 16 hexadecimal digits, found {digits!r}"
-        )
+    if fault is not None:
+        raise UsageError(f"{place}: {fault}; the format of journals is docs/split-route.md")
     return JournalRequest(
         line,
-        form.count("ts"),
-        form.text("client"),
-        form.one_of("kind", KINDS),
-        int(digits, 16),
-        form.count("pidx"),
-        _optional(form, "version"),
-        form.one_of("code", CODES),
-        _optional(form, "decree"),
-        form.optional_text("node"),
-        _optional(form, "foreign_rows"),
+        values["ts"],
+        values["client"],
+        values["kind"],
+        int(values["hash"], 16),
+        values["pidx"],
+        values.get("version"),
+        values["code"],
+        values.get("decree"),
+        values.get("node"),
+        values.get("foreign_rows"),
     )
 
 
-def _optional(form: JsonObject, key: str) -> int | None:
-    return form.integer(key) if key in tuple(form.names()) else None
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+def _is_count(value: Any) -> bool:  # noqa: ANN401 - whatever the line holds
+    return _is_long(value) and value >= 0
+
+
+_Check = tuple[str, Callable[[Any], bool]]
+_COUNT: _Check = ("zero or more", _is_count)
+_LONG: _Check = ("a whole number of at most 64 bits", _is_long)
+_TEXT: _Check = ("a non-empty string", _is_text)
+_REQUIRED: Mapping[str, _Check] = {
+    "ts": _COUNT,
+    "client": _TEXT,
+    "kind": (f"one of {', '.join(KINDS)}", lambda value: value in KINDS),
+    "hash": ("16 hexadecimal digits", lambda value: isinstance(value, str) and _HASH.fullmatch(value) is not None),
+    "pidx": _COUNT,
+    "code": (f"one of {', '.join(CODES)}", lambda value: value in CODES),
+}
+_OPTIONAL: Mapping[str, _Check] = {"version": _LONG, "decree": _LONG, "node": _TEXT, "foreign_rows": _LONG}
+
+
+def _fault(values: Any) -> str | None:  # noqa: ANN401 - whatever the line holds
+    """Returns what is wrong with a line; None = nothing."""
+    if not isinstance(values, dict):
+        return f"must be an object of keys and values, found {str(values)[:120]!r}"
+    for key in _REQUIRED:
+        if key not in values:
+            return f"key {key!r} is missing"
+    for key, value in values.items():
+        check = _REQUIRED.get(key) or _OPTIONAL.get(key)
+        if check is None:
+            return f"unknown key {key!r}"
+        must, holds = check
+        if not (holds(value) or (value is None and key == "node")):
+            return f"{key!r} must be {must}, found {str(value)[:120]!r}"
+    return None

@@ -40,7 +40,8 @@ from pipelines.snapshot.extras import named_extras
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
-from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, parse_facts
+from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts
+from pipelines.snapshot.syncup_lines import parse_facts
 from schemas.findings import FINDINGS
 from schemas.registry import SYNCUP_TABLES
 from schemas.syncup_peers import SYNCUP_PEERS

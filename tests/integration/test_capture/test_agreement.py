@@ -1,6 +1,5 @@
 """`capture` from a real HBase and HDFS: what it has, and the same answer from every source."""
 
-import json
 import os
 import subprocess
 from collections import deque
@@ -12,9 +11,10 @@ import pytest
 
 from pipelines.capture.sources.exported_cells import parse_cell
 from pipelines.common.errors import RefusedError
-from pipelines.common.json_object import JsonObject
+from pipelines.common.forms import read_value
 from pipelines.files.hadoop_jvm import HadoopJvm
-from pipelines.snapshot.barriers import parse_barriers, serial_gaps
+from pipelines.snapshot.barriers import serial_gaps
+from pipelines.snapshot.extras_lines import REGION
 from pipelines.snapshot.model import Backup
 from pipelines.snapshot.other_families import OtherFamilyCells
 from tests.labs.cluster.classpath import HBASE_CLIENT, HDFS, PYSPARK_JARS, Artifact, Classpath, resolve
@@ -65,7 +65,7 @@ def test_a_serial_peer_has_the_barriers_of_regions_captured(plain: Taken) -> Non
     """Every region of a replicated table wrote one when it opened, and the peer has pushed what was before."""
     assert plain.snapshot.extras == ("barriers",)
     lines = (plain.directory / "extras" / "barriers.jsonl").read_text().splitlines()
-    regions = [parse_barriers(JsonObject(json.loads(line), "barriers.jsonl")) for line in lines]
+    regions = [read_value(REGION, line, "barriers.jsonl") for line in lines]
     own = [region for region in regions if region.table == "capture"]
     assert len(own) == 3
     assert all(region.barriers and len(region.region) == 32 for region in own)

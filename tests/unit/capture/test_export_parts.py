@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipelines.capture.sources.export_parts import ExportDirectory, ExportPart
 from pipelines.capture.sources.exported_cells import parse_cell, scanned_cells
-from pipelines.capture.sources.exported_state import ExportedState
+from pipelines.capture.sources.exported_state import ExportedState, ServersForm
 from pipelines.common.errors import SnapshotError, UsageError, WalsafeError
 from pipelines.files.saved_text import LocalCopies, lines_of
 from pipelines.hbase.known_servers import KnownServers
@@ -73,7 +73,7 @@ class TestExportParts:
         stamp = part.stamp()
         assert (stamp.step.step, stamp.step.finished_at - stamp.step.started_at) == ("online", 1500)
         assert (stamp.host, stamp.zone.key) == ("edge1", "UTC")
-        assert part.form().texts("servers") == ["h1,16020,5"]
+        assert part.value(ServersForm).servers == ("h1,16020,5",)
 
     @pytest.mark.parametrize(
         ("lines", "words"),
@@ -88,14 +88,14 @@ class TestExportParts:
             ([BEGIN.replace(":00.000Z", ""), "{}", END], "a stamp that"),
             ([BEGIN, "{", END], "one line of JSON"),
             ([BEGIN, END], "one line of JSON"),
-            ([BEGIN, "[]", END], "expected a JSON object"),
+            ([BEGIN, "[]", END], "must be an object of keys and values"),
         ],
     )
     def test_what_the_script_does_not_write_is_refused(self, tmp_path: Path, lines: list[str], words: str) -> None:
         def read() -> None:
             part = self.part(tmp_path, *lines)
             part.stamp()
-            part.form()
+            part.value(ServersForm)
 
         with pytest.raises(SnapshotError, match=words):
             read()

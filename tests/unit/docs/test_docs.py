@@ -26,7 +26,7 @@ from pipelines.reconcile.delete_list import parse_manifest
 from pipelines.reconcile.findings import evidence
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from pipelines.reconcile.peer_remedy import remove_peer
-from pipelines.snapshot.model import parse_snapshot, snapshot_document
+from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
 from schemas.registry import TABLES
 from schemas.verdict_totals import VERDICT_TOTALS
 from tests.labs.places import DOCS, PROJECT

@@ -68,9 +68,9 @@ findings:
             "list: {valid_for: 1h}\nlist: {valid_for: 2h}\n",
             "c.yaml, line 2: key 'list' is given twice (first on line 1)",
         ),
-        ("quality:\n  max_deletable_share: 1.5\n", "c.yaml, line 2: 'quality.max_deletable_share': "),
-        ("release:\n  orphan_queues: 1\n", "c.yaml, line 2: 'release.orphan_queues': "),
-        ("release:\n  orphan_queues: 'yes'\n", "c.yaml, line 2: 'release.orphan_queues': "),
+        ("quality:\n  max_deletable_share: 1.5\n", "c.yaml, line 2: 'quality.max_deletable_share' must be less than"),
+        ("release:\n  orphan_queues: 1\n", "c.yaml, line 2: 'release.orphan_queues' must be a valid boolean"),
+        ("release:\n  orphan_queues: 'yes'\n", "c.yaml, line 2: 'release.orphan_queues' must be a valid boolean"),
         (
             "findings:\n  acknowledged:\n    - {key: a, until: 2027-01-01}\n",
             "key 'findings.acknowledged.0.reason' is missing",

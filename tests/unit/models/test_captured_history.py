@@ -6,7 +6,7 @@ from functools import cache
 
 from jobs.demo.cluster.model import GeneratedCapture
 from pipelines.decide.rule.verdict import Decision, Reason, decide
-from pipelines.snapshot.model import parse_snapshot, snapshot_document
+from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
 from tests.models.capture.captured import captured
 from tests.models.capture.game import Game, Plan
 from tests.models.capture.walk import Walk, walk

@@ -22,7 +22,8 @@ from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import parse_queue_cells
 from pipelines.hbase.wal_names import parse_wal_name
-from pipelines.snapshot.model import Backup, MasterFlags, Snapshot, parse_snapshot, snapshot_document
+from pipelines.snapshot.model import Backup, MasterFlags, Snapshot
+from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
 from tests.labs.deep_seeds import SEED, Say
 from tests.models.drawn import drawn_plan
 from tests.models.healthy import healthy_plan

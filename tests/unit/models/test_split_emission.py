@@ -10,7 +10,8 @@ import pytest
 from jobs.split.emission import whole_histories
 from pipelines.common.errors import UsageError
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
-from pipelines.pegasus.domain.audit_log.facts import SplitFacts, parse_facts
+from pipelines.pegasus.domain.audit_log.facts import SplitFacts
+from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
 from pipelines.pegasus.domain.audit_log.files import LogFile, check_files, judged_logs
 from pipelines.pegasus.domain.journal import parse_request
 from pipelines.pegasus.domain.partitions import REJECTING, primary_answer

@@ -17,7 +17,7 @@ import pytest
 
 from pipelines.common.errors import EXIT_UNAVAILABLE, EXIT_USAGE, UsageError
 from pipelines.decide.rule.verdict import decide
-from pipelines.snapshot.model import parse_snapshot
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from tests.labs.places import PROJECT
 from tests.labs.small_cluster import NOW
 from tests.models import cores

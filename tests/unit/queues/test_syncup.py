@@ -6,7 +6,6 @@ from dataclasses import fields, replace
 import pytest
 
 from pipelines.common.errors import SnapshotError
-from pipelines.common.json_object import JsonObject
 from pipelines.decide.rule.cluster_view import MergedQueueRow
 from pipelines.hbase.offline_table import (
     DELETE_FAMILY,
@@ -27,7 +26,8 @@ from pipelines.queues.syncup.rows import SyncUpAction, SyncUpPeerRow, SyncUpQueu
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
 from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
 from pipelines.snapshot.model import Membership, Snapshot, WalDirectory
-from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents, parse_facts
+from pipelines.snapshot.syncup_facts import FlagFile, StoreFile, SyncUpFacts, TableFacts, fact_documents
+from pipelines.snapshot.syncup_lines import parse_facts
 from schemas.syncup_peers import SYNCUP_PEERS
 from schemas.syncup_queues import SYNCUP_QUEUES
 from schemas.syncup_wals import SYNCUP_WALS
@@ -241,13 +241,13 @@ FACTS = SyncUpFacts(
 )
 
 
-def forms(facts: SyncUpFacts) -> list[JsonObject]:
-    return [JsonObject(json.loads(json.dumps(one)), f"line {n}") for n, one in enumerate(fact_documents(facts), 1)]
+def lines_of(facts: SyncUpFacts) -> list[tuple[str, str]]:
+    return [(json.dumps(one), f"line {n}") for n, one in enumerate(fact_documents(facts), 1)]
 
 
 @pytest.mark.parametrize("facts", [FACTS, replace(FACTS, table=None), replace(FACTS, table=TableFacts(unknown="why"))])
 def test_facts_are_read_as_written(facts: SyncUpFacts) -> None:
-    assert parse_facts(forms(facts)) == facts
+    assert parse_facts(lines_of(facts)) == facts
 
 
 @pytest.mark.parametrize(
@@ -261,20 +261,20 @@ def test_facts_are_read_as_written(facts: SyncUpFacts) -> None:
 )
 def test_a_broken_extra_is_refused(line: dict[str, object], words: str) -> None:
     with pytest.raises(SnapshotError, match=words):
-        parse_facts([*forms(FACTS), JsonObject(line, "line 9")])
+        parse_facts([*lines_of(FACTS), (json.dumps(line), "line 9")])
 
 
 def test_the_lines_of_the_page_are_an_extra() -> None:
     page = (DOCS / "snapshot-format.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith('{"kind":')]
-    facts = parse_facts(JsonObject(json.loads(line), line) for line in lines)
+    facts = parse_facts((line, line) for line in lines)
     assert [json.loads(line) for line in lines] == list(fact_documents(facts))
     assert {one["kind"] for one in fact_documents(facts)} == {one["kind"] for one in fact_documents(FACTS)}
 
 
 def test_an_extra_without_its_root_or_table_line_is_refused() -> None:
     for kind in ("root", "table"):
-        lines = [JsonObject(one, "line") for one in fact_documents(FACTS) if one["kind"] != kind]
+        lines = [(json.dumps(one), "line") for one in fact_documents(FACTS) if one["kind"] != kind]
         with pytest.raises(SnapshotError, match=f"no line of kind '{kind}'"):
             parse_facts(lines)
 

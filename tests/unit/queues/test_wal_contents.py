@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import SnapshotError
-from pipelines.common.json_object import JsonObject
+from pipelines.common.forms import value_of
 from pipelines.decide.rule.cluster_view import MergedQueueRow
-from pipelines.hbase.peer_rules import PeerRule, parse_rule, replicates_family, rule_document
+from pipelines.hbase.peer_rules import PeerRule, replicates_family, rule_document
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset, QueueId
 from pipelines.hbase.server_names import ServerName
@@ -33,6 +33,7 @@ from pipelines.queues.wals.rows import (
     table_rows,
 )
 from pipelines.queues.wals.tally import WalContents, tally_wal
+from pipelines.snapshot.peer_forms import RULE
 from schemas.queue_edits import QUEUE_EDITS
 from schemas.table import Table
 from schemas.wal_files import WAL_FILES
@@ -158,8 +159,8 @@ def test_what_a_peer_wants(replicate_all: bool | None, rule: PeerRule | None, wa
 
 def test_a_rule_is_written_and_read() -> None:
     rule = PeerRule(frozenset({"a", "b"}), {"t": ("f", "g")}, frozenset({"c"}), {"ns:u": ()})
-    assert parse_rule(JsonObject(rule_document(rule), "peer")) == rule
-    assert parse_rule(JsonObject({"tables": {"default:t": []}}, "peer")) == PeerRule(tables={"t": ()})
+    assert value_of(RULE, rule_document(rule), "peer") == rule
+    assert value_of(RULE, {"tables": {"default:t": []}}, "peer") == PeerRule(tables={"t": ()})
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_a_rule_is_written_and_read() -> None:
 )
 def test_a_rule_of_another_form_is_refused(document: dict[str, object]) -> None:
     with pytest.raises(SnapshotError):
-        parse_rule(JsonObject(document, "peer"))
+        value_of(RULE, document, "peer")
 
 
 # sums

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.capture.sources.hbase_neighbours import barriers_of
 from pipelines.common.errors import SnapshotError
-from pipelines.common.json_object import JsonObject
+from pipelines.common.forms import value_of
 from pipelines.decide.rule.settings import Release
 from pipelines.decide.rule.trust import distrust_reason, unknown_extra
 from pipelines.decide.rule.verdict import Reason, decide
@@ -23,18 +23,19 @@ from pipelines.snapshot.backup import (
     BackupSession,
     backup_of,
     boundary_sessions,
-    parse_session,
     session_document,
 )
 from pipelines.snapshot.barriers import (
     Barrier,
     RegionBarriers,
     barriers_document,
-    parse_barriers,
     region_barriers,
     serial_gaps,
 )
-from pipelines.snapshot.extras import BACKUP, BARRIERS, Extras, parse_extras
+from pipelines.snapshot.extras import BACKUP, BARRIERS, Extras
+from pipelines.snapshot.extras_lines import REGION as REGION_LINE
+from pipelines.snapshot.extras_lines import SESSION as SESSION_LINE
+from pipelines.snapshot.extras_lines import parse_extras
 from pipelines.snapshot.model import Backup, Snapshot, SnapshotFile
 from pipelines.snapshot.other_families import OtherFamilyCells, beside_rows, beside_znodes
 from tests.labs.small_cluster import small
@@ -232,7 +233,7 @@ def test_extras_are_read_as_they_were_written() -> None:
     )
 )
 def test_any_session_goes_there_and_back(one: BackupSession) -> None:
-    assert parse_session(JsonObject(json.loads(json.dumps(session_document(one))), "x")) == one
+    assert value_of(SESSION_LINE, json.loads(json.dumps(session_document(one))), "x") == one
 
 
 DOCUMENT = session_document(SESSION)
@@ -247,17 +248,17 @@ DOCUMENT = session_document(SESSION)
         (replace(HONEST, backup=Backup(True, {A: T0 + 1})), {BACKUP: lines(DOCUMENT)}, "do not give the boundaries"),
         (replace(HONEST, backup=None), {BACKUP: lines(DOCUMENT)}, "do not give the boundaries"),
         (replace(HONEST, steps=HONEST.steps[:1]), {BACKUP: lines(DOCUMENT)}, "step 'peers'"),
-        (HONEST, {BACKUP: lines({**DOCUMENT, "root": ""})}, r"line 1: 'root' must be a non-empty string"),
+        (HONEST, {BACKUP: lines({**DOCUMENT, "root": ""})}, r"line 1: 'root' must have at least 1 character"),
         (HONEST, {BACKUP: lines({**DOCUMENT, "state": "FAILED"})}, "one of RUNNING, COMPLETE"),
-        (HONEST, {BACKUP: lines({**DOCUMENT, "boundaries": {A: "1"}})}, "whole number"),
-        (HONEST, {BACKUP: lines({**DOCUMENT, "started_at": "noon"})}, "line 1: not an instant"),
+        (HONEST, {BACKUP: lines({**DOCUMENT, "boundaries": {A: "1"}})}, "must be a valid integer"),
+        (HONEST, {BACKUP: lines({**DOCUMENT, "started_at": "noon"})}, "line 1: 'started_at': not an instant"),
         (HONEST, {BACKUP: lines({**DOCUMENT, "extra": 1})}, "unknown key 'extra'"),
         (HONEST, {BACKUP: [("{", "extras/x.jsonl, line 1")]}, "line 1: truncated or not JSON"),
         (with_extras(BARRIERS), {BARRIERS: lines({"region": "x", "table": "t"})}, "key 'barriers' is missing"),
         (
             with_extras(BARRIERS),
             {BARRIERS: lines({**barriers_document(REGION), "barriers": [{"sequence_id": -1, "opened_at": "x"}]})},
-            "zero or more",
+            "must be greater than or equal to 0",
         ),
     ],
 )
@@ -269,7 +270,7 @@ def test_an_extra_that_is_not_what_was_captured_is_refused(
 
 
 def test_barriers_go_there_and_back() -> None:
-    assert parse_barriers(JsonObject(json.loads(json.dumps(barriers_document(REGION))), "x")) == REGION
+    assert value_of(REGION_LINE, json.loads(json.dumps(barriers_document(REGION))), "x") == REGION
 
 
 def test_known_extras_are_believed_and_no_others() -> None:

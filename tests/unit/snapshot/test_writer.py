@@ -18,15 +18,8 @@ from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
-from pipelines.snapshot.model import (
-    CaptureStep,
-    MasterFlags,
-    Membership,
-    Retention,
-    Snapshot,
-    SnapshotFile,
-    parse_snapshot,
-)
+from pipelines.snapshot.model import CaptureStep, MasterFlags, Membership, Retention, Snapshot, SnapshotFile
+from pipelines.snapshot.snapshot_json import parse_snapshot
 from pipelines.snapshot.target import LocalTarget
 from pipelines.snapshot.writer import SnapshotWriter
 from tests.suite.sizes import examples
