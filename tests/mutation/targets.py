@@ -40,6 +40,8 @@ _RULE = Group(
     "rule",
     (
         Target("verdict", "pipelines.decide.rule.verdict"),
+        Target("table_rule", "pipelines.decide.rule.table_rule"),
+        Target("zookeeper_rule", "pipelines.decide.rule.zookeeper_rule"),
         Target("cleaner_rule", "pipelines.decide.rule.cleaner_rule"),
         Target("cluster_view", "pipelines.decide.rule.cluster_view"),
         Target("zookeeper_queued", "pipelines.hbase.zookeeper.queued_wals"),

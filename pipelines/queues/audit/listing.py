@@ -36,13 +36,13 @@ def listed_evidence(snapshots: SnapshotDirectories, case: ClusterCase, settings:
     totals = _totals(files, view, table, settings)
     offsets = queue_offsets(view, table, totals)
     states = {peer.peer_id: peer.state for peer in case.snapshot.peers}
-    directories, splitting = _directories(files) if view.queued is not None else ({}, frozenset())
+    directories, splitting = _directories(files) if table.named is not None else ({}, frozenset())
     archived = _archived(files, view)
     return ListedEvidence(
         offsets=offsets,
         pinned=pinned_rows(view, table, totals, states),
         missing=_missing_in_zookeeper(files, view, table, totals)
-        if view.queued is not None
+        if table.named is not None
         else _missing(files, view, offsets),
         directories=directories,
         splitting=splitting,
@@ -76,7 +76,7 @@ def _missing(files: DataFrame, view: ClusterView, offsets: Sequence[QueueOffsetR
 def _missing_in_zookeeper(
     files: DataFrame, view: ClusterView, table: DecisionTable, totals: Sequence[BucketTotal]
 ) -> Mapping[Key, frozenset[str]]:
-    if table.named is None or view.queued is None:
+    if table.named is None:
         return {}
     counted: dict[int, int] = {}
     for total in totals:

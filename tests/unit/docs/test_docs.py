@@ -303,7 +303,10 @@ def test_every_path_of_the_architecture_page_is_there() -> None:
 def test_the_functions_and_sources_of_the_architecture_page_are_there() -> None:
     page = text_of(DOCS / "architecture.md")
     functions = {"decide", "decide_by_name", "read_files", "read_the_rest"}
-    modules = (text_of(PROJECT / "pipelines" / one) for one in ("decide/rule/verdict.py", "capture/capture.py"))
+    modules = (
+        text_of(PROJECT / "pipelines" / one)
+        for one in ("decide/rule/verdict.py", "decide/rule/zookeeper_rule.py", "capture/capture.py")
+    )
     assert functions <= set(re.findall(r"^def (\w+)\(", "\n".join(modules), re.MULTILINE))
     sources = {path.stem for path in (PROJECT / "pipelines" / "capture" / "sources").glob("*.py")}
     rows = re.findall(r"^\| (?:listings|queues|state|backups).*", page, re.MULTILINE)
