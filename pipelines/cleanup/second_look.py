@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.capture.capture import CaptureSources, RetryPolicy
 from pipelines.capture.capture import CaptureTarget as Cluster
-from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_either
+from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import FileSource
 from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.audit_ports import PlannedFile, SecondLookResult
@@ -131,7 +131,7 @@ class SparkSecondLook:
         self._looks += 1
         sources: CaptureSources | ZooKeeperSources = replace(parts.sources, files=files)
         with SnapshotWriter(parts.target(f"{self._scratch.uri}/{self._looks}")) as writer:
-            captured = capture_either(parts.cluster, sources, writer, clock=parts.clock, patience=parts.patience)
+            captured = sources.capture(parts.cluster, writer, clock=parts.clock, patience=parts.patience)
         reader = SnapshotDirectories(self._spark, parts.settings.row_layout)
         (opened,) = reader.open([captured.uri])
         if opened.snapshot is None:

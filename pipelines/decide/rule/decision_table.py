@@ -137,6 +137,11 @@ class DecisionTable:
         """The answers for WALs that a queue lists by name."""
         return () if self.named is None else self.named.pending
 
+    @property
+    def buckets_by_name(self) -> Mapping[str, int]:
+        """The bucket of each WAL that a queue lists."""
+        return {} if self.named is None else {wal: name.bucket for wal, name in self.named.wals.items()}
+
     def answers(self) -> Iterator[TableAnswer]:
         """Yields every answer of the table, each bucket once."""
         for group in self.groups:
