@@ -107,9 +107,9 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
         )
     snapshot = opened.snapshot
     storage = replication_queue_storage(snapshot)
-    elsewhere = first_doubt(storage.elsewhere(snapshot))
-    if elsewhere is not None:
-        raise RefusedError(*elsewhere)
+    doubt = first_doubt(storage.elsewhere(snapshot))
+    if doubt is not None:
+        raise RefusedError(doubt[0], doubt[1])
     restless = storage.restless(opened)
     if restless is not None:
         _LOG.warning("Queues moved during the capture: %s. This is its last reading", restless)

@@ -137,9 +137,9 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
     """
     if opened.fault is not None or opened.snapshot is None:
         raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
-    elsewhere = first_doubt(replication_queue_storage(opened.snapshot).elsewhere(opened.snapshot))
-    if elsewhere is not None:
-        raise RefusedError(*elsewhere)
+    doubt = first_doubt(replication_queue_storage(opened.snapshot).elsewhere(opened.snapshot))
+    if doubt is not None:
+        raise RefusedError(doubt[0], doubt[1])
     if opened.malformed is not None:
         raise RefusedError(
             Condition.QUEUE_MALFORMED,
