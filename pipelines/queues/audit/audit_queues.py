@@ -41,7 +41,8 @@ from schemas.queue_audits import QUEUE_AUDITS
 from schemas.queue_claims import QUEUE_CLAIMS
 from schemas.registry import AUDIT_TABLES
 
-_QUEUES: Mapping[str, AuditedQueues] = {IN_TABLE.name: TableQueues(), IN_ZOOKEEPER.name: ZooKeeperQueues()}
+AUDITED_QUEUES: Mapping[str, AuditedQueues] = {IN_TABLE.name: TableQueues(), IN_ZOOKEEPER.name: ZooKeeperQueues()}
+"""By the name of the storage in snapshot.json."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def _observed(case: ClusterCase, listed: ListedEvidence) -> ObservedCluster:
 
 
 def _queues(case: ClusterCase) -> AuditedQueues:
-    return _QUEUES[case.snapshot.queue_storage]
+    return AUDITED_QUEUES[case.snapshot.queue_storage]
 
 
 def _seen(case: ClusterCase) -> Sighting:
