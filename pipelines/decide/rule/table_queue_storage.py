@@ -1,7 +1,6 @@
 """Queues in `hbase:replication` (HBase 3): rows with the offset of each WAL group."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pipelines.common.conditions import Condition
 from pipelines.decide.rule import decision_table, trust
@@ -18,14 +17,13 @@ from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
-@dataclass(frozen=True, slots=True)
 class TableReplicationQueueStorage:
     """See `ReplicationQueueStorage`."""
 
-    name: str = QUEUE_STORAGE_TABLE
-    asks_peers: bool = True
-    new_peer_needs_archived: bool = True
-    frees_while_moving: bool = True
+    name = QUEUE_STORAGE_TABLE
+    asks_peers = True
+    new_peer_needs_archived = True
+    frees_while_moving = True
 
     def elsewhere(self, snapshot: Snapshot) -> trust.Doubts:
         """See `ReplicationQueueStorage.elsewhere`."""

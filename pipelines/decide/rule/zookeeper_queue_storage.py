@@ -1,7 +1,7 @@
 """Queues in ZooKeeper (HBase 1.x and 2.x): znodes that list the WALs of each queue by name."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pipelines.common.conditions import Condition
 from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow, cluster_view
@@ -20,14 +20,13 @@ from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 
-@dataclass(frozen=True, slots=True)
 class ZKReplicationQueueStorage:
     """See `ReplicationQueueStorage`."""
 
-    name: str = QUEUE_STORAGE_ZOOKEEPER
-    asks_peers: bool = False
-    new_peer_needs_archived: bool = False
-    frees_while_moving: bool = False
+    name = QUEUE_STORAGE_ZOOKEEPER
+    asks_peers = False
+    new_peer_needs_archived = False
+    frees_while_moving = False
 
     def elsewhere(self, snapshot: Snapshot) -> Doubts:
         """See `ReplicationQueueStorage.elsewhere`."""

@@ -216,6 +216,7 @@ def test_what_hbases_cleaner_says_of_every_file() -> None:
     assert hbase_2_verdict(f"{GROUP}.8", NOW, in_zookeeper) is HBaseVerdict.KEEP
     assert hbase_2_verdict(f"{GROUP}.8", NOW - 1, replace(in_zookeeper, hbase_keeps_all=True)) is HBaseVerdict.KEEP
     assert hbase_2_verdict(f"{GROUP}.8", NOW - 1, quiet) is HBaseVerdict.KEEP
+    assert hbase_2_verdict(f"{GROUP}.8", 0, quiet) is HBaseVerdict.KEEP
     assert hbase_verdict("no WAL", quiet) is HBaseVerdict.DELETE
     assert hbase_verdict(f"{GROUP}.7.meta", quiet) is HBaseVerdict.DELETE
     assert hbase_verdict("nobody.7", quiet) is HBaseVerdict.THROWS
