@@ -67,7 +67,6 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     # pyspark and pyarrow are slow to import: import them only after the arguments have been validated
     from jobs.capture.wiring import capture_sources
     from pipelines.capture.capture import CaptureTarget, RetryPolicy
-    from pipelines.capture.capture_zookeeper import capture_either
     from pipelines.files.hadoop_jvm import HadoopJvm
     from pipelines.snapshot.target import snapshot_target
     from pipelines.snapshot.writer import SnapshotWriter
@@ -78,7 +77,7 @@ def capture_cluster(cluster: str, wal_root: str, section: CaptureSection, out: s
     )
     target = snapshot_target(out, HadoopJvm.of(context.spark))
     with capture_sources(cluster, wal_root, section, context.spark) as sources, SnapshotWriter(target) as writer:
-        captured = capture_either(subject, sources, writer, clock=context.clock, patience=patience)
+        captured = sources.capture(subject, writer, clock=context.clock, patience=patience)
     snapshot = captured.snapshot
     result = {
         "snapshot": captured.uri,

@@ -53,7 +53,7 @@ def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None)
     """
     spark = context.spark
     snapshots = SnapshotDirectories(spark, request.settings.row_layout)
-    return dump_queues(request, DumpPorts(snapshots, snapshots, DeltaTables(spark, lake) if lake else None))
+    return dump_queues(request, DumpPorts(snapshots, DeltaTables(spark, lake) if lake else None))
 
 
 def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> JobResult:

@@ -10,7 +10,6 @@ from jobs.reconcile.reporting import ReconcileReports
 from pipelines.common.job_result import JobResult
 from pipelines.common.version import VERSION
 from pipelines.decide.gate import gate
-from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
 from pipelines.decide.rule.settings import Acceptances
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.reconcile.lake_history import LakeHistory
@@ -36,20 +35,6 @@ class OutputPlaces:
     lists: str
     reports: str | None = None
     metrics: str | None = None
-
-
-class GreatExpectationsGate:
-    """Implements the gate port with Great Expectations."""
-
-    def check_acceptances(self, accepted: Acceptances, max_deletable_share: float) -> None:
-        """See `pipelines.decide.gate.gate`."""
-        gate.check_acceptances(accepted, max_deletable_share)
-
-    def check(
-        self, metrics: Sequence[ClusterMetrics], accepted: Acceptances, max_deletable_share: float
-    ) -> Sequence[ExpectationResult]:
-        """See `pipelines.decide.gate.gate`."""
-        return gate.check(metrics, accepted, max_deletable_share)
 
 
 def run_reconcile(
@@ -83,7 +68,6 @@ def run_reconcile(
         tables=DeltaTables(spark, places.lake),
         lake=LakeHistory(spark, places.lake),
         lists=DeleteListWriter(spark, places.lists),
-        gate=GreatExpectationsGate(),
         reporter=reporter or ReconcileReports(spark, context.clock, places.lake, places.reports, places.metrics),
         lake_uri=places.lake,
     )

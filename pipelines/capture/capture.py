@@ -52,16 +52,6 @@ class CaptureTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class CaptureSources:
-    """The source of each part of a snapshot; each source may use a different technology."""
-
-    files: FileSource
-    directories: WalDirectorySource
-    queues: QueueSource
-    state: StateSource
-
-
-@dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """How often a read is repeated, and how long to wait before that.
 
@@ -95,6 +85,22 @@ class CaptureResult:
     files: int
     cells: int
     restless: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureSources:
+    """The source of each part of a snapshot; each source may use a different technology."""
+
+    files: FileSource
+    directories: WalDirectorySource
+    queues: QueueSource
+    state: StateSource
+
+    def capture(
+        self, subject: CaptureTarget, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy
+    ) -> CaptureResult:
+        """See `pipelines.capture.capture.capture`."""
+        return capture(subject, self, sink, clock=clock, patience=patience)
 
 
 @dataclass(slots=True)

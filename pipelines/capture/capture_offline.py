@@ -41,6 +41,12 @@ class OfflineSources:
     table: HFileTable | None
     state: OfflineCluster
 
+    def capture(
+        self, subject: CaptureTarget, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy
+    ) -> CaptureResult:
+        """See `capture_offline`."""
+        return capture_offline(subject, self, sink, clock=clock, patience=patience)
+
 
 def capture_offline(
     subject: CaptureTarget, sources: OfflineSources, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy

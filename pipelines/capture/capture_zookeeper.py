@@ -13,15 +13,12 @@ from functools import partial
 
 from pipelines.capture.capture import (
     CaptureResult,
-    CaptureSources,
     CaptureTarget,
     RetryPolicy,
     Timeline,
-    capture,
     known_peers,
     with_retries,
 )
-from pipelines.capture.capture_offline import OfflineSources, capture_offline
 from pipelines.capture.neighbours import Neighbours, read_neighbours, with_neighbours
 from pipelines.capture.ports import (
     ClusterSettings,
@@ -55,25 +52,11 @@ class ZooKeeperSources:
     znodes: ZnodeSource
     state: PeerSource
 
-
-def capture_either(
-    subject: CaptureTarget,
-    sources: CaptureSources | ZooKeeperSources | OfflineSources,
-    sink: SnapshotSink,
-    *,
-    clock: Clock,
-    patience: RetryPolicy,
-) -> CaptureResult:
-    """Captures one cluster, wherever its queues are, and whether it runs or not.
-
-    Raises:
-        WalsafeError: see `capture`, `capture_zookeeper` and `capture_offline`.
-    """
-    if isinstance(sources, OfflineSources):
-        return capture_offline(subject, sources, sink, clock=clock, patience=patience)
-    if isinstance(sources, ZooKeeperSources):
-        return capture_zookeeper(subject, sources, sink, clock=clock, patience=patience)
-    return capture(subject, sources, sink, clock=clock, patience=patience)
+    def capture(
+        self, subject: CaptureTarget, sink: SnapshotSink, *, clock: Clock, patience: RetryPolicy
+    ) -> CaptureResult:
+        """See `capture_zookeeper`."""
+        return capture_zookeeper(subject, self, sink, clock=clock, patience=patience)
 
 
 def capture_zookeeper(

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.capture.capture import CaptureSources, RetryPolicy
 from pipelines.capture.capture import CaptureTarget as Cluster
-from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_either
+from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import FileSource
 from pipelines.cleanup.audit import LakeAudit
 from pipelines.cleanup.audit_ports import PlannedFile, SecondLookResult
@@ -19,6 +19,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.common.spark.local_rows import local_rows
+from pipelines.decide.rule.replication_storage_factory import replication_queue_storage
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
@@ -28,7 +29,7 @@ from pipelines.lake.run_summary import RunKey
 from pipelines.reconcile.cluster_cases import cluster_cases
 from pipelines.reconcile.delete_list import Manifest
 from pipelines.reconcile.list_reader import DeleteListReader
-from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
+from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.reader import SnapshotDirectories
 from pipelines.snapshot.target import SnapshotTarget
 from pipelines.snapshot.writer import SnapshotWriter
@@ -130,7 +131,7 @@ class SparkSecondLook:
         self._looks += 1
         sources: CaptureSources | ZooKeeperSources = replace(parts.sources, files=files)
         with SnapshotWriter(parts.target(f"{self._scratch.uri}/{self._looks}")) as writer:
-            captured = capture_either(parts.cluster, sources, writer, clock=parts.clock, patience=parts.patience)
+            captured = sources.capture(parts.cluster, writer, clock=parts.clock, patience=parts.patience)
         reader = SnapshotDirectories(self._spark, parts.settings.row_layout)
         (opened,) = reader.open([captured.uri])
         if opened.snapshot is None:
@@ -160,14 +161,11 @@ class SparkSecondLook:
 
 
 def _may_add_peer(snapshot: Snapshot) -> bool:
-    """Whether a peer is being added, or may be, where that matters.
-
-    With queues in ZooKeeper it does not matter: a new peer gets the WALs that are being written at that time, and each
-    file was archived before the queues were read.
-    """
-    if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
-        return False
-    return any(flags is None or flags.add_peer_running is not False for flags in (snapshot.flags, snapshot.flags_2))
+    """Whether a peer is being added, or may be, where that matters."""
+    matters = replication_queue_storage(snapshot).new_peer_needs_archived
+    return matters and any(
+        flags is None or flags.add_peer_running is not False for flags in (snapshot.flags, snapshot.flags_2)
+    )
 
 
 def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> None:

@@ -8,21 +8,19 @@ from datetime import datetime, timezone
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.instants import format_instant
-from pipelines.decide.rule.cluster_view import ClusterView, cluster_view, zookeeper_view
-from pipelines.decide.rule.decision_table import DecisionTable, decision_table
-from pipelines.decide.rule.name_table import name_table
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.decision_table import DecisionTable
+from pipelines.decide.rule.queue_storage import ReplicationQueueStorage
+from pipelines.decide.rule.replication_storage_factory import replication_queue_storage
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
-from pipelines.decide.rule.trust import Doubts, doubts, first_doubt
+from pipelines.decide.rule.trust import Doubts, first_doubt
 from pipelines.decide.rule.verdict import Reason, Verdict
-from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
-from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued_wals import queue_key
 from pipelines.lake.run_summary import RunKey
 from pipelines.snapshot.backup import backup_of
 from pipelines.snapshot.capture_order import foreign_listing_reason
-from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER, Snapshot
+from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 
 CLOCK_TOLERANCE_MS = 300_000
@@ -130,16 +128,17 @@ def _case(
         return ClusterCase(RunKey.of(name, fallback, now), bare, reason, None, None, NIGHTLY, now, condition)
     snapshot = opened.snapshot
     started = snapshot.files_step.started_at
-    doubt = first_doubt(_doubts(opened, snapshot, settings, now, listed))
+    storage = replication_queue_storage(snapshot)
+    doubt = first_doubt(_doubts(opened, storage, settings, now, listed))
     condition, refused = doubt or (Condition.SNAPSHOT_UNTRUSTED, None)
-    view = _view(opened, settings, refused)
+    view = _view(opened, storage, settings, refused)
     not_after = started + settings.valid_for_ms
     return ClusterCase(
         key=RunKey.of(snapshot.cluster, run_id or default_run_id(started, opened.sha256 or ""), started),
         opened=opened,
         refused=refused,
         view=view,
-        table=decision_table(view, bucket) if view.queued is None else name_table(view, view.queued, bucket),
+        table=storage.decision_table(view, bucket),
         mode=REPLAY if now > not_after else NIGHTLY,
         not_after=not_after,
         condition=condition,
@@ -147,9 +146,14 @@ def _case(
 
 
 def _doubts(
-    opened: OpenedSnapshot, snapshot: Snapshot, settings: ReconcileSettings, now: int, listed: frozenset[ServerName]
+    opened: OpenedSnapshot,
+    storage: ReplicationQueueStorage,
+    settings: ReconcileSettings,
+    now: int,
+    listed: frozenset[ServerName],
 ) -> Doubts:
     """Yields why the run must not emit a list for the cluster, in the order in which it is asked."""
+    snapshot = opened.known
     yield opened.fault_condition, opened.fault
     yield Condition.CLOCK_WRONG, _clock_fault(snapshot.files_step.started_at, now)
     if opened.malformed:
@@ -157,24 +161,14 @@ def _doubts(
             Condition.QUEUE_MALFORMED,
             f"malformed queue row: {opened.malformed}. HBase's own cleaner stops at it too",
         )
-    if snapshot.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
-        yield from zookeeper_doubts(snapshot, opened.trees, settings.release)
-    else:
-        yield from doubts(snapshot, opened.passes, settings.release)
-    yield Condition.MIXED_CLUSTERS, foreign_listing_reason(snapshot, listed, _queues(opened))
+    yield from storage.doubts(opened, settings.release)
+    yield Condition.MIXED_CLUSTERS, foreign_listing_reason(snapshot, listed, storage.queue_ids(opened))
 
 
-def _queues(opened: OpenedSnapshot) -> frozenset[QueueId]:
-    rows = {cell.queue for cells in opened.passes for cell in cells}
-    return frozenset(rows | {queue_key(queue) for tree in opened.trees for queue in tree.queues})
-
-
-def _view(opened: OpenedSnapshot, settings: ReconcileSettings, refused: str | None) -> ClusterView:
-    unparsable = opened.malformed is not None
-    if opened.known.queue_storage == QUEUE_STORAGE_ZOOKEEPER:
-        view = zookeeper_view(opened.known, opened.trees, settings, refused, unparsable)
-    else:
-        view = cluster_view(opened.known, opened.passes, settings, refused, unparsable)
+def _view(
+    opened: OpenedSnapshot, storage: ReplicationQueueStorage, settings: ReconcileSettings, refused: str | None
+) -> ClusterView:
+    view = storage.view(opened, settings, refused)
     backups = opened.extras.backups
     return view if backups is None else replace(view, backup=backup_of(backups))
 

@@ -3,16 +3,15 @@
 Everything here is computed from `BucketTotal`s and the decision table, never from files.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow
-from pipelines.decide.rule.decision_table import DecisionTable, GroupAnswers, NamedAnswers, TableAnswer
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.decision_table import DecisionTable, TableAnswer
+from pipelines.decide.rule.queue_storage import QueueNeed
+from pipelines.decide.rule.table_rule import decide_replication
 from pipelines.decide.rule.totals import BucketTotal
-from pipelines.decide.rule.verdict import Holder, Reason, Verdict, decide_replication
-from pipelines.hbase.replication_queues import NEEDS_ALL
-from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued_wals import number_of
+from pipelines.decide.rule.verdict import Holder, Reason, Verdict
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow
 from pipelines.reconcile.peer_remedy import disabled_peer
 
@@ -78,52 +77,16 @@ def queue_offsets(view: ClusterView, table: DecisionTable, totals: Iterable[Buck
     for total in totals:
         if total.bucket is not None:
             by_bucket.setdefault(total.bucket, []).append(total)
-    if table.named is not None:
-        return tuple(_named_rows(view, table.named, by_bucket))
-    groups: dict[ServerName, list[GroupAnswers]] = {}
-    for one in table.groups:
-        groups.setdefault(one.server, []).append(one)
-    without_row = {row.server: (row.plain.bucket, row.replication_table.bucket) for row in table.servers}
     rows = []
-    for row in view.rows:
-        source = row.queue.wals_of
-        for group in [*sorted(row.offsets), None]:
-            if group is None:
-                others = [one for one in groups.get(source, ()) if one.name not in row.offsets]
-                buckets = [stretch.answer.bucket for one in others for stretch in one.stretches]
-                buckets += without_row.get(source, ())
-            else:
-                own = [one for one in groups.get(source, ()) if one.name == group]
-                need = row.need(group)
-                buckets = [s.answer.bucket for one in own for s in one.stretches if s.from_timestamp >= need]
-            found = [total for bucket in buckets for total in by_bucket.get(bucket, ())]
-            if group is not None or found or not row.offsets:
-                need_timestamp = NEEDS_ALL if group is None else row.offsets[group].need
-                rows.append(_queue_row(view, row, group, need_timestamp, found))
+    for need in view.storage.needs(view, table):
+        found = [total for bucket in need.buckets for total in by_bucket.get(bucket, ())]
+        if need.group is not None or found or not need.row.offsets:
+            rows.append(_queue_row(view, need, found))
     return tuple(rows)
 
 
-def _named_rows(
-    view: ClusterView, named: NamedAnswers, by_bucket: Mapping[int, Iterable[BucketTotal]]
-) -> Iterator[QueueOffsetRow]:
-    """Yields the rows of queues in ZooKeeper, where the pending files of a queue are the WALs listed in it."""
-    buckets: dict[tuple[Hashable, ...], list[int]] = {}
-    for answer in named.pending:
-        for holder in answer.decision.blocking:
-            key = (holder.peer_id, holder.owner, holder.source, answer.group)
-            buckets.setdefault(key, []).append(answer.bucket)
-    for row in view.rows:
-        queue = row.queue
-        for group in sorted(row.offsets) or (None,):
-            own = buckets.get((queue.peer_id, queue.owner, queue.wals_of, group), ())
-            found = [total for bucket in own for total in by_bucket.get(bucket, ())]
-            need = None if group is None else number_of(row.offsets[group].wal)
-            yield _queue_row(view, row, group, need, found)
-
-
-def _queue_row(
-    view: ClusterView, row: MergedQueueRow, group: str | None, need: int | None, found: Iterable[BucketTotal]
-) -> QueueOffsetRow:
+def _queue_row(view: ClusterView, need: QueueNeed, found: Iterable[BucketTotal]) -> QueueOffsetRow:
+    row, group = need.row, need.group
     offset = None if group is None else row.offsets[group]
     archived, live = _Sum(), _Sum()
     for total in found:
@@ -137,7 +100,7 @@ def _queue_row(
         wal_group=group,
         wal=offset.wal if offset else None,
         offset=offset.offset if offset else None,
-        need_timestamp=need,
+        need_timestamp=need.need,
         pending_files=archived.files,
         pending_bytes=archived.size,
         live_pending_files=live.files,
@@ -156,10 +119,9 @@ def pinned_rows(
     counts the files that only its queue holds and that become REPLICATED once the queue has shipped them.
     """
     answers = {answer.bucket: answer for answer in table.answers()}
-    # with queues in ZooKeeper files are looked up by name, and removing a peer frees what only its queues hold, so no
-    # view without the peer is needed
-    without = {peer: view.without_peer(peer) for peer in view.peer_ids if view.queued is None}
-    settled = view.queued is None or view.restless is None
+    # where only the names in queues count, removing a peer frees what only its queues hold
+    without = {peer: view.without_peer(peer) for peer in view.peer_ids if view.storage.asks_peers}
+    settled = view.storage.frees_while_moving or view.restless is None
     pins: dict[tuple[Hashable, ...], tuple[str, Holder, str | None, _Pin]] = {}
     for total in totals:
         answer = answers.get(total.bucket) if total.bucket is not None else None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 
 from pipelines.common.errors import WalsafeError
+from pipelines.decide.gate import gate
 from pipelines.decide.gate.gate_metrics import ExpectationResult
 from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.decide.rule.settings import ReconcileSettings
@@ -111,7 +112,7 @@ def _decide_and_write(
         )
         for case in believed
     ]
-    night.gate_results = ports.gate.check(metrics, night.request.acceptances, settings.max_deletable_share)
+    night.gate_results = gate.check(metrics, night.request.acceptances, settings.max_deletable_share)
     examples = _examples(night, files, with_answers(found, frames))
     if _refuse_by_gate(night):  # every file of a refused cluster gets another answer
         frames = _frames(night)

@@ -1,11 +1,9 @@
-"""The ports of reconcile: lists, lake, gate and reports."""
+"""The ports of reconcile: lists, lake and reports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pipelines.decide.gate.gate_metrics import ClusterMetrics, ExpectationResult
-from pipelines.decide.rule.settings import Acceptances
 from pipelines.lake.run_summary import FindingRow, PinnedRow, RunSummary, VerdictTotal
 
 
@@ -55,20 +53,6 @@ class RecordedRows:
     totals: tuple[VerdictTotal, ...] = ()
     pinned: tuple[PinnedRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
-
-
-class Gate(Protocol):
-    """The Great Expectations gate."""
-
-    def check_acceptances(self, accepted: Acceptances, max_deletable_share: float) -> None:
-        """Raises UsageError if an `--accept` is unknown, has no reason, or must not be overruled."""
-        ...
-
-    def check(
-        self, metrics: Sequence[ClusterMetrics], accepted: Acceptances, max_deletable_share: float
-    ) -> Sequence[ExpectationResult]:
-        """Checks every expectation for every cluster."""
-        ...
 
 
 class Reporter(Protocol):

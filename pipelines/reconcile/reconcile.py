@@ -14,6 +14,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_REFUSED, EXIT_UNAVAILABLE, RefusedError, UsageError, WalsafeError
 from pipelines.common.job_result import JobResult
 from pipelines.common.names import NAME
+from pipelines.decide.gate import gate
 from pipelines.hbase.server_names import ServerName
 from pipelines.lake.run_summary import DONE, FAILED, REFUSED, RunSummary
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
@@ -41,7 +42,7 @@ def reconcile(request: ReconcileRequest, ports: ReconcilePorts) -> JobResult:
     """
     if request.run_id is not None and not NAME.fullmatch(request.run_id):
         raise UsageError(f"--run-id {request.run_id!r} must match {NAME.pattern}")
-    ports.gate.check_acceptances(request.acceptances, request.settings.max_deletable_share)
+    gate.check_acceptances(request.acceptances, request.settings.max_deletable_share)
     uris = ports.reader.of_fleet(request.fleet) if request.fleet else list(request.snapshots)
     _LOG.info("checking %d snapshot(s)", len(uris))
     # creating the tables of a new lake takes as long as reading a snapshot, and the two are independent

@@ -10,7 +10,7 @@ from pipelines.decide.rule.settings import Acceptances, ReconcileSettings
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.reconcile.lake_history import LakeHistory
 from pipelines.reconcile.list_writer import DeleteListWriter
-from pipelines.reconcile.ports import Gate, Reporter
+from pipelines.reconcile.ports import Reporter
 from pipelines.snapshot.reader import SnapshotDirectories
 
 
@@ -49,6 +49,5 @@ class ReconcilePorts:
     tables: DeltaTables
     lake: LakeHistory
     lists: DeleteListWriter
-    gate: Gate
     reporter: Reporter
     lake_uri: str

@@ -24,7 +24,7 @@ from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
 from pipelines.snapshot.extras import KNOWN_EXTRAS, Extras, extra_file
 from pipelines.snapshot.extras_lines import parse_extras
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.other_families import OtherFamilyCells, beside_rows, beside_znodes
 from pipelines.snapshot.queue_lines import CELL, ZNODE
@@ -44,6 +44,7 @@ class SnapshotDirectories:
     def __init__(self, spark: SparkSession, row_layout: RowLayout = RowLayout.SHIPPED) -> None:
         self._spark = spark
         self._row_layout = row_layout
+        self._readings = {QUEUE_STORAGE_TABLE: self._with_passes, QUEUE_STORAGE_ZOOKEEPER: _with_trees}
 
     def of_fleet(self, fleet: str) -> list[str]:
         """Returns the snapshot directories of a fleet: its sub-directories without hidden ones (unfinished captures).
@@ -140,19 +141,20 @@ class SnapshotDirectories:
             return replace(opened, fault=_fault(error), fault_condition=error.condition)
         try:
             opened = replace(opened, extras=_extras(storage, uri, opened.known))
-            if opened.known.queue_storage != QUEUE_STORAGE_TABLE:
-                trees = tuple(_tree(storage, uri, name, opened.known) for name in PASSES)
-                return replace(opened, listing_readable=True, trees=trees, beside=beside_znodes(trees))
-            beside = [OtherFamilyCells() for _ in PASSES]
-            passes = tuple(
-                _pass(storage, uri, name, opened.known, self._row_layout, notes)
-                for name, notes in zip(PASSES, beside, strict=True)
-            )
-            return replace(opened, listing_readable=True, passes=passes, beside=beside_rows(beside))
+            whole = self._readings[opened.known.queue_storage](storage, uri, opened)
+            return replace(whole, listing_readable=True)
         except SnapshotError as error:
             return replace(opened, listing_readable=True, fault=_fault(error), fault_condition=error.condition)
         except MalformedError as error:
             return replace(opened, listing_readable=True, malformed=str(error))
+
+    def _with_passes(self, storage: FileReader, uri: str, opened: OpenedSnapshot) -> OpenedSnapshot:
+        beside = [OtherFamilyCells() for _ in PASSES]
+        passes = tuple(
+            _pass(storage, uri, name, opened.known, self._row_layout, notes)
+            for name, notes in zip(PASSES, beside, strict=True)
+        )
+        return replace(opened, passes=passes, beside=beside_rows(beside))
 
     def _with_row_counts(self, opened: Sequence[OpenedSnapshot]) -> list[OpenedSnapshot]:
         readable = [one for one in opened if one.listing_readable]
@@ -247,6 +249,11 @@ def _pass(
 def _extras(storage: FileReader, uri: str, snapshot: Snapshot) -> Extras:
     files = {name: extra_file(name) for name in sorted(KNOWN_EXTRAS) if extra_file(name) in snapshot.contents}
     return parse_extras(snapshot, {name: _lines(storage, uri, file, snapshot) for name, file in files.items()})
+
+
+def _with_trees(storage: FileReader, uri: str, opened: OpenedSnapshot) -> OpenedSnapshot:
+    trees = tuple(_tree(storage, uri, name, opened.known) for name in PASSES)
+    return replace(opened, trees=trees, beside=beside_znodes(trees))
 
 
 def _tree(storage: FileReader, uri: str, name: str, snapshot: Snapshot) -> ReplicationTree:

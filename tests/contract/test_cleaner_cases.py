@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.decide.rule.cleaner_rule import hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView, merge_passes
+from pipelines.decide.rule.table_queue_storage import TABLE
 from pipelines.decide.rule.verdict import ArchivedFile, decide
 from pipelines.hbase.replication_queues import Cell, parse_queue_cells
 from pipelines.hbase.server_names import ServerName
@@ -48,6 +49,7 @@ class State:
             "files_started": 1_790_000_000_000,
             "files_finished": 1_790_000_001_000,
             "retention": Retention(600_000, 600_000, 600_000),
+            "storage": TABLE,
             **self.changes,
         }
         return ClusterView(**values)  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def _is_held_by_design(view: ClusterView, file: ArchivedFile, reason: Reason) ->
     if reason is Reason.CLUSTER_MOVED:
         return view.restless is not None
     if reason is Reason.PENDING:  # in the second reading, which HBase does not make
-        return view.queued is not None and file.name in set(view.queued.queues_of) - view.queued.first_reading
+        return file.name in set(view.queued.queues_of) - view.queued.first_reading
     if reason is Reason.FOREIGN_CLEANER:
         return view.foreign_cleaner is not None
     return reason in BEFORE_THE_QUEUES or (reason is Reason.BACKUP and view.backup.enabled)

@@ -32,7 +32,6 @@ def existing_peers_alone(file: ArchivedFile, view: ClusterView) -> Decision:
 
 def any_case(file: ArchivedFile, view: ClusterView) -> Decision:
     queued = view.queued
-    assert queued is not None
     names = {name.lower(): queues for name, queues in queued.queues_of.items()}
     decision = decide(file, view)
     if decision.reason is Reason.NOT_QUEUED and file.name.lower() in names:
@@ -50,7 +49,6 @@ def late_by_one(name: str, modified: int, view: ClusterView) -> HBaseVerdict:
 
 def either_reading(name: str, modified: int, view: ClusterView) -> HBaseVerdict:
     queued = view.queued
-    assert queued is not None
     return hbase_2_verdict(
         name, modified, replace(view, queued=replace(queued, first_reading=frozenset(queued.queues_of)))
     )

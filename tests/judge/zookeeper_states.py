@@ -8,9 +8,10 @@ from functools import cached_property
 from hypothesis import strategies as st
 
 from pipelines.common.errors import MalformedError
-from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
+from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.snapshot.model import Backup
@@ -64,7 +65,6 @@ class ZkJudgedState:
     def read_from(self) -> int:
         """When the cleaner began to read, ms."""
         queued = self.view.queued
-        assert queued is not None
         return queued.read_from
 
 

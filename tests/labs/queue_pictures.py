@@ -9,6 +9,7 @@ from pipelines.lake.run_summary import RunKey
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.observed_cluster import Backlog, ObservedCluster, ObservedQueue, ObservedServers
 from pipelines.queues.audit.rows import AuditRow
+from pipelines.queues.audit.storages import IN_TABLE
 
 AT = 1_790_000_000_000
 MINUTE, HOUR = 60_000, 3_600_000
@@ -42,7 +43,7 @@ def queue(row: str, size: int = 0, **fields_: object) -> ObservedQueue:
 
 def cluster(*queues: ObservedQueue, who: ObservedServers | None = None, **fields_: object) -> ObservedCluster:
     """An HBase 3 with two peers, of which 2 is disabled; a and b are online."""
-    plain = ObservedCluster("c", False, "3.0.0", {"1": "ENABLED", "2": "DISABLED"}, who or servers(), queues)
+    plain = ObservedCluster("c", IN_TABLE, "3.0.0", {"1": "ENABLED", "2": "DISABLED"}, who or servers(), queues)
     return replace(plain, **fields_)  # type: ignore[arg-type]
 
 

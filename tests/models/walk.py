@@ -1,8 +1,11 @@
 """Plays one random history of a cluster with the capture: the seed decides who moves next, and when capture reads."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+from pipelines.common.random_walk import random_walk
 
 StateT = TypeVar("StateT")
 Move = tuple[str, tuple[int, ...]]
@@ -61,22 +64,26 @@ def play(game: Played[StateT], seed: int, pace: Pace) -> tuple[list[Move], State
     """
     draw = random.Random(~seed)
     hurry, before = draw.choice(pace.hurry), draw.choice(pace.before)
-    state, moves = game.first(), list[Move]()
-    while not game.is_over(state) and not game.is_hopeless(state) and len(moves) < 2 * pace.most:
-        if len(moves) >= before and (draw.random() < hurry or len(moves) > pace.most):
-            looked = game.look(state)
-            if looked is not None:
-                moves.append(game.next_read(state))
-                state = looked
-                continue
-        drawn = game.drawn(state, draw)
-        if drawn is not None:
-            moves.append(drawn[0])
-            state = drawn[1]
-        elif before:
-            before -= 1
-        elif pace.draws_from_all:
-            hurry = 1.0
-            if game.look(state) is None:
-                break
-    return moves, state
+
+    def following(state: StateT, made: int) -> tuple[Move, StateT] | None:
+        nonlocal hurry, before
+        while True:
+            if made >= before and (draw.random() < hurry or made > pace.most):
+                looked = game.look(state)
+                if looked is not None:
+                    return game.next_read(state), looked
+            drawn = game.drawn(state, draw)
+            if drawn is not None:
+                return drawn
+            if before:
+                before -= 1
+            elif pace.draws_from_all:
+                hurry = 1.0
+                if game.look(state) is None:
+                    return None
+
+    def is_over(states: Sequence[StateT]) -> bool:
+        return game.is_over(states[-1]) or game.is_hopeless(states[-1])
+
+    moves, states = random_walk(game.first(), following, is_over, 2 * pace.most)
+    return moves, states[-1]

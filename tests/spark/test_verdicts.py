@@ -17,7 +17,6 @@ from pipelines.common.spark.local_frames import local_frame
 from pipelines.decide.rule.cleaner_rule import hbase_2_verdict, hbase_verdict
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import DecisionTable, decision_table
-from pipelines.decide.rule.name_table import name_table
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
 from pipelines.decide.spark.decision_frames import decision_frames
@@ -247,9 +246,7 @@ def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(either: SparkSessi
     pairs: list[tuple[ClusterView, DecisionTable]] = []
     for view in views.values():
         bucket = pairs[-1][1].next_bucket if pairs else 0
-        pairs.append(
-            (view, decision_table(view, bucket) if view.queued is None else name_table(view, view.queued, bucket))
-        )
+        pairs.append((view, view.storage.decision_table(view, bucket)))
     files = [(cluster, file) for cases in (named, others) for cluster, case in cases.items() for file in case.files]
     rows = [
         (cluster, file.path, file.length, datetime.fromtimestamp(file.modification_time / 1000, timezone.utc))
@@ -262,7 +259,7 @@ def test_spark_says_what_the_rule_says_of_queues_in_zookeeper(either: SparkSessi
     for cluster, file in files:
         row, view = found[cluster, file.path], views[cluster]
         decision = decide(file, view)
-        by_name = view.queued is not None
+        by_name = not view.storage.asks_peers
         hbase = hbase_2_verdict(file.name, file.modification_time, view) if by_name else hbase_verdict(file.name, view)
         holders = [
             (one.peer_id, str(one.owner) if one.owner else None, str(one.source), one.wal, one.offset)

@@ -9,8 +9,9 @@ from jobs.demo.cluster.queues import cells_of
 from jobs.demo.cluster.snapshots import LOG_CLEANERS, NO_BACKUP, SAFE_FLAGS, healthy_snapshot, steps_at
 from pipelines.common.errors import MalformedError
 from pipelines.common.instants import DAY_MS
-from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
+from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings, Release
+from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile
 from pipelines.hbase.peers import Peer
@@ -110,7 +111,7 @@ def view_of(case: ClusterCase) -> ClusterView:
         malformed = False
     except MalformedError as error:
         untrusted, malformed, passes = str(error), True, []
-    return cluster_view(case.snapshot, passes, case.settings, untrusted, unparsable=malformed)
+    return table_view(case.snapshot, passes, case.settings, untrusted, unparsable=malformed)
 
 
 @st.composite

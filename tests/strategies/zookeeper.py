@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from jobs.demo.cluster.snapshots import queues_in_zookeeper
-from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
+from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import ArchivedFile
+from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
 from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree

@@ -39,7 +39,7 @@ def hbase_2_verdict(name: str, modification_time: int, view: ClusterView) -> HBa
     That cleaner reads the names in all queues of all peers. It deletes a file whose name is not among them and which
     was modified before the reading began. It does not parse names and does not check peers.
     """
-    if view.queued is None or view.hbase_keeps_all or name in view.queued.first_reading:
+    if view.hbase_keeps_all or name in view.queued.first_reading:
         return HBaseVerdict.KEEP
     return HBaseVerdict.DELETE if modification_time < view.queued.read_from else HBaseVerdict.KEEP
 
@@ -50,7 +50,7 @@ def for_every_file(view: ClusterView) -> HBaseVerdict | None:
         return HBaseVerdict.DELETE
     if view.hbase_keeps_all:
         return HBaseVerdict.KEEP
-    return None if view.peer_ids or view.queued is not None else HBaseVerdict.DELETE
+    return None if view.peer_ids or not view.storage.asks_peers else HBaseVerdict.DELETE
 
 
 def for_tracked_wal(view: ClusterView, server: ServerName, group: str, timestamp: int | None) -> HBaseVerdict:

@@ -3,16 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.hbase.replication_queues import NEEDS_ALL, GroupOffset, QueueCell, QueueId
 from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.zookeeper.queued_wals import QueuedWals, first_wals, queued_wals, unsettled_reason
-from pipelines.hbase.zookeeper.tree import ReplicationTree
+from pipelines.hbase.zookeeper.queued_wals import QueuedWals
 from pipelines.snapshot.capture_order import not_quiet_reason
 from pipelines.snapshot.model import Backup, Membership, Retention, Snapshot, WalDirectory
 
+if TYPE_CHECKING:  # a storage builds views
+    from pipelines.decide.rule.queue_storage import ReplicationQueueStorage
+
+NOTHING_QUEUED = QueuedWals(read_from=0)
+"""What queues name that are no lists of WALs, as in `hbase:replication`."""
 DEFAULT_CLEANERS = frozenset(
     {
         "org.apache.hadoop.hbase.master.cleaner.TimeToLiveLogCleaner",
@@ -83,6 +88,7 @@ class ClusterView:
         online: online servers of both readings.
         crashing: servers with an unfinished crash procedure in either reading.
         wal_directories: servers with a directory below `WALs/` that counts as evidence of life.
+        storage: where the queues are, and how the rule asks them.
         hbase_not_fully_dead: servers that HBase's own cleaner would have found not fully dead: those of the first
             membership, without directories.
         restless: why the capture was not quiet; None = it was quiet.
@@ -91,8 +97,7 @@ class ClusterView:
         hbase_keeps_all: HBase's cleaner could delete nothing: AddPeer or the migration runs, or it throws on a row.
         foreign_cleaner: why an unknown log cleaner could need any file: a plugin, the list of plugins, or whether
             backup is on is unknown; None = there is no such cleaner.
-        queued: the WALs in queues by name (`queue_storage: zookeeper`); `rows` then give only the position of each
-            queue. None = the queues are rows of `hbase:replication`.
+        queued: the WALs that queues in ZooKeeper list by name; `rows` then give only the position of each queue.
     """
 
     cluster: str
@@ -105,6 +110,7 @@ class ClusterView:
     files_started: int
     files_finished: int
     retention: Retention
+    storage: "ReplicationQueueStorage"
     restless: str | None = None
     untrusted: str | None = None
     add_peer_running: bool = False
@@ -113,7 +119,7 @@ class ClusterView:
     foreign_cleaner: str | None = None
     backup: Backup = field(default_factory=lambda: Backup(enabled=False))
     release: Release = field(default_factory=Release)
-    queued: QueuedWals | None = None
+    queued: QueuedWals = NOTHING_QUEUED
 
     @cached_property
     def not_fully_dead(self) -> frozenset[ServerName]:
@@ -152,52 +158,23 @@ class ClusterView:
         return replace(self, rows=tuple(row for row in self.rows if row.queue != queue))
 
 
-def zookeeper_view(
-    snapshot: Snapshot,
-    trees: Sequence[ReplicationTree],
-    settings: ReconcileSettings,
-    untrusted: str | None,
-    unparsable: bool,
-) -> ClusterView:
-    """Builds the view of a cluster whose queues are in ZooKeeper (HBase 1.x and 2.x).
-
-    Args:
-        snapshot: storage `zookeeper`.
-        trees: both readings of the queues; empty when they cannot be read.
-        settings: as for `cluster_view`.
-        untrusted: result of `pipelines.decide.rule.zookeeper_trust`.
-        unparsable: whether HBase throws on one of the znodes.
-    """
-    step = snapshot.step("queues-1")
-    whole = cluster_view(snapshot, (), settings, untrusted, unparsable)
-    return replace(
-        whole,
-        rows=tuple(
-            sorted((MergedQueueRow(*item) for item in first_wals(trees).items()), key=lambda row: str(row.queue))
-        ),
-        restless=unsettled_reason(trees),
-        queue_table_absent=False,
-        # AddPeer and the migration block only the cleaner of HBase 3
-        hbase_keeps_all=unparsable,
-        queued=queued_wals(trees, step.started_at if step else snapshot.files_step.started_at),
-    )
-
-
 def cluster_view(
     snapshot: Snapshot,
     passes: Sequence[Sequence[QueueCell]],
     settings: ReconcileSettings,
     untrusted: str | None,
     unparsable: bool,
+    storage: "ReplicationQueueStorage",
 ) -> ClusterView:
     """Builds the view of one cluster from its snapshot and both queue passes.
 
     Args:
-        snapshot: storage `table`.
+        snapshot: its form is checked.
         passes: parsed cells of queues-1 and queues-2; empty when they cannot be read.
         settings: opt-ins, and what the configuration states where the snapshot says "unknown".
         untrusted: result of `pipelines.decide.rule.trust`.
         unparsable: whether HBase throws on a row of `hbase:replication`.
+        storage: where the queues are.
     """
     first = snapshot.membership or Membership(None, frozenset(), frozenset())
     second = snapshot.membership_2 or first
@@ -220,6 +197,7 @@ def cluster_view(
         files_started=snapshot.files_step.started_at,
         files_finished=snapshot.files_step.finished_at,
         retention=snapshot.retention,
+        storage=storage,
         restless=not_quiet_reason(snapshot, ids[0], ids[-1]),
         untrusted=untrusted,
         add_peer_running=add_peer,

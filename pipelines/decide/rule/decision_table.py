@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, for_every_file, for_tracked_wal
 from pipelines.decide.rule.cluster_view import ClusterView
-from pipelines.decide.rule.verdict import Decision, Reason, decide_replication, deletable, held
+from pipelines.decide.rule.table_rule import decide_replication
+from pipelines.decide.rule.verdict import Decision, Reason, deletable, held
 from pipelines.hbase.replication_queues import NEEDS_ALL
 from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.hbase.wal_names import encode_prefix, parse_wal_name
@@ -131,6 +132,16 @@ class DecisionTable:
     no_server: TableAnswer
     named: NamedAnswers | None = None
 
+    @property
+    def by_name(self) -> tuple[TableAnswer, ...]:
+        """The answers for WALs that a queue lists by name."""
+        return () if self.named is None else self.named.pending
+
+    @property
+    def buckets_by_name(self) -> Mapping[str, int]:
+        """The bucket of each WAL that a queue lists."""
+        return {} if self.named is None else {wal: name.bucket for wal, name in self.named.wals.items()}
+
     def answers(self) -> Iterator[TableAnswer]:
         """Yields every answer of the table, each bucket once."""
         for group in self.groups:
@@ -139,8 +150,7 @@ class DecisionTable:
         for server in self.servers:
             yield server.plain
             yield server.replication_table
-        if self.named is not None:
-            yield from self.named.pending
+        yield from self.by_name
         yield self.unknown
         yield self.no_server
 

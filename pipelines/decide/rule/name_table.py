@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.decision_table import UNKNOWN_SERVER, DecisionTable, NamedAnswers, QueuedName, TableAnswer
-from pipelines.decide.rule.verdict import Decision, Reason, deletable, held, queued_holder
+from pipelines.decide.rule.verdict import Decision, Reason, deletable, held
+from pipelines.decide.rule.zookeeper_rule import queued_holder
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
@@ -26,14 +27,14 @@ class _Kind:
     in_first_reading: bool
 
 
-def name_table(view: ClusterView, queued: QueuedWals, first_bucket: int = 0) -> DecisionTable:
-    """Builds the table: one answer for each kind of WAL, equal to that of `verdict.decide_by_name`.
+def name_table(view: ClusterView, first_bucket: int = 0) -> DecisionTable:
+    """Builds the table: one answer for each kind of WAL, equal to that of `zookeeper_rule.decide_by_name`.
 
     Args:
-        view: the cluster; its `queued` is the next argument.
-        queued: the WALs in queues.
+        view: the cluster; its queues are in ZooKeeper.
         first_bucket: number of the first answer, so that numbers are unique across a fleet.
     """
+    queued = view.queued
     kinds: dict[_Kind, int] = {}
     wals: dict[str, QueuedName] = {}
     for wal, queues in queued.queues_of.items():

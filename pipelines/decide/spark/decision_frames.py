@@ -171,7 +171,7 @@ def _scalars(view: ClusterView, table: DecisionTable) -> tuple[object, ...]:
         view.foreign_cleaner is not None,
         view.backup.enabled,
         view.backup.others,
-        not view.peer_ids and view.queued is None,
+        not view.peer_ids and view.storage.asks_peers,
         everything.value if everything else None,
         view.files_started,
         view.files_finished,

@@ -1,4 +1,4 @@
-"""The rule by exact name in Spark (`queue_storage: zookeeper`): gives the same answers as `verdict.decide_by_name`.
+"""The rule by exact name in Spark, for queues in ZooKeeper: gives the same answers as `zookeeper_rule.decide_by_name`.
 
 A queue in ZooKeeper lists every WAL, so there may be as many names as files. They are joined by a shuffle, because
 broadcast data must fit one executor's memory whatever the backlog.

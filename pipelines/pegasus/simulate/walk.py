@@ -4,10 +4,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.common.random_walk import random_walk
 from pipelines.pegasus.simulate.clients import is_settled, violation
 from pipelines.pegasus.simulate.faults import FAULTS
 from pipelines.pegasus.simulate.steps import steps
-from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Move, Scope, World, first_world
+from pipelines.pegasus.simulate.world import CHILD_HALF, PARENT_HALF, Design, Move, Scope, Step, World, first_world
 
 _MOST_STEPS = 400
 _SOME = 0.3
@@ -64,22 +65,20 @@ def walk(seed: int, design: Design, scope: Scope | None = None) -> WalkHistory:
     """
     played = scope or scope_of(seed)
     draw = random.Random(~seed)
-    worlds, moves, broken = [first_world(played)], list[Move](), None
-    while broken is None and len(moves) < _MOST_STEPS:
-        following = list(steps(worlds[-1], played, design))
-        failures = [step for step in following if step[0][0] in FAULTS]
-        others = [step for step in following if step[0][0] not in FAULTS]
+
+    def following(world: World, _moves: int) -> Step | None:
+        possible = list(steps(world, played, design))
+        failures = [step for step in possible if step[0][0] in FAULTS]
+        others = [step for step in possible if step[0][0] not in FAULTS]
         if failures and (not others or draw.random() < _HURRY):
-            following = failures
-        elif others:
-            following = others
-        if not following:
-            break
-        move, after = draw.choice(following)
-        moves.append(move)
-        worlds.append(after)
-        broken = violation(after, played, worlds[-2])
-    return WalkHistory(seed, played, design, tuple(moves), tuple(worlds), broken)
+            return draw.choice(failures)
+        return draw.choice(others) if others else None
+
+    def broken(worlds: Sequence[World]) -> str | None:
+        return violation(worlds[-1], played, worlds[-2]) if len(worlds) > 1 else None
+
+    moves, worlds = random_walk(first_world(played), following, lambda worlds: broken(worlds) is not None, _MOST_STEPS)
+    return WalkHistory(seed, played, design, tuple(moves), tuple(worlds), broken(worlds))
 
 
 def story(moves: Sequence[Move]) -> str:

@@ -17,19 +17,22 @@ from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import audit_findings
 from pipelines.queues.audit.listing import listed_evidence
-from pipelines.queues.audit.observe_cluster import ListedEvidence, observe_cluster
-from pipelines.queues.audit.observed_cluster import ObservedCluster
+from pipelines.queues.audit.observe_cluster import observe_cluster
+from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedCluster
 from pipelines.queues.audit.past_audits import LakeAudits
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_files import PlanFiles
 from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, claim_servers_text
+from pipelines.queues.audit.queue_storage import AuditedQueues
 from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, ClaimPlanRow, ClaimRow
+from pipelines.queues.audit.storages import AUDITED_STORAGES, IN_TABLE, IN_ZOOKEEPER
+from pipelines.queues.audit.table_queues import TableQueues
 from pipelines.queues.audit.text import AuditResult, audit_result, audit_text
 from pipelines.queues.audit.timeline import Sighting, sighting, timeline
+from pipelines.queues.audit.zookeeper_queues import ZooKeeperQueues
 from pipelines.queues.wals.findings import with_history
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
 from pipelines.reconcile.findings import counts_for_exit_code
-from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.claim_plans import CLAIM_PLANS
@@ -37,6 +40,9 @@ from schemas.findings import FINDINGS
 from schemas.queue_audits import QUEUE_AUDITS
 from schemas.queue_claims import QUEUE_CLAIMS
 from schemas.registry import AUDIT_TABLES
+
+AUDITED_QUEUES: Mapping[str, AuditedQueues] = {IN_TABLE.name: TableQueues(), IN_ZOOKEEPER.name: ZooKeeperQueues()}
+"""By the name of the storage in snapshot.json."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,7 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
         raise UsageError(f"--snapshot {twice[0]} is given twice: a timeline needs captures that follow one another")
     believed = _in_time_order([_believed(one, request, ports) for one in ports.snapshots.open(request.snapshots)])
     case = believed[-1]
-    cluster = _observed(case, listed_evidence(ports.snapshots, case, request.settings))
+    cluster = _observed(case, listed_evidence(ports.snapshots, case, request.settings, _queues(case)))
     rows = audit_rows(cluster)
     earlier = [_seen(before) for before in believed[:-1]]
     if ports.tables is not None:
@@ -154,9 +160,12 @@ def _named(case: ClusterCase) -> str:
 
 
 def _observed(case: ClusterCase, listed: ListedEvidence) -> ObservedCluster:
-    passes = case.opened.passes
-    last = frozenset(cell.queue for cell in passes[-1]) if passes else frozenset()
-    return observe_cluster(case.snapshot, case.believed[0], last, case.opened.trees, listed)
+    view = case.believed[0]
+    return observe_cluster(case.snapshot, view, _queues(case).stored(case.opened, view, listed), listed)
+
+
+def _queues(case: ClusterCase) -> AuditedQueues:
+    return AUDITED_QUEUES[case.snapshot.queue_storage]
 
 
 def _seen(case: ClusterCase) -> Sighting:
@@ -166,14 +175,14 @@ def _seen(case: ClusterCase) -> Sighting:
 
 
 def _sighting(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> Sighting:
-    return sighting(rows, cluster.servers.at, all_hops=cluster.in_zookeeper)
+    return sighting(rows, cluster.servers.at, all_hops=cluster.storage.all_hops)
 
 
 def _remembered(ports: AuditPorts, case: ClusterCase, before: int) -> list[Sighting]:
     if ports.audits is None:
         return []
     return [
-        sighting(rows, rows[0].observed_at, all_hops=rows[0].storage == QUEUE_STORAGE_ZOOKEEPER)
+        sighting(rows, rows[0].observed_at, all_hops=AUDITED_STORAGES[rows[0].storage].all_hops)
         for rows in ports.audits.audits_before(case.key.cluster, before)
     ]
 

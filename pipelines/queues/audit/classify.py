@@ -9,7 +9,6 @@ from pipelines.queues.audit.classes import DYING, OwnerState, QueueClass
 from pipelines.queues.audit.observed_cluster import ObservedCluster, ObservedQueue
 from pipelines.queues.audit.remedies import remedy
 from pipelines.queues.audit.rows import AuditRow
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER
 
 _ORDER = tuple(QueueClass)
 _OWNER_WORDS = {
@@ -96,7 +95,7 @@ def _row(cluster: ObservedCluster, queue: ObservedQueue, classes: tuple[QueueCla
         queue=queue.name,
         queue_class=classes[0].value,
         also=tuple(one.value for one in classes[1:]),
-        storage=_storage(cluster),
+        storage=cluster.storage.name,
         peer_id=key.peer_id,
         peer_state=cluster.peers.get(key.peer_id),
         owner=str(key.owner),
@@ -159,13 +158,9 @@ def _empty_rows(cluster: ObservedCluster) -> Iterator[AuditRow]:
 
 def _znode_row(cluster: ObservedCluster, name: str, server: ServerName, one: QueueClass, words: str) -> AuditRow:
     return AuditRow(
-        queue=name, queue_class=one.value, also=(), storage=_storage(cluster), peer_id=None, peer_state=None,
+        queue=name, queue_class=one.value, also=(), storage=cluster.storage.name, peer_id=None, peer_state=None,
         owner=str(server), owner_state=cluster.servers.state(server).value, source=None, hops=(), pending_files=0,
         pending_bytes=0, live_pending_files=0, live_pending_bytes=0, alone_files=0, alone_bytes=0,
         oldest_pending_timestamp=None, missing_wals=(), evidence=words,
         remedy=remedy(cluster, None, (one,), server=server), observed_at=cluster.servers.at,
     )  # fmt: skip
-
-
-def _storage(cluster: ObservedCluster) -> str:
-    return QUEUE_STORAGE_ZOOKEEPER if cluster.in_zookeeper else QUEUE_STORAGE_TABLE

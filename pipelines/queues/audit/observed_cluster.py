@@ -1,11 +1,17 @@
 """The input of an audit: the queues and servers of one snapshot, in one form for both queue storages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.hbase.replication_queues import QueueId
 from pipelines.hbase.server_names import ServerName
+from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow
 from pipelines.queues.audit.classes import OwnerState
+from pipelines.queues.audit.storages import AuditedStorage
+
+Key = tuple[str, str, str]
+"""Peer id, owner and source of a queue, as the tables spell them."""
+
 
 FAILOVER_GRACE_MS = 600_000
 """How long after its WALs were archived (ms) the queues of a dead server may still be about to be claimed.
@@ -13,6 +19,29 @@ FAILOVER_GRACE_MS = 600_000
 HBase 2 waits up to a minute before each claim (`replication.sleep.before.failover`), and every server claims one queue
 at a time.
 """
+
+
+@dataclass(frozen=True)
+class ListedEvidence:
+    """Evidence from the listing; empty where the listing is not read, as for every snapshot but the last of a timeline.
+
+    Attributes:
+        offsets: rows of `queue_offsets`.
+        pinned: rows of `pinned_bytes`.
+        missing: by queue, names of WALs that it must read and the listing does not have.
+        directories: number of files below `WALs/` by server, including servers in `splitting`.
+        splitting: servers with files in a `-splitting` directory.
+        archived_last: newest modification time below oldWALs by server, ms since the epoch.
+        archived: files and bytes below oldWALs by server.
+    """
+
+    offsets: Sequence[QueueOffsetRow] = ()
+    pinned: Sequence[PinnedRow] = ()
+    missing: Mapping[Key, frozenset[str]] = field(default_factory=dict)
+    directories: Mapping[ServerName, int] = field(default_factory=dict)
+    splitting: frozenset[ServerName] = frozenset()
+    archived_last: Mapping[ServerName, int] = field(default_factory=dict)
+    archived: Mapping[ServerName, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,7 +134,7 @@ class ObservedCluster:
     """The queues and servers of one snapshot.
 
     Attributes:
-        in_zookeeper: `queue_storage: zookeeper`.
+        storage: where the queues are.
         hbase_version: None = unknown.
         peers: state by peer id.
         queues: of the last pass, sorted by name.
@@ -115,7 +144,7 @@ class ObservedCluster:
     """
 
     cluster: str
-    in_zookeeper: bool
+    storage: AuditedStorage
     hbase_version: str | None
     peers: Mapping[str, str]
     servers: ObservedServers
@@ -129,9 +158,4 @@ class ObservedCluster:
 
         Before 2.5, every region server looks for queues of dead servers itself, the last time at its own start.
         """
-        if not self.in_zookeeper:
-            return True
-        parts = (self.hbase_version or "").split(".")
-        if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
-            return None
-        return (int(parts[0]), int(parts[1])) >= (2, 5)
+        return self.storage.claims_by_procedure(self.hbase_version)

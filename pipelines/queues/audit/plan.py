@@ -73,7 +73,7 @@ def claim_plan(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> tuple[Clai
 
 def peer_restarts(cluster: ObservedCluster, plan: Iterable[ClaimPlanRow]) -> tuple[PeerRestart, ...]:
     """Returns what a recovery ships a second time; only queues in `hbase:replication` have placeholders."""
-    if cluster.in_zookeeper:
+    if not cluster.storage.placeholders:
         return ()
     normal = {(queue.key.peer_id, queue.key.owner) for queue in cluster.queues if queue.key.source is None}
     any_owner = {(queue.key.peer_id, queue.key.wals_of) for queue in cluster.queues}

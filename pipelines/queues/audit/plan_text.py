@@ -99,7 +99,7 @@ def _commands(cluster: ObservedCluster, server: str) -> Iterator[str]:
         early = "" if by_procedure is False else "before HBase 2.5: "
         yield f"  run    {early}start or restart one region server; it claims the queues of all dead ones by itself"
     if by_procedure is not False:
-        if not cluster.in_zookeeper:
+        if cluster.storage.sync_up_marks:
             yield (
                 f"  check  <hbase.rootdir>/ReplicationSyncUp/{server} must not exist: with it the master removes the "
                 "queues instead of having them claimed"

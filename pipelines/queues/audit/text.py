@@ -50,7 +50,7 @@ def audit_result(audit: AuditResult) -> dict[str, object]:
         "cluster": audit.key.cluster,
         "run_id": audit.key.run_id,
         "files_started_at": human_instant(audit.cluster.servers.at),
-        "storage": "zookeeper" if audit.cluster.in_zookeeper else "table",
+        "storage": audit.cluster.storage.name,
         "snapshots": audit.snapshots,
         "classes": dict(sorted(_classes(audit.rows).items())),
         "queues": [asdict(row) for row in audit.rows],
@@ -74,9 +74,8 @@ def _classes(rows: Sequence[AuditRow]) -> Counter[str]:
 
 def _head(audit: AuditResult) -> Iterator[str]:
     queues = [row for row in audit.rows if row.queue_class not in NO_QUEUE]
-    where = "ZooKeeper" if audit.cluster.in_zookeeper else "hbase:replication"
     at = human_instant(audit.cluster.servers.at)
-    yield f"cluster {audit.key.cluster}: {human_count(len(queues), 'queue')} in {where}, {at}"
+    yield f"cluster {audit.key.cluster}: {human_count(len(queues), 'queue')} in {audit.cluster.storage.place}, {at}"
     order = [one.value for one in QueueClass]
     sizes: Counter[str] = Counter()
     for row in audit.rows:

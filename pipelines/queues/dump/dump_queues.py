@@ -1,24 +1,18 @@
 """The dump-queues use case: prints HBase's `DumpReplicationQueues` from a snapshot, even if the cluster is down."""
 
 import logging
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, MalformedError, RefusedError
-from pipelines.common.human import human_count, human_instant
+from pipelines.common.human import human_instant
 from pipelines.common.job_result import JobResult
-from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
+from pipelines.decide.rule.replication_storage_factory import replication_queue_storage
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.decide.rule.trust import unfinished_migration_reason
-from pipelines.decide.rule.zookeeper_trust import other_storage
-from pipelines.hbase.replication_queues import parse_queue_cells
-from pipelines.hbase.server_names import ServerName
-from pipelines.hbase.wal_names import parse_wal_name
-from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
-from pipelines.hbase.zookeeper.tree import Znode
+from pipelines.decide.rule.trust import first_doubt
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.run_summary import RunKey
+from pipelines.queues.dump.queue_storage import DUMPED_STORAGES
 from pipelines.queues.dump.rows import (
     DUMP_SUFFIX,
     QueueDump,
@@ -28,16 +22,9 @@ from pipelines.queues.dump.rows import (
     queue_rows,
     wal_rows,
 )
-from pipelines.queues.dump.table_queues import HFILE_REF_FAMILY, table_dump
-from pipelines.queues.dump.text import distributed_text, peers_text, table_text, znodes_text
-from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
-from pipelines.queues.wals.listed_wals import queued_wals
-from pipelines.queues.wals.pending import smallest_needed_timestamps
-from pipelines.queues.wals.rows import InspectedFile
-from pipelines.queues.wals.selection import needed_wals, wal_directories
+from pipelines.queues.dump.text import distributed_text, peers_text
 from pipelines.reconcile.cluster_cases import default_run_id
-from pipelines.snapshot.capture_order import not_quiet_reason
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
+from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.dumped_hfile_refs import DUMPED_HFILE_REFS
@@ -71,7 +58,6 @@ class DumpPorts:
     """The ports of the use case; `tables` is None when nothing is written to a lake."""
 
     snapshots: SnapshotDirectories
-    reading: SnapshotDirectories
     tables: DeltaTables | None
 
 
@@ -87,10 +73,9 @@ def dump_queues(request: DumpRequest, ports: DumpPorts) -> JobResult:
     """
     opened = _believed(ports.snapshots.open([request.snapshot])[0])
     snapshot = opened.known
-    in_table = snapshot.queue_storage == QUEUE_STORAGE_TABLE
-    znodes: Sequence[Znode] = () if in_table else ports.reading.znodes(opened)
+    queues = DUMPED_STORAGES[snapshot.queue_storage]
     try:
-        dump = _of_table(request, ports, opened) if in_table else _of_zookeeper(ports, opened)
+        dump = queues.dump(ports.snapshots, opened, request.settings.row_layout)
     except MalformedError as error:
         raise RefusedError(
             Condition.QUEUE_MALFORMED, f"{opened.uri}/queues-2.jsonl: {error}. Mend it, capture again"
@@ -103,7 +88,7 @@ def dump_queues(request: DumpRequest, ports: DumpPorts) -> JobResult:
     if request.distributed:
         body = distributed_text(dump, snapshot.wal_root, sizes=request.hdfs)
     else:
-        body = table_text(dump) if in_table else znodes_text(dump, znodes)
+        body = queues.text(ports.snapshots, opened, dump)
     return JobResult(EXIT_DONE, dump_result(key, snapshot, dump), f"{peers_text(dump.peers)}\n{body}")
 
 
@@ -121,65 +106,14 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
             f"malformed queue: {opened.malformed}; HBase itself throws on it. Mend it, capture again",
         )
     snapshot = opened.snapshot
-    in_table = snapshot.queue_storage == QUEUE_STORAGE_TABLE
-    halved = unfinished_migration_reason(snapshot) if in_table else other_storage(snapshot)
-    if halved is not None:
-        raise RefusedError(Condition.MIGRATION_PENDING if in_table else Condition.QUEUES_IN_TABLE, halved)
-    restless = _restless(opened)
+    storage = replication_queue_storage(snapshot)
+    doubt = first_doubt(storage.elsewhere(snapshot))
+    if doubt is not None:
+        raise RefusedError(doubt[0], doubt[1])
+    restless = storage.restless(opened)
     if restless is not None:
         _LOG.warning("Queues moved during the capture: %s. This is its last reading", restless)
     return opened
-
-
-def _restless(opened: OpenedSnapshot) -> str | None:
-    if opened.trees:
-        return unsettled_reason(opened.trees)
-    first, last = (frozenset(cell.queue for cell in cells) for cells in (opened.passes[0], opened.passes[-1]))
-    return not_quiet_reason(opened.known, first, last)
-
-
-def _of_table(request: DumpRequest, ports: DumpPorts, opened: OpenedSnapshot) -> QueueDump:
-    cells = ports.reading.cells(opened)
-    queued = parse_queue_cells(cells, request.settings.row_layout)
-    rows = merge_passes([queued])
-    refs = [cell for cell in cells if cell.family == HFILE_REF_FAMILY]
-    snapshot = opened.known
-    online = snapshot.membership_2.online if snapshot.membership_2 else None
-    return table_dump(queued, rows, refs, _needed(ports, opened, rows), snapshot.peers, online)
-
-
-def _needed(ports: DumpPorts, opened: OpenedSnapshot, rows: Sequence[MergedQueueRow]) -> list[InspectedFile]:
-    servers = sorted({str(row.queue.wals_of) for row in rows})
-    frame = needed_wals(ports.snapshots.files([opened]), servers, smallest_needed_timestamps(rows), None)
-    found = [(row["path"], parse_wal_name(row["path"].rpartition("/")[2]), row["length"]) for row in frame.collect()]
-    _LOG.info("%s to be read by queues", human_count(len(found), "WAL"))
-    return [InspectedFile(path, name, length) for path, name, length in found if name is not None]
-
-
-def _of_zookeeper(ports: DumpPorts, opened: OpenedSnapshot) -> QueueDump:
-    tree = opened.trees[-1]
-    names = sorted({wal for queue in tree.queues for wal in queue.wals})
-    files = ports.snapshots.files([opened])
-    found = sorted((row["path"], row["length"]) for row in queued_wals(files, names).collect())
-    listed = {path.rpartition("/")[2]: (path, length) for path, length in found}
-    snapshot = opened.known
-    if snapshot.membership_2 is not None:
-        online = snapshot.membership_2.online
-    else:
-        online = _with_directory([row["directory"] for row in wal_directories(files).collect()])
-    return zookeeper_dump(tree, listed, snapshot.peers, online)
-
-
-def _with_directory(names: Sequence[str]) -> frozenset[ServerName]:
-    """Returns the servers with a directory below `WALs` that is not renamed to `-splitting`."""
-    return frozenset(server for server in map(_server, names) if server is not None)
-
-
-def _server(name: str) -> ServerName | None:
-    try:
-        return ServerName.parse(name)
-    except MalformedError:
-        return None
 
 
 def dump_result(key: RunKey, snapshot: Snapshot, dump: QueueDump) -> dict[str, object]:

@@ -4,6 +4,7 @@ Sources: DumpReplicationQueues of HBase 3.0.0 and 2.6.4, `ZKDump.getReplicationZ
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 from pipelines.common.errors import MalformedError
@@ -11,7 +12,7 @@ from pipelines.hbase.zookeeper.tree import HFILE_REFS, PEERS, QUEUES, Znode, bas
 from pipelines.hbase.zookeeper.values import parse_position
 from pipelines.hbase.zookeeper.wire import without_metadata
 from pipelines.queues.dump.rows import DumpedPeer, DumpedQueue, DumpedWal, QueueDump, java_map
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER
 
 _UNITS = ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K"))
 _NOT_IN_SNAPSHOT = "(not in the snapshot)"
@@ -121,34 +122,53 @@ def _last_child_first(paths: Mapping[str, bytes]) -> Callable[[str], tuple[int, 
 
 
 def _queue(dump: QueueDump, queue: DumpedQueue, wal_root: str, *, sizes: bool) -> Iterator[str]:
-    in_table = dump.storage == QUEUE_STORAGE_TABLE
+    words = _WORDS[dump.storage]
     yield f"Dumping replication queue info for RegionServer: [{queue.owner}]"
-    yield f"    {'Queue id' if in_table else 'Queue znode'}: {queue.queue_id}"
+    yield f"    {words.queue}: {queue.queue_id}"
     yield f"    PeerID: {queue.peer_id}"
     yield f"    Recovered: {_java(queue.recovered)}"
-    servers = "RegionServer" if in_table else "RegionServers"
-    if not queue.dead_servers:
-        yield f"    No dead {servers} found in this queue."
-    elif in_table:
-        yield f"    Dead {servers}: {queue.dead_servers[0]}"
+    if queue.dead_servers:
+        yield f"    Dead {words.servers}: {words.dead(queue.dead_servers)}"
     else:
-        yield f"    Dead {servers}: [{', '.join(queue.dead_servers)}]"
+        yield f"    No dead {words.servers} found in this queue."
     yield f"    Was deleted: {_java(not queue.peer_exists)}"
     yield f"    Number of WALs in replication queue: {len(queue.pending)}"
     for wal in queue.pending:
-        yield _wal(wal, wal_root) if in_table else f"    {_replication_position(wal.wal, wal)}"
+        yield words.wal(wal, wal_root)
     if sizes:
         yield f"    Total size of WALs on HDFS for this queue: {human_size(queue.pending_bytes)}"
 
 
-def _wal(wal: DumpedWal, wal_root: str) -> str:
+def _row_wal(wal: DumpedWal, wal_root: str) -> str:
     where = wal.wal if wal.path is None else f"{wal_root}/{wal.path}"
     return f" {_replication_position(f'{wal.wal_group}/{where}', wal)}"
+
+
+def _znode_wal(wal: DumpedWal, _wal_root: str) -> str:
+    return f"    {_replication_position(wal.wal, wal)}"
 
 
 def _replication_position(where: str, wal: DumpedWal) -> str:
     position = str(wal.position) if wal.position else "0 (not started or nothing to replicate)"
     return f"Replication position for {where}: {position}"
+
+
+@dataclass(frozen=True, slots=True)
+class _QueueWords:
+    """What HBase's tools of one storage print of a queue."""
+
+    queue: str
+    servers: str
+    dead: Callable[[Sequence[str]], str]
+    wal: Callable[[DumpedWal, str], str]
+
+
+_WORDS = {
+    QUEUE_STORAGE_TABLE: _QueueWords("Queue id", "RegionServer", lambda servers: servers[0], _row_wal),
+    QUEUE_STORAGE_ZOOKEEPER: _QueueWords(
+        "Queue znode", "RegionServers", lambda servers: f"[{', '.join(servers)}]", _znode_wal
+    ),
+}
 
 
 def _summary(dump: QueueDump, *, sizes: bool) -> Iterator[str]:

@@ -10,25 +10,23 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, RefusedError, UnavailableError, UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
-from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
+from pipelines.decide.rule.cluster_view import MergedQueueRow
+from pipelines.decide.rule.replication_storage_factory import replication_queue_storage
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.decide.rule.trust import unfinished_migration_reason
-from pipelines.decide.rule.zookeeper_trust import other_storage
+from pipelines.decide.rule.trust import first_doubt
 from pipelines.hbase.wal_names import parse_wal_name
-from pipelines.hbase.zookeeper.queued_wals import group_of
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.wals.executors import SparkWalContents
 from pipelines.queues.wals.findings import wal_findings, with_history
-from pipelines.queues.wals.listed_wals import queued_wals
 from pipelines.queues.wals.pending import (
     by_group,
     cuts_of,
     is_never_replicated,
     queue_edits,
-    smallest_needed_timestamps,
 )
+from pipelines.queues.wals.queue_storage import INSPECTED_STORAGES
 from pipelines.queues.wals.rows import (
     INSPECTION_SUFFIX,
     UNREADABLE,
@@ -38,12 +36,10 @@ from pipelines.queues.wals.rows import (
     file_row,
     table_rows,
 )
-from pipelines.queues.wals.selection import named_wals, needed_wals
+from pipelines.queues.wals.selection import named_wals
 from pipelines.queues.wals.text import inspection_result, inspection_text
-from pipelines.queues.wals.znode_queues import row_name, znode_rows
 from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings import counts_for_exit_code
-from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.findings import FINDINGS
@@ -107,9 +103,10 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
     """
     opened = _believed(ports.snapshots.open([request.snapshot])[0])
     snapshot = opened.known
-    if opened.trees and request.queue is not None:
-        request = replace(request, queue=row_name(opened.trees, request.queue))
-    rows = _rows(request, znode_rows(opened.trees) if opened.trees else merge_passes(opened.passes))
+    storage = INSPECTED_STORAGES[snapshot.queue_storage]
+    if request.queue is not None:
+        request = replace(request, queue=storage.row_name(opened, request.queue))
+    rows = _rows(request, storage.rows(opened))
     listed = _listed(request, ports.snapshots, opened, rows)
     size = human_bytes(sum(file.length for file in listed))
     _LOG.info("reading %s, %s", human_count(len(listed), "WAL"), size)
@@ -140,10 +137,9 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
     """
     if opened.fault is not None or opened.snapshot is None:
         raise RefusedError(opened.fault_condition, opened.fault or f"{opened.uri}: snapshot.json cannot be read")
-    in_table = opened.snapshot.queue_storage == QUEUE_STORAGE_TABLE
-    halved = unfinished_migration_reason(opened.snapshot) if in_table else other_storage(opened.snapshot)
-    if halved is not None:
-        raise RefusedError(Condition.MIGRATION_PENDING if in_table else Condition.QUEUES_IN_TABLE, halved)
+    doubt = first_doubt(replication_queue_storage(opened.snapshot).elsewhere(opened.snapshot))
+    if doubt is not None:
+        raise RefusedError(doubt[0], doubt[1])
     if opened.malformed is not None:
         raise RefusedError(
             Condition.QUEUE_MALFORMED,
@@ -177,12 +173,8 @@ def _listed(
     paths = [path.removeprefix(root) for path in request.paths]
     if paths:
         frame = named_wals(listing, paths)
-    elif opened.trees:
-        wals = {wal for row in rows for wal in row.wals or () if request.group in (None, group_of(wal))}
-        frame = queued_wals(listing, wals)
     else:
-        servers = sorted({str(row.queue.wals_of) for row in rows})
-        frame = needed_wals(listing, servers, smallest_needed_timestamps(rows), request.group)
+        frame = INSPECTED_STORAGES[opened.known.queue_storage].wals(listing, rows, request.group)
     found = []
     for row in frame.sort("path").collect():
         name = parse_wal_name(row["path"].rpartition("/")[2])

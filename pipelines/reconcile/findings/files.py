@@ -6,6 +6,7 @@ from pipelines.common.human import human_count
 from pipelines.decide.rule.verdict import Reason
 from pipelines.lake.run_summary import FindingRow
 from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, Evidence, finding, of_reason
+from pipelines.reconcile.findings.storage_words import storage_words
 
 
 def bad_names(evidence: Evidence) -> Iterator[FindingRow]:
@@ -142,7 +143,7 @@ def whole_cluster(evidence: Evidence) -> Iterator[FindingRow]:
             "Capture again once it has finished.",
         )
     moved, size = of_reason(evidence, Reason.CLUSTER_MOVED)
-    whose = "of dead servers" if view.queued is None else "that no queue has"
+    whose = storage_words(view).held_while_moving
     if moved:
         yield finding(
             "CLUSTER_MOVED",

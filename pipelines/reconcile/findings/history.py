@@ -7,6 +7,7 @@ from itertools import pairwise
 from pipelines.common.human import human_bytes
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings.evidence import ERROR, WARNING, Evidence, finding
+from pipelines.reconcile.findings.storage_words import storage_words
 from pipelines.reconcile.past import PastNight, PastOffset
 
 REWOUND = "QUEUE_TABLE_REWOUND"
@@ -21,8 +22,7 @@ def rewound(evidence: Evidence) -> Iterator[FindingRow]:
     """
     if not evidence.past:
         return
-    place = "hbase:replication was" if evidence.view.queued is None else "The queues in ZooKeeper were"
-    last = evidence.past[0].offsets
+    words, last = storage_words(evidence.view), evidence.past[0].offsets
     for key, row in sorted(_smallest(evidence.queues).items()):
         stood = _furthest(key, evidence.past)
         if stood is None or not _is_behind(row, stood):
@@ -36,7 +36,7 @@ def rewound(evidence: Evidence) -> Iterator[FindingRow]:
             ERROR,
             f"{peer}/{source}/{group}",
             f"Peer {peer} stood at {stood.wal}:{stood.offset}, and is back at {row.wal}:{row.offset}.",
-            f"{place} restored or edited. WALs already deleted cannot be shipped again: clean and purge wait until the "
+            f"{words.restored}. WALs already deleted cannot be shipped again: clean and purge wait until the "
             "queue is back where it stood. Compare the tables with VerifyReplication.",
             peer_id=peer,
             server=source,
@@ -76,7 +76,7 @@ def _costs_nothing(row: QueueOffsetRow, stood: PastOffset, evidence: Evidence) -
     """
     if not row.peer_exists:
         return True
-    if evidence.view.queued is not None or row.owner in {str(server) for server in evidence.view.online}:
+    if not storage_words(evidence.view).dead_writers or row.owner in {str(server) for server in evidence.view.online}:
         return False
     return any(
         _key(other) == _key(row) and not _is_behind(other, stood)

@@ -9,6 +9,7 @@ from pipelines.reconcile.findings.evidence import (
     Evidence,
     finding,
 )
+from pipelines.reconcile.findings.storage_words import storage_words
 
 CREATION_MARGIN_MS = 600_000
 """A WAL named less than this (ms) before the listing may have been created after it, by a server with a slow clock."""
@@ -19,12 +20,7 @@ def orphan_queues(evidence: Evidence) -> Iterator[FindingRow]:
     view, pending = evidence.view, _pending(evidence)
     # a capture from ZooKeeper alone does not show which servers' crashes are still being processed
     known = evidence.snapshot.membership is not None and evidence.snapshot.step("crashing") is not None
-    rescue = (
-        "HBCK2 'scheduleRecoveries {}' lets a live server claim it; audit-queues --plan says how, and what it costs."
-        if view.queued is None
-        else "Restart a region server, which claims the queues of dead ones at its start; from HBase 2.5 on HBCK2 "
-        "'scheduleRecoveries {}' does."
-    )
+    rescue = storage_words(view).rescue
     for row in view.rows:
         queue = row.queue
         files, size = pending.get((queue.peer_id, str(queue.owner), str(queue.wals_of)), (0, 0))

@@ -8,8 +8,9 @@ from jobs.demo.cluster.snapshots import healthy_snapshot, steps_at
 from pipelines.capture.sources.closed_scans import complete_scan
 from pipelines.common.errors import SnapshotError
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
-from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
+from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Reason
 from pipelines.hbase.known_servers import KnownServers
@@ -100,7 +101,7 @@ class Judge(Ruling[Seen, Weakening]):
         snapshot, passes = self.snapshot(seen)
         settings = ReconcileSettings()
         untrusted = self._refused(seen) or distrust_reason(snapshot, passes, settings.release)
-        view = cluster_view(snapshot, passes, settings, untrusted, unparsable=False)
+        view = table_view(snapshot, passes, settings, untrusted, unparsable=False)
         if self.weakening.restless is not None:
             view = replace(view, restless=self.weakening.restless(snapshot, passes))
         return self.weakening.view(view)

@@ -6,8 +6,8 @@ import pytest
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError
-from pipelines.decide.rule.cluster_view import cluster_view
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.hbase.peers import Peer
 from pipelines.snapshot.capture_order import CAPTURE_ORDER
 from pipelines.snapshot.model import Backup
@@ -71,7 +71,7 @@ def test_where_nobody_says_whether_backup_is_on_it_is_off_only_without_its_table
         (ReconcileSettings(log_cleaner_plugins=()), backup is None),
         (ReconcileSettings(log_cleaner_plugins=(), backup_enabled=False), False),
     ):
-        view = cluster_view(captured.snapshot, (), settings, None, unparsable=False)
+        view = table_view(captured.snapshot, (), settings, None, unparsable=False)
         assert view.foreign_cleaner == ("whether HBase backup is enabled is unknown" if held else None)
 
 

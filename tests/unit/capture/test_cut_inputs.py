@@ -19,10 +19,12 @@ from pipelines.capture.sources.ls_text_files import LsFiles, LsText
 from pipelines.capture.sources.watched_listing import WatchedListing
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, WalsafeError
-from pipelines.decide.rule.cluster_view import ClusterView, cluster_view, zookeeper_view
+from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Verdict, decide
+from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
 from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.files.file_batch import FileBatch
 from pipelines.files.saved_text import LocalCopies, lines_of
@@ -85,7 +87,7 @@ class Kept:
             untrusted = zookeeper_distrust_reason(snapshot, trees, settings.release)
             return zookeeper_view(snapshot, trees, settings, untrusted, unparsable=False)
         passes = [parse_queue_cells(cells) for cells in self.scans.values()]
-        return cluster_view(
+        return table_view(
             snapshot, passes, settings, distrust_reason(snapshot, passes, settings.release), unparsable=False
         )
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.capture.capture import CaptureResult, CaptureTarget, RetryPolicy
 from pipelines.capture.capture_offline import OfflineSources
-from pipelines.capture.capture_zookeeper import ZooKeeperSources, capture_either
+from pipelines.capture.capture_zookeeper import ZooKeeperSources
 from pipelines.capture.ports import ClusterSettings
 from pipelines.common.errors import RefusedError
 from pipelines.files.file_batch import FileBatch
@@ -96,7 +96,7 @@ class World:
 
     def capture(self, sources: ZooKeeperSources | OfflineSources) -> CaptureResult:
         patience = RetryPolicy(1, 2, 0, lambda _ms: None)
-        return capture_either(CaptureTarget("c", "hdfs://n/h", "edge"), sources, self, clock=self, patience=patience)  # type: ignore[arg-type]
+        return sources.capture(CaptureTarget("c", "hdfs://n/h", "edge"), self, clock=self, patience=patience)  # type: ignore[arg-type]
 
 
 def of_zookeeper(world: World) -> CaptureResult:

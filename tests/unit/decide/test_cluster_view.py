@@ -7,8 +7,9 @@ import pytest
 
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.instants import DAY_MS
-from pipelines.decide.rule.cluster_view import DEFAULT_CLEANERS, ClusterView, cluster_view, merge_passes
+from pipelines.decide.rule.cluster_view import DEFAULT_CLEANERS, ClusterView, merge_passes
 from pipelines.decide.rule.settings import ReconcileSettings, Release
+from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.hbase.replication_queues import NEEDS_ALL, QueueCell, parse_offset, parse_queue_id
 from pipelines.hbase.server_names import ServerName
 from pipelines.snapshot.model import Backup, MasterFlags, Membership, Snapshot, WalDirectory
@@ -59,7 +60,7 @@ def seen(
     snapshot: Snapshot = SNAPSHOT, *, settings: ReconcileSettings | None = None, unparsable: bool = False
 ) -> ClusterView:
     rows = cells({OWN: {"g": "g.7:0"}})
-    return cluster_view(snapshot, [rows, rows], settings or ReconcileSettings(), None, unparsable)
+    return table_view(snapshot, [rows, rows], settings or ReconcileSettings(), None, unparsable)
 
 
 def test_who_is_alive_in_either_reading_is_alive() -> None:
@@ -83,9 +84,7 @@ def test_a_quiet_capture_has_the_same_rows_twice() -> None:
     quiet = snapshot_of(("1",), FIRST, replace(FIRST, wal_directories=()))
     rows, none = cells({OWN: {"g": "g.7:0"}}), cells({})
     for passes, restless in (([rows, rows], False), ([rows, none], True), ([none, rows], True), ([], False)):
-        assert (
-            cluster_view(quiet, passes, ReconcileSettings(), None, unparsable=False).restless is not None
-        ) == restless
+        assert (table_view(quiet, passes, ReconcileSettings(), None, unparsable=False).restless is not None) == restless
 
 
 @pytest.mark.parametrize(
@@ -166,7 +165,7 @@ def test_whether_backup_is_on_must_be_known() -> None:
 
 def test_what_if_a_peer_or_a_queue_were_gone() -> None:
     rows = cells({OWN: {"g": "g.7:0"}, "2-h1,16020,5": {"g": "g.7:0"}, OTHER: {"g": "g.7:0"}})
-    view = cluster_view(SNAPSHOT, [rows, rows], ReconcileSettings(), None, unparsable=False)
+    view = table_view(SNAPSHOT, [rows, rows], ReconcileSettings(), None, unparsable=False)
     without = view.without_peer("1")
     assert without.peer_ids == ("2",)
     assert [str(row.queue) for row in without.rows] == ["2-h1,16020,5"]

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 
 from pipelines.decide.rule.cleaner_rule import for_every_file, for_tracked_wal, hbase_verdict
 from pipelines.decide.rule.decision_table import decision_table
-from pipelines.decide.rule.verdict import Decision, Reason, Verdict, decide, decide_replication
+from pipelines.decide.rule.table_rule import decide_replication
+from pipelines.decide.rule.verdict import Decision, Reason, Verdict, decide
 from pipelines.hbase.wal_names import parse_wal_name
 from tests.strategies import ClusterCase, any_cases, view_of
 from tests.suite.sizes import examples

@@ -8,8 +8,9 @@ from jobs.cli.cleanup_config import CleanSection
 from jobs.cli.config import parse_config
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
-from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
+from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings, Release
+from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
 from pipelines.hbase.peers import Peer
@@ -25,7 +26,7 @@ OLD = NOW - 30 * DAY_MS
 
 
 def view(snapshot: Snapshot, settings: ReconcileSettings, *passes: list[Cell]) -> ClusterView:
-    return cluster_view(snapshot, [parse_queue_cells(cells) for cells in passes], settings, None, unparsable=False)
+    return table_view(snapshot, [parse_queue_cells(cells) for cells in passes], settings, None, unparsable=False)
 
 
 def reason(name: str, seen: ClusterView, modified: int = OLD) -> Reason:

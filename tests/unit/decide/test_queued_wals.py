@@ -7,9 +7,9 @@ import pytest
 
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.common.conditions import Condition
-from pipelines.decide.rule.cluster_view import zookeeper_view
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.trust import first_doubt
+from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
 from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason, zookeeper_doubts
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import GroupOffset
@@ -126,11 +126,9 @@ def test_the_flags_of_hbase_3_say_nothing_of_a_cluster_with_queues_in_zookeeper(
         assert [str(row.queue) for row in view.rows] == ["1-h1,16020,5", "1-h2,16020,5"]
     step = snapshot.step("queues-1")
     assert step is not None
-    assert view.queued is not None
     assert view.queued.read_from == step.started_at
     without = replace(snapshot, steps=tuple(one for one in snapshot.steps if one.step == "files"))
     queued = zookeeper_view(without, trees, ReconcileSettings(), None, unparsable=False).queued
-    assert queued is not None
     assert queued.read_from == snapshot.files_step.started_at
 
 

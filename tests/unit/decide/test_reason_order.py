@@ -8,6 +8,7 @@ from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, Verdict, decide
+from pipelines.decide.rule.zookeeper_queue_storage import ZOOKEEPER
 from pipelines.hbase.replication_queues import parse_queue_id
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queued_wals import QueuedWals
@@ -63,7 +64,7 @@ MASTER_LOCAL = "h1%2C16000%2C5.7$masterlocalwal$"
 @pytest.mark.parametrize("name", [PROCEDURE, MASTER_LOCAL])
 def test_what_stands_in_a_queue_is_held_whatever_it_is_called(name: str) -> None:
     queue = parse_queue_id("1-h1,16020,5")
-    in_queue = replace(ALONE, queued=QueuedWals(NOW, {name: ((queue, 3),)}))
+    in_queue = replace(ALONE, storage=ZOOKEEPER, queued=QueuedWals(NOW, {name: ((queue, 3),)}))
     held = decide(ArchivedFile(f"oldWALs/{name}", 1, OLD), in_queue)
     assert (held.verdict, held.reason) == (Verdict.HELD, Reason.PENDING)
     assert [(one.peer_id, one.owner, one.source, one.wal, one.offset) for one in held.blocking] == [
@@ -71,7 +72,7 @@ def test_what_stands_in_a_queue_is_held_whatever_it_is_called(name: str) -> None
     ]
     backed_up = decide(ArchivedFile(f"oldWALs/{name}", 1, OLD), replace(in_queue, backup=BACKED_UP))
     assert backed_up.reason is Reason.BACKUP
-    for view in (ALONE, replace(ALONE, queued=QueuedWals(NOW))):
+    for view in (ALONE, replace(ALONE, storage=ZOOKEEPER, queued=QueuedWals(NOW))):
         assert decide(ArchivedFile(f"oldWALs/{name}", 1, OLD), view).verdict is Verdict.DELETABLE
 
 

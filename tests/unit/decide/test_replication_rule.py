@@ -14,7 +14,10 @@ from pipelines.decide.rule.cleaner_rule import (
 )
 from pipelines.decide.rule.cluster_view import ClusterView, MergedQueueRow
 from pipelines.decide.rule.settings import Release
-from pipelines.decide.rule.verdict import Reason, Verdict, decide_replication
+from pipelines.decide.rule.table_queue_storage import TABLE
+from pipelines.decide.rule.table_rule import decide_replication
+from pipelines.decide.rule.verdict import Reason, Verdict
+from pipelines.decide.rule.zookeeper_queue_storage import ZOOKEEPER
 from pipelines.hbase.replication_queues import parse_offset, parse_queue_id
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queued_wals import QueuedWals
@@ -52,6 +55,7 @@ def view(
         files_started=NOW,
         files_finished=NOW,
         retention=RETENTION,
+        storage=TABLE,
         restless=restless,
         release=Release(replication_table_wals=released),
     )
@@ -205,13 +209,14 @@ def test_what_hbases_cleaner_says_of_every_file() -> None:
     assert for_every_file(replace(quiet, queue_table_absent=True, hbase_keeps_all=True)) is HBaseVerdict.DELETE
     assert for_every_file(replace(quiet, hbase_keeps_all=True)) is HBaseVerdict.KEEP
     assert for_every_file(replace(quiet, peer_ids=())) is HBaseVerdict.DELETE
-    in_zookeeper = replace(quiet, peer_ids=(), queued=QueuedWals(NOW, {}, frozenset({f"{GROUP}.7"})))
+    in_zookeeper = replace(quiet, peer_ids=(), storage=ZOOKEEPER, queued=QueuedWals(NOW, {}, frozenset({f"{GROUP}.7"})))
     assert for_every_file(in_zookeeper) is None
     assert hbase_2_verdict(f"{GROUP}.7", NOW - 1, in_zookeeper) is HBaseVerdict.KEEP
     assert hbase_2_verdict(f"{GROUP}.8", NOW - 1, in_zookeeper) is HBaseVerdict.DELETE
     assert hbase_2_verdict(f"{GROUP}.8", NOW, in_zookeeper) is HBaseVerdict.KEEP
     assert hbase_2_verdict(f"{GROUP}.8", NOW - 1, replace(in_zookeeper, hbase_keeps_all=True)) is HBaseVerdict.KEEP
     assert hbase_2_verdict(f"{GROUP}.8", NOW - 1, quiet) is HBaseVerdict.KEEP
+    assert hbase_2_verdict(f"{GROUP}.8", 0, quiet) is HBaseVerdict.KEEP
     assert hbase_verdict("no WAL", quiet) is HBaseVerdict.DELETE
     assert hbase_verdict(f"{GROUP}.7.meta", quiet) is HBaseVerdict.DELETE
     assert hbase_verdict("nobody.7", quiet) is HBaseVerdict.THROWS

@@ -39,7 +39,6 @@ def test_queues_of_a_removed_peer_hold_too() -> None:
 def test_a_file_archived_after_the_queues_were_read_is_held() -> None:
     """Beyond what a trusted capture can show: its listing ended before the queues were read."""
     view = seen(START)
-    assert view.queued is not None
     late = replace(view, files_finished=NOW + DAY_MS, files_started=NOW + DAY_MS)
     file = ArchivedFile("oldWALs/w.1", 1, view.queued.read_from)
     assert decide(file, late).reason is Reason.QUEUE_READ_TOO_OLD
@@ -65,8 +64,7 @@ def looked_up(table: DecisionTable, name: str, modification_time: int) -> tuple[
 @settings(max_examples=examples(120), deadline=None)
 def test_the_table_says_what_the_rule_says(case: ZooKeeperCase) -> None:
     view = view_of_zookeeper(case)
-    assert view.queued is not None
-    table = name_table(view, view.queued, 5)
+    table = name_table(view, 5)
     buckets = [answer.bucket for answer in table.answers()]
     assert sorted(buckets) == list(range(5, table.next_bucket))
     for file in case.files:
@@ -96,7 +94,6 @@ def test_hbase_would_delete_what_is_deletable_and_no_queue_loses_a_file(case: Zo
 def test_a_hole_in_the_rule_is_one_that_hbases_fills() -> None:
     """The gate compares two things: without the queues of the first reading our rule frees what HBase keeps."""
     view = seen(START, {})
-    assert view.queued is not None
     blind = replace(view, queued=replace(view.queued, queues_of={}))
     assert decide(FILES[0], blind).verdict is Verdict.DELETABLE
     assert hbase_2_verdict(FILES[0].name, FILES[0].modification_time, blind) is HBaseVerdict.KEEP
@@ -104,8 +101,7 @@ def test_a_hole_in_the_rule_is_one_that_hbases_fills() -> None:
 
 def test_queues_and_pins_follow_from_totals() -> None:
     view = seen({**START, (A, "9"): {"1.1.1.1,60020.1265": b"PBUF", "1.1.1.1,60020.1": b""}, (C, "2-x"): {}})
-    assert view.queued is not None
-    table = name_table(view, view.queued)
+    table = name_table(view)
     totals = [
         BucketTotal("c", True, "HELD", "PENDING", "KEEP", table.named.wals[file.name].bucket, 1, 8, 5, 5, 0, 0)
         for file in FILES

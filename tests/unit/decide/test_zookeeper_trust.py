@@ -7,9 +7,9 @@ import pytest
 
 from jobs.demo.cluster.snapshots import SAFE_FLAGS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
-from pipelines.decide.rule.cluster_view import zookeeper_view
 from pipelines.decide.rule.settings import ReconcileSettings, Release
 from pipelines.decide.rule.verdict import Reason, decide
+from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
 from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.server_names import ServerName

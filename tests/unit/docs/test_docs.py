@@ -17,7 +17,7 @@ from jobs.cli.entry import parse
 from jobs.cli.registry import JOBS
 from pipelines.decide.gate.expectations import ACCEPTABLE, expectations
 from pipelines.decide.reason_texts import REASON_TEXTS
-from pipelines.decide.rule import verdict
+from pipelines.decide.rule import table_rule, verdict, zookeeper_rule
 from pipelines.decide.rule.settings import Release
 from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import Reason
@@ -182,8 +182,8 @@ def test_the_query_of_the_page_runs() -> None:
 def test_every_reason_has_its_section_with_its_verdicts() -> None:
     found = sections(DOCS / "verdicts.md")
     assert set(found) >= {reason.value for reason in Reason}
-    source = Path(verdict.__file__).read_text(encoding="utf-8")
-    said = re.findall(r"\b(held|deletable)\(Reason\.(\w+)", source)
+    rule = [Path(str(one.__file__)).read_text(encoding="utf-8") for one in (verdict, table_rule, zookeeper_rule)]
+    said = re.findall(r"\b(held|deletable)\(Reason\.(\w+)", "\n".join(rule))
     assert {reason for _, reason in said} == {reason.value for reason in Reason}
     for kind, reason in said:
         assert f"**{kind.upper()}**" in found[reason].replace(".**", "**"), f"{reason}: {kind}"
@@ -307,7 +307,10 @@ def test_every_path_of_the_architecture_page_is_there() -> None:
 def test_the_functions_and_sources_of_the_architecture_page_are_there() -> None:
     page = text_of(DOCS / "architecture.md")
     functions = {"decide", "decide_by_name", "read_files", "read_the_rest"}
-    modules = (text_of(PROJECT / "pipelines" / one) for one in ("decide/rule/verdict.py", "capture/capture.py"))
+    modules = (
+        text_of(PROJECT / "pipelines" / one)
+        for one in ("decide/rule/verdict.py", "decide/rule/zookeeper_rule.py", "capture/capture.py")
+    )
     assert functions <= set(re.findall(r"^def (\w+)\(", "\n".join(modules), re.MULTILINE))
     sources = {path.stem for path in (PROJECT / "pipelines" / "capture" / "sources").glob("*.py")}
     rows = re.findall(r"^\| (?:listings|queues|state|backups).*", page, re.MULTILINE)

@@ -21,7 +21,8 @@ from pipelines.capture.ports import ClusterSettings
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
 from pipelines.decide.rule.decision_table import decision_table
-from pipelines.decide.rule.verdict import Verdict, decide_replication
+from pipelines.decide.rule.table_rule import decide_replication
+from pipelines.decide.rule.verdict import Verdict
 from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.known_servers import KnownServers
 from pipelines.hbase.peers import Peer

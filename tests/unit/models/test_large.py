@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
-from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
+from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Reason, decide
 from pipelines.hbase.replication_queues import parse_queue_cells
@@ -39,7 +40,7 @@ def listing() -> tuple[ArchivedFile, ...]:
 def view() -> ClusterView:
     cells = parse_queue_cells(queue_cells(SHAPE))
     untrusted = distrust_reason(snapshot(SHAPE), [cells, cells], ReconcileSettings().release)
-    return cluster_view(snapshot(SHAPE), [cells, cells], ReconcileSettings(), untrusted, unparsable=False)
+    return table_view(snapshot(SHAPE), [cells, cells], ReconcileSettings(), untrusted, unparsable=False)
 
 
 def kind(name: str) -> str:

@@ -16,8 +16,9 @@ from jobs.demo.cluster.plans import demo_plan
 from jobs.demo.cluster.queues import rows_at
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_verdict
-from pipelines.decide.rule.cluster_view import ClusterView, cluster_view
+from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings, Release
+from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import ArchivedFile, Decision, Reason, Verdict, decide
 from pipelines.hbase.replication_queues import parse_queue_cells
@@ -55,7 +56,7 @@ def view_of(capture: GeneratedCapture, snapshot: Snapshot | None = None, release
     seen = snapshot or capture.snapshot
     settings = ReconcileSettings(release=release or Release())
     passes = [parse_queue_cells(cells) for cells in (capture.pass_1, capture.pass_2)]
-    return cluster_view(seen, passes, settings, distrust_reason(seen, passes, settings.release), unparsable=False)
+    return table_view(seen, passes, settings, distrust_reason(seen, passes, settings.release), unparsable=False)
 
 
 def archived(capture: GeneratedCapture) -> list[ArchivedFile]:

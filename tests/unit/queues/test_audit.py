@@ -9,9 +9,9 @@ from pipelines.lake.run_summary import QueueOffsetRow
 from pipelines.queues.audit.classes import OwnerState, QueueClass
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import OVERDUE_MS, audit_findings
-from pipelines.queues.audit.observe_cluster import expected_wals
 from pipelines.queues.audit.observed_cluster import FAILOVER_GRACE_MS, ObservedServers
 from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
+from pipelines.queues.audit.table_queues import expected_wals
 from pipelines.queues.audit.timeline import timeline
 from schemas.claim_plans import CLAIM_PLANS
 from schemas.queue_audits import QUEUE_AUDITS

@@ -9,11 +9,13 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.tree import parse_tree
 from pipelines.queues.audit.classify import audit_rows
-from pipelines.queues.audit.observe_cluster import ListedEvidence, observe_cluster
-from pipelines.queues.audit.observed_cluster import ObservedCluster, ObservedServers
+from pipelines.queues.audit.observe_cluster import observe_cluster
+from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedCluster, ObservedServers
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import claim_plan_text, claim_servers_text
 from pipelines.queues.audit.timeline import sighting, timeline
+from pipelines.queues.audit.zookeeper_queues import ZooKeeperQueues
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from tests.labs.documented_failover import CLAIMED, CLAIMED_AGAIN, START, A, B, C
 from tests.labs.queue_pictures import AT, HOUR, KEY, MINUTE, classes
 from tests.strategies.zookeeper import (
@@ -38,7 +40,12 @@ def in_zookeeper(
     nodes = (*nodes[:-1], *(lock(server, of) for server, of in (locks or {}).items()), nodes[-1])
     case = ZooKeeperCase(zookeeper_snapshot(["2"]), (), nodes, nodes, ReconcileSettings())
     trees = (parse_tree(nodes), parse_tree(nodes))
-    whole = observe_cluster(case.snapshot, view_of_zookeeper(case), frozenset(), trees, ListedEvidence())
+    opened, view, listed = (
+        OpenedSnapshot("c", snapshot=case.snapshot, trees=trees),
+        view_of_zookeeper(case),
+        ListedEvidence(),
+    )
+    whole = observe_cluster(case.snapshot, view, ZooKeeperQueues().stored(opened, view, listed), listed)
     alive = frozenset(map(ServerName.parse, online))
     return replace(whole, hbase_version="1.7.2", servers=ObservedServers(at, alive, None))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_text import claim_plan_text, claim_servers_text
+from pipelines.queues.audit.storages import IN_ZOOKEEPER
 from tests.labs.queue_pictures import KEY, A, B, C, D, E, cluster, queue, servers
 
 
@@ -80,7 +81,7 @@ def test_the_plan_can_be_followed_and_fed() -> None:
 def test_how_a_queue_in_zookeeper_is_claimed_hangs_on_the_version(
     version: str | None, start: int, schedule: int
 ) -> None:
-    picture = cluster(queue("1-c", 8), in_zookeeper=True, hbase_version=version)
+    picture = cluster(queue("1-c", 8), storage=IN_ZOOKEEPER, hbase_version=version)
     rows = audit_rows(picture)
     plan = claim_plan(picture, rows)
     text = claim_plan_text(KEY, picture, rows, plan, ())

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from pipelines.common.instants import DAY_MS
-from pipelines.decide.rule.cluster_view import cluster_view
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.table_queue_storage import table_view
+from pipelines.decide.rule.zookeeper_queue_storage import ZOOKEEPER
 from pipelines.hbase.zookeeper.queued_wals import QueuedWals
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
 from pipelines.reconcile.findings import Evidence, findings
@@ -36,7 +37,7 @@ def night(ago: int, at: PastOffset, key: tuple[str, str, str] = KEY) -> PastNigh
 
 def evidence(queues: list[QueueOffsetRow], past: list[PastNight]) -> Evidence:
     snapshot = small("c").snapshot
-    view = replace(cluster_view(snapshot, (), ReconcileSettings(), None, False), restless=None)
+    view = replace(table_view(snapshot, (), ReconcileSettings(), None, False), restless=None)
     return Evidence(snapshot, view, decision_table(view), ReconcileSettings(), (), queues, (), past=past)
 
 
@@ -117,7 +118,7 @@ def test_any_other_row_that_is_behind_stays_told(queues: list[QueueOffsetRow]) -
 
 def test_with_queues_in_zookeeper_there_is_no_such_row() -> None:
     made = evidence([CLAIMED, WRITTEN], [SINCE, BEFORE])
-    made = replace(made, view=replace(made.view, queued=QueuedWals(NOW)))
+    made = replace(made, view=replace(made.view, storage=ZOOKEEPER, queued=QueuedWals(NOW)))
     found = [row for row in findings(made) if row.code == "QUEUE_TABLE_REWOUND"]
     assert [row.remedy.startswith("The queues in ZooKeeper were restored") for row in found] == [True]
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from pipelines.common.instants import DAY_MS, HOUR_MS
-from pipelines.decide.rule.cluster_view import cluster_view
 from pipelines.decide.rule.decision_table import decision_table
 from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.decide.rule.table_queue_storage import table_view
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.hbase.peer_rules import PeerRule
 from pipelines.hbase.peers import Peer
@@ -36,7 +36,7 @@ def evidence(
     """A trusted capture without any file."""
     made = small("c").snapshot
     snapshot = replace(made, peers=peers or made.peers)
-    view = replace(cluster_view(snapshot, (), ReconcileSettings(), None, False), restless=None)
+    view = replace(table_view(snapshot, (), ReconcileSettings(), None, False), restless=None)
     view = view if backup is None else replace(view, backup=backup)
     whole = Evidence(snapshot, view, decision_table(view), ReconcileSettings(), totals, known.pop("queues", ()), ())  # type: ignore[arg-type]
     return replace(whole, **known)  # type: ignore[arg-type]

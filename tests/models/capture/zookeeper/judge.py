@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from jobs.demo.cluster.snapshots import healthy_snapshot, queues_in_zookeeper, steps_at
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict, hbase_2_verdict
-from pipelines.decide.rule.cluster_view import ClusterView, zookeeper_view
+from pipelines.decide.rule.cluster_view import ClusterView
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.verdict import ArchivedFile, Reason
+from pipelines.decide.rule.zookeeper_queue_storage import zookeeper_view
 from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.hbase.zookeeper.queued_wals import QueuedWals, queued_wals, unsettled_reason
 from pipelines.hbase.zookeeper.tree import ReplicationTree, Znode, parse_tree
@@ -123,7 +124,7 @@ class ZkJudge(Ruling[Seen, ZkWeakening]):
         view = zookeeper_view(snapshot, trees, settings, untrusted, unparsable=False)
         if weakening is NOTHING_TAKEN:
             return view
-        read_from = view.queued.read_from if view.queued else 0
+        read_from = view.queued.read_from
         if weakening.true_clocks:
             read_from = LISTED_AT - 2 * _EACH_MS
         if not weakening.times:

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.decide.rule.decision_table import decision_table
-from pipelines.decide.rule.name_table import name_table
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.zookeeper_trust import zookeeper_distrust_reason
 from pipelines.reconcile.findings.evidence import Evidence
@@ -84,7 +82,7 @@ def _told(game: ZkGame, seen: Seen, wal: Wal) -> str | None:
     if view.untrusted is not None:
         return zookeeper_distrust_reason(snapshot, trees, settings.release)
     holders = {(one.peer_id, str(one.owner)) for one in game.judge.decide(seen, wal).blocking}
-    table = name_table(view, view.queued) if view.queued else decision_table(view)
+    table = view.storage.decision_table(view)
     evidence = Evidence(snapshot, view, table, settings, (), (), ())
     found = (one.code for one in orphan_queues(evidence) if (one.peer_id, one.server) in holders)
     return next(found, None)

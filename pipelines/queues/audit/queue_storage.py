@@ -1,0 +1,61 @@
+"""What an audit asks of a storage: its queues, and what the listing says of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.decision_table import DecisionTable
+from pipelines.decide.rule.totals import BucketTotal
+from pipelines.hbase.server_names import ServerName
+from pipelines.lake.run_summary import QueueOffsetRow
+from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedQueue
+from pipelines.queues.audit.storages import AuditedStorage
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+
+
+@dataclass(frozen=True)
+class StoredQueues:
+    """The last reading of a storage.
+
+    Attributes:
+        storage: where the queues are.
+        locks: in ZooKeeper, servers whose queues are locked, and the server that has the lock if the znode names it.
+        empty_replicators: in ZooKeeper, servers with a znode and neither queue nor lock below it.
+    """
+
+    storage: AuditedStorage
+    queues: Sequence[ObservedQueue]
+    locks: Mapping[ServerName, ServerName | None] = field(default_factory=dict)
+    empty_replicators: tuple[ServerName, ...] = ()
+
+
+@dataclass(frozen=True)
+class AuditedListing:
+    """The listing of one snapshot, and what its sums say.
+
+    Attributes:
+        files: the listing.
+        totals: of each answer of `table`.
+        offsets: rows of `queue_offsets`.
+    """
+
+    files: DataFrame
+    view: ClusterView
+    table: DecisionTable
+    totals: Sequence[BucketTotal]
+    offsets: Sequence[QueueOffsetRow]
+
+
+class AuditedQueues(Protocol):
+    """The queues of one storage: `table_queues` and `zookeeper_queues` have them."""
+
+    def stored(self, opened: OpenedSnapshot, view: ClusterView, listed: ListedEvidence) -> StoredQueues:
+        """Returns the queues of the last reading, with their files."""
+        ...
+
+    def evidence(self, listing: AuditedListing) -> ListedEvidence:
+        """Returns what the listing says of the queues and, where the snapshot itself does not, of their servers."""
+        ...

@@ -1,0 +1,58 @@
+"""How HBase treats a queue in each storage, as far as an audit tells it."""
+
+from dataclasses import dataclass
+
+from pipelines.decide.rule.table_queue_storage import TABLE
+from pipelines.decide.rule.zookeeper_queue_storage import ZOOKEEPER
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedStorage:
+    """One storage.
+
+    Attributes:
+        name: as in snapshot.json.
+        place: where the queues are, for people.
+        all_hops: whether a queue names every earlier owner, or only the first one.
+        placeholders: whether a recovery writes a placeholder for each peer without a queue of the dead server.
+        sync_up_marks: whether ReplicationSyncUp leaves a mark, with which the master removes the queues of a server.
+        procedure_since: HBase version from which the master has queues claimed after a crash (HBASE-26029); None = in
+            every version. Before, every region server looks for queues of dead servers itself, the last time at its
+            own start.
+    """
+
+    name: str
+    place: str
+    all_hops: bool
+    placeholders: bool
+    sync_up_marks: bool
+    procedure_since: tuple[int, int] | None
+
+    def claims_by_procedure(self, hbase_version: str | None) -> bool | None:
+        """Tell whether the master has queues claimed after a crash; None = unknown."""
+        if self.procedure_since is None:
+            return True
+        parts = (hbase_version or "").split(".")
+        if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
+            return None
+        return (int(parts[0]), int(parts[1])) >= self.procedure_since
+
+
+IN_TABLE = AuditedStorage(
+    TABLE.name,
+    "hbase:replication",
+    all_hops=False,
+    placeholders=True,
+    sync_up_marks=True,
+    procedure_since=None,
+)
+IN_ZOOKEEPER = AuditedStorage(
+    ZOOKEEPER.name,
+    "ZooKeeper",
+    all_hops=True,
+    placeholders=False,
+    sync_up_marks=False,
+    procedure_since=(2, 5),
+)
+AUDITED_STORAGES = {storage.name: storage for storage in (IN_TABLE, IN_ZOOKEEPER)}
+"""By name."""

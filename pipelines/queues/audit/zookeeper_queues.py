@@ -1,0 +1,109 @@
+"""The queues in ZooKeeper for an audit."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+
+from pipelines.common.errors import MalformedError
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.zookeeper.queued_wals import number_of, queue_key
+from pipelines.hbase.zookeeper.tree import ReplicationTree
+from pipelines.queues.audit.listed_rows import live_directories
+from pipelines.queues.audit.observed_cluster import Backlog, Key, ListedEvidence, ObservedQueue
+from pipelines.queues.audit.queue_files import MissingWals, backlogs, by_queue, key_of, listed_names
+from pipelines.queues.audit.queue_storage import AuditedListing, StoredQueues
+from pipelines.queues.audit.storages import IN_ZOOKEEPER
+from pipelines.reconcile.findings.queues import CREATION_MARGIN_MS
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+
+_SPLITTING = "-splitting"
+
+
+class ZooKeeperQueues:
+    """See `AuditedQueues`."""
+
+    def stored(self, opened: OpenedSnapshot, _view: ClusterView, listed: ListedEvidence) -> StoredQueues:
+        """See `AuditedQueues.stored`."""
+        tree = opened.trees[-1]
+        queues = _znode_queues(tree, listed)
+        with_queues = {queue.key.owner for queue in queues}
+        return StoredQueues(
+            IN_ZOOKEEPER,
+            queues,
+            locks={server: _locker(path) for server, path in tree.locks.items()},
+            empty_replicators=tuple(sorted(set(tree.cversions) - with_queues - set(tree.locks))),
+        )
+
+    def evidence(self, listing: AuditedListing) -> ListedEvidence:
+        """See `AuditedQueues.evidence`: missing is what a queue lists; files below `WALs/` show who lives."""
+        directories, splitting = _directories(listing.files)
+        return ListedEvidence(missing=_missing(listing), directories=directories, splitting=splitting)
+
+
+def _missing(listing: AuditedListing) -> Mapping[Key, frozenset[str]]:
+    counted: dict[int, int] = {}
+    for total in listing.totals:
+        if total.bucket is not None:
+            counted[total.bucket] = counted.get(total.bucket, 0) + total.files
+    candidates = missing_candidates(listing.view, listing.table.buckets_by_name, counted)
+    gone = set(candidates) - listed_names(listing, candidates)
+    return by_queue({wal: {key_of(queue) for queue, _ in listing.view.queued.queues_of[wal]} for wal in gone})
+
+
+def missing_candidates(view: ClusterView, buckets: Mapping[str, int], files: Mapping[int, int]) -> list[str]:
+    """Returns WALs of queues in ZooKeeper that may be missing: those of buckets with fewer files than names.
+
+    Args:
+        view: its `files_started` excludes WALs that may have been created after the listing.
+        buckets: bucket number by WAL name.
+        files: number of listed files by bucket number.
+    """
+    names: dict[int, int] = {}
+    for bucket in buckets.values():
+        names[bucket] = names.get(bucket, 0) + 1
+    short = {bucket for bucket, number in names.items() if files.get(bucket, 0) < number}
+    latest = view.files_started - CREATION_MARGIN_MS
+    return sorted(wal for wal, bucket in buckets.items() if bucket in short and (number_of(wal) or 0) < latest)
+
+
+def _znode_queues(tree: ReplicationTree, listed: ListedEvidence) -> list[ObservedQueue]:
+    files, missing = backlogs(listed), MissingWals(listed)
+    found = []
+    for queue in tree.queues:
+        key = queue_key(queue)
+        found.append(
+            ObservedQueue(
+                name=f"{queue.owner}/{queue.queue.text}",
+                key=key,
+                hops=queue.queue.dead_servers,
+                backlog=files.get(key_of(key), Backlog()),
+                finished=not queue.wals,
+                missing=tuple(wal for wal in missing.wals(key) if wal in queue.wals),
+                later=missing.later(key),
+            )
+        )
+    return found
+
+
+def _directories(files: DataFrame) -> tuple[dict[ServerName, int], frozenset[ServerName]]:
+    """Returns the number of files per server below `WALs/`, and the servers whose WALs are being split."""
+    found: dict[ServerName, int] = {}
+    splitting = set()
+    for row in live_directories(files).collect():
+        try:
+            server = ServerName.parse(row["directory"].removesuffix(_SPLITTING))
+        except MalformedError:
+            continue
+        found[server] = found.get(server, 0) + row["files"]
+        if row["directory"].endswith(_SPLITTING):
+            splitting.add(server)
+    return found, frozenset(splitting)
+
+
+def _locker(path: str | None) -> ServerName | None:
+    """Returns the server whose znode a lock names (`ReplicationQueuesZKImpl.lockOtherRS`)."""
+    try:
+        return None if path is None else ServerName.parse(path.rpartition("/")[2])
+    except MalformedError:
+        return None

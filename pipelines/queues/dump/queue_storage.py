@@ -1,0 +1,113 @@
+"""Reads the queues of a snapshot for a dump: in `hbase:replication`, or in ZooKeeper."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pipelines.common.errors import MalformedError
+from pipelines.common.human import human_count
+from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
+from pipelines.hbase.replication_queues import RowLayout, parse_queue_cells
+from pipelines.hbase.server_names import ServerName
+from pipelines.hbase.wal_names import parse_wal_name
+from pipelines.queues.dump.rows import QueueDump
+from pipelines.queues.dump.table_queues import HFILE_REF_FAMILY, table_dump
+from pipelines.queues.dump.text import table_text, znodes_text
+from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
+from pipelines.queues.wals.listed_wals import queued_wals
+from pipelines.queues.wals.pending import smallest_needed_timestamps
+from pipelines.queues.wals.rows import InspectedFile
+from pipelines.queues.wals.selection import needed_wals, wal_directories
+from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, QUEUE_STORAGE_ZOOKEEPER
+from pipelines.snapshot.opened_snapshot import OpenedSnapshot
+from pipelines.snapshot.reader import SnapshotDirectories
+
+_LOG = logging.getLogger(__name__)
+
+
+class DumpedStorage(Protocol):
+    """The queues of one storage."""
+
+    def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, layout: RowLayout) -> QueueDump:
+        """Reads the last reading and the listed WALs.
+
+        Raises:
+            MalformedError: HBase itself throws on a queue.
+        """
+        ...
+
+    def text(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, dump: QueueDump) -> str:
+        """Returns what dump-queues prints when no option is given: the raw records."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TableQueues:
+    """Queues in `hbase:replication`; see `DumpedStorage`."""
+
+    def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, layout: RowLayout) -> QueueDump:
+        """See `DumpedStorage.dump`."""
+        cells = snapshots.cells(opened)
+        queued = parse_queue_cells(cells, layout)
+        rows = merge_passes([queued])
+        refs = [cell for cell in cells if cell.family == HFILE_REF_FAMILY]
+        snapshot = opened.known
+        online = snapshot.membership_2.online if snapshot.membership_2 else None
+        return table_dump(queued, rows, refs, _needed(snapshots, opened, rows), snapshot.peers, online)
+
+    def text(self, _snapshots: SnapshotDirectories, _opened: OpenedSnapshot, dump: QueueDump) -> str:
+        """See `DumpedStorage.text`."""
+        return table_text(dump)
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperQueues:
+    """Queues in ZooKeeper; see `DumpedStorage`."""
+
+    def dump(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, _layout: RowLayout) -> QueueDump:
+        """See `DumpedStorage.dump`."""
+        tree = opened.trees[-1]
+        names = sorted({wal for queue in tree.queues for wal in queue.wals})
+        files = snapshots.files([opened])
+        found = sorted((row["path"], row["length"]) for row in queued_wals(files, names).collect())
+        listed = {path.rpartition("/")[2]: (path, length) for path, length in found}
+        snapshot = opened.known
+        if snapshot.membership_2 is not None:
+            online = snapshot.membership_2.online
+        else:
+            online = _with_directory([row["directory"] for row in wal_directories(files).collect()])
+        return zookeeper_dump(tree, listed, snapshot.peers, online)
+
+    def text(self, snapshots: SnapshotDirectories, opened: OpenedSnapshot, dump: QueueDump) -> str:
+        """See `DumpedStorage.text`."""
+        return znodes_text(dump, snapshots.znodes(opened))
+
+
+DUMPED_STORAGES: Mapping[str, DumpedStorage] = {
+    QUEUE_STORAGE_TABLE: TableQueues(),
+    QUEUE_STORAGE_ZOOKEEPER: ZooKeeperQueues(),
+}
+"""By the name in snapshot.json."""
+
+
+def _needed(
+    snapshots: SnapshotDirectories, opened: OpenedSnapshot, rows: Sequence[MergedQueueRow]
+) -> list[InspectedFile]:
+    servers = sorted({str(row.queue.wals_of) for row in rows})
+    frame = needed_wals(snapshots.files([opened]), servers, smallest_needed_timestamps(rows), None)
+    found = [(row["path"], parse_wal_name(row["path"].rpartition("/")[2]), row["length"]) for row in frame.collect()]
+    _LOG.info("%s to be read by queues", human_count(len(found), "WAL"))
+    return [InspectedFile(path, name, length) for path, name, length in found if name is not None]
+
+
+def _with_directory(names: Sequence[str]) -> frozenset[ServerName]:
+    """Returns the servers with a directory below `WALs` that is not renamed to `-splitting`."""
+    return frozenset(server for server in map(_server, names) if server is not None)
+
+
+def _server(name: str) -> ServerName | None:
+    try:
+        return ServerName.parse(name)
+    except MalformedError:
+        return None

@@ -1,0 +1,48 @@
+"""What findings say differently of queues in `hbase:replication` and of queues in ZooKeeper."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.decide.rule.cluster_view import ClusterView
+from pipelines.decide.rule.table_queue_storage import TABLE
+from pipelines.decide.rule.zookeeper_queue_storage import ZOOKEEPER
+
+
+@dataclass(frozen=True, slots=True)
+class StorageWords:
+    """Words of one storage.
+
+    Attributes:
+        restored: that the queues were restored or edited.
+        held_while_moving: the files that are held if the cluster moved during the capture.
+        rescue: how a queue of a dead server is claimed; `{}` is the server.
+        dead_writers: whether a server that was taken for dead may still write a row of its own queue.
+    """
+
+    restored: str
+    held_while_moving: str
+    rescue: str
+    dead_writers: bool
+
+
+_WORDS: Mapping[str, StorageWords] = {
+    TABLE.name: StorageWords(
+        restored="hbase:replication was restored or edited",
+        held_while_moving="of dead servers",
+        rescue="HBCK2 'scheduleRecoveries {}' lets a live server claim it; audit-queues --plan says how, and what it "
+        "costs.",
+        dead_writers=True,
+    ),
+    ZOOKEEPER.name: StorageWords(
+        restored="The queues in ZooKeeper were restored or edited",
+        held_while_moving="that no queue has",
+        rescue="Restart a region server, which claims the queues of dead ones at its start; from HBase 2.5 on HBCK2 "
+        "'scheduleRecoveries {}' does.",
+        dead_writers=False,
+    ),
+}
+
+
+def storage_words(view: ClusterView) -> StorageWords:
+    """Returns the words for the storage of the cluster's queues."""
+    return _WORDS[view.storage.name]
