@@ -19,7 +19,7 @@ from jobs.cli import failures, log
 from jobs.cli.context import JobContext
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
-from pipelines.common.errors import EXIT_DONE, EXIT_USAGE
+from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, SparkNeededError
 from pipelines.common.job_result import JobResult
 from pipelines.common.version import VERSION
 
@@ -71,6 +71,8 @@ def run(invocation: Invocation, context: JobContext | None = None) -> int:
     try:
         try:
             outcome = invocation.job.run(args, context)
+        except SparkNeededError:  # for the launcher
+            raise
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the one place that turns errors into exit codes
             outcome = _failed(invocation.name, error)
         document = result_object(invocation.name, outcome)

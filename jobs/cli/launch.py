@@ -12,13 +12,15 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO
 
 from jobs.cli import class_archive, class_archive_writer
 from jobs.cli.archive import build_archive
-from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse
+from jobs.cli.client import client_context
+from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse, run
 from jobs.cli.entry import main as run_here
 from jobs.cli.registry import JOBS, JobEntry
 from jobs.cli.result_file import local_path
@@ -32,7 +34,15 @@ from jobs.cli.submit import (
     result_location,
     submit_command,
 )
-from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UnavailableError, UsageError, WalsafeError
+from pipelines.common.errors import (
+    EXIT_DONE,
+    EXIT_PARTIAL,
+    EXIT_USAGE,
+    SparkNeededError,
+    UnavailableError,
+    UsageError,
+    WalsafeError,
+)
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -58,10 +68,26 @@ def main(argv: Sequence[str]) -> int:
     if not invocation.job.NEEDS_SPARK:
         return run_here(argv)
     try:
+        with suppress(SparkNeededError):
+            return _without_spark(invocation, os.environ)
         return _submit(argv, invocation, os.environ)
     except WalsafeError as error:
         sys.stderr.write(f"walsafe {invocation.name}: {error}\n")
         return error.exit_code
+
+
+def _without_spark(invocation: Invocation, environ: Mapping[str, str]) -> int:
+    """Answers a job that only asks the lake in this process.
+
+    Raises:
+        SparkNeededError: the job needs Spark; nothing was printed.
+    """
+    user = read_user_arguments(environ.get(SUBMIT_ARGS_ENV, ""))
+    settings = read_settings(user, PROJECT / "conf" / "spark-defaults.conf")
+    context = client_context(invocation, user, settings, environ)
+    if context is None:
+        raise SparkNeededError(invocation.name)
+    return run(invocation, context)
 
 
 def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, str]) -> int:
@@ -74,9 +100,7 @@ def _submit(argv: Sequence[str], invocation: Invocation, environ: Mapping[str, s
     ship = [Path(config).resolve()] if settings.cluster_mode and config and Path(config).is_file() else []
     job, result = list(argv), invocation.args.result
     if settings.cluster_mode and result is None:
-        hadoop_conf = environ.get("HADOOP_CONF_DIR") or environ.get("YARN_CONF_DIR")
-        location = Path(hadoop_conf) if hadoop_conf else None
-        result = result_location(settings, location, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
+        result = result_location(settings, environ, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
         job += ["--result", result]
     entry = JOBS[invocation.name]
     classes, unfinished = _classes(settings, entry, java, spark_home)

@@ -117,7 +117,7 @@ def lake_uri(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> s
 
 @pytest.fixture
 def lake(spark: SparkSession, lake_uri: str) -> LakeReader:
-    return LakeReader(spark, lake_uri)
+    return LakeReader.of(spark, lake_uri)
 
 
 def ask(lake: LakeReader, *paths: str, cluster: str | None = None, **more: str) -> tuple[dict[str, object], str]:
