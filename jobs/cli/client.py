@@ -51,9 +51,9 @@ class ClientContext(JobContext):
         from pipelines.lake.reader import LakeReader
 
         lake = uri.rstrip("/")
-        return LakeReader(LakeQueries(lake, DeltaRs.of(self._qualified(lake), self._hadoop), None))
+        return LakeReader(LakeQueries(lake, DeltaRs.of(self.qualified(lake), self._hadoop), None))
 
-    def _qualified(self, lake: str) -> str:
+    def qualified(self, lake: str) -> str:
         """Returns the lake with its scheme, as Hadoop would name it; an empty text if only Hadoop can tell."""
         if ":" in lake.split("/", 1)[0]:
             return lake

@@ -34,7 +34,6 @@ from schemas.wal_verdicts import WAL_VERDICTS
 _LOG = logging.getLogger(__name__)
 _HADOOP = "spark.hadoop."
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MARKER = re.compile(r":(\w+)")
 _COLOUR = re.compile(r"\x1b\[\d*m")
 _PLAIN_HDFS = re.compile(r"hdfs://[\w.:-]*/[\w./=-]+", re.ASCII)
 
@@ -105,12 +104,12 @@ class DeltaRs:
         """Returns whether there is such a table."""
         return DeltaTable.is_deltatable(self._location(table), self._options)
 
-    def rows(self, query: Query, texts: Mapping[str, str]) -> list[Row]:
+    def rows(self, query: Query) -> list[Row]:
         """Answers a query; raises whatever deltalake raises."""
         there = DeltaTable(self._location(query.table), storage_options=self._options)
         known = {field.name for field in there.schema().fields}
         # not pyarrow's dataset over deltalake's files: its threads can outlive Python, which then aborts at exit
-        sql = _MARKER.sub(lambda name: _literal(texts[name[1]]), query.sql("there", known, "unnest"))
+        sql = query.sql("there", known, "unnest")
         answer = pa.RecordBatchReader.from_stream(QueryBuilder().register("there", there).execute(sql)).read_all()
         rows: list[Row] = answer.to_pylist()
         instants = [field.name for field in answer.schema if pa.types.is_timestamp(field.type)]
@@ -132,13 +131,13 @@ class SparkTables:
         with lake_errors(self._location(table)):
             return bool(SparkDeltaTable.isDeltaTable(self._spark, self._location(table)))
 
-    def rows(self, query: Query, texts: Mapping[str, str]) -> list[Row]:
+    def rows(self, query: Query) -> list[Row]:
         """Answers a query."""
         spark = self._spark if query.table is WAL_VERDICTS else for_few_rows(self._spark)
         location = self._location(query.table)
         with lake_errors(location):
             there = spark.read.format("delta").load(location)
-            answer = spark.sql(query.sql("{there}", set(there.columns), "explode"), dict(texts), there=there)
+            answer = spark.sql(query.sql("{there}", set(there.columns), "explode"), there=there)
             columns = [
                 F.unix_millis(field.name).alias(field.name) if isinstance(field.dataType, TimestampType) else field.name
                 for field in answer.schema
@@ -175,19 +174,15 @@ class LakeQueries:
         """Returns whether the lake has this table."""
         return self._answer(table, lambda engine: engine.has(table))
 
-    def rows(self, query: Query, **texts: str) -> list[Row]:
+    def rows(self, query: Query) -> list[Row]:
         """Answers a query.
-
-        Args:
-            query: the query.
-            texts: texts of the user; `:name` stands for them in the query.
 
         Raises:
             UsageError: the table is missing or damaged.
             UnavailableError: the lake cannot be read.
             SparkNeededError: deltalake cannot answer and there is no Spark.
         """
-        return self._answer(query.table, lambda engine: engine.rows(query, texts))
+        return self._answer(query.table, lambda engine: engine.rows(query))
 
     def _answer(self, table: Table, ask: Callable[[DeltaRs | SparkTables], _T]) -> _T:
         if self._delta_rs is not None:
@@ -204,11 +199,6 @@ class LakeQueries:
         if self._spark is None:
             raise SparkNeededError(self.lake_uri)
         return ask(self._spark)
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("'", "''")
-    return f"'{escaped}'"
 
 
 def _millis(instant: datetime | None) -> int | None:

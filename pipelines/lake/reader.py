@@ -1,7 +1,7 @@
 """Reads walsafe's tables back. Every query names partitions, so its cost does not grow with the lake's history."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import date
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +13,7 @@ from pipelines.common.instants import utc_day
 from pipelines.lake.lake_queries import LakeQueries, Query, Row
 from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord, WaitingWal
 from pipelines.lake.look_back import LOOK_BACK
-from pipelines.lake.run_rows import rows_of, texts
+from pipelines.lake.run_rows import literal, rows_of, texts
 from pipelines.lake.run_summary import (
     DONE,
     TERMINAL,
@@ -57,13 +57,13 @@ class LakeReader:
 
     def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
         """See `FindingReader.newest_runs`; it looks back `LOOK_BACK` from the lake's last run."""
-        mine, named = ("true", {}) if cluster is None else ("cluster = :cluster", {"cluster": cluster})
+        mine = "true" if cluster is None else f"cluster = {literal(cluster)}"
         # a run of a host whose clock was ahead has a date in the future
         day = "max(least(run_date, CAST(at AS DATE)))"
-        (last,) = self._ask.rows(Query(RUNS, f"{day} AS day", mine), **named)
+        (last,) = self._ask.rows(Query(RUNS, f"{day} AS day", mine))
         if last["day"] is None:
             return ()
-        return self._runs(f"{mine} AND run_date > {_day(last['day'] - LOOK_BACK)}", **named)
+        return self._runs(f"{mine} AND run_date > {_day(last['day'] - LOOK_BACK)}")
 
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
         """Returns totals of the last DONE runs of each cluster before an instant (ms), oldest first."""
@@ -106,6 +106,26 @@ class LakeReader:
         found = self.by_run(FINDINGS, runs, FindingRow)
         return {key.cluster: tuple(sorted(rows, key=lambda row: row.key)) for key, rows in found.items()}
 
+    def findings_before(self, key: RunKey, suffix: str) -> Mapping[str, tuple[int, int]]:
+        """Returns first_seen (ms since the epoch) and the number of runs by finding key, of earlier runs of one job.
+
+        Args:
+            key: the run; it looks back `LOOK_BACK` from its date.
+            suffix: how the run ids of the job end.
+        """
+        mine = f"{_recent(key.cluster, key.run_date)} AND t.run_id <> '{key.run_id}'"
+        query = Query(
+            FINDINGS,
+            "t.key, min(t.first_seen) AS first_seen, count(DISTINCT t.run_id) AS nights",
+            f"{mine} AND right(t.run_id, {len(suffix)}) = '{suffix}'",
+            "GROUP BY t.key",
+        )
+        return {row["key"]: (row["first_seen"], row["nights"]) for row in self._ask.rows(query)}
+
+    def recent(self, table: Table, kind: type[_V], cluster: str, last: date) -> Sequence[tuple[str, _V]]:
+        """Returns the run id and the values of each row of a cluster of the `LOOK_BACK` that ends with a date."""
+        return [(key.run_id, value) for key, value in self.values(table, kind, _recent(cluster, last))]
+
     def queues(self, runs: Collection[RunKey]) -> Mapping[str, tuple[QueueOffsetRow, ...]]:
         """Returns rows of `queue_offsets` by cluster."""
         return {key.cluster: tuple(rows) for key, rows in self.by_run(QUEUE_OFFSETS, runs, QueueOffsetRow).items()}
@@ -115,30 +135,28 @@ class LakeReader:
 
         It reads the path column of these nights once, for any number of paths.
         """
-        asked: dict[str, str] = {}
         meant = ["false"]
-        for number, path in enumerate(paths):
+        for path in paths:
             plain = urlsplit(path).path if "://" in path else path
             end = f"/{plain.lstrip('/')}"
-            asked |= {f"path{number}": plain, f"end{number}": end}
             meant += [
-                f"path = :path{number}",
-                f"right(:path{number}, length(path) + 1) = concat('/', path)",
-                f"right(path, {len(end)}) = :end{number}",
+                f"path = {literal(plain)}",
+                f"right({literal(plain)}, length(path) + 1) = concat('/', path)",
+                f"right(path, {len(end)}) = {literal(end)}",
             ]
         where, then = f"{rows_of(runs)} AND ({' OR '.join(meant)})", f"ORDER BY cluster, path LIMIT {limit}"
-        rows = self._ask.rows(Query(WAL_VERDICTS, _columns(FileVerdict.__slots__), where, then), **asked)
+        rows = self._ask.rows(Query(WAL_VERDICTS, _columns(FileVerdict.__slots__), where, then))
         return tuple(
             FileVerdict(**{**row, "blocking": tuple(Blocker(**one) for one in row["blocking"] or ())}) for row in rows
         )
 
     def waiting(self, run: RunKey, peer_id: str, limit: int) -> tuple[WaitingWal, ...]:
         """Returns the first `limit` files that a peer still needs, by timestamp, then path."""
-        select, where = _columns(WaitingWal.__slots__), f"{rows_of([run])} AND one['peer_id'] = :peer"
+        select, where = _columns(WaitingWal.__slots__), f"{rows_of([run])} AND one['peer_id'] = {literal(peer_id)}"
         asked = limit
         while True:  # a file comes once for each queue of the peer that needs it
             first = f"ORDER BY wal_timestamp NULLS FIRST, path LIMIT {asked}"
-            rows = self._ask.rows(Query(WAL_VERDICTS, select, where, first, each_of="blocking"), peer=peer_id)
+            rows = self._ask.rows(Query(WAL_VERDICTS, select, where, first, each_of="blocking"))
             files = tuple(dict.fromkeys(WaitingWal(**row) for row in rows))
             if len(files) >= limit or len(rows) < asked:
                 return files[:limit]
@@ -149,14 +167,14 @@ class LakeReader:
 
         It searches the queues first, and the files only if no queue names the server.
         """
-        start = f"{name.lower()},"
+        wanted, start = literal(name.lower()), literal(f"{name.lower()},")
         found: list[Row] = []
         for table, columns in ((QUEUE_OFFSETS, ("source", "owner")), (WAL_VERDICTS, ("server",))):
             for column in columns:
-                meant = f"(lower({column}) = :name OR left(lower({column}), {len(start)}) = :start)"
+                meant = f"(lower({column}) = {wanted} OR left(lower({column}), {len(name) + 1}) = {start})"
                 select, then = f"DISTINCT cluster, {column} AS server", f"ORDER BY cluster, server LIMIT {limit}"
                 query = Query(table, select, f"{rows_of(runs)} AND {meant}", then)
-                found += self._ask.rows(query, name=name.lower(), start=start)
+                found += self._ask.rows(query)
             if found:
                 break
         return tuple(sorted({(row["cluster"], row["server"]) for row in found}))
@@ -165,10 +183,10 @@ class LakeReader:
         """Returns files and bytes of one server by verdict and reason."""
         by = "verdict, reason, hbase_verdict"
         where, select = (
-            f"{rows_of([run])} AND lower(server) = :server",
+            f"{rows_of([run])} AND lower(server) = {literal(server.lower())}",
             f"{by}, count(*) AS files, sum(length) AS bytes",
         )
-        rows = self._ask.rows(Query(WAL_VERDICTS, select, where, f"GROUP BY {by}"), server=server.lower())
+        rows = self._ask.rows(Query(WAL_VERDICTS, select, where, f"GROUP BY {by}"))
         return tuple(sorted((VerdictTotal(**row) for row in rows), key=lambda total: (-total.bytes, total.reason)))
 
     def by_run(
@@ -177,13 +195,20 @@ class LakeReader:
         """Returns the rows of these runs that meet an SQL condition, as values whose fields are the table's columns."""
         found: dict[RunKey, list[_V]] = defaultdict(list)
         if runs:
-            names = [field.name for field in fields(kind)]
-            identity = ("cluster", "run_id", "run_date")
-            query = Query(table, _columns((*identity, *names)), f"{rows_of(runs)} AND {condition}")
-            for row in self._ask.rows(query):
-                key = RunKey(*(row[name] for name in identity))
-                found[key].append(kind(**{name: row[name] for name in names}))
+            for key, value in self.values(table, kind, f"{rows_of(runs)} AND {condition}"):
+                found[key].append(value)
         return found
+
+    def has(self, table: Table) -> bool:
+        """Returns whether the lake has this table."""
+        return self._ask.has(table)
+
+    def values(self, table: Table, kind: type[_V], condition: str) -> Iterator[tuple[RunKey, _V]]:
+        """Returns the rows that meet an SQL condition, as values whose fields are columns of the table."""
+        names = [field.name for field in fields(kind)]
+        identity = ("cluster", "run_id", "run_date")
+        for row in self._ask.rows(Query(table, _columns((*identity, *names)), condition)):
+            yield RunKey(*(row[name] for name in identity)), kind(**{name: row[name] for name in names})
 
     def _earlier(self, before: Mapping[str, int], nights: int) -> Mapping[str, tuple[RunRecord, ...]]:
         """Returns the last DONE runs of each cluster before its instant, newest first, one per night."""
@@ -197,10 +222,10 @@ class LakeReader:
                 found[run.cluster].setdefault(run.night, run)
         return {cluster: tuple(runs.values()) for cluster, runs in found.items()}
 
-    def _runs(self, condition: str, **named: str) -> tuple[RunRecord, ...]:
+    def _runs(self, condition: str) -> tuple[RunRecord, ...]:
         """Returns the last terminal row of each run of each cluster, newest night first."""
         query = Query(RUNS, _columns(RunRecord.__slots__), f"{condition} AND status IN ({texts(TERMINAL)})")
-        records = [RunRecord(**row) for row in self._ask.rows(query, **named)]
+        records = [RunRecord(**row) for row in self._ask.rows(query)]
         last = {(record.cluster, record.run_id): record for record in sorted(records, key=lambda record: record.at)}
         return tuple(sorted(last.values(), key=lambda record: record.order, reverse=True))
 
@@ -208,6 +233,10 @@ class LakeReader:
 def _columns(names: Iterable[str]) -> str:
     """Returns a list of columns of `t`: with its table before it, no name is a word of SQL, as `offset` would be."""
     return ", ".join(f"t.{name}" for name in names)
+
+
+def _recent(cluster: str, last: date) -> str:
+    return f"run_date BETWEEN {_day(last - LOOK_BACK)} AND {_day(last)} AND cluster = '{cluster}'"
 
 
 def _day(day: date) -> str:

@@ -1,4 +1,4 @@
-"""The SQL condition for the rows of some runs, the same for Spark and for deltalake."""
+"""SQL that Spark and deltalake read alike: the rows of some runs, and texts of a user."""
 
 from collections.abc import Collection
 
@@ -14,6 +14,11 @@ def rows_of(runs: Collection[RunKey]) -> str:
     if len(ids) > 1:  # in a fleet, run ids differ by cluster: the pairs select the rows, the rest skips files
         condition += f" AND concat(cluster, '/', run_id) IN ({texts(sorted(f'{r.cluster}/{r.run_id}' for r in runs))})"
     return condition
+
+
+def literal(text: str) -> str:
+    """Returns any text as an SQL expression; the two engines escape quotes and backslashes in different ways."""
+    return f"CAST(X'{text.encode(errors='replace').hex()}' AS STRING)"
 
 
 def texts(values: Collection[str]) -> str:
