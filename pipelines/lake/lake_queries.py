@@ -13,6 +13,7 @@ every error is in Spark's words (pipelines/lake/lake_errors.py).
 import logging
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
-from pipelines.common.errors import SparkNeededError
+from pipelines.common.errors import SparkNeededError, WalsafeError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.files.hadoop_jvm import HadoopJvm
 from pipelines.lake.lake_errors import lake_errors
@@ -168,7 +169,10 @@ class LakeQueries:
         lake = lake_uri.rstrip("/")
         settings = spark.sparkContext.getConf().getAll()
         options = {name.removeprefix(_HADOOP): value for name, value in settings if name.startswith(_HADOOP)}
-        return cls(lake, DeltaRs.of(HadoopJvm.of(spark).qualified(lake), options), SparkTables(spark, lake))
+        delta_rs = None
+        with suppress(WalsafeError):  # Spark tells what is wrong with the URI
+            delta_rs = DeltaRs.of(HadoopJvm.of(spark).qualified(lake), options)
+        return cls(lake, delta_rs, SparkTables(spark, lake))
 
     def has(self, table: Table) -> bool:
         """Returns whether the lake has this table."""

@@ -73,12 +73,14 @@ def assert_answered(done: subprocess.CompletedProcess[str]) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.promise("explain-without-a-jvm")
 def test_a_plain_hdfs_by_its_uri(hdfs_cluster: HdfsCluster, lake: Path, no_java: Path) -> None:
     put(hdfs_cluster, lake)
     for _ in range(5):  # a thread that outlives Python would abort it now and then
         assert_answered(ask(f"{hdfs_cluster.uri}/explained/lake", no_java))
 
 
+@pytest.mark.promise("explain-without-a-jvm")
 def test_an_ha_nameservice_by_hadoop_conf_dir_and_after_a_failover(
     ha_hdfs: HdfsCluster, lake: Path, no_java: Path, tmp_path: Path
 ) -> None:
@@ -94,6 +96,7 @@ def test_an_ha_nameservice_by_hadoop_conf_dir_and_after_a_failover(
         ha_hdfs.fail_over(0)
 
 
+@pytest.mark.promise("explain-without-a-jvm")
 def test_an_ha_nameservice_by_sparks_settings(ha_hdfs: HdfsCluster, lake: Path, no_java: Path) -> None:
     ha_hdfs.fail_over(0)
     put(ha_hdfs, lake)
@@ -102,6 +105,7 @@ def test_an_ha_nameservice_by_sparks_settings(ha_hdfs: HdfsCluster, lake: Path, 
 
 
 @pytest.mark.long
+@pytest.mark.promise("explain-without-a-jvm")
 def test_kerberos_by_a_ticket_and_by_spark_without_one(
     kerberos_hdfs: HdfsCluster, lake: Path, no_java: Path, tmp_path: Path
 ) -> None:
