@@ -207,6 +207,18 @@ def test_a_newer_refused_run_is_said(lake: LakeReader) -> None:
     assert text.startswith("Clean-up is paused: the newest run of cluster prod-b, later, was REFUSED (order of steps)")
 
 
+def test_what_deltalake_cannot_read_is_asked_of_spark(
+    spark: SparkSession, lake_uri: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    elsewhere = DeltaRs(f"{lake_uri}/nothing", {})
+    lake = LakeReader(LakeQueries(lake_uri, elsewhere, SparkTables(spark, lake_uri)))
+    with caplog.at_level("INFO"):
+        assert {run.cluster for run in lake.newest_runs(None)} == {"prod-a", "prod-b"}
+    assert [record.message.partition(" (")[0] for record in caplog.records if "deltalake" in record.message] == [
+        f"{lake_uri}/runs: deltalake cannot read it"
+    ]
+
+
 def test_curves_are_of_earlier_nights_only(lake: LakeReader) -> None:
     history = lake.histories({"prod-a": LAST, "prod-x": LAST}, 30)
     assert [(p.run_id, p.bytes) for p in history["prod-a"].by_peer] == [("night-7", GIB), ("night-8", 2 * GIB)]
