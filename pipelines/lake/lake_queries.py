@@ -5,9 +5,9 @@ did not write are NULL. Rows come back as dicts, instants as ms since the epoch.
 
 deltalake serves lakes on the local file system and on HDFS, also an HA nameservice. It finds name nodes in
 HADOOP_CONF_DIR and in Spark's `spark.hadoop.*`, and a Kerberos ticket where MIT Kerberos does: in the ticket cache, or
-through KRB5_CLIENT_KTNAME. It does not serve other file systems, a login by Spark's --keytab alone, tables with
-deletion vectors from elsewhere, or paths with unusual characters on HDFS. Whatever it cannot answer, Spark is asked, so
-every error is in Spark's words (pipelines/lake/lake_errors.py).
+through KRB5_CLIENT_KTNAME. It does not serve other file systems, another user by Spark's --principal or --proxy-user,
+or paths with unusual characters on HDFS. Whatever it cannot answer, Spark is asked, so every error is in Spark's words
+(pipelines/lake/lake_errors.py).
 """
 
 import logging
@@ -27,13 +27,14 @@ from pyspark.sql.types import TimestampType
 
 from pipelines.common.errors import SparkNeededError, WalsafeError
 from pipelines.common.spark.few_rows import for_few_rows
-from pipelines.files.hadoop_jvm import HadoopJvm
+from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
 from pipelines.lake.lake_errors import lake_errors
 from schemas.table import Table
 from schemas.wal_verdicts import WAL_VERDICTS
 
 _LOG = logging.getLogger(__name__)
 _HADOOP = "spark.hadoop."
+_PRINCIPAL = "spark.kerberos.principal"
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _COLOUR = re.compile(r"\x1b\[\d*m")
 _PLAIN_HDFS = re.compile(r"hdfs://[\w.:-]*/[\w./=-]+", re.ASCII)
@@ -167,11 +168,13 @@ class LakeQueries:
     def of(cls, spark: SparkSession, lake_uri: str) -> "LakeQueries":
         """Returns the queries of a process with a session."""
         lake = lake_uri.rstrip("/")
-        settings = spark.sparkContext.getConf().getAll()
-        options = {name.removeprefix(_HADOOP): value for name, value in settings if name.startswith(_HADOOP)}
+        hadoop = HadoopJvm.of(spark)
+        settings = dict(spark.sparkContext.getConf().getAll())
+        options = {name.removeprefix(_HADOOP): value for name, value in settings.items() if name.startswith(_HADOOP)}
         delta_rs = None
-        with suppress(WalsafeError):  # Spark tells what is wrong with the URI
-            delta_rs = DeltaRs.of(HadoopJvm.of(spark).qualified(lake), options)
+        if _PRINCIPAL not in settings and not _is_for_another_user(hadoop):
+            with suppress(WalsafeError):  # Spark tells what is wrong with the URI
+                delta_rs = DeltaRs.of(hadoop.qualified(lake), options)
         return cls(lake, delta_rs, SparkTables(spark, lake))
 
     def has(self, table: Table) -> bool:
@@ -203,6 +206,13 @@ class LakeQueries:
         if self._spark is None:
             raise SparkNeededError(self.lake_uri)
         return ask(self._spark)
+
+
+def _is_for_another_user(hadoop: HadoopJvm) -> bool:
+    """Returns whether `--proxy-user` makes Hadoop act for another user; deltalake would act for this one."""
+    with java_errors("the user"):
+        user = hadoop.view.org.apache.hadoop.security.UserGroupInformation.getCurrentUser()
+        return user.getRealUser() is not None
 
 
 def _millis(instant: datetime | None) -> int | None:
