@@ -120,7 +120,7 @@ class LakeHistory:
             started: start of step `files` of this night by cluster, ms since the epoch.
             nights: how many nights to look back.
         """
-        if not started:
+        if not started or nights <= 0:
             return {}
         runs = self._done_runs(started, nights)
         keys = [key for of_cluster in runs.values() for key, _ in of_cluster]
