@@ -33,10 +33,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from pipelines.common.errors import UsageError
-    from pipelines.lake.reader import LakeReader
     from pipelines.reconcile.explain.explain import ExplainRequest, explain
 
     if sum((bool(args.paths), args.peer is not None, args.server is not None)) != 1:
         raise UsageError("give exactly one of PATH…, --peer ID and --server NAME")
     request = ExplainRequest(args.cluster, tuple(args.paths), args.peer, args.server)
-    return explain(request, LakeReader(context.spark, args.lake), context.clock)
+    return explain(request, context.lake(args.lake), context.clock)

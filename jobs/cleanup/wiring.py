@@ -112,7 +112,7 @@ def open_cleanup(
                 stop=stop_asked,
                 tell=_LOG.info,
                 seconds=time.monotonic,
-                findings=LakeReader(spark, lake),
+                findings=LakeReader.of(spark, lake),
                 archive=HadoopArchive(hadoop, quarantine.archive) if quarantine.archive else None,
             ),
         )

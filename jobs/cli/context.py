@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # --help must work before any package is installed
     from pyspark.sql import SparkSession
 
     from pipelines.common.clock import Clock
+    from pipelines.lake.reader import LakeReader
 
 
 class SystemClock:
@@ -43,6 +44,12 @@ class JobContext:
         from jobs.cli.session import submitted_session
 
         return submitted_session(f"walsafe {self.job}")
+
+    def lake(self, uri: str) -> "LakeReader":
+        """Returns the reader of a lake."""
+        from pipelines.lake.reader import LakeReader
+
+        return LakeReader.of(self.spark, uri)
 
     def close(self) -> None:
         """Stops the session if this context built one."""

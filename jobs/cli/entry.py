@@ -21,7 +21,7 @@ from jobs.cli.configured_options import CONFIG_ENV, CONFIGURED, complete_options
 from jobs.cli.context import JobContext
 from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
-from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, UsageError
+from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, SparkNeededError, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.common.version import VERSION
 
@@ -87,6 +87,8 @@ def run_job(invocation: Invocation, context: JobContext) -> JobResult:
     """Runs a validated command line and returns its result; if the job fails, the result says why."""
     try:
         return invocation.job.run(invocation.args, context)
+    except SparkNeededError:  # for the launcher
+        raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the one place that turns errors into exit codes
         return _failed(invocation.name, error)
 

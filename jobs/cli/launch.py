@@ -19,8 +19,9 @@ from typing import IO
 
 from jobs.cli import class_archive, class_archive_writer
 from jobs.cli.archive import build_archive
+from jobs.cli.client import client_context
 from jobs.cli.context import JobContext
-from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse
+from jobs.cli.entry import OUTPUT_FILE_ENV, Invocation, parse, run
 from jobs.cli.entry import main as run_here
 from jobs.cli.registry import JOBS, JobEntry
 from jobs.cli.result_file import local_path
@@ -34,7 +35,15 @@ from jobs.cli.submit import (
     result_location,
     submit_command,
 )
-from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, UnavailableError, UsageError, WalsafeError
+from pipelines.common.errors import (
+    EXIT_DONE,
+    EXIT_PARTIAL,
+    EXIT_USAGE,
+    SparkNeededError,
+    UnavailableError,
+    UsageError,
+    WalsafeError,
+)
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -60,6 +69,8 @@ def main(argv: Sequence[str]) -> int:
     if not invocation.job.NEEDS_SPARK or not _configuration_is_right(invocation):
         return run_here(argv)
     try:
+        with suppress(SparkNeededError):
+            return _without_spark(invocation, os.environ)
         return _submit(invocation, os.environ)
     except WalsafeError as error:
         sys.stderr.write(f"walsafe {invocation.name}: {error}\n")
@@ -80,6 +91,20 @@ def _configuration_is_right(invocation: Invocation) -> bool:
     return True
 
 
+def _without_spark(invocation: Invocation, environ: Mapping[str, str]) -> int:
+    """Answers a job that only asks the lake in this process.
+
+    Raises:
+        SparkNeededError: the job needs Spark; nothing was printed.
+    """
+    user = read_user_arguments(environ.get(SUBMIT_ARGS_ENV, ""))
+    settings = read_settings(user, PROJECT / "conf" / "spark-defaults.conf")
+    context = client_context(invocation, user, settings, environ)
+    if context is None:
+        raise SparkNeededError(invocation.name)
+    return run(invocation, context)
+
+
 def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     user = read_user_arguments(environ.get(SUBMIT_ARGS_ENV, ""))
     settings = read_settings(user, PROJECT / "conf" / "spark-defaults.conf")
@@ -90,9 +115,7 @@ def _submit(invocation: Invocation, environ: Mapping[str, str]) -> int:
     ship = [Path(config).resolve()] if settings.cluster_mode and config and Path(config).is_file() else []
     job, result = [invocation.name, *invocation.options], invocation.args.result
     if settings.cluster_mode and result is None:
-        hadoop_conf = environ.get("HADOOP_CONF_DIR") or environ.get("YARN_CONF_DIR")
-        location = Path(hadoop_conf) if hadoop_conf else None
-        result = result_location(settings, location, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
+        result = result_location(settings, environ, f"walsafe-{invocation.name}-{uuid.uuid4().hex}.json")
         job += ["--result", result]
     entry = JOBS[invocation.name]
     classes, unfinished = _classes(settings, entry, java, spark_home)

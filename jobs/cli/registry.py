@@ -46,6 +46,7 @@ class JobEntry:
         archives_classes: its first run writes Java's archive of loaded classes: it loads nearly all classes that any
             job
             loads, and no nightly run waits for it.
+        asks_the_lake: it does nothing but ask the lake, so no JVM starts where deltalake can read it.
     """
 
     module: str
@@ -53,6 +54,7 @@ class JobEntry:
     small: bool = False
     gentle: bool = False
     archives_classes: bool = False
+    asks_the_lake: bool = False
 
     def load(self) -> Job:
         """Imports the module of the job."""
@@ -82,7 +84,10 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
     },
     "ask": {
         "explain": JobEntry(
-            "jobs.explain", "who holds a file, a peer or a server, since when, what would free it", small=True
+            "jobs.explain",
+            "who holds a file, a peer or a server, since when, what would free it",
+            small=True,
+            asks_the_lake=True,
         ),
         "audit-queues": JobEntry(
             "jobs.queues.audit_queues",

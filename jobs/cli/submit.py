@@ -183,19 +183,19 @@ def submit_command(
     return [*command, str(project / "jobs" / "main.py"), *job]
 
 
-def result_location(settings: SubmitSettings, hadoop_conf: Path | None, name: str) -> str:
+def result_location(settings: SubmitSettings, environ: Mapping[str, str], name: str) -> str:
     """Returns where a driver on the cluster can write its result so that this machine can read it.
 
     Args:
         settings: of this submission.
-        hadoop_conf: `HADOOP_CONF_DIR` or `YARN_CONF_DIR`.
+        environ: may have `HADOOP_CONF_DIR` or `YARN_CONF_DIR`.
         name: file name.
 
     Raises:
         UsageError: no file system is known that both can reach.
     """
     upload = settings.values.get("spark.kubernetes.file.upload.path", "")
-    default = settings.values.get("spark.hadoop.fs.defaultFS") or _default_file_system(hadoop_conf)
+    default = settings.values.get("spark.hadoop.fs.defaultFS") or default_file_system(environ)
     if upload and not upload.startswith("file:"):
         return f"{upload.rstrip('/')}/{name}"
     if default and not default.startswith("file:"):
@@ -206,9 +206,10 @@ def result_location(settings: SubmitSettings, hadoop_conf: Path | None, name: st
     )
 
 
-def _default_file_system(hadoop_conf: Path | None) -> str:
-    """Returns `fs.defaultFS` of core-site.xml, or an empty string."""
-    site = hadoop_conf / "core-site.xml" if hadoop_conf else None
+def default_file_system(environ: Mapping[str, str]) -> str:
+    """Returns `fs.defaultFS` of the core-site.xml that the environment names, or an empty string."""
+    hadoop_conf = environ.get("HADOOP_CONF_DIR") or environ.get("YARN_CONF_DIR")
+    site = Path(hadoop_conf, "core-site.xml") if hadoop_conf else None
     if site is None or not site.is_file():
         return ""
     try:

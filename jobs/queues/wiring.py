@@ -4,21 +4,15 @@ from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.past_findings import LakeFindings
+from pipelines.lake.reader import LakeReader
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
-from pipelines.queues.audit.past_audits import LakeAudits
 from pipelines.queues.audit.plan_files import PlanFiles
-from pipelines.queues.audit.rows import AUDIT_SUFFIX
 from pipelines.queues.dump.dump_queues import DumpPorts, DumpRequest, dump_queues
 from pipelines.queues.migration.plan_migration import MigrationPorts, plan_migration
-from pipelines.queues.migration.rows import PLAN_SUFFIX as MIGRATION_PLAN
-from pipelines.queues.migration.rows import VERIFY_SUFFIX
 from pipelines.queues.migration.verify_migration import verify_migration
 from pipelines.queues.syncup.plan_syncup import PlanPorts, PlanRequest, plan
-from pipelines.queues.syncup.rows import PLAN_SUFFIX
 from pipelines.queues.wals.executors import SparkWalContents
 from pipelines.queues.wals.inspect_wals import InspectPorts, InspectRequest, inspect_wals
-from pipelines.queues.wals.rows import INSPECTION_SUFFIX
 from pipelines.snapshot.reader import SnapshotDirectories
 
 
@@ -36,8 +30,7 @@ def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | Non
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         clock=context.clock,
         tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeFindings(spark, lake, AUDIT_SUFFIX) if lake else None,
-        audits=LakeAudits(spark, lake) if lake else None,
+        past=LakeReader.of(spark, lake) if lake else None,
         plan=PlanFiles(spark, plan) if plan else None,
     )
     return audit_queues(request, ports)
@@ -69,7 +62,7 @@ def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | N
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         contents=SparkWalContents(spark),
         tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeFindings(spark, lake, INSPECTION_SUFFIX) if lake else None,
+        past=LakeReader.of(spark, lake) if lake else None,
     )
     return inspect_wals(request, ports)
 
@@ -83,22 +76,22 @@ def run_plan_migration(context: JobContext, snapshot: str, settings: ReconcileSe
         settings: from the configuration.
         lake: folder of the Delta tables; None = nothing is written.
     """
-    return plan_migration(snapshot, settings, _migration_ports(context, settings, lake, MIGRATION_PLAN))
+    return plan_migration(snapshot, settings, _migration_ports(context, settings, lake))
 
 
 def run_verify_migration(
     context: JobContext, zookeeper: str, table: str, settings: ReconcileSettings, lake: str | None
 ) -> JobResult:
     """Run verify-migration with the production ports; arguments as in `run_plan_migration` and `verify_migration`."""
-    return verify_migration(zookeeper, table, settings, _migration_ports(context, settings, lake, VERIFY_SUFFIX))
+    return verify_migration(zookeeper, table, settings, _migration_ports(context, settings, lake))
 
 
-def _migration_ports(context: JobContext, settings: ReconcileSettings, lake: str | None, suffix: str) -> MigrationPorts:
+def _migration_ports(context: JobContext, settings: ReconcileSettings, lake: str | None) -> MigrationPorts:
     spark = context.spark
     return MigrationPorts(
         snapshots=SnapshotDirectories(spark, settings.row_layout),
         tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeFindings(spark, lake, suffix) if lake else None,
+        past=LakeReader.of(spark, lake) if lake else None,
     )
 
 
@@ -114,6 +107,6 @@ def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None)
     ports = PlanPorts(
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeFindings(spark, lake, PLAN_SUFFIX) if lake else None,
+        past=LakeReader.of(spark, lake) if lake else None,
     )
     return plan(request, ports)

@@ -30,7 +30,7 @@ class ReconcileReports:
         self, spark: SparkSession, clock: Clock, lake_uri: str, reports_uri: str | None, metrics_uri: str | None
     ) -> None:
         self._clock = clock
-        self._lake = LakeReader(spark, lake_uri)
+        self._lake = LakeReader.of(spark, lake_uri)
         self._pages = HtmlReports(spark, reports_uri or f"{lake_uri.rstrip('/')}/reports")
         self._metrics = MetricsFile(spark, metrics_uri) if metrics_uri else None
 

@@ -11,7 +11,7 @@ from pipelines.files.executor_streams import open_file
 from pipelines.files.file_reader import file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.past_findings import LakeFindings
+from pipelines.lake.reader import LakeReader
 from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
 from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.sources.private_logs import PrivateLogs
@@ -27,7 +27,7 @@ def split_ports(context: JobContext, lake: str | None) -> SplitPorts:
     """Returns the ports of a lake folder; without a lake, nothing is written."""
     if lake is None:
         return SplitPorts()
-    return SplitPorts(DeltaTables(context.spark, lake), LakeFindings(context.spark, lake, f"-{context.job}"))
+    return SplitPorts(DeltaTables(context.spark, lake), LakeReader.of(context.spark, lake))
 
 
 def read_states(context: JobContext, uri: str) -> Sequence[ClusterState]:
@@ -60,15 +60,9 @@ def log_inputs(context: JobContext, logs: str, facts: str, journal: str | None) 
 
 def run_split_verify(context: JobContext, request: VerifyRequest, run: SplitRun, lake: str | None) -> JobResult:
     """Run split-verify with the production ports; `lake` is the folder of the Delta tables, None = no lake."""
-    return split_verify(request, ParquetRows(context.spark), run, _row_ports(context, run, lake))
+    return split_verify(request, ParquetRows(context.spark), run, split_ports(context, lake))
 
 
 def run_split_stale(context: JobContext, request: StaleRequest, run: SplitRun, lake: str | None) -> JobResult:
     """Run split-stale with the production ports; `lake` as in `run_split_verify`."""
-    return split_stale(request, ParquetRows(context.spark), run, _row_ports(context, run, lake))
-
-
-def _row_ports(context: JobContext, run: SplitRun, lake: str | None) -> SplitPorts:
-    if lake is None:
-        return SplitPorts()
-    return SplitPorts(DeltaTables(context.spark, lake), LakeFindings(context.spark, lake, f"-{run.job}"))
+    return split_stale(request, ParquetRows(context.spark), run, split_ports(context, lake))

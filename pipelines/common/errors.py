@@ -62,5 +62,9 @@ class UnavailableError(WalsafeError):
         super().__init__(message, condition)
 
 
+class SparkNeededError(Exception):
+    """This process has no Spark, and only Spark can answer; no user sees it, because Spark is started instead."""
+
+
 class MalformedError(ValueError):
     """HBase's own parser would throw on this name, row or offset; callers turn it into a verdict or a finding."""

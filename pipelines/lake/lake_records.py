@@ -82,6 +82,15 @@ class FileVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingWal:
+    """A file that a peer still needs; bytes, and ms since the epoch."""
+
+    path: str
+    length: int | None
+    wal_timestamp: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class QueueNight:
     """One (peer, source server, group) on one night, with the smallest need of its queue rows.
 

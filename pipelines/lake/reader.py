@@ -1,20 +1,19 @@
 """Reads walsafe's tables back. Every query names partitions, so its cost does not grow with the lake's history."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from datetime import date
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import TimestampType
+from pyspark.sql import SparkSession
 
 from pipelines.common.instants import utc_day
-from pipelines.common.spark.few_rows import for_few_rows
-from pipelines.lake.lake_errors import lake_errors
-from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord
+from pipelines.lake.lake_queries import LakeQueries, Query, Row
+from pipelines.lake.lake_records import Blocker, FileVerdict, QueueNight, QueueNights, RunRecord, WaitingWal
 from pipelines.lake.look_back import LOOK_BACK
+from pipelines.lake.run_rows import literal, rows_of, texts
 from pipelines.lake.run_summary import (
     DONE,
     TERMINAL,
@@ -34,39 +33,44 @@ from schemas.table import Table
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
-_V = TypeVar("_V")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_V = TypeVar("_V", bound="DataclassInstance")
 _Group = tuple[str, str, str]
 
 
 class LakeReader:
-    """Reads the tables below one lake folder.
+    """Reads the tables below one lake folder, without Spark where deltalake serves it (`LakeQueries`).
 
     Every method raises `UsageError` or `UnavailableError` with the path if the lake cannot be read. Columns that an
     older walsafe did not write are NULL.
     """
 
-    def __init__(self, spark: SparkSession, lake_uri: str) -> None:
-        self._spark = spark
-        self._few_rows = for_few_rows(spark)
-        self.lake_uri = lake_uri.rstrip("/")
+    def __init__(self, queries: LakeQueries) -> None:
+        self._ask = queries
+
+    @classmethod
+    def of(cls, spark: SparkSession, lake_uri: str) -> "LakeReader":
+        """Returns the reader of a process that has a session."""
+        return cls(LakeQueries.of(spark, lake_uri))
 
     def newest_runs(self, cluster: str | None) -> tuple[RunRecord, ...]:
         """See `FindingReader.newest_runs`; it looks back `LOOK_BACK` from the lake's last run."""
-        mine = F.lit(True) if cluster is None else F.col("cluster") == cluster
-        frame = self._table(RUNS)
+        mine = "true" if cluster is None else f"cluster = {literal(cluster)}"
         # a run of a host whose clock was ahead has a date in the future
-        day = F.least("run_date", F.to_date("at"))
-        last = self._collect(RUNS, frame.where(mine).agg(F.max(day)))[0][0]
-        return self._runs(mine & (F.col("run_date") > last - LOOK_BACK)) if last else ()
+        day = "max(least(run_date, CAST(at AS DATE)))"
+        (last,) = self._ask.rows(Query(RUNS, f"{day} AS day", mine))
+        if last["day"] is None:
+            return ()
+        return self._runs(f"{mine} AND run_date > {_day(last['day'] - LOOK_BACK)}")
 
     def histories(self, before: Mapping[str, int], nights: int) -> Mapping[str, EarlierNights]:
         """Returns totals of the last DONE runs of each cluster before an instant (ms), oldest first."""
         earlier = self._earlier(before, nights)
         keys = [run.key for runs in earlier.values() for run in runs]
-        with ThreadPoolExecutor(1) as beside:  # a query over few rows is mostly planning, on one core
-            of_peers = beside.submit(self._by_run, PINNED_BYTES, keys, _pinned, F.col("level") == "peer")
-            totals = self._by_run(VERDICT_TOTALS, keys, _total)
-            pinned = of_peers.result()
+        totals = self.by_run(VERDICT_TOTALS, keys, VerdictTotal)
+        pinned = self.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
         return {
             cluster: EarlierNights(
                 by_reason=tuple(
@@ -86,8 +90,8 @@ class LakeReader:
     def queue_nights(self, cluster: str, before: int, nights: int) -> QueueNights:
         """Returns the queues of a cluster on its last DONE runs before an instant (ms), newest first."""
         runs = self._earlier({cluster: before}, nights)[cluster]
-        queues = self._by_run(QUEUE_OFFSETS, [run.key for run in runs], _queue)
-        story: dict[tuple[str, str, str], list[QueueNight]] = defaultdict(list)
+        queues = self.by_run(QUEUE_OFFSETS, [run.key for run in runs], QueueOffsetRow)
+        story: dict[_Group, list[QueueNight]] = defaultdict(list)
         for run in runs:
             for group, night in _smallest(queues.get(run.key, ()), run.night).items():
                 story[group].append(night)
@@ -95,153 +99,148 @@ class LakeReader:
 
     def pinned(self, runs: Collection[RunKey]) -> Mapping[str, tuple[PinnedRow, ...]]:
         """Returns rows of `pinned_bytes` by cluster."""
-        return {key.cluster: tuple(rows) for key, rows in self._by_run(PINNED_BYTES, runs, _pinned).items()}
+        return {key.cluster: tuple(rows) for key, rows in self.by_run(PINNED_BYTES, runs, PinnedRow).items()}
 
     def findings(self, runs: Collection[RunKey]) -> Mapping[str, tuple[FindingRow, ...]]:
         """See `FindingReader.findings`."""
-        found = self._by_run(FINDINGS, runs, _finding)
+        found = self.by_run(FINDINGS, runs, FindingRow)
         return {key.cluster: tuple(sorted(rows, key=lambda row: row.key)) for key, rows in found.items()}
+
+    def findings_before(self, key: RunKey, suffix: str) -> Mapping[str, tuple[int, int]]:
+        """Returns first_seen (ms since the epoch) and the number of runs by finding key, of earlier runs of one job.
+
+        Args:
+            key: the run; it looks back `LOOK_BACK` from its date.
+            suffix: how the run ids of the job end.
+        """
+        mine = f"{_recent(key.cluster, key.run_date)} AND t.run_id <> '{key.run_id}'"
+        query = Query(
+            FINDINGS,
+            "t.key, min(t.first_seen) AS first_seen, count(DISTINCT t.run_id) AS nights",
+            f"{mine} AND right(t.run_id, {len(suffix)}) = '{suffix}'",
+            "GROUP BY t.key",
+        )
+        return {row["key"]: (row["first_seen"], row["nights"]) for row in self._ask.rows(query)}
+
+    def recent(self, table: Table, kind: type[_V], cluster: str, last: date) -> Sequence[tuple[str, _V]]:
+        """Returns the run id and the values of each row of a cluster of the `LOOK_BACK` that ends with a date."""
+        return [(key.run_id, value) for key, value in self.values(table, kind, _recent(cluster, last))]
 
     def queues(self, runs: Collection[RunKey]) -> Mapping[str, tuple[QueueOffsetRow, ...]]:
         """Returns rows of `queue_offsets` by cluster."""
-        return {key.cluster: tuple(rows) for key, rows in self._by_run(QUEUE_OFFSETS, runs, _queue).items()}
+        return {key.cluster: tuple(rows) for key, rows in self.by_run(QUEUE_OFFSETS, runs, QueueOffsetRow).items()}
 
     def files(self, runs: Collection[RunKey], paths: Sequence[str], limit: int) -> tuple[FileVerdict, ...]:
         """Returns the files of these runs that match a path: both are equal, or one ends with `/` and the other.
 
         It reads the path column of these nights once, for any number of paths.
         """
-        meant = F.lit(False)
+        meant = ["false"]
         for path in paths:
             plain = urlsplit(path).path if "://" in path else path
-            meant = meant | (F.col("path") == plain) | F.lit(plain).endswith(F.concat(F.lit("/"), F.col("path")))
-            meant = meant | F.col("path").endswith(f"/{plain.lstrip('/')}")
-        return self._verdicts(self._table(WAL_VERDICTS).where(_of(runs) & meant).orderBy("cluster", "path"), limit)
+            end = f"/{plain.lstrip('/')}"
+            meant += [
+                f"path = {literal(plain)}",
+                f"right({literal(plain)}, length(path) + 1) = concat('/', path)",
+                f"right(path, {len(end)}) = {literal(end)}",
+            ]
+        where, then = f"{rows_of(runs)} AND ({' OR '.join(meant)})", f"ORDER BY cluster, path LIMIT {limit}"
+        rows = self._ask.rows(Query(WAL_VERDICTS, _columns(FileVerdict.__slots__), where, then))
+        return tuple(
+            FileVerdict(**{**row, "blocking": tuple(Blocker(**one) for one in row["blocking"] or ())}) for row in rows
+        )
 
-    def waiting(self, run: RunKey, peer_id: str, limit: int) -> tuple[FileVerdict, ...]:
+    def waiting(self, run: RunKey, peer_id: str, limit: int) -> tuple[WaitingWal, ...]:
         """Returns the first `limit` files that a peer still needs, by timestamp, then path."""
-        needed = F.exists("blocking", lambda one: one["peer_id"] == peer_id)
-        frame = self._table(WAL_VERDICTS).where(_of([run]) & needed).orderBy("wal_timestamp", "path")
-        return self._verdicts(frame, limit)
+        select, where = _columns(WaitingWal.__slots__), f"{rows_of([run])} AND one['peer_id'] = {literal(peer_id)}"
+        asked = limit
+        while True:  # a file comes once for each queue of the peer that needs it
+            first = f"ORDER BY wal_timestamp NULLS FIRST, path LIMIT {asked}"
+            rows = self._ask.rows(Query(WAL_VERDICTS, select, where, first, each_of="blocking"))
+            files = tuple(dict.fromkeys(WaitingWal(**row) for row in rows))
+            if len(files) >= limit or len(rows) < asked:
+                return files[:limit]
+            asked *= 4
 
     def servers(self, runs: Collection[RunKey], name: str, limit: int) -> tuple[tuple[str, str], ...]:
         """Returns (cluster, server) pairs whose server is `name`, or begins with `name` and a comma.
 
         It searches the queues first, and the files only if no queue names the server.
         """
-        wanted = name.lower()
+        wanted, start = literal(name.lower()), literal(f"{name.lower()},")
         found: list[Row] = []
         for table, columns in ((QUEUE_OFFSETS, ("source", "owner")), (WAL_VERDICTS, ("server",))):
             for column in columns:
-                server = F.lower(column)
-                mine = _of(runs) & ((server == wanted) | server.startswith(f"{wanted},"))
-                names = self._table(table).where(mine).select("cluster", F.col(column).alias("server")).distinct()
-                found += self._collect(table, names.limit(limit))
+                meant = f"(lower({column}) = {wanted} OR left(lower({column}), {len(name) + 1}) = {start})"
+                select, then = f"DISTINCT cluster, {column} AS server", f"ORDER BY cluster, server LIMIT {limit}"
+                query = Query(table, select, f"{rows_of(runs)} AND {meant}", then)
+                found += self._ask.rows(query)
             if found:
                 break
         return tuple(sorted({(row["cluster"], row["server"]) for row in found}))
 
     def server_totals(self, run: RunKey, server: str) -> tuple[VerdictTotal, ...]:
         """Returns files and bytes of one server by verdict and reason."""
-        frame = self._table(WAL_VERDICTS).where(_of([run]) & (F.lower("server") == server.lower()))
-        sums = frame.groupBy("verdict", "reason", "hbase_verdict").agg(
-            F.count(F.lit(1)).alias("files"), F.sum("length").alias("bytes")
+        by = "verdict, reason, hbase_verdict"
+        where, select = (
+            f"{rows_of([run])} AND lower(server) = {literal(server.lower())}",
+            f"{by}, count(*) AS files, sum(length) AS bytes",
         )
-        rows = self._collect(WAL_VERDICTS, sums.withColumn("oldest_modification_age_ms", F.lit(None).cast("bigint")))
-        return tuple(sorted((_total(row) for row in rows), key=lambda total: (-total.bytes, total.reason)))
+        rows = self._ask.rows(Query(WAL_VERDICTS, select, where, f"GROUP BY {by}"))
+        return tuple(sorted((VerdictTotal(**row) for row in rows), key=lambda total: (-total.bytes, total.reason)))
 
-    def _verdicts(self, frame: DataFrame, limit: int) -> tuple[FileVerdict, ...]:
-        columns = [name for name in FileVerdict.__slots__ if name != "modification_time"]
-        rows = self._collect(WAL_VERDICTS, frame.select(*columns, _millis("modification_time")).limit(limit))
-        return tuple(
-            FileVerdict(**row.asDict() | {"blocking": tuple(_blocker(one) for one in row["blocking"] or ())})
-            for row in rows
-        )
+    def by_run(
+        self, table: Table, runs: Collection[RunKey], kind: type[_V], condition: str = "true"
+    ) -> Mapping[RunKey, list[_V]]:
+        """Returns the rows of these runs that meet an SQL condition, as values whose fields are the table's columns."""
+        found: dict[RunKey, list[_V]] = defaultdict(list)
+        if runs:
+            for key, value in self.values(table, kind, f"{rows_of(runs)} AND {condition}"):
+                found[key].append(value)
+        return found
+
+    def has(self, table: Table) -> bool:
+        """Returns whether the lake has this table."""
+        return self._ask.has(table)
+
+    def values(self, table: Table, kind: type[_V], condition: str) -> Iterator[tuple[RunKey, _V]]:
+        """Returns the rows that meet an SQL condition, as values whose fields are columns of the table."""
+        names = [field.name for field in fields(kind)]
+        identity = ("cluster", "run_id", "run_date")
+        for row in self._ask.rows(Query(table, _columns((*identity, *names)), condition)):
+            yield RunKey(*(row[name] for name in identity)), kind(**{name: row[name] for name in names})
 
     def _earlier(self, before: Mapping[str, int], nights: int) -> Mapping[str, tuple[RunRecord, ...]]:
         """Returns the last DONE runs of each cluster before its instant, newest first, one per night."""
         if not before or nights <= 0:
             return dict.fromkeys(before, ())
         first, last = utc_day(min(before.values())) - LOOK_BACK, utc_day(max(before.values()))
-        recent = F.col("run_date").between(first, last)
-        if len(before) <= 100:  # a long list costs more than reading the few rows of the other clusters
-            recent = recent & F.col("cluster").isin(list(before))
+        recent = f"run_date BETWEEN {_day(first)} AND {_day(last)}"
         found: dict[str, dict[int, RunRecord]] = {cluster: {} for cluster in before}
-        for run in self._runs(recent & (F.col("status") == DONE)):
+        for run in self._runs(f"{recent} AND status = '{DONE}'"):
             if run.cluster in before and run.night < before[run.cluster] and len(found[run.cluster]) < nights:
                 found[run.cluster].setdefault(run.night, run)
         return {cluster: tuple(runs.values()) for cluster, runs in found.items()}
 
-    def _runs(self, condition: Column) -> tuple[RunRecord, ...]:
+    def _runs(self, condition: str) -> tuple[RunRecord, ...]:
         """Returns the last terminal row of each run of each cluster, newest night first."""
-        instants = ("at", "files_started_at")
-        columns = [name for name in RunRecord.__slots__ if name not in instants]
-        frame = self._table(RUNS).where(condition & F.col("status").isin(*TERMINAL))
-        rows = self._collect(RUNS, frame.select(*columns, *(_millis(name) for name in instants)))
-        last: dict[tuple[str, str], RunRecord] = {}
-        for record in sorted((RunRecord(**row.asDict()) for row in rows), key=lambda record: record.at):
-            last[record.cluster, record.run_id] = record
+        query = Query(RUNS, _columns(RunRecord.__slots__), f"{condition} AND status IN ({texts(TERMINAL)})")
+        records = [RunRecord(**row) for row in self._ask.rows(query)]
+        last = {(record.cluster, record.run_id): record for record in sorted(records, key=lambda record: record.at)}
         return tuple(sorted(last.values(), key=lambda record: record.order, reverse=True))
 
-    def _by_run(
-        self, table: Table, runs: Collection[RunKey], read: Callable[[Row], _V], condition: Column | None = None
-    ) -> Mapping[RunKey, list[_V]]:
-        found: dict[RunKey, list[_V]] = defaultdict(list)
-        if runs:
-            frame = self._table(table).where(_of(runs) if condition is None else _of(runs) & condition)
-            columns = [
-                _millis(field.name) if isinstance(field.dataType, TimestampType) else F.col(field.name)
-                for field in table.schema
-            ]
-            for row in self._collect(table, frame.select(*columns)):
-                found[RunKey(row["cluster"], row["run_id"], row["run_date"])].append(read(row))
-        return found
 
-    def _table(self, table: Table) -> DataFrame:
-        spark = self._spark if table is WAL_VERDICTS else self._few_rows
-        with lake_errors(f"{self.lake_uri}/{table.name}"):
-            frame = spark.read.format("delta").load(f"{self.lake_uri}/{table.name}")
-        missing = [field for field in table.schema if field.name not in frame.columns]
-        return frame.select("*", *(F.lit(None).cast(field.dataType).alias(field.name) for field in missing))
-
-    def _collect(self, table: Table, frame: DataFrame) -> list[Row]:
-        with lake_errors(f"{self.lake_uri}/{table.name}"):
-            return frame.collect()
+def _columns(names: Iterable[str]) -> str:
+    """Returns a list of columns of `t`: with its table before it, no name is a word of SQL, as `offset` would be."""
+    return ", ".join(f"t.{name}" for name in names)
 
 
-def _of(runs: Collection[RunKey]) -> Column:
-    """Returns the condition for the rows of these runs; the run date lets Spark skip whole partitions."""
-    pairs = sorted(f"{run.cluster}/{run.run_id}" for run in runs)
-    return (
-        F.col("run_date").isin(sorted({run.run_date for run in runs}))
-        & F.col("run_id").isin(sorted({run.run_id for run in runs}))
-        & F.concat("cluster", F.lit("/"), "run_id").isin(pairs)
-    )
+def _recent(cluster: str, last: date) -> str:
+    return f"run_date BETWEEN {_day(last - LOOK_BACK)} AND {_day(last)} AND cluster = '{cluster}'"
 
 
-def _millis(column: str) -> Column:
-    """Converts instants to ms inside Spark, because Python would read timestamps in its own time zone."""
-    return F.unix_millis(column).alias(column)
-
-
-def _pinned(row: Row) -> PinnedRow:
-    return PinnedRow(**{name: row[name] for name in PinnedRow.__slots__})
-
-
-def _finding(row: Row) -> FindingRow:
-    return FindingRow(**{name: row[name] for name in FindingRow.__slots__})
-
-
-def _queue(row: Row) -> QueueOffsetRow:
-    return QueueOffsetRow(**{name: row[name] for name in QueueOffsetRow.__slots__})
-
-
-def _total(row: Row) -> VerdictTotal:
-    return VerdictTotal(**{name: row[name] for name in VerdictTotal.__slots__})
-
-
-def _blocker(entry: Row) -> Blocker:
-    return Blocker(**{name: entry[name] for name in Blocker.__slots__})
+def _day(day: date) -> str:
+    return f"DATE'{day.isoformat()}'"
 
 
 def _smallest(rows: Iterable[QueueOffsetRow], night: int) -> Mapping[_Group, QueueNight]:

@@ -5,20 +5,19 @@ run_id reads all dates of `runs`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields
-from datetime import date
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
 
-from delta import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.common.instants import utc_day
-from pipelines.common.spark.few_rows import for_few_rows, session_for_rows
+from pipelines.common.spark.few_rows import session_for_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.look_back import LOOK_BACK
-from pipelines.lake.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
+from pipelines.lake.reader import LakeReader
+from pipelines.lake.run_rows import rows_of, texts
+from pipelines.lake.run_summary import DONE, PinnedRow, RunKey, VerdictTotal
 from pipelines.reconcile.findings.history import REWOUND
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
 from pipelines.reconcile.ports import RecordedRows, RunRow
@@ -28,31 +27,71 @@ from schemas.pinned_bytes import PINNED_BYTES
 from schemas.queue_offsets import QUEUE_OFFSETS
 from schemas.runs import RUNS
 from schemas.sync_peers import SYNC_PEERS
-from schemas.table import Table
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
-_CLUSTER, _RUN_ID = StructField("cluster", StringType()), StructField("run_id", StringType())
-_RUN = StructType([_CLUSTER, _RUN_ID])
-_RANKED_RUN = StructType([_CLUSTER, _RUN_ID, StructField("rank", IntegerType())])
-_NIGHT = StructType([_CLUSTER, StructField("this_night", LongType())])
-_Value = TypeVar("_Value", VerdictTotal, PinnedRow, FindingRow)
+_RUN = StructType([StructField("cluster", StringType()), StructField("run_id", StringType())])
 
 
-class _DoneRun(NamedTuple):
-    """A DONE run of an earlier night; the newest has rank 0."""
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """The columns of `runs` that tell of an attempt."""
 
-    started: int
-    rank: int
-    peer_ids: frozenset[str]
+    status: str
+    snapshot_sha256: str | None
+    exit_code: int | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class _DoneRow:
+    """The columns of a DONE row of `runs` that an earlier night needs."""
+
+    files_started_at: int | None
+    peer_ids: Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """The columns of `queue_offsets` that an earlier night needs, of a row with a group."""
+
+    peer_id: str
+    source: str
+    wal_group: str
+    need_timestamp: int
+    wal: str | None
+    offset: int | None
+    pending_files: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The columns of `findings` that an earlier night needs."""
+
+    key: str
+    code: str
+    evidence: str
+    first_seen: int
+    nights: int
+
+
+@dataclass(frozen=True, slots=True)
+class _SyncRow:
+    """The columns of `sync_peers` that tell of a state."""
+
+    peer_id: str
+    sync_state: str | None
+    since: int
+    nights: int
 
 
 class LakeHistory:
     """What the Delta tables of one lake say of earlier runs."""
 
     def __init__(self, spark: SparkSession, lake_uri: str) -> None:
-        self._spark, self._many_rows = for_few_rows(spark), spark
-        self._lake = lake_uri.rstrip("/")
+        self._spark = spark
+        self._reader = LakeReader.of(spark, lake_uri)
+        self._verdicts_uri = f"{lake_uri.rstrip('/')}/{WAL_VERDICTS.name}"
 
     def attempts(self, keys: Collection[RunKey], *, given: bool) -> Mapping[tuple[str, str], Sequence[RunRow]]:
         """Returns the earlier rows of `runs` of each (cluster, run_id), oldest first.
@@ -62,22 +101,16 @@ class LakeHistory:
             given: a person chose the run_id, so it may have been used on any date; the default run_id contains its
                 date.
         """
-        days = sorted({key.run_date for key in keys})
         if not keys:
             return {}
-        pairs = [(key.cluster, key.run_id) for key in keys]
-        wanted, runs = local_frame(self._spark, pairs, _RUN), self._table(RUNS)
-        rows = (
-            (runs if given else runs.filter(F.col("run_date").isin(days)))
-            .join(F.broadcast(wanted), ["cluster", "run_id"])
-            .select("cluster", "run_id", "status", "snapshot_sha256", "exit_code", "at")
-            .orderBy("at")
-            .collect()
-        )
+        wanted = {(key.cluster, key.run_id) for key in keys}
+        of_any_date = f"run_id IN ({texts({key.run_id for key in keys})})"
+        rows = self._reader.values(RUNS, _Attempt, of_any_date if given else rows_of(keys))
         found: dict[tuple[str, str], list[RunRow]] = {}
-        for row in rows:
-            attempt = RunRow(row["status"], row["snapshot_sha256"], row["exit_code"])
-            found.setdefault((row["cluster"], row["run_id"]), []).append(attempt)
+        for key, row in sorted(rows, key=lambda one: one[1].at):
+            if (key.cluster, key.run_id) in wanted:
+                attempt = RunRow(row.status, row.snapshot_sha256, row.exit_code)
+                found.setdefault((key.cluster, key.run_id), []).append(attempt)
         return found
 
     def before(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[PastNight]]:
@@ -87,73 +120,48 @@ class LakeHistory:
             started: start of step `files` of this night by cluster, ms since the epoch.
             nights: how many nights to look back.
         """
-        if not started:
+        if not started or nights <= 0:
             return {}
         runs = self._done_runs(started, nights)
-        if not runs:
-            return {}
-        wanted = local_frame(
-            self._spark, [(cluster, run_id, one.rank) for (cluster, run_id), one in runs.items()], _RANKED_RUN
-        )
-        first_day = min(utc_day(one.started) for one in runs.values())
-        offsets = self._offsets(wanted, first_day)
-        held = self._held(wanted, first_day)
-        found = self._findings(wanted, first_day)
-        past: dict[str, list[PastNight]] = {}
-        for key, one in sorted(runs.items(), key=lambda item: item[1].rank):
-            cluster, run_id = key
-            past.setdefault(cluster, []).append(
+        keys = [key for of_cluster in runs.values() for key, _ in of_cluster]
+        newest = [of_cluster[0][0] for of_cluster in runs.values()]
+        queues = self._reader.by_run(QUEUE_OFFSETS, keys, _Need, "wal_group IS NOT NULL")
+        pinned = self._reader.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
+        found = self._reader.by_run(FINDINGS, newest, _Seen)
+        return {
+            cluster: [
                 PastNight(
-                    run_id, one.started, offsets.get(key, {}), held.get(key, {}), found.get(key, {}), one.peer_ids
+                    key.run_id,
+                    started_at,
+                    _offsets(queues.get(key, ())),
+                    {row.peer_id: row.bytes for row in pinned.get(key, ())},
+                    {row.key: _finding(row) for row in found.get(key, ())},
+                    peer_ids,
                 )
-            )
-        return past
+                for key, (started_at, peer_ids) in of_cluster
+            ]
+            for cluster, of_cluster in runs.items()
+        }
 
     def sync_states(self, keys: Collection[RunKey]) -> Mapping[str, Mapping[str, PastSyncState]]:
         """Returns the recorded states of synchronous peers by cluster and peer; empty if the lake has no such table."""
-        if not keys or not DeltaTable.isDeltaTable(self._spark, f"{self._lake}/{SYNC_PEERS.name}"):
+        if not keys or not self._reader.has(SYNC_PEERS):
             return {}
-        wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
-        rows = (
-            self._table(SYNC_PEERS)
-            .filter(F.col("run_date").isin(sorted({key.run_date for key in keys})))
-            .join(F.broadcast(wanted), ["cluster", "run_id"])
-            .select("cluster", "peer_id", "sync_state", F.unix_millis("since").alias("since"), "nights")
-            .collect()
-        )
-        found: dict[str, dict[str, PastSyncState]] = {}
-        for row in rows:
-            state = PastSyncState(row["sync_state"], row["since"], row["nights"])
-            found.setdefault(row["cluster"], {})[row["peer_id"]] = state
-        return found
+        return {
+            key.cluster: {row.peer_id: PastSyncState(row.sync_state, row.since, row.nights) for row in rows}
+            for key, rows in self._reader.by_run(SYNC_PEERS, keys, _SyncRow).items()
+        }
 
     def recorded(self, keys: Collection[RunKey]) -> Mapping[str, RecordedRows]:
         """Returns the small tables' rows of DONE runs, by cluster."""
-        if not keys:
-            return {}
-        totals = self._rows(VERDICT_TOTALS, keys, VerdictTotal)
-        pinned = self._rows(PINNED_BYTES, keys, PinnedRow)
-        found = self._rows(FINDINGS, keys, FindingRow)
+        totals = self._reader.by_run(VERDICT_TOTALS, keys, VerdictTotal)
+        pinned, found = self._reader.pinned(keys), self._reader.findings(keys)
         return {
             key.cluster: RecordedRows(
-                tuple(totals.get(key.cluster, ())),
-                tuple(pinned.get(key.cluster, ())),
-                tuple(found.get(key.cluster, ())),
+                tuple(totals.get(key, ())), pinned.get(key.cluster, ()), found.get(key.cluster, ())
             )
             for key in keys
         }
-
-    def _rows(self, table: Table, keys: Collection[RunKey], kind: type[_Value]) -> Mapping[str, list[_Value]]:
-        """Returns the rows of these runs as values whose fields are the table's columns; instants in ms."""
-        names = [one.name for one in fields(kind)]
-        instants = [one.name for one in table.schema if isinstance(one.dataType, TimestampType)]
-        wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
-        days = sorted({key.run_date for key in keys})
-        frame = self._table(table).filter(F.col("run_date").isin(days)).join(F.broadcast(wanted), ["cluster", "run_id"])
-        found: dict[str, list[_Value]] = {}
-        for row in frame.withColumns({name: F.unix_millis(name) for name in instants}).collect():
-            found.setdefault(row["cluster"], []).append(kind(**{name: row[name] for name in names}))
-        return found
 
     def deletable(self, keys: Collection[RunKey], files: int) -> DataFrame:
         """Returns `cluster`, `path` of these runs' DELETABLE rows of `wal_verdicts`; the runs listed `files` files."""
@@ -165,89 +173,51 @@ class LakeHistory:
         return rows.select("cluster", "path", "length", "reason")
 
     def _verdicts(self, keys: Collection[RunKey], files: int, wanted_rows: Column) -> DataFrame:
-        spark = session_for_rows(self._many_rows, files)
+        spark = session_for_rows(self._spark, files)
         days = sorted({key.run_date for key in keys})
-        rows = self._table(WAL_VERDICTS, spark).filter(F.col("run_date").isin(days) & wanted_rows)
+        there = spark.read.format("delta").load(self._verdicts_uri)
+        rows = there.filter(F.col("run_date").isin(days) & wanted_rows)
         if len(keys) == 1:  # with literals Delta skips the files of other runs
             (key,) = keys
             return rows.filter((F.col("cluster") == key.cluster) & (F.col("run_id") == key.run_id))
         wanted = local_frame(spark, [(key.cluster, key.run_id) for key in keys], _RUN)
         return rows.join(F.broadcast(wanted), ["cluster", "run_id"])
 
-    def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], _DoneRun]:
+    def _done_runs(
+        self, started: Mapping[str, int], nights: int
+    ) -> Mapping[str, Sequence[tuple[RunKey, tuple[int, frozenset[str]]]]]:
+        """Returns the last DONE runs of each cluster before its instant, newest first, with start and peers."""
         first = utc_day(min(started.values())) - LOOK_BACK
-        now = local_frame(self._spark, list(started.items()), _NIGHT)
-        rows = (
-            self._table(RUNS)
-            .filter((F.col("run_date") >= F.lit(first)) & (F.col("status") == DONE))
-            .join(F.broadcast(now), "cluster")
-            .withColumn("started", F.unix_millis("files_started_at"))
-            .filter("started < this_night")
-            .select("cluster", "run_id", "started", "peer_ids")
-            .distinct()
-            .collect()
-        )
-        by_cluster: dict[str, dict[tuple[int, str], frozenset[str]]] = {}
-        for row in rows:
-            known = by_cluster.setdefault(row["cluster"], {})
-            key = (row["started"], row["run_id"])
-            known[key] = known.get(key, frozenset()) | frozenset(row["peer_ids"] or ())
+        recent = f"run_date >= DATE'{first.isoformat()}' AND status = '{DONE}'"
+        by_cluster: dict[str, dict[tuple[int, RunKey], frozenset[str]]] = {}
+        for key, row in self._reader.values(RUNS, _DoneRow, recent):
+            at = row.files_started_at
+            if at is not None and key.cluster in started and at < started[key.cluster]:
+                known = by_cluster.setdefault(key.cluster, {})
+                known[at, key] = known.get((at, key), frozenset()) | frozenset(row.peer_ids or ())
         return {
-            (cluster, run_id): _DoneRun(instant, rank, runs[instant, run_id])
+            cluster: [(key, (at, runs[at, key])) for at, key in sorted(runs, reverse=True)[:nights]]
             for cluster, runs in by_cluster.items()
-            for rank, (instant, run_id) in enumerate(sorted(runs, reverse=True)[:nights])
         }
 
-    def _offsets(
-        self, wanted: DataFrame, first_day: date
-    ) -> Mapping[tuple[str, str], Mapping[tuple[str, str, str], PastOffset]]:
-        smallest = F.struct("need_timestamp", "wal", "offset")
-        rows = (
-            self._of(QUEUE_OFFSETS, wanted, first_day)
-            .filter("wal_group IS NOT NULL")
-            .groupBy("cluster", "run_id", "peer_id", "source", "wal_group")
-            .agg(F.min(smallest).alias("smallest"), F.sum("pending_files").alias("pending_files"))
-            .collect()
-        )
-        found: dict[tuple[str, str], dict[tuple[str, str, str], PastOffset]] = {}
-        for row in rows:
-            need, wal, offset = row["smallest"]
-            found.setdefault((row["cluster"], row["run_id"]), {})[(row["peer_id"], row["source"], row["wal_group"])] = (
-                PastOffset(need, wal, offset, row["pending_files"])
-            )
-        return found
 
-    def _held(self, wanted: DataFrame, first_day: date) -> Mapping[tuple[str, str], Mapping[str, int]]:
-        rows = self._of(PINNED_BYTES, wanted, first_day).filter("level = 'peer'").collect()
-        found: dict[tuple[str, str], dict[str, int]] = {}
-        for row in rows:
-            held = row["exclusive_bytes"] + row["joint_bytes"]
-            found.setdefault((row["cluster"], row["run_id"]), {})[row["peer_id"]] = held
-        return found
+def _finding(row: _Seen) -> PastFinding:
+    return PastFinding(row.first_seen, row.nights, row.evidence if row.code == REWOUND else None)
 
-    def _findings(self, wanted: DataFrame, first_day: date) -> Mapping[tuple[str, str], Mapping[str, PastFinding]]:
-        rows = (
-            self._of(FINDINGS, wanted.filter("rank = 0"), first_day)
-            .select(
-                "cluster",
-                "run_id",
-                "key",
-                F.unix_millis("first_seen").alias("first_seen"),
-                "nights",
-                F.when(F.col("code") == REWOUND, F.col("evidence")).alias("evidence"),
-            )
-            .collect()
-        )
-        found: dict[tuple[str, str], dict[str, PastFinding]] = {}
-        for row in rows:
-            found.setdefault((row["cluster"], row["run_id"]), {})[row["key"]] = PastFinding(
-                row["first_seen"], row["nights"], row["evidence"]
-            )
-        return found
 
-    def _of(self, table: Table, wanted: DataFrame, first_day: date) -> DataFrame:
-        recent = self._table(table).filter(F.col("run_date") >= F.lit(first_day))
-        return recent.join(F.broadcast(wanted), ["cluster", "run_id"])
+def _offsets(rows: Collection[_Need]) -> Mapping[tuple[str, str, str], PastOffset]:
+    """Returns the smallest need of each (peer, source, group) over its queue rows, and all their files."""
+    groups: dict[tuple[str, str, str], list[_Need]] = {}
+    for row in rows:
+        groups.setdefault((row.peer_id, row.source, row.wal_group), []).append(row)
+    found: dict[tuple[str, str, str], PastOffset] = {}
+    for group, needs in groups.items():
+        least = min(needs, key=_smallest_first)
+        pending = sum(row.pending_files for row in needs)
+        found[group] = PastOffset(least.need_timestamp, least.wal, least.offset, pending)
+    return found
 
-    def _table(self, table: Table, spark: SparkSession | None = None) -> DataFrame:
-        return (spark or self._spark).read.format("delta").load(f"{self._lake}/{table.name}")
+
+def _smallest_first(row: _Need) -> tuple[int, str, bool, int]:
+    """Returns the sort key; a row without WAL or offset comes before one with them."""
+    return row.need_timestamp, row.wal or "", row.offset is not None, row.offset or 0

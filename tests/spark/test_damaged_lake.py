@@ -88,12 +88,12 @@ def test_a_harmed_file_is_said_with_its_table_and_the_way_out(
 ) -> None:
     harm(min((lake / RUNS.name).glob(pattern)))
     with pytest.raises(UsageError, match=f"(?s)Delta table .*{RUNS.name}: .*{words}.*restore it from a backup"):
-        LakeReader(spark, f"file:{lake}").newest_runs("prod-a")
+        LakeReader.of(spark, f"file:{lake}").newest_runs("prod-a")
 
 
 def test_the_note_about_the_last_checkpoint_may_be_garbage(spark: SparkSession, lake: Path) -> None:
     (lake / RUNS.name / "_delta_log" / "_last_checkpoint").write_text('{"version":')
-    assert len(LakeReader(spark, f"file:{lake}").newest_runs("prod-a")) == COMMITS
+    assert len(LakeReader.of(spark, f"file:{lake}").newest_runs("prod-a")) == COMMITS
 
 
 def test_files_that_a_killed_writer_left_are_not_rows(spark: SparkSession, lake: Path) -> None:
@@ -103,6 +103,6 @@ def test_files_that_a_killed_writer_left_are_not_rows(spark: SparkSession, lake:
     cut(Path(shutil.copy(whole, whole.with_name("part-00001-of-the-killed.snappy.parquet"))))
     log = lake / RUNS.name / "_delta_log"
     (log / f".{COMMITS + 1:020}.json.4f0d.tmp").write_text('{"add":{"pa')
-    assert len(LakeReader(spark, f"file:{lake}").newest_runs("prod-a")) == COMMITS
+    assert len(LakeReader.of(spark, f"file:{lake}").newest_runs("prod-a")) == COMMITS
     DeltaTables(spark, f"file:{lake}").append_rows(RUNS, [row(COMMITS)])
-    assert len(LakeReader(spark, f"file:{lake}").newest_runs("prod-a")) == COMMITS + 1
+    assert len(LakeReader.of(spark, f"file:{lake}").newest_runs("prod-a")) == COMMITS + 1

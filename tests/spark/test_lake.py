@@ -15,6 +15,7 @@ from jobs.cli.entry import main
 from jobs.reconcile.reporting import ReconcileReports
 from pipelines.common.errors import UsageError
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.lake_queries import DeltaRs, LakeQueries, SparkTables
 from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow, RunKey, RunSummary, VerdictTotal, table_row
 from pipelines.reconcile.explain.explain import ExplainRequest, explain
@@ -115,9 +116,12 @@ def lake_uri(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> s
     return uri
 
 
-@pytest.fixture
-def lake(spark: SparkSession, lake_uri: str) -> LakeReader:
-    return LakeReader(spark, lake_uri)
+@pytest.fixture(params=["deltalake", "spark"])
+def lake(request: pytest.FixtureRequest, spark: SparkSession, lake_uri: str) -> LakeReader:
+    """A reader by one engine alone: the other does not help out."""
+    if request.param == "spark":
+        return LakeReader(LakeQueries(lake_uri, None, SparkTables(spark, lake_uri)))
+    return LakeReader(LakeQueries(lake_uri, DeltaRs.of(f"file:{lake_uri}", {}), None))
 
 
 def ask(lake: LakeReader, *paths: str, cluster: str | None = None, **more: str) -> tuple[dict[str, object], str]:
@@ -203,6 +207,18 @@ def test_a_newer_refused_run_is_said(lake: LakeReader) -> None:
     assert text.startswith("Clean-up is paused: the newest run of cluster prod-b, later, was REFUSED (order of steps)")
 
 
+def test_what_deltalake_cannot_read_is_asked_of_spark(
+    spark: SparkSession, lake_uri: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    elsewhere = DeltaRs(f"{lake_uri}/nothing", {})
+    lake = LakeReader(LakeQueries(lake_uri, elsewhere, SparkTables(spark, lake_uri)))
+    with caplog.at_level("INFO"):
+        assert {run.cluster for run in lake.newest_runs(None)} == {"prod-a", "prod-b"}
+    assert [record.message.partition(" (")[0] for record in caplog.records if "deltalake" in record.message] == [
+        f"{lake_uri}/runs: deltalake cannot read it"
+    ]
+
+
 def test_curves_are_of_earlier_nights_only(lake: LakeReader) -> None:
     history = lake.histories({"prod-a": LAST, "prod-x": LAST}, 30)
     assert [(p.run_id, p.bytes) for p in history["prod-a"].by_peer] == [("night-7", GIB), ("night-8", 2 * GIB)]
@@ -211,14 +227,14 @@ def test_curves_are_of_earlier_nights_only(lake: LakeReader) -> None:
     assert [p.run_id for p in lake.histories({"prod-a": LAST}, 1)["prod-a"].by_peer] == ["night-8"]
 
 
-def test_page_and_metrics_of_a_run_are_published(lake: LakeReader, spark: SparkSession, tmp_path: Path) -> None:
+def test_page_and_metrics_of_a_run_are_published(lake_uri: str, spark: SparkSession, tmp_path: Path) -> None:
     class Frozen:
         def now_ms(self) -> int:
             return LAST + 1000
 
-    one = RunSummary("prod-a", "night-9", "DONE", "NIGHTLY", 0, None, LAST, lake_uri=lake.lake_uri)
+    one = RunSummary("prod-a", "night-9", "DONE", "NIGHTLY", 0, None, LAST, lake_uri=lake_uri)
     metrics = tmp_path / "metrics" / "walsafe.prom"
-    reports = ReconcileReports(spark, Frozen(), lake.lake_uri, str(tmp_path / "pages"), str(metrics))
+    reports = ReconcileReports(spark, Frozen(), lake_uri, str(tmp_path / "pages"), str(metrics))
     (page,) = reports.publish([one]).values()
     text = Path(page.removeprefix("file:")).read_text(encoding="utf-8")
     assert page.endswith("pages/prod-a/night-9.html")

@@ -15,7 +15,7 @@ from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED
 from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.past_findings import LakeFindings
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.pegasus.domain.report import in_order, is_proven
 from schemas.findings import FINDINGS
@@ -56,7 +56,7 @@ class SplitPorts:
     """The tables that a split job writes and the past findings that it reads; None = unused."""
 
     tables: DeltaTables | None = None
-    past: LakeFindings | None = None
+    past: LakeReader | None = None
 
 
 Rows = DataFrame | Sequence[Any]
@@ -87,7 +87,7 @@ def deliver(
     key, sink = run.key, ports.tables
     if sink is not None:
         sink.ensure([*(table for table, _ in writes), FINDINGS])
-    before = ports.past.findings_before(key) if ports.past is not None else {}
+    before = ports.past.findings_before(key, f"-{run.job}") if ports.past is not None else {}
     findings = in_order(found, run.at_ms, before, run.acknowledged)
     if sink is not None:
         frames = {table.name: _frame(sink, table, rows, key) for table, rows in writes}

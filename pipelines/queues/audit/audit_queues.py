@@ -12,14 +12,14 @@ from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.past_findings import LakeFindings
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import audit_findings
 from pipelines.queues.audit.listing import listed_evidence
 from pipelines.queues.audit.observe_cluster import observe_cluster
 from pipelines.queues.audit.observed_cluster import ListedEvidence, ObservedCluster
-from pipelines.queues.audit.past_audits import LakeAudits
+from pipelines.queues.audit.past_audits import audits_before
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_files import PlanFiles
 from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, claim_servers_text
@@ -65,17 +65,15 @@ class AuditPorts:
     Attributes:
         snapshots: opens the snapshots.
         clock: checks that the clock of a capture is plausible.
-        tables: writes the tables; None = nothing is written to a lake, and `past` and `audits` are None too.
-        past: reads the findings of earlier audits.
-        audits: reads the rows of earlier audits.
+        tables: writes the tables; None = nothing is written to a lake, and `past` is None too.
+        past: reads the findings and rows of earlier audits.
         plan: writes the claim plan; None = no plan is written.
     """
 
     snapshots: SnapshotDirectories
     clock: Clock
     tables: DeltaTables | None
-    past: LakeFindings | None
-    audits: LakeAudits | None
+    past: LakeReader | None
     plan: PlanFiles | None
 
 
@@ -105,7 +103,7 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
     claims = timeline([*remembered, *earlier, _sighting(cluster, rows)])
     plan = claim_plan(cluster, rows)
     key = RunKey.of(case.key.cluster, f"{case.key.run_id}{AUDIT_SUFFIX}", started)
-    before = ports.past.findings_before(key) if ports.past is not None else {}
+    before = ports.past.findings_before(key, AUDIT_SUFFIX) if ports.past is not None else {}
     findings = with_history(audit_findings(rows, claims), started, before, request.settings.acknowledged)
     if ports.tables is not None:
         _write(ports.tables, key, rows, claims, plan, findings)
@@ -179,11 +177,11 @@ def _sighting(cluster: ObservedCluster, rows: Sequence[AuditRow]) -> Sighting:
 
 
 def _remembered(ports: AuditPorts, case: ClusterCase, before: int) -> list[Sighting]:
-    if ports.audits is None:
+    if ports.past is None:
         return []
     return [
         sighting(rows, rows[0].observed_at, all_hops=AUDITED_STORAGES[rows[0].storage].all_hops)
-        for rows in ports.audits.audits_before(case.key.cluster, before)
+        for rows in audits_before(ports.past, case.key.cluster, before)
     ]
 
 

@@ -10,7 +10,7 @@ from pipelines.decide.rule.trust import first_doubt
 from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.past_findings import LakeFindings
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.migration.findings import plan_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
@@ -33,7 +33,7 @@ class MigrationPorts:
 
     snapshots: SnapshotDirectories
     tables: DeltaTables | None
-    past: LakeFindings | None
+    past: LakeReader | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def plan_migration(snapshot: str, settings: ReconcileSettings, ports: MigrationP
     key = RunKey.of(known.cluster, default_run_id(started, plan.opened.sha256 or "") + PLAN_SUFFIX, started)
     if ports.tables is not None:
         ports.tables.ensure((MIGRATION_ROWS, FINDINGS))
-    before = ports.past.findings_before(key) if ports.past is not None else {}
+    before = ports.past.findings_before(key, PLAN_SUFFIX) if ports.past is not None else {}
     findings = with_history(plan.findings, started, before, settings.acknowledged)
     if ports.tables is not None:
         rows = [{**asdict(key), **asdict(row)} for row in plan.rows]

@@ -66,7 +66,7 @@ def verify_migration(zookeeper: str, table: str, settings: ReconcileSettings, po
     key = RunKey.of(known.cluster, run_id, started)
     if ports.tables is not None:
         ports.tables.ensure((MIGRATION_CHECKS, FINDINGS))
-    past = ports.past.findings_before(key) if ports.past is not None else {}
+    past = ports.past.findings_before(key, VERIFY_SUFFIX) if ports.past is not None else {}
     findings = with_history(verify_findings(checks), started, past, settings.acknowledged)
     if ports.tables is not None:
         rows = [{**asdict(key), **asdict(check)} for check in checks]

@@ -16,7 +16,7 @@ from pipelines.hbase.offline_table import as_it_is
 from pipelines.hbase.replication_queues import Cell, parse_queue_cells
 from pipelines.hbase.wal_names import encode_prefix
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.past_findings import LakeFindings
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.syncup.findings import syncup_findings
 from pipelines.queues.syncup.plan import (
@@ -79,7 +79,7 @@ class PlanPorts:
 
     snapshots: SnapshotDirectories
     tables: DeltaTables | None
-    past: LakeFindings | None
+    past: LakeReader | None
 
 
 def plan(request: PlanRequest, ports: PlanPorts) -> JobResult:
@@ -107,7 +107,7 @@ def plan(request: PlanRequest, ports: PlanPorts) -> JobResult:
     key = RunKey.of(snapshot.cluster, run_id, started)
     if ports.tables is not None:
         ports.tables.ensure((*SYNCUP_TABLES, FINDINGS))
-    before = ports.past.findings_before(key) if ports.past is not None else {}
+    before = ports.past.findings_before(key, PLAN_SUFFIX) if ports.past is not None else {}
     rows = syncup_findings(planned, snapshot, facts)
     findings = with_history(rows, started, before, request.settings.acknowledged)
     if ports.tables is not None:

@@ -16,7 +16,7 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import first_doubt
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.past_findings import LakeFindings
+from pipelines.lake.reader import LakeReader
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.wals.executors import SparkWalContents
 from pipelines.queues.wals.findings import wal_findings, with_history
@@ -87,7 +87,7 @@ class InspectPorts:
     snapshots: SnapshotDirectories
     contents: SparkWalContents
     tables: DeltaTables | None
-    past: LakeFindings | None
+    past: LakeReader | None
 
 
 def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
@@ -119,7 +119,7 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
     key = RunKey.of(snapshot.cluster, request.run_id(started, opened.sha256 or ""), started)
     if ports.tables is not None:
         ports.tables.ensure((*INSPECTION_TABLES, FINDINGS))
-    before = ports.past.findings_before(key) if ports.past is not None else {}
+    before = ports.past.findings_before(key, INSPECTION_SUFFIX) if ports.past is not None else {}
     findings = with_history(wal_findings(queues, files), started, before, request.settings.acknowledged)
     if ports.tables is not None:
         _write(ports.tables, key, files, queues, findings)

@@ -129,13 +129,16 @@ def test_result_goes_to_the_default_file_system(tmp_path: Path) -> None:
     (tmp_path / "core-site.xml").write_text(
         "<configuration><property><name>fs.defaultFS</name><value>hdfs://ns1</value></property></configuration>"
     )
-    assert result_location(settings_of(), tmp_path, "r.json") == "hdfs://ns1/tmp/r.json"
-    assert result_location(settings_of(spark_hadoop_fs_defaultFS="hdfs://b"), tmp_path, "r") == "hdfs://b/tmp/r"
+    assert result_location(settings_of(), {"HADOOP_CONF_DIR": str(tmp_path)}, "r.json") == "hdfs://ns1/tmp/r.json"
+    assert (
+        result_location(settings_of(spark_hadoop_fs_defaultFS="hdfs://b"), {"HADOOP_CONF_DIR": str(tmp_path)}, "r")
+        == "hdfs://b/tmp/r"
+    )
 
 
 def test_result_on_kubernetes_goes_where_spark_uploads() -> None:
     settings = settings_of(spark_kubernetes_file_upload_path="s3a://bucket/up/")
-    assert result_location(settings, None, "r.json") == "s3a://bucket/up/r.json"
+    assert result_location(settings, {}, "r.json") == "s3a://bucket/up/r.json"
 
 
 @pytest.mark.parametrize("site", [None, "<configuration/>", "<no xml"])
@@ -143,7 +146,7 @@ def test_no_place_for_the_result_is_refused_with_the_way_out(site: str | None, t
     if site:
         (tmp_path / "core-site.xml").write_text(site)
     with pytest.raises(UsageError, match=r"--result|core-site\.xml"):
-        result_location(settings_of(), tmp_path if site else None, "r.json")
+        result_location(settings_of(), {"YARN_CONF_DIR": str(tmp_path)} if site else {}, "r.json")
 
 
 def test_what_the_user_has_set_stays_in_the_environment() -> None:

@@ -1,0 +1,80 @@
+"""The environment of a job that only asks the lake, in the process of `spark-submit.sh`: it starts no JVM."""
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from jobs.cli.context import JobContext
+from jobs.cli.entry import Invocation
+from jobs.cli.registry import JOBS
+from jobs.cli.result_file import local_path
+from jobs.cli.submit import SubmitSettings, UserArguments, default_file_system
+from pipelines.common.errors import SparkNeededError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pipelines.lake.reader import LakeReader
+
+_OTHER_USER = {"--principal", "--keytab", "--proxy-user"}
+_HADOOP = "spark.hadoop."
+
+
+class ClientContext(JobContext):
+    """Reads a lake by deltalake alone; whatever needs a session raises `SparkNeededError`.
+
+    Args:
+        job: the name of the job.
+        settings: Spark's settings of this submission.
+        environ: the environment of the process.
+    """
+
+    def __init__(self, job: str, settings: SubmitSettings, environ: Mapping[str, str]) -> None:
+        super().__init__(job)
+        names = settings.values.items()
+        self._hadoop = {name.removeprefix(_HADOOP): value for name, value in names if name.startswith(_HADOOP)}
+        self._environ = environ
+
+    @cached_property
+    def spark(self) -> "SparkSession":
+        """There is none.
+
+        Raises:
+            SparkNeededError: always.
+        """
+        raise SparkNeededError(self.job)
+
+    def lake(self, uri: str) -> "LakeReader":
+        """See `JobContext.lake`; reading raises `SparkNeededError` where deltalake cannot answer."""
+        from pipelines.lake.lake_queries import DeltaRs, LakeQueries
+        from pipelines.lake.reader import LakeReader
+
+        lake = uri.rstrip("/")
+        return LakeReader(LakeQueries(lake, DeltaRs.of(self.qualified(lake), self._hadoop), None))
+
+    def qualified(self, lake: str) -> str:
+        """Returns the lake with its scheme, as Hadoop would name it; an empty text if only Hadoop can tell."""
+        if ":" in lake.split("/", 1)[0]:
+            return lake
+        if any(self._environ.get(name) for name in ("SPARK_HOME", "SPARK_CONF_DIR")):
+            return ""  # that Spark has settings of its own
+        default = self._hadoop.get("fs.defaultFS") or default_file_system(self._environ)
+        if not default or default.startswith("file:"):
+            return f"file:{os.path.abspath(lake)}"
+        return f"{default.rstrip('/')}{lake}" if lake.startswith("/") else ""
+
+
+def client_context(
+    invocation: Invocation, user: UserArguments, settings: SubmitSettings, environ: Mapping[str, str]
+) -> ClientContext | None:
+    """Returns the environment in which this process may answer the job; None if the job is Spark's.
+
+    It is Spark's if it does more than to ask the lake, if another user or the cluster is to run it, or if its result
+    goes to a file system that only Hadoop reaches.
+    """
+    result = invocation.args.result
+    elsewhere = result is not None and (":" in result and local_path(result) is None)
+    if not JOBS[invocation.name].asks_the_lake or settings.cluster_mode or elsewhere or _OTHER_USER & set(user.rest):
+        return None
+    return ClientContext(invocation.name, settings, environ)

@@ -1,0 +1,219 @@
+"""Asks the tables of a lake in SQL: deltalake answers without a JVM where it can, Spark answers everywhere else.
+
+DataFusion (the engine in deltalake) and Spark get the same SELECT and answer it alike. Columns that an older walsafe
+did not write are NULL. Rows come back as dicts, instants as ms since the epoch.
+
+deltalake serves lakes on the local file system and on HDFS, also an HA nameservice. It finds name nodes in
+HADOOP_CONF_DIR and in Spark's `spark.hadoop.*`, and a Kerberos ticket where MIT Kerberos does: in the ticket cache, or
+through KRB5_CLIENT_KTNAME. It does not serve other file systems, another user by Spark's --principal or --proxy-user,
+or paths with unusual characters on HDFS. Whatever it cannot answer, Spark is asked, so every error is in Spark's words
+(pipelines/lake/lake_errors.py).
+"""
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from delta.tables import DeltaTable as SparkDeltaTable
+from deltalake import DeltaTable, QueryBuilder
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
+
+from pipelines.common.errors import SparkNeededError, WalsafeError
+from pipelines.common.spark.few_rows import for_few_rows
+from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.lake.lake_errors import lake_errors
+from schemas.table import Table
+from schemas.wal_verdicts import WAL_VERDICTS
+
+_LOG = logging.getLogger(__name__)
+_HADOOP = "spark.hadoop."
+_PRINCIPAL = "spark.kerberos.principal"
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_COLOUR = re.compile(r"\x1b\[\d*m")
+_PLAIN_HDFS = re.compile(r"hdfs://[\w.:-]*/[\w./=-]+", re.ASCII)
+
+_T = TypeVar("_T")
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One SELECT over one table, which is called `t` in it.
+
+    Attributes:
+        table: the table.
+        select: the columns.
+        where: the condition; it names partitions.
+        then: what follows it: GROUP BY, ORDER BY, LIMIT.
+        each_of: an array column; the query then gets a row for each of its elements, in the column `one`.
+    """
+
+    table: Table
+    select: str
+    where: str
+    then: str = ""
+    each_of: str | None = None
+
+    def sql(self, source: str, known: set[str], unnest: str) -> str:
+        """Returns the statement.
+
+        Args:
+            source: what the engine calls the table.
+            known: the columns that the table has.
+            unnest: the engine's function that makes rows of an array.
+        """
+        missing = [field for field in self.table.schema if field.name not in known]
+        added = [f"CAST(NULL AS {field.dataType.simpleString()}) AS {field.name}" for field in missing]
+        added += [f"{unnest}({self.each_of}) AS one"] if self.each_of else []
+        if added:
+            source = " ".join(("(SELECT *,", ", ".join(added), "FROM", f"{source})"))
+        return " ".join(("SELECT", self.select, "FROM", source, "AS t WHERE", self.where, self.then))
+
+
+class DeltaRs:
+    """The tables below one folder, read by deltalake.
+
+    Args:
+        lake: a local path, or a URI of HDFS.
+        options: Hadoop settings that go before those of HADOOP_CONF_DIR.
+    """
+
+    def __init__(self, lake: str, options: Mapping[str, str]) -> None:
+        self._lake = lake
+        self._options = dict(options)
+
+    @classmethod
+    def of(cls, lake_uri: str, options: Mapping[str, str]) -> "DeltaRs | None":
+        """Returns a reader for the full URI of a lake; None if deltalake does not serve its file system.
+
+        Args:
+            lake_uri: the lake, with its scheme.
+            options: Hadoop settings by name.
+        """
+        if lake_uri.startswith("file:/"):
+            return cls("/" + lake_uri.removeprefix("file:").lstrip("/"), {})
+        return cls(lake_uri, options) if _PLAIN_HDFS.fullmatch(lake_uri) else None
+
+    def has(self, table: Table) -> bool:
+        """Returns whether there is such a table."""
+        return DeltaTable.is_deltatable(self._location(table), self._options)
+
+    def rows(self, query: Query) -> list[Row]:
+        """Answers a query; raises whatever deltalake raises."""
+        there = DeltaTable(self._location(query.table), storage_options=self._options)
+        known = {field.name for field in there.schema().fields}
+        # not pyarrow's dataset over deltalake's files: its threads can outlive Python, which then aborts at exit
+        sql = query.sql("there", known, "unnest")
+        answer = pa.RecordBatchReader.from_stream(QueryBuilder().register("there", there).execute(sql)).read_all()
+        rows: list[Row] = answer.to_pylist()
+        instants = [field.name for field in answer.schema if pa.types.is_timestamp(field.type)]
+        return [{**row, **{name: _millis(row[name]) for name in instants}} for row in rows] if instants else rows
+
+    def _location(self, table: Table) -> str:
+        return f"{self._lake}/{table.name}"
+
+
+class SparkTables:
+    """The tables below one folder, read by Spark; every error is a `UsageError` or an `UnavailableError`."""
+
+    def __init__(self, spark: SparkSession, lake_uri: str) -> None:
+        self._spark = spark
+        self._lake = lake_uri
+
+    def has(self, table: Table) -> bool:
+        """Returns whether there is such a table."""
+        with lake_errors(self._location(table)):
+            return bool(SparkDeltaTable.isDeltaTable(self._spark, self._location(table)))
+
+    def rows(self, query: Query) -> list[Row]:
+        """Answers a query."""
+        spark = self._spark if query.table is WAL_VERDICTS else for_few_rows(self._spark)
+        location = self._location(query.table)
+        with lake_errors(location):
+            there = spark.read.format("delta").load(location)
+            answer = spark.sql(query.sql("{there}", set(there.columns), "explode"), there=there)
+            columns = [
+                F.unix_millis(field.name).alias(field.name) if isinstance(field.dataType, TimestampType) else field.name
+                for field in answer.schema
+            ]
+            return [row.asDict(recursive=True) for row in answer.select(*columns).collect()]
+
+    def _location(self, table: Table) -> str:
+        return f"{self._lake}/{table.name}"
+
+
+class LakeQueries:
+    """Asks deltalake, and from its first failure on Spark.
+
+    Args:
+        lake_uri: the lake as the user named it.
+        delta_rs: None if deltalake does not serve its file system.
+        spark: None if this process has none.
+    """
+
+    def __init__(self, lake_uri: str, delta_rs: DeltaRs | None, spark: SparkTables | None) -> None:
+        self.lake_uri = lake_uri
+        self._delta_rs = delta_rs
+        self._spark = spark
+
+    @classmethod
+    def of(cls, spark: SparkSession, lake_uri: str) -> "LakeQueries":
+        """Returns the queries of a process with a session."""
+        lake = lake_uri.rstrip("/")
+        hadoop = HadoopJvm.of(spark)
+        settings = dict(spark.sparkContext.getConf().getAll())
+        options = {name.removeprefix(_HADOOP): value for name, value in settings.items() if name.startswith(_HADOOP)}
+        delta_rs = None
+        if _PRINCIPAL not in settings and not _is_for_another_user(hadoop):
+            with suppress(WalsafeError):  # Spark tells what is wrong with the URI
+                delta_rs = DeltaRs.of(hadoop.qualified(lake), options)
+        return cls(lake, delta_rs, SparkTables(spark, lake))
+
+    def has(self, table: Table) -> bool:
+        """Returns whether the lake has this table."""
+        return self._answer(table, lambda engine: engine.has(table))
+
+    def rows(self, query: Query) -> list[Row]:
+        """Answers a query.
+
+        Raises:
+            UsageError: the table is missing or damaged.
+            UnavailableError: the lake cannot be read.
+            SparkNeededError: deltalake cannot answer and there is no Spark.
+        """
+        return self._answer(query.table, lambda engine: engine.rows(query))
+
+    def _answer(self, table: Table, ask: Callable[[DeltaRs | SparkTables], _T]) -> _T:
+        if self._delta_rs is not None:
+            try:
+                return ask(self._delta_rs)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:  # a panic of deltalake is no Exception
+                cause = " ".join(_COLOUR.sub("", str(error)).split())[:300] or type(error).__name__
+                _LOG.info("%s/%s: deltalake cannot read it (%s), so Spark does", self.lake_uri, table.name, cause)
+                self._delta_rs = None
+                if self._spark is None:
+                    raise SparkNeededError(cause) from error
+        if self._spark is None:
+            raise SparkNeededError(self.lake_uri)
+        return ask(self._spark)
+
+
+def _is_for_another_user(hadoop: HadoopJvm) -> bool:
+    """Returns whether `--proxy-user` makes Hadoop act for another user; deltalake would act for this one."""
+    with java_errors("the user"):
+        user = hadoop.view.org.apache.hadoop.security.UserGroupInformation.getCurrentUser()
+        return user.getRealUser() is not None
+
+
+def _millis(instant: datetime | None) -> int | None:
+    return None if instant is None else (instant - _EPOCH) // timedelta(milliseconds=1)
