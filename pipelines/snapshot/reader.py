@@ -17,7 +17,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
 from pipelines.common.json_object import JsonObject, read_json
-from pipelines.common.spark.few_rows import session_for_rows
+from pipelines.common.spark.few_rows import at_hand, session_for_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.files.file_reader import FileReader, file_reader_for, plain_uri
 from pipelines.hbase.replication_queues import Cell, QueueCell, RowLayout, parse_queue_cells
@@ -41,6 +41,7 @@ class SnapshotDirectories:
     def __init__(self, spark: SparkSession, row_layout: RowLayout = RowLayout.SHIPPED) -> None:
         self._spark = spark
         self._row_layout = row_layout
+        self._listings: dict[tuple[str, ...], DataFrame] = {}
 
     def of_fleet(self, fleet: str) -> list[str]:
         """Returns the snapshot directories of a fleet: its sub-directories without hidden ones (unfinished captures).
@@ -66,7 +67,16 @@ class SnapshotDirectories:
         return self._with_row_counts(opened)
 
     def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
-        """Returns the listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`."""
+        """Returns the listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`.
+
+        Few rows are read once, whoever asks for them.
+        """
+        place = tuple(one.uri for one in opened)
+        if place not in self._listings:
+            self._listings[place] = at_hand(self._files(opened), sum(one.known.listed for one in opened))
+        return self._listings[place]
+
+    def _files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
         columns = ("path", "length", "modification_time")
         spark = self._session(opened)
         if not opened:
