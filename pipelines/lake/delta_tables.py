@@ -32,7 +32,6 @@ from pipelines.common.spark.local_frames import local_frame
 from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.lake_errors import is_conflict, lake_errors
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
-from pipelines.lake.run_rows import rows_of
 from pipelines.lake.run_summary import RunKey
 from schemas.registry import DECISION_TABLES, TABLES
 from schemas.table import Table
@@ -179,7 +178,7 @@ class DeltaTables:
 
     def _replace_once(self, table: Table, frame: DataFrame, runs: Collection[RunKey], ensured: int | None) -> None:
         before = self._version(table) if ensured is None else ensured
-        token, of_runs = str(uuid.uuid4()), rows_of(runs)
+        token, of_runs = str(uuid.uuid4()), _rows_of(runs)
         if ensured is not None or not self._any_row(table, of_runs):
             self._append(table, frame, token)
             if self._version(table) == before + 1 or not self._any_row(table, of_runs, self._before(table, token)):
@@ -251,7 +250,22 @@ def _instant(value: object) -> object:
     return _EPOCH + timedelta(milliseconds=value) if isinstance(value, int) else value
 
 
+def _rows_of(runs: Collection[RunKey]) -> str:
+    """Returns the SQL condition for the rows of these runs; RunKey has checked the names, so they are safe to quote."""
+    dates = ", ".join(sorted({f"DATE'{run.run_date.isoformat()}'" for run in runs}))
+    ids = sorted({run.run_id for run in runs})
+    clusters = sorted({run.cluster for run in runs})
+    condition = f"run_date IN ({dates}) AND run_id IN ({_texts(ids)}) AND cluster IN ({_texts(clusters)})"
+    if len(ids) > 1:  # in a fleet, run ids differ by cluster: the pairs select the rows, the rest lets Spark skip files
+        condition += f" AND concat(cluster, '/', run_id) IN ({_texts(sorted(f'{r.cluster}/{r.run_id}' for r in runs))})"
+    return condition
+
+
 def _quoted(text: str) -> str:
     """Returns the text as an SQL string literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
+
+
+def _texts(values: Collection[str]) -> str:
+    return ", ".join(f"'{value}'" for value in values)

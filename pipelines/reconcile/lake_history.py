@@ -5,19 +5,19 @@ run_id reads all dates of `runs`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
+from datetime import date
 from typing import NamedTuple, TypeVar
 
 from delta import DeltaTable
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from pipelines.common.instants import utc_day
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.look_back import LOOK_BACK
-from pipelines.lake.run_rows import rows_of
 from pipelines.lake.run_summary import DONE, FindingRow, PinnedRow, RunKey, VerdictTotal
 from pipelines.reconcile.findings.history import REWOUND
 from pipelines.reconcile.past import PastFinding, PastNight, PastOffset
@@ -32,16 +32,18 @@ from schemas.table import Table
 from schemas.verdict_totals import VERDICT_TOTALS
 from schemas.wal_verdicts import WAL_VERDICTS
 
-_RUN = StructType([StructField("cluster", StringType()), StructField("run_id", StringType())])
-_IDENTITY = ("cluster", "run_id", "run_date")
+_CLUSTER, _RUN_ID = StructField("cluster", StringType()), StructField("run_id", StringType())
+_RUN = StructType([_CLUSTER, _RUN_ID])
+_RANKED_RUN = StructType([_CLUSTER, _RUN_ID, StructField("rank", IntegerType())])
+_NIGHT = StructType([_CLUSTER, StructField("this_night", LongType())])
 _Value = TypeVar("_Value", VerdictTotal, PinnedRow, FindingRow)
 
 
 class _DoneRun(NamedTuple):
-    """A DONE run of an earlier night."""
+    """A DONE run of an earlier night; the newest has rank 0."""
 
-    key: RunKey
     started: int
+    rank: int
     peer_ids: frozenset[str]
 
 
@@ -60,14 +62,20 @@ class LakeHistory:
             given: a person chose the run_id, so it may have been used on any date; the default run_id contains its
                 date.
         """
+        days = sorted({key.run_date for key in keys})
         if not keys:
             return {}
-        rows = self._table(RUNS).filter(F.col("run_id").isin(sorted({key.run_id for key in keys})))
-        if not given:
-            rows = rows.filter(F.col("run_date").isin(sorted({key.run_date for key in keys})))
-        columns = ("cluster", "run_id", "status", "snapshot_sha256", "exit_code", "at")
+        pairs = [(key.cluster, key.run_id) for key in keys]
+        wanted, runs = local_frame(self._spark, pairs, _RUN), self._table(RUNS)
+        rows = (
+            (runs if given else runs.filter(F.col("run_date").isin(days)))
+            .join(F.broadcast(wanted), ["cluster", "run_id"])
+            .select("cluster", "run_id", "status", "snapshot_sha256", "exit_code", "at")
+            .orderBy("at")
+            .collect()
+        )
         found: dict[tuple[str, str], list[RunRow]] = {}
-        for row in sorted(rows.select(*columns).collect(), key=lambda row: row["at"]):
+        for row in rows:
             attempt = RunRow(row["status"], row["snapshot_sha256"], row["exit_code"])
             found.setdefault((row["cluster"], row["run_id"]), []).append(attempt)
         return found
@@ -79,33 +87,40 @@ class LakeHistory:
             started: start of step `files` of this night by cluster, ms since the epoch.
             nights: how many nights to look back.
         """
-        runs = self._done_runs(started, nights) if started else {}
-        keys = [one.key for own in runs.values() for one in own]
-        if not keys:
+        if not started:
             return {}
-        offsets, held = self._offsets(keys), self._held(keys)
-        found = self._findings([own[0].key for own in runs.values()])
-        return {
-            cluster: [
+        runs = self._done_runs(started, nights)
+        if not runs:
+            return {}
+        wanted = local_frame(
+            self._spark, [(cluster, run_id, one.rank) for (cluster, run_id), one in runs.items()], _RANKED_RUN
+        )
+        first_day = min(utc_day(one.started) for one in runs.values())
+        offsets = self._offsets(wanted, first_day)
+        held = self._held(wanted, first_day)
+        found = self._findings(wanted, first_day)
+        past: dict[str, list[PastNight]] = {}
+        for key, one in sorted(runs.items(), key=lambda item: item[1].rank):
+            cluster, run_id = key
+            past.setdefault(cluster, []).append(
                 PastNight(
-                    one.key.run_id,
-                    one.started,
-                    offsets.get(one.key, {}),
-                    held.get(one.key, {}),
-                    found.get(one.key, {}),
-                    one.peer_ids,
+                    run_id, one.started, offsets.get(key, {}), held.get(key, {}), found.get(key, {}), one.peer_ids
                 )
-                for one in own
-            ]
-            for cluster, own in runs.items()
-        }
+            )
+        return past
 
     def sync_states(self, keys: Collection[RunKey]) -> Mapping[str, Mapping[str, PastSyncState]]:
         """Returns the recorded states of synchronous peers by cluster and peer; empty if the lake has no such table."""
         if not keys or not DeltaTable.isDeltaTable(self._spark, f"{self._lake}/{SYNC_PEERS.name}"):
             return {}
-        since = F.unix_millis("since").alias("since")
-        rows = self._of(SYNC_PEERS, keys).select("cluster", "peer_id", "sync_state", since, "nights").collect()
+        wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
+        rows = (
+            self._table(SYNC_PEERS)
+            .filter(F.col("run_date").isin(sorted({key.run_date for key in keys})))
+            .join(F.broadcast(wanted), ["cluster", "run_id"])
+            .select("cluster", "peer_id", "sync_state", F.unix_millis("since").alias("since"), "nights")
+            .collect()
+        )
         found: dict[str, dict[str, PastSyncState]] = {}
         for row in rows:
             state = PastSyncState(row["sync_state"], row["since"], row["nights"])
@@ -132,8 +147,11 @@ class LakeHistory:
         """Returns the rows of these runs as values whose fields are the table's columns; instants in ms."""
         names = [one.name for one in fields(kind)]
         instants = [one.name for one in table.schema if isinstance(one.dataType, TimestampType)]
+        wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
+        days = sorted({key.run_date for key in keys})
+        frame = self._table(table).filter(F.col("run_date").isin(days)).join(F.broadcast(wanted), ["cluster", "run_id"])
         found: dict[str, list[_Value]] = {}
-        for row in self._of(table, keys).withColumns({name: F.unix_millis(name) for name in instants}).collect():
+        for row in frame.withColumns({name: F.unix_millis(name) for name in instants}).collect():
             found.setdefault(row["cluster"], []).append(kind(**{name: row[name] for name in names}))
         return found
 
@@ -147,69 +165,80 @@ class LakeHistory:
         wanted = local_frame(self._many_rows, [(key.cluster, key.run_id) for key in keys], _RUN)
         return rows.join(F.broadcast(wanted), ["cluster", "run_id"])
 
-    def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[str, Sequence[_DoneRun]]:
+    def _done_runs(self, started: Mapping[str, int], nights: int) -> Mapping[tuple[str, str], _DoneRun]:
         first = utc_day(min(started.values())) - LOOK_BACK
+        now = local_frame(self._spark, list(started.items()), _NIGHT)
         rows = (
             self._table(RUNS)
             .filter((F.col("run_date") >= F.lit(first)) & (F.col("status") == DONE))
-            .select("cluster", "run_id", F.unix_millis("files_started_at").alias("started"), "peer_ids")
+            .join(F.broadcast(now), "cluster")
+            .withColumn("started", F.unix_millis("files_started_at"))
+            .filter("started < this_night")
+            .select("cluster", "run_id", "started", "peer_ids")
+            .distinct()
             .collect()
         )
-        found: dict[str, dict[tuple[int, str], frozenset[str]]] = {}
+        by_cluster: dict[str, dict[tuple[int, str], frozenset[str]]] = {}
         for row in rows:
-            if row["cluster"] in started and row["started"] < started[row["cluster"]]:
-                runs = found.setdefault(row["cluster"], {})
-                night = (row["started"], row["run_id"])
-                runs[night] = runs.get(night, frozenset()) | frozenset(row["peer_ids"] or ())
+            known = by_cluster.setdefault(row["cluster"], {})
+            key = (row["started"], row["run_id"])
+            known[key] = known.get(key, frozenset()) | frozenset(row["peer_ids"] or ())
         return {
-            cluster: [
-                _DoneRun(RunKey.of(cluster, run_id, instant), instant, runs[instant, run_id])
-                for instant, run_id in sorted(runs, reverse=True)[:nights]
-            ]
-            for cluster, runs in found.items()
+            (cluster, run_id): _DoneRun(instant, rank, runs[instant, run_id])
+            for cluster, runs in by_cluster.items()
+            for rank, (instant, run_id) in enumerate(sorted(runs, reverse=True)[:nights])
         }
 
-    def _offsets(self, keys: Collection[RunKey]) -> Mapping[RunKey, Mapping[tuple[str, str, str], PastOffset]]:
-        columns = ("peer_id", "source", "wal_group", "need_timestamp", "wal", "offset", "pending_files")
-        rows = self._of(QUEUE_OFFSETS, keys).filter("wal_group IS NOT NULL").select(*_IDENTITY, *columns).collect()
-        found: dict[RunKey, dict[tuple[str, str, str], PastOffset]] = {}
+    def _offsets(
+        self, wanted: DataFrame, first_day: date
+    ) -> Mapping[tuple[str, str], Mapping[tuple[str, str, str], PastOffset]]:
+        smallest = F.struct("need_timestamp", "wal", "offset")
+        rows = (
+            self._of(QUEUE_OFFSETS, wanted, first_day)
+            .filter("wal_group IS NOT NULL")
+            .groupBy("cluster", "run_id", "peer_id", "source", "wal_group")
+            .agg(F.min(smallest).alias("smallest"), F.sum("pending_files").alias("pending_files"))
+            .collect()
+        )
+        found: dict[tuple[str, str], dict[tuple[str, str, str], PastOffset]] = {}
         for row in rows:
-            group = (row["peer_id"], row["source"], row["wal_group"])
-            offset = PastOffset(row["need_timestamp"], row["wal"], row["offset"], row["pending_files"])
-            groups = found.setdefault(_key(row), {})
-            groups[group] = _smaller(groups[group], offset) if group in groups else offset
+            need, wal, offset = row["smallest"]
+            found.setdefault((row["cluster"], row["run_id"]), {})[(row["peer_id"], row["source"], row["wal_group"])] = (
+                PastOffset(need, wal, offset, row["pending_files"])
+            )
         return found
 
-    def _held(self, keys: Collection[RunKey]) -> Mapping[RunKey, Mapping[str, int]]:
-        columns = ("peer_id", "exclusive_bytes", "joint_bytes")
-        rows = self._of(PINNED_BYTES, keys).filter("level = 'peer'").select(*_IDENTITY, *columns).collect()
-        found: dict[RunKey, dict[str, int]] = {}
+    def _held(self, wanted: DataFrame, first_day: date) -> Mapping[tuple[str, str], Mapping[str, int]]:
+        rows = self._of(PINNED_BYTES, wanted, first_day).filter("level = 'peer'").collect()
+        found: dict[tuple[str, str], dict[str, int]] = {}
         for row in rows:
-            found.setdefault(_key(row), {})[row["peer_id"]] = row["exclusive_bytes"] + row["joint_bytes"]
+            held = row["exclusive_bytes"] + row["joint_bytes"]
+            found.setdefault((row["cluster"], row["run_id"]), {})[row["peer_id"]] = held
         return found
 
-    def _findings(self, keys: Collection[RunKey]) -> Mapping[RunKey, Mapping[str, PastFinding]]:
-        first_seen = F.unix_millis("first_seen").alias("first_seen")
-        evidence = F.when(F.col("code") == REWOUND, F.col("evidence")).alias("evidence")
-        rows = self._of(FINDINGS, keys).select(*_IDENTITY, "key", first_seen, "nights", evidence).collect()
-        found: dict[RunKey, dict[str, PastFinding]] = {}
+    def _findings(self, wanted: DataFrame, first_day: date) -> Mapping[tuple[str, str], Mapping[str, PastFinding]]:
+        rows = (
+            self._of(FINDINGS, wanted.filter("rank = 0"), first_day)
+            .select(
+                "cluster",
+                "run_id",
+                "key",
+                F.unix_millis("first_seen").alias("first_seen"),
+                "nights",
+                F.when(F.col("code") == REWOUND, F.col("evidence")).alias("evidence"),
+            )
+            .collect()
+        )
+        found: dict[tuple[str, str], dict[str, PastFinding]] = {}
         for row in rows:
-            seen = PastFinding(row["first_seen"], row["nights"], row["evidence"])
-            found.setdefault(_key(row), {})[row["key"]] = seen
+            found.setdefault((row["cluster"], row["run_id"]), {})[row["key"]] = PastFinding(
+                row["first_seen"], row["nights"], row["evidence"]
+            )
         return found
 
-    def _of(self, table: Table, keys: Collection[RunKey]) -> DataFrame:
-        return self._table(table).filter(rows_of(keys))
+    def _of(self, table: Table, wanted: DataFrame, first_day: date) -> DataFrame:
+        recent = self._table(table).filter(F.col("run_date") >= F.lit(first_day))
+        return recent.join(F.broadcast(wanted), ["cluster", "run_id"])
 
     def _table(self, table: Table, spark: SparkSession | None = None) -> DataFrame:
         return (spark or self._spark).read.format("delta").load(f"{self._lake}/{table.name}")
-
-
-def _key(row: Row) -> RunKey:
-    return RunKey(row["cluster"], row["run_id"], row["run_date"])
-
-
-def _smaller(one: PastOffset, other: PastOffset) -> PastOffset:
-    """Returns the smaller need of two queue rows of one group, with the pending files of both."""
-    smaller = min(one, other, key=lambda row: [(value is not None, value) for value in (row.need, row.wal, row.offset)])
-    return replace(smaller, pending_files=one.pending_files + other.pending_files)
