@@ -15,15 +15,15 @@ class Table:
         comment: one sentence for `DESCRIBE TABLE` and docs/tables.md.
         schema: columns with comments; columns are only ever added.
         partitioned_by: partition columns.
-        statistics: columns whose minimum and maximum Delta stores per file, so that readers skip files; None = Delta's
-            default, all columns. Each costs time for every row written.
+        statistics: columns whose minimum and maximum Delta stores per file, so that readers skip files. Each costs
+            time for every row written, and 5 ms of CPU for each commit, however small.
     """
 
     name: str
     comment: str
     schema: StructType
     partitioned_by: Sequence[str] = ("run_date",)
-    statistics: Sequence[str] | None = None
+    statistics: Sequence[str] = ("cluster", "run_id")
 
 
 def column(name: str, kind: DataType, comment: str, *, nullable: bool = True) -> StructField:

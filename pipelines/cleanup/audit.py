@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from pipelines.cleanup.audit_ports import AttemptEnd, CleanupAttempt, DecidedRun, OpenIntent
 from pipelines.cleanup.deletions import PLACING_OUTCOMES, CleanupAction, CleanupFile, FileOutcome, FileResult
 from pipelines.common.clock import Clock
+from pipelines.common.spark.few_rows import for_few_rows, session_for_rows
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.common.version import VERSION
 from pipelines.decide.rule.verdict import Verdict
@@ -37,7 +38,7 @@ class LakeAudit:
     """
 
     def __init__(self, spark: SparkSession, lake_uri: str, clock: Clock, done_by: str, host: str) -> None:
-        self._spark = spark
+        self._spark, self._few_rows = spark, for_few_rows(spark)
         self._tables = DeltaTables(spark, lake_uri)
         self._clock = clock
         self._who = {"done_by": done_by, "host": host}
@@ -50,7 +51,7 @@ class LakeAudit:
         """See `CleanupAudit.decided`."""
         mine = (F.col("cluster") == cluster) & (F.col("run_id") == run_id) & (F.col("status") == DONE)
         with lake_errors(self._tables.location(RUNS)):
-            runs = self._read(RUNS).where(mine)
+            runs = self._read(RUNS, self._few_rows).where(mine)
             peers = F.col("peer_ids") if "peer_ids" in runs.columns else F.lit(None).cast("array<string>")
             cluster_id = F.col("cluster_id") if "cluster_id" in runs.columns else F.lit(None).cast("string")
             row = (
@@ -68,9 +69,10 @@ class LakeAudit:
         known = tuple(row["peers"]) if row["peers"] is not None else None
         return DecidedRun(RunKey.of(cluster, run_id, row["started"]), row["snapshot_sha256"], known, row["cluster_id"])
 
-    def listed(self, run: RunKey) -> DataFrame:
-        """Returns `path`, `length`, `modification_time` of the files that the run found DELETABLE."""
-        deletable = self._of(run, WAL_VERDICTS).where(F.col("verdict") == Verdict.DELETABLE.value)
+    def listed(self, run: RunKey, files: int) -> DataFrame:
+        """Returns `path`, `length`, `modification_time` of the `files` files that the run found DELETABLE."""
+        verdicts = self._of(run, WAL_VERDICTS, session_for_rows(self._spark, files))
+        deletable = verdicts.where(F.col("verdict") == Verdict.DELETABLE.value)
         return deletable.select("path", "length", "modification_time")
 
     def started(self, attempt: CleanupAttempt, files: int, size: int) -> None:
@@ -196,8 +198,8 @@ class LakeAudit:
         }
         self._tables.append_rows(CLEANUPS, [{**row, **values}])
 
-    def _read(self, table: Table) -> DataFrame:
-        return self._spark.read.format("delta").load(self._tables.location(table))
+    def _read(self, table: Table, spark: SparkSession | None = None) -> DataFrame:
+        return (spark or self._spark).read.format("delta").load(self._tables.location(table))
 
     def _deletions(self, run: RunKey) -> DataFrame:
         """Returns the rows of a run; empty if the table does not exist yet, because a rehearsal does not create it."""
@@ -205,9 +207,9 @@ class LakeAudit:
             return self._tables.frame(DELETIONS, [])
         return self._of(run, DELETIONS)
 
-    def _of(self, run: RunKey, table: Table) -> DataFrame:
+    def _of(self, run: RunKey, table: Table, spark: SparkSession | None = None) -> DataFrame:
         with lake_errors(self._tables.location(table)):
-            return self._read(table).where(
+            return self._read(table, spark).where(
                 (F.col("run_date") == F.lit(run.run_date))
                 & (F.col("cluster") == run.cluster)
                 & (F.col("run_id") == run.run_id)

@@ -17,6 +17,7 @@ from pipelines.cleanup.ports import WalStore
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
+from pipelines.common.spark.few_rows import at_hand
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.common.spark.local_rows import local_rows
 from pipelines.decide.rule.replication_storage_factory import replication_queue_storage
@@ -107,8 +108,8 @@ class SparkSecondLook:
 
     def at_list(self, manifest: Manifest, run: RunKey) -> SecondLookResult:
         """See `SecondLook.at_list`."""
-        listed = self._audit.listed(run)
-        paths = listed_paths(self._lists.lines(manifest), self._parts.cluster.wal_root)
+        listed = at_hand(self._audit.listed(run, manifest.files), manifest.files)
+        paths = at_hand(listed_paths(self._lists.lines(manifest), self._parts.cluster.wal_root), manifest.files)
         _check_lines(paths, listed, manifest)
         looked, decisions, _ = self._look(
             FilesBelow(self._store, f"{self._parts.cluster.wal_root}/{ARCHIVE.rstrip('/')}")
@@ -142,7 +143,8 @@ class SparkSecondLook:
             refused = None  # an empty listing, which refuses a snapshot, does no harm here: there is no file to decide
         elif refused is None and case.view is not None and case.table is not None:
             frames = decision_frames(self._spark, [(case.view, case.table)])
-            decisions = with_answers(looked_up(reader.files([opened]), frames), frames).select(*_COLUMNS)
+            decided = with_answers(looked_up(reader.files([opened]), frames), frames).select(*_COLUMNS)
+            decisions = at_hand(decided, captured.files)
         looked = SecondLookResult(
             refused=refused,
             restless=captured.restless,

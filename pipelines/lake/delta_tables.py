@@ -9,6 +9,7 @@ A rerun replaces its rows, and concurrent runs lose none:
    run was started twice), overwrite as in step 2. So the rows of the last writer remain, once.
 """
 
+import json
 import logging
 import random
 import re
@@ -23,12 +24,12 @@ from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import TimestampType
+from pyspark.sql.types import StructType, TimestampType
 
 from pipelines.common.errors import UnavailableError
 from pipelines.common.spark.few_rows import for_few_rows
 from pipelines.common.spark.local_frames import local_frame
-from pipelines.files.hadoop_jvm import HadoopJvm, java_errors
+from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 from pipelines.lake.lake_errors import is_conflict, lake_errors
 from pipelines.lake.lake_schema import column_fault, lacks_columns, same_columns
 from pipelines.lake.run_rows import rows_of
@@ -130,21 +131,23 @@ class DeltaTables:
 
     def _create_or_widen(self, table: Table) -> None:
         location = self.location(table)
-        self._create(table, location)
-        self._ensured[table.name] = self._version(table)
-        there = self._spark.read.format("delta").load(location).schema
-        fault = column_fault(there, table, location)
+        there = self._newest(table)
+        if there.version() < 0:
+            self._create(table, location)
+            there = self._newest(table)
+        self._ensured[table.name] = there.version()
+        columns = StructType.fromJson(json.loads(there.schema().json()))
+        fault = column_fault(columns, table, location)
         if fault is not None:
             raise fault
-        if lacks_columns(there, table.schema):
+        if lacks_columns(columns, table.schema):
             _LOG.info("adding the new columns of %s to %s", table.name, location)
             nothing = local_frame(self._spark, [], table.schema)
             nothing.write.format("delta").mode("append").option("mergeSchema", "true").save(location)
 
     def _create(self, table: Table, location: str) -> None:
         builder = DeltaTable.createIfNotExists(self._spark).location(location).comment(table.comment)
-        if table.statistics is not None:
-            builder = builder.property("delta.dataSkippingStatsColumns", ",".join(table.statistics))
+        builder = builder.property("delta.dataSkippingStatsColumns", ",".join(table.statistics))
         try:
             builder.addColumns(table.schema).partitionedBy(*table.partitioned_by).execute()
         except AnalysisException as error:
@@ -191,14 +194,20 @@ class DeltaTables:
         return frame.select(*table.schema.names).write.format("delta").option("userMetadata", token)
 
     def _version(self, table: Table) -> int:
-        return int(self._history(table, 1).select("version").collect()[0].version)
+        return int(self._newest(table).version())
 
-    def _history(self, table: Table, commits: int) -> DataFrame:
-        return DeltaTable.forPath(self._spark, self.location(table)).history(commits)
+    def _newest(self, table: Table) -> JavaObject:
+        """Returns Delta's `Snapshot` of the newest commit; without a commit its version is -1.
+
+        Delta has the last snapshot in memory and lists the log for later commits: no query, unlike a load or a history.
+        """
+        log = HadoopJvm.of(self._spark).view.org.apache.spark.sql.delta.DeltaLog
+        return log.forTableWithSnapshot(self._spark._jsparkSession, self.location(table))._2()  # noqa: SLF001
 
     def _before(self, table: Table, token: str) -> int:
         """Returns the version before the commit that carries the token."""
-        found = self._history(table, _LOOK_BACK).where(F.col("userMetadata") == token).select("version").head()
+        history = DeltaTable.forPath(self._spark, self.location(table)).history(_LOOK_BACK)
+        found = history.where(F.col("userMetadata") == token).select("version").head()
         return int(found.version) - 1 if found else self._version(table)
 
     def _any_row(self, table: Table, condition: str, version: int | None = None) -> bool:

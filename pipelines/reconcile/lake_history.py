@@ -7,12 +7,11 @@ run_id reads all dates of `runs`.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.common.instants import utc_day
-from pipelines.common.spark.few_rows import session_for_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.lake.look_back import LOOK_BACK
 from pipelines.lake.reader import LakeReader
@@ -163,24 +162,15 @@ class LakeHistory:
             for key in keys
         }
 
-    def deletable(self, keys: Collection[RunKey], files: int) -> DataFrame:
-        """Returns `cluster`, `path` of these runs' DELETABLE rows of `wal_verdicts`; the runs listed `files` files."""
-        return self._verdicts(keys, files, F.col("verdict") == "DELETABLE").select("cluster", "path")
-
-    def with_reasons(self, keys: Collection[RunKey], files: int, reasons: Collection[str]) -> DataFrame:
-        """Returns `cluster`, `path`, `length`, `reason` of the rows with one of the reasons; see `deletable`."""
-        rows = self._verdicts(keys, files, F.col("reason").isin(sorted(reasons)))
-        return rows.select("cluster", "path", "length", "reason")
-
-    def _verdicts(self, keys: Collection[RunKey], files: int, wanted_rows: Column) -> DataFrame:
-        spark = session_for_rows(self._spark, files)
+    def verdicts(self, keys: Collection[RunKey]) -> DataFrame:
+        """Returns these runs' rows of `wal_verdicts`, which are many."""
         days = sorted({key.run_date for key in keys})
-        there = spark.read.format("delta").load(self._verdicts_uri)
-        rows = there.filter(F.col("run_date").isin(days) & wanted_rows)
+        there = self._spark.read.format("delta").load(self._verdicts_uri)
+        rows = there.filter(F.col("run_date").isin(days))
         if len(keys) == 1:  # with literals Delta skips the files of other runs
             (key,) = keys
             return rows.filter((F.col("cluster") == key.cluster) & (F.col("run_id") == key.run_id))
-        wanted = local_frame(spark, [(key.cluster, key.run_id) for key in keys], _RUN)
+        wanted = local_frame(self._spark, [(key.cluster, key.run_id) for key in keys], _RUN)
         return rows.join(F.broadcast(wanted), ["cluster", "run_id"])
 
     def _done_runs(

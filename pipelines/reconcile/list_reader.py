@@ -6,6 +6,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError
+from pipelines.common.spark.few_rows import session_for_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.files.file_reader import file_reader_for
 from pipelines.reconcile.delete_list import MANIFEST, Manifest, parse_manifest
@@ -65,7 +66,8 @@ class DeleteListReader:
         if not manifest.parts:
             return local_frame(self._spark, [], _LINES)
         parts = [f"{folder}/{part.name}" for part in manifest.parts]
-        return self._spark.read.option("lineSep", "\n").text(parts).select(F.col("value").alias("line"))
+        spark = session_for_rows(self._spark, manifest.files)
+        return spark.read.option("lineSep", "\n").text(parts).select(F.col("value").alias("line"))
 
     def _folder(self, cluster: str, run_id: str) -> str:
         return f"{self._root}/{cluster}/{run_id}"

@@ -1,8 +1,9 @@
 """Writes delete-safe lists: `<lists>/<cluster>/<run_id>/part-00000.txt …`, manifest.json last.
 
-One Spark job writes the lines of all clusters of a run into a hidden folder beside the lists. Then one rename makes the
-folder of each cluster appear, and another its manifest. This module deletes nothing: it moves a half-made folder of a
-dead run aside under a hidden name, and leaves a fleet's emptied staging folder.
+The lines of all clusters of a run are first written into hidden folders beside the lists, few lines by the driver, many
+by one Spark job. Then one rename makes the folder of each cluster appear, and another its manifest. This module deletes
+nothing: it moves a half-made folder of a dead run aside under a hidden name, and leaves a fleet's emptied staging
+folder.
 """
 
 import logging
@@ -18,7 +19,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UnavailableError
-from pipelines.common.spark.few_rows import session_for_rows
+from pipelines.common.spark.few_rows import few
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.files.hadoop_jvm import java_cause
 from pipelines.files.hadoop_text import write_text
@@ -72,7 +73,7 @@ class DeleteListWriter:
         """Writes the lines of these clusters' lists to hidden folders, where nothing can mistake them for lists.
 
         Args:
-            deletable: `cluster`, `path` of the files to list; read twice.
+            deletable: `cluster`, `path` of the files to list; many are read twice.
             requests: one for each cluster.
 
         Raises:
@@ -80,10 +81,11 @@ class DeleteListWriter:
         """
         listed = [one for one in requests if one.files]
         try:
-            folders = self._write_lines(deletable, listed) if listed else {}
-            counts = self._line_counts(folders.values(), sum(one.files for one in listed))
-            return StagedLists(tuple(requests), folders, counts)
-        except Py4JJavaError as error:
+            if few(sum(one.files for one in listed)):
+                return StagedLists(tuple(requests), *self._write_few(deletable, listed))
+            folders = self._write_lines(deletable, listed)
+            return StagedLists(tuple(requests), folders, self._line_counts(folders.values()))
+        except (Py4JJavaError, UnavailableError) as error:
             raise _unavailable(self._root, error) from error
 
     def publish(self, staged: StagedLists) -> Mapping[str, Manifest]:
@@ -103,6 +105,25 @@ class DeleteListWriter:
                 return {manifest.cluster: manifest for manifest in manifests}
         except Py4JJavaError as error:
             raise _unavailable(self._root, error) from error
+
+    def _write_few(
+        self, deletable: DataFrame, requests: Sequence[ListRequest]
+    ) -> tuple[Mapping[str, str], Mapping[str, int]]:
+        """Writes each cluster's lines as one file; returns its folder, and line counts as `_line_counts` does."""
+        lines: dict[str, list[str]] = {one.cluster: [] for one in requests}
+        roots = {one.cluster: one.wal_root for one in requests}
+        for row in deletable.filter(F.col("cluster").isin(list(lines))).collect() if lines else ():
+            lines[row["cluster"]].append(f"{roots[row['cluster']]}/{row['path']}\n")
+        names = {cluster: f".staging-{uuid.uuid4().hex}" for cluster in lines}
+        folders = {cluster: f"{self._root}/{cluster}/{name}" for cluster, name in names.items()}
+
+        def write(cluster: str) -> None:
+            text = "".join(sorted(lines[cluster], key=str.encode))
+            write_text(self._spark, f"{folders[cluster]}/part-00000", text)
+
+        with ThreadPoolExecutor(_RENAMERS) as pool:
+            list(pool.map(write, lines))
+        return folders, {f"{names[cluster]}/part-00000": len(own) for cluster, own in lines.items()}
 
     def _write_lines(self, deletable: DataFrame, requests: Sequence[ListRequest]) -> Mapping[str, str]:
         """Writes all lines in one Spark job, and returns the folder of each cluster's lines."""
@@ -130,14 +151,12 @@ class DeleteListWriter:
         lines.select("cluster", "value").write.partitionBy("cluster").options(**options).text(staging)
         return {size.cluster: f"{staging}/cluster={size.cluster}" for size in sizes}
 
-    def _line_counts(self, folders: Collection[str], files: int) -> Mapping[str, int]:
+    def _line_counts(self, folders: Collection[str]) -> Mapping[str, int]:
         """Returns the line count of each written file by folder and file name.
 
         The folder is part of the key because one task gives its files in several folders the same name.
         """
-        if not folders:
-            return {}
-        lines = session_for_rows(self._spark, files).read.option("recursiveFileLookup", "true").text(list(folders))
+        lines = self._spark.read.option("recursiveFileLookup", "true").text(list(folders))
         place = F.substring_index("_metadata.file_path", "/", -2)
         return {row["place"]: row["count"] for row in lines.groupBy(place.alias("place")).count().collect()}
 
@@ -240,8 +259,9 @@ def _same_list(standing: Manifest, request: ListRequest, final: str) -> Manifest
     return standing
 
 
-def _unavailable(uri: str, error: Py4JJavaError) -> UnavailableError:
+def _unavailable(uri: str, error: Py4JJavaError | UnavailableError) -> UnavailableError:
+    cause = error.__cause__ if isinstance(error, UnavailableError) and isinstance(error.__cause__, Exception) else error
     return UnavailableError(
-        f"{uri}: the list cannot be read or written ({java_cause(error)}); "
+        f"{uri}: the list cannot be read or written ({java_cause(cause)}); "
         "a list stands only where its manifest.json does; run again"
     )

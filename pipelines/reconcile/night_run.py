@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 
 from pipelines.common.errors import WalsafeError
+from pipelines.common.spark.few_rows import at_hand, few
 from pipelines.decide.gate import gate
 from pipelines.decide.gate.gate_metrics import ExpectationResult
 from pipelines.decide.rule.remote_wals import RemoteDirectory
@@ -17,7 +18,7 @@ from pipelines.decide.spark import summary, tables
 from pipelines.decide.spark.decision_frames import decision_frames
 from pipelines.decide.spark.lookup import DecisionFrames
 from pipelines.decide.spark.verdicts import looked_up, with_answers
-from pipelines.lake.run_summary import DONE, FAILED, REFUSED, STARTED, RunKey, RunSummary
+from pipelines.lake.run_summary import DELETABLE, DONE, FAILED, REFUSED, STARTED, RunKey, RunSummary
 from pipelines.reconcile.cluster_cases import NIGHTLY, ClusterCase, untrusted_totals
 from pipelines.reconcile.findings import ODD_REASONS, OddDirectory, OffsetWal
 from pipelines.reconcile.past import PastNight
@@ -94,11 +95,11 @@ def _decide_and_write(
 ) -> None:
     ports, settings = night.ports, night.request.settings
     files = ports.reader.files([case.opened for case in night.with_files()])
-    _LOG.info("deciding")
-    frames = _frames(night)
-    found = looked_up(files, frames)
     believed = [case for case in night.with_files() if case.refused is None]
     listed = beside.submit(_listings, files, sum(case.snapshot.listed for case in believed)) if believed else None
+    _LOG.info("deciding")
+    frames = _frames(night)
+    found, decisions = _decided(night, files, frames)
     counted = _counted(found, frames, settings)
     listings = listed.result() if listed else {}
     with_remote = [cluster for cluster, listing in listings.items() if listing.remote_files]
@@ -113,24 +114,27 @@ def _decide_and_write(
         for case in believed
     ]
     night.gate_results = gate.check(metrics, night.request.acceptances, settings.max_deletable_share)
-    examples = _examples(night, files, with_answers(found, frames))
+    examples = _examples(night, files, decisions)
     if _refuse_by_gate(night):  # every file of a refused cluster gets another answer
-        frames = _frames(night)
-        found = looked_up(files, frames)
+        _, decisions = _decided(night, files, _frames(night))
     _LOG.info("writing tables")
-    decisions = with_answers(found, frames)
     keys = [case.key for case in night.cases]
     offset_wals = beside.submit(_offset_wals, night, files)
+    writes: dict[str, DataFrame] = {}
+    verdicts = decisions.filter("archived")
     if night.with_files():
-        rows = tables.wal_verdicts(decisions, [case.key for case in night.with_files()])
-        ports.tables.replace({"wal_verdicts": rows}, keys, fresh=night.fresh)
-    lists = beside.submit(_stage_lists, night, counted)
-    night.small = _small(night, counted, past.result(), offset_wals, remote)
+        decided = [case.key for case in night.with_files()]
+        rows = tables.wal_verdicts(verdicts, decided)
+        if few(night.listed()):
+            writes["wal_verdicts"] = rows.coalesce(1)
+        else:  # many rows are faster read from the table than decided again
+            ports.tables.replace({"wal_verdicts": rows}, keys, fresh=night.fresh)
+            verdicts = ports.lake.verdicts(decided)
+    lists = beside.submit(_stage_lists, night, counted, verdicts)
+    night.small = _small(night, counted, past.result(), offset_wals, remote, verdicts)
     _write_sync(night, keys)
-    writes = {
-        name: ports.tables.frame(table, rows)
-        for name, (table, rows) in small_tables(night.cases, night.small, night.gate_results, examples).items()
-    }
+    for name, (table, own) in small_tables(night.cases, night.small, night.gate_results, examples).items():
+        writes[name] = ports.tables.frame(table, own)
     ports.tables.replace(writes, keys, fresh=night.fresh)
     # published last, so that the run of a published list is always in the tables
     for cluster, manifest in ports.lists.publish(lists.result()).items():
@@ -140,6 +144,13 @@ def _decide_and_write(
 def _frames(night: NightRun) -> DecisionFrames:
     views = [(case.view, case.table) for case in night.with_files() if case.view and case.table]
     return decision_frames(night.ports.spark, views)
+
+
+def _decided(night: NightRun, files: DataFrame, frames: DecisionFrames) -> tuple[DataFrame, DataFrame]:
+    """Returns the files with the numbers of their answers, and with their answers; few files are decided once."""
+    found = looked_up(files, frames)
+    decisions = at_hand(with_answers(found, frames), night.listed())
+    return decisions if few(night.listed()) else found, decisions
 
 
 def _counted(found: DataFrame, frames: DecisionFrames, settings: ReconcileSettings) -> dict[str, ClusterTotals]:
@@ -236,14 +247,13 @@ def _small(
     past: Mapping[str, Sequence[PastNight]],
     offset_wals: Future[dict[str, dict[str, OffsetWal]]],
     remote: Future[dict[str, list[RemoteDirectory]]],
+    verdicts: DataFrame,
 ) -> dict[str, SmallTableRows]:
     ports, settings = night.ports, night.request.settings
     odd: dict[str, list[OddDirectory]] = {}
-    reasons = {reason.value for reason in ODD_REASONS}
+    reasons = sorted(reason.value for reason in ODD_REASONS)
     if any(total.reason in reasons for one in counted.values() for total in one.totals):
-        # reads the rows just written, which Delta finds by reason, instead of the whole listing again
-        written = ports.lake.with_reasons([case.key for case in night.with_files()], night.listed(), reasons)
-        for row in tables.examples(written).collect():
+        for row in tables.examples(verdicts.filter(verdicts["reason"].isin(reasons))).collect():
             place = OddDirectory(row["reason"], row["directory"], row["files"], row["bytes"], row["example"])
             odd.setdefault(row["cluster"], []).append(place)
     wals, copies = offset_wals.result(), remote.result()
@@ -267,8 +277,8 @@ def _small(
     return small
 
 
-def _stage_lists(night: NightRun, counted: Mapping[str, ClusterTotals]) -> StagedLists:
-    """Stages the lines of the lists of the clusters that passed, from the rows now in the audit table."""
+def _stage_lists(night: NightRun, counted: Mapping[str, ClusterTotals], verdicts: DataFrame) -> StagedLists:
+    """Stages the lines of the lists of the clusters that passed, from the rows of the audit table."""
     ports = night.ports
     requests = []
     for case in night.cases:
@@ -290,7 +300,7 @@ def _stage_lists(night: NightRun, counted: Mapping[str, ClusterTotals]) -> Stage
     if not requests:
         return StagedLists((), {}, {})
     _LOG.info("writing %d delete-safe list(s)", len(requests))
-    return ports.lists.stage(ports.lake.deletable([case.key for case in night.cases], night.listed()), requests)
+    return ports.lists.stage(verdicts.filter(verdicts["verdict"] == DELETABLE).select("cluster", "path"), requests)
 
 
 def summaries_of(night: NightRun) -> list[RunSummary]:

@@ -16,7 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import MalformedError, SnapshotError, UsageError
 from pipelines.common.forms import read_value
-from pipelines.common.spark.few_rows import session_for_rows
+from pipelines.common.spark.few_rows import at_hand, session_for_rows
 from pipelines.common.spark.local_frames import local_frame
 from pipelines.common.strict_json import read_json
 from pipelines.files.file_reader import FileReader, file_reader_for, plain_uri
@@ -45,6 +45,7 @@ class SnapshotDirectories:
         self._spark = spark
         self._row_layout = row_layout
         self._readings = {QUEUE_STORAGE_TABLE: self._with_passes, QUEUE_STORAGE_ZOOKEEPER: _with_trees}
+        self._listings: dict[tuple[str, ...], DataFrame] = {}
 
     def of_fleet(self, fleet: str) -> list[str]:
         """Returns the snapshot directories of a fleet: its sub-directories without hidden ones (unfinished captures).
@@ -70,7 +71,16 @@ class SnapshotDirectories:
         return self._with_row_counts(opened)
 
     def files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
-        """Returns the listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`."""
+        """Returns the listings of these snapshots: `cluster`, `path`, `length` (bytes), `modification_time`.
+
+        Few rows are read once, whoever asks for them.
+        """
+        place = tuple(one.uri for one in opened)
+        if place not in self._listings:
+            self._listings[place] = at_hand(self._files(opened), sum(one.known.listed for one in opened))
+        return self._listings[place]
+
+    def _files(self, opened: Sequence[OpenedSnapshot]) -> DataFrame:
         columns = ("path", "length", "modification_time")
         spark = self._session(opened)
         if not opened:

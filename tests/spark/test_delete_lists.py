@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.common.errors import RefusedError, UnavailableError
+from pipelines.common.spark import few_rows
 from pipelines.reconcile import list_parts
 from pipelines.reconcile.delete_list import MANIFEST, ListPart, Manifest, manifest_json, part_name
 from pipelines.reconcile.list_reader import DeleteListReader
@@ -69,6 +70,12 @@ def lab(spark: SparkSession, tmp_path: Path) -> Lab:
     return Lab(spark, tmp_path)
 
 
+@pytest.fixture(params=[few_rows.FEW, 0], ids=["few", "many"])
+def few_or_many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver writes few lines, Spark writes many."""
+    monkeypatch.setattr(few_rows, "FEW", request.param)
+
+
 def lines_of(files: int) -> str:
     return "".join(f"{line}\n" for line in sorted((f"{ROOT}/{path}" for path in paths(files)), key=str.encode))
 
@@ -76,6 +83,7 @@ def lines_of(files: int) -> str:
 # writing
 
 
+@pytest.mark.usefixtures("few_or_many")
 def test_the_lists_of_a_fleet_are_written_and_read_back(lab: Lab) -> None:
     written = lab.write(request("a", 5), request("b", 0), request("c", 1))
     assert list(written) == ["a", "b", "c"]
@@ -93,6 +101,7 @@ def test_the_lists_of_a_fleet_are_written_and_read_back(lab: Lab) -> None:
         assert sorted(row["line"] for row in read.collect()) == sorted(lines_of(files).splitlines())
 
 
+@pytest.mark.usefixtures("few_or_many")
 def test_the_list_of_one_cluster_is_written_beside_it(lab: Lab) -> None:
     manifest = lab.write(request("a", 4))["a"]
     assert [file.name for file in lab.folder.iterdir()] == ["a"]
@@ -102,6 +111,7 @@ def test_the_list_of_one_cluster_is_written_beside_it(lab: Lab) -> None:
 
 def test_long_lists_are_cut_into_parts_in_the_same_places(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_parts, "LINES_PER_PART", 20)
+    monkeypatch.setattr(few_rows, "FEW", 20)
     written = lab.write(request("a", 90), request("b", 3))
     names = [part.name for part in written["a"].parts]
     assert names == [part_name(number) for number in range(len(names))]
@@ -123,6 +133,7 @@ def test_a_list_a_little_too_long_for_one_part_has_two(lab: Lab, monkeypatch: py
 
 
 @pytest.mark.promise("list-is-whole")
+@pytest.mark.usefixtures("few_or_many")
 def test_nothing_is_listed_before_it_is_published(lab: Lab) -> None:
     frame = lab.spark.createDataFrame([("a", "oldWALs/x")], "cluster string, path string")
     lab.lists.stage(frame, [request("a", 1)])
@@ -134,6 +145,7 @@ def test_nothing_is_listed_before_it_is_published(lab: Lab) -> None:
 
 @pytest.mark.promise("list-has-the-lines-that-the-gate-saw")
 @pytest.mark.parametrize("lines", [1, 3])
+@pytest.mark.usefixtures("few_or_many")
 def test_a_list_of_another_length_than_was_decided_is_not_published(lab: Lab, lines: int) -> None:
     with pytest.raises(
         UnavailableError, match=f"{lines} lines written, but the gate passed 2; no manifest was written"
@@ -169,6 +181,7 @@ def test_what_a_dead_run_left_without_a_manifest_is_moved_aside(lab: Lab) -> Non
     assert (aside / "part-00000.txt").read_text() == "hdfs://ns1/hbase/oldWALs/needed\n"
 
 
+@pytest.mark.usefixtures("few_or_many")
 def test_a_list_that_cannot_be_written_says_so(lab: Lab) -> None:
     (lab.folder / "a").write_text("a file in its place")
     with pytest.raises(UnavailableError, match="the list cannot be read or written"):

@@ -9,7 +9,7 @@ ways.
 from threading import Lock
 from weakref import WeakKeyDictionary
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 FEW = 50_000
 """Up to this number of rows Spark interprets a query; a round number, not a measured limit."""
@@ -18,9 +18,24 @@ _LOCK = Lock()
 _SESSIONS: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
 
 
+def few(rows: int) -> bool:
+    """Returns whether so many rows are few."""
+    return rows <= FEW
+
+
+def at_hand(frame: DataFrame, rows: int) -> DataFrame:
+    """Returns a frame of few rows with its rows in the driver, so that no later query computes or reads them again.
+
+    Args:
+        frame: any frame.
+        rows: its number of rows, approximately; a frame of more than `FEW` rows is returned as it is.
+    """
+    return frame.sparkSession.createDataFrame(frame.toArrow(), frame.schema) if few(rows) else frame
+
+
 def session_for_rows(session: SparkSession, rows: int) -> SparkSession:
     """Returns the session itself for many rows, and the session without code generation for at most `FEW` rows."""
-    return session if rows > FEW else for_few_rows(session)
+    return for_few_rows(session) if few(rows) else session
 
 
 def for_few_rows(session: SparkSession) -> SparkSession:

@@ -1,13 +1,17 @@
 """The lists that reconcile writes, and the gate before them."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from pipelines.common.instants import HOUR_MS
 from pipelines.common.job_result import JobResult
-from tests.labs.fleet_nights import NIGHTS
-from tests.labs.small_cluster import D1, H1, H2, NOW, ROOT, Desk, archived, clusters_of, group
+from pipelines.common.spark import few_rows
+from schemas.registry import DECISION_TABLES
+from schemas.runs import RUNS
+from tests.labs.fleet_nights import CLUSTERS, CONFIG, NIGHTS
+from tests.labs.small_cluster import D1, H1, H2, NOW, ROOT, Desk, archived, clusters_of, group, small
 
 pytestmark = pytest.mark.slow("four nights of a fleet are decided once, and every test reads them")
 
@@ -61,3 +65,25 @@ def test_a_gate_that_passes_says_so_for_every_expectation(nights: list[JobResult
     rows = desk.rows("quality_results", "cluster = 'healthy' AND run_id = 'night-0'")
     assert len(rows) == 12
     assert all(one["success"] and not one["accepted"] and one["unexpected_count"] == 0 for one in rows)
+
+
+def test_many_files_give_the_rows_and_lists_that_few_give(
+    nights: list[JobResult], desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of few files stay in the driver; many are decided where they are and read back from the table."""
+    names = ("healthy", "poison", "nothing")
+    monkeypatch.setattr(few_rows, "FEW", 0)
+    many = Desk(desk.spark, tmp_path)
+    for name in names:
+        many.snapshot(CLUSTERS[name](small(name), 0), f"night-0/{name}")
+    outcome = many.reconcile(fleet=tmp_path / "snapshots" / "night-0", run_id="night-0", config=CONFIG)
+    mine = f"run_id = 'night-0' AND cluster IN {names}"
+    for table in DECISION_TABLES:
+        if table is not RUNS:
+            rows = sorted(map(repr, many.rows(table.name, mine)))
+            assert rows, table.name
+            assert rows == sorted(map(repr, desk.rows(table.name, mine)))
+    for name in names:
+        written = many.list_files(name)
+        assert written == {path: content for path, content in desk.list_files(name).items() if "night-0/" in path}
+        assert clusters_of(outcome)[name]["findings"] == clusters_of(nights[0])[name]["findings"]
