@@ -4,6 +4,7 @@ from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.job_run import JobLake
 from pipelines.lake.past_findings import LakeFindings
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
 from pipelines.queues.audit.past_audits import LakeAudits
@@ -35,8 +36,7 @@ def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | Non
     ports = AuditPorts(
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         clock=context.clock,
-        tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeFindings(spark, lake, AUDIT_SUFFIX) if lake else None,
+        lake=JobLake.of(spark, lake, AUDIT_SUFFIX),
         audits=LakeAudits(spark, lake) if lake else None,
         plan=PlanFiles(spark, plan) if plan else None,
     )

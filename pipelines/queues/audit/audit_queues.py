@@ -3,17 +3,15 @@
 It reads snapshots and writes tables and a plan. It has no access to the cluster, so it cannot change it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from pipelines.common.clock import Clock
-from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
+from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.past_findings import LakeFindings
-from pipelines.lake.run_summary import FindingRow, RunKey, table_row
+from pipelines.lake.job_run import JobLake
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import audit_findings
 from pipelines.queues.audit.listing import listed_evidence
@@ -23,12 +21,11 @@ from pipelines.queues.audit.past_audits import LakeAudits
 from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_files import PlanFiles
 from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, claim_servers_text
-from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, ClaimPlanRow, ClaimRow
-from pipelines.queues.audit.text import AuditResult, audit_result, audit_text
+from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow
+from pipelines.queues.audit.text import AuditResult, audit_lines, audit_result
 from pipelines.queues.audit.timeline import Sighting, sighting, timeline
-from pipelines.queues.wals.findings import with_history
+from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
-from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
@@ -59,16 +56,14 @@ class AuditPorts:
     Attributes:
         snapshots: opens the snapshots.
         clock: checks that the clock of a capture is plausible.
-        tables: writes the tables; None = nothing is written to a lake, and `past` and `audits` are None too.
-        past: reads the findings of earlier audits.
-        audits: reads the rows of earlier audits.
+        lake: has the tables and the findings of earlier audits.
+        audits: reads the rows of earlier audits; None = there is no lake.
         plan: writes the claim plan; None = no plan is written.
     """
 
     snapshots: SnapshotDirectories
     clock: Clock
-    tables: DeltaTables | None
-    past: LakeFindings | None
+    lake: JobLake
     audits: LakeAudits | None
     plan: PlanFiles | None
 
@@ -92,23 +87,18 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
     cluster = _observed(case, listed_evidence(ports.snapshots, case, request.settings))
     rows = audit_rows(cluster)
     earlier = [_seen(before) for before in believed[:-1]]
-    if ports.tables is not None:
-        ports.tables.ensure((*AUDIT_TABLES, FINDINGS))
-    started = case.snapshot.files_step.started_at
-    remembered = _remembered(ports, case, min((one.at for one in earlier), default=started))
+    ports.lake.ensure((*AUDIT_TABLES, FINDINGS))
+    run = snapshot_run(case.opened, AUDIT_SUFFIX, request.settings)
+    remembered = _remembered(ports, case, min((one.at for one in earlier), default=run.at_ms))
     claims = timeline([*remembered, *earlier, _sighting(cluster, rows)])
     plan = claim_plan(cluster, rows)
-    key = RunKey.of(case.key.cluster, f"{case.key.run_id}{AUDIT_SUFFIX}", started)
-    before = ports.past.findings_before(key) if ports.past is not None else {}
-    findings = with_history(audit_findings(rows, claims), started, before, request.settings.acknowledged)
-    if ports.tables is not None:
-        _write(ports.tables, key, rows, claims, plan, findings)
+    tables = ((QUEUE_AUDITS, rows), (QUEUE_CLAIMS, claims), (CLAIM_PLANS, plan))
+    findings = run.record(ports.lake, tables, audit_findings(rows, claims))
     again = peer_restarts(cluster, plan)
-    texts = {SERVERS: claim_servers_text(cluster, plan), PLAN: claim_plan_text(key, cluster, rows, plan, again)}
-    files = _written(ports.plan, texts)
-    audit = AuditResult(key, cluster, rows, claims, plan, again, findings, files, len(remembered) + len(believed))
-    code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE
-    return JobResult(code, audit_result(audit), audit_text(audit))
+    texts = {SERVERS: claim_servers_text(cluster, plan), PLAN: claim_plan_text(run.key, cluster, rows, plan, again)}
+    files = {} if ports.plan is None else {name: ports.plan.write(name, text) for name, text in texts.items()}
+    audit = AuditResult(run.key, cluster, rows, claims, plan, again, findings, files, len(remembered) + len(believed))
+    return run.answer(audit_result(audit), audit_lines(audit), findings)
 
 
 def _believed(opened: OpenedSnapshot, request: AuditRequest, ports: AuditPorts) -> ClusterCase:
@@ -176,21 +166,3 @@ def _remembered(ports: AuditPorts, case: ClusterCase, before: int) -> list[Sight
         sighting(rows, rows[0].observed_at, all_hops=rows[0].storage == QUEUE_STORAGE_ZOOKEEPER)
         for rows in ports.audits.audits_before(case.key.cluster, before)
     ]
-
-
-def _written(sink: PlanFiles | None, texts: Mapping[str, str]) -> dict[str, str]:
-    return {} if sink is None else {name: sink.write(name, text) for name, text in texts.items()}
-
-
-def _write(
-    sink: DeltaTables,
-    key: RunKey,
-    rows: Sequence[AuditRow],
-    claims: Sequence[ClaimRow],
-    plan: Sequence[ClaimPlanRow],
-    findings: Sequence[FindingRow],
-) -> None:
-    tables = ((QUEUE_AUDITS, rows), (QUEUE_CLAIMS, claims), (CLAIM_PLANS, plan), (FINDINGS, findings))
-    sink.replace(
-        {table.name: sink.frame(table, [table_row(key, row) for row in values]) for table, values in tables}, [key]
-    )

@@ -11,13 +11,11 @@ from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
 
 OVERDUE_MS = 3_600_000
 """After this many ms, HBase is no longer processing a crash."""
-_SEVERITIES = (ERROR, WARNING, INFO)
 
 
 def audit_findings(rows: Sequence[AuditRow], claims: Sequence[ClaimRow]) -> tuple[FindingRow, ...]:
-    """All findings of one audit, errors first."""
-    found = [*_of_rows(rows), *_duplicates(rows), *_overdue(rows, claims)]
-    return tuple(sorted(found, key=lambda row: (_SEVERITIES.index(row.severity), -(row.bytes or 0), row.key)))
+    """Returns all findings of one audit."""
+    return (*_of_rows(rows), *_duplicates(rows), *_overdue(rows, claims))
 
 
 def _of_rows(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:

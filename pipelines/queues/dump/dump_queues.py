@@ -18,6 +18,7 @@ from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.hbase.zookeeper.tree import Znode
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.job_run import default_run_id
 from pipelines.lake.run_summary import RunKey
 from pipelines.queues.dump.rows import (
     DUMP_SUFFIX,
@@ -35,7 +36,6 @@ from pipelines.queues.wals.listed_wals import queued_wals
 from pipelines.queues.wals.pending import smallest_needed_timestamps
 from pipelines.queues.wals.rows import InspectedFile
 from pipelines.queues.wals.selection import needed_wals, wal_directories
-from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.snapshot.capture_order import not_quiet_reason
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot

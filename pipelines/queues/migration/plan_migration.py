@@ -10,6 +10,7 @@ from pipelines.decide.rule.trust import first_doubt
 from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.job_run import default_run_id
 from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.migration.findings import plan_findings
@@ -18,7 +19,6 @@ from pipelines.queues.migration.rows import PLAN_SUFFIX, MigrationRow
 from pipelines.queues.migration.text import plan_result, plan_text
 from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.listed_wals import wal_lengths
-from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot

@@ -7,6 +7,7 @@ from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, MalformedError, Ref
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import doubts_of_reading, first_doubt
+from pipelines.lake.job_run import default_run_id
 from pipelines.lake.run_summary import RunKey, table_row
 from pipelines.queues.migration.before_and_after import (
     AfterMigration,
@@ -28,7 +29,6 @@ from pipelines.queues.migration.text import verify_result, verify_text
 from pipelines.queues.migration.verify import verify
 from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.listed_wals import wal_lengths
-from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot

@@ -16,6 +16,7 @@ from pipelines.hbase.offline_table import as_it_is
 from pipelines.hbase.replication_queues import Cell, parse_queue_cells
 from pipelines.hbase.wal_names import encode_prefix
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.job_run import default_run_id
 from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.syncup.findings import syncup_findings
@@ -34,7 +35,6 @@ from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
 from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.pending import smallest_needed_timestamps
 from pipelines.queues.wals.selection import live_or_odd_files, needed_wals
-from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.extras import named_extras
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot

@@ -17,6 +17,7 @@ from pipelines.decide.rule.zookeeper_trust import other_storage
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.hbase.zookeeper.queued_wals import group_of
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.job_run import default_run_id
 from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.wals.executors import SparkWalContents
@@ -41,7 +42,6 @@ from pipelines.queues.wals.rows import (
 from pipelines.queues.wals.selection import named_wals, needed_wals
 from pipelines.queues.wals.text import inspection_result, inspection_text
 from pipelines.queues.wals.znode_queues import row_name, znode_rows
-from pipelines.reconcile.cluster_cases import default_run_id
 from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
