@@ -15,7 +15,7 @@ from pipelines.queues.migration.plan_migration import MigrationPorts, plan_migra
 from pipelines.queues.migration.rows import PLAN_SUFFIX as MIGRATION_PLAN
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
 from pipelines.queues.migration.verify_migration import verify_migration
-from pipelines.queues.syncup.plan_syncup import PlanPorts, PlanRequest, plan
+from pipelines.queues.syncup.plan_syncup import PlanRequest, plan
 from pipelines.queues.syncup.rows import PLAN_SUFFIX
 from pipelines.queues.wals.executors import SparkWalContents
 from pipelines.queues.wals.inspect_wals import InspectPorts, InspectRequest, inspect_wals
@@ -111,9 +111,5 @@ def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None)
         lake: folder of the Delta tables; None = nothing is written.
     """
     spark = context.spark
-    ports = PlanPorts(
-        snapshots=SnapshotDirectories(spark, request.settings.row_layout),
-        tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeFindings(spark, lake, PLAN_SUFFIX) if lake else None,
-    )
-    return plan(request, ports)
+    snapshots = SnapshotDirectories(spark, request.settings.row_layout)
+    return plan(request, snapshots, JobLake.of(spark, lake, PLAN_SUFFIX))
