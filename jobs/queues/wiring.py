@@ -68,8 +68,7 @@ def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | N
     ports = InspectPorts(
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         contents=SparkWalContents(spark),
-        tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeFindings(spark, lake, INSPECTION_SUFFIX) if lake else None,
+        lake=JobLake.of(spark, lake, INSPECTION_SUFFIX),
     )
     return inspect_wals(request, ports)
 

@@ -10,6 +10,7 @@ from pipelines.decide.rule.trust import first_doubt
 from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.findings import dated
 from pipelines.lake.job_run import default_run_id
 from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
@@ -17,7 +18,6 @@ from pipelines.queues.migration.findings import plan_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
 from pipelines.queues.migration.rows import PLAN_SUFFIX, MigrationRow
 from pipelines.queues.migration.text import plan_result, plan_text
-from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.listed_wals import wal_lengths
 from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
@@ -75,7 +75,7 @@ def plan_migration(snapshot: str, settings: ReconcileSettings, ports: MigrationP
     if ports.tables is not None:
         ports.tables.ensure((MIGRATION_ROWS, FINDINGS))
     before = ports.past.findings_before(key) if ports.past is not None else {}
-    findings = with_history(plan.findings, started, before, settings.acknowledged)
+    findings = dated(plan.findings, started, before, settings.acknowledged)
     if ports.tables is not None:
         rows = [{**asdict(key), **asdict(row)} for row in plan.rows]
         ports.tables.replace(

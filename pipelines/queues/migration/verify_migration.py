@@ -7,6 +7,7 @@ from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, MalformedError, Ref
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import doubts_of_reading, first_doubt
+from pipelines.lake.findings import dated
 from pipelines.lake.job_run import default_run_id
 from pipelines.lake.run_summary import RunKey, table_row
 from pipelines.queues.migration.before_and_after import (
@@ -27,7 +28,6 @@ from pipelines.queues.migration.plan_migration import (
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
 from pipelines.queues.migration.text import verify_result, verify_text
 from pipelines.queues.migration.verify import verify
-from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.listed_wals import wal_lengths
 from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
@@ -67,7 +67,7 @@ def verify_migration(zookeeper: str, table: str, settings: ReconcileSettings, po
     if ports.tables is not None:
         ports.tables.ensure((MIGRATION_CHECKS, FINDINGS))
     past = ports.past.findings_before(key) if ports.past is not None else {}
-    findings = with_history(verify_findings(checks), started, past, settings.acknowledged)
+    findings = dated(verify_findings(checks), started, past, settings.acknowledged)
     if ports.tables is not None:
         rows = [{**asdict(key), **asdict(check)} for check in checks]
         ports.tables.replace(
