@@ -5,13 +5,12 @@ from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.job_run import JobLake
-from pipelines.lake.past_findings import LakeFindings
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
 from pipelines.queues.audit.past_audits import LakeAudits
 from pipelines.queues.audit.plan_files import PlanFiles
 from pipelines.queues.audit.rows import AUDIT_SUFFIX
 from pipelines.queues.dump.dump_queues import DumpPorts, DumpRequest, dump_queues
-from pipelines.queues.migration.plan_migration import MigrationPorts, plan_migration
+from pipelines.queues.migration.plan_migration import plan_migration
 from pipelines.queues.migration.rows import PLAN_SUFFIX as MIGRATION_PLAN
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
 from pipelines.queues.migration.verify_migration import verify_migration
@@ -82,23 +81,18 @@ def run_plan_migration(context: JobContext, snapshot: str, settings: ReconcileSe
         settings: from the configuration.
         lake: folder of the Delta tables; None = nothing is written.
     """
-    return plan_migration(snapshot, settings, _migration_ports(context, settings, lake, MIGRATION_PLAN))
+    spark = context.spark
+    snapshots = SnapshotDirectories(spark, settings.row_layout)
+    return plan_migration(snapshot, settings, snapshots, JobLake.of(spark, lake, MIGRATION_PLAN))
 
 
 def run_verify_migration(
     context: JobContext, zookeeper: str, table: str, settings: ReconcileSettings, lake: str | None
 ) -> JobResult:
     """Run verify-migration with the production ports; arguments as in `run_plan_migration` and `verify_migration`."""
-    return verify_migration(zookeeper, table, settings, _migration_ports(context, settings, lake, VERIFY_SUFFIX))
-
-
-def _migration_ports(context: JobContext, settings: ReconcileSettings, lake: str | None, suffix: str) -> MigrationPorts:
     spark = context.spark
-    return MigrationPorts(
-        snapshots=SnapshotDirectories(spark, settings.row_layout),
-        tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeFindings(spark, lake, suffix) if lake else None,
-    )
+    snapshots = SnapshotDirectories(spark, settings.row_layout)
+    return verify_migration(zookeeper, table, settings, snapshots, JobLake.of(spark, lake, VERIFY_SUFFIX))
 
 
 def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None) -> JobResult:
