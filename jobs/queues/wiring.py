@@ -3,13 +3,13 @@
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.lake.delta_tables import DeltaTables
 from pipelines.lake.job_run import JobLake
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
 from pipelines.queues.audit.past_audits import LakeAudits
 from pipelines.queues.audit.plan_files import PlanFiles
 from pipelines.queues.audit.rows import AUDIT_SUFFIX
-from pipelines.queues.dump.dump_queues import DumpPorts, DumpRequest, dump_queues
+from pipelines.queues.dump.dump_queues import DumpRequest, dump_queues
+from pipelines.queues.dump.rows import DUMP_SUFFIX
 from pipelines.queues.migration.plan_migration import plan_migration
 from pipelines.queues.migration.rows import PLAN_SUFFIX as MIGRATION_PLAN
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
@@ -52,7 +52,7 @@ def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None)
     """
     spark = context.spark
     snapshots = SnapshotDirectories(spark, request.settings.row_layout)
-    return dump_queues(request, DumpPorts(snapshots, snapshots, DeltaTables(spark, lake) if lake else None))
+    return dump_queues(request, snapshots, JobLake.of(spark, lake, DUMP_SUFFIX))
 
 
 def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> JobResult:

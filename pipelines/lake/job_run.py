@@ -102,8 +102,17 @@ class JobRun:
         """
         lake.ensure([*(table for table, _ in writes), FINDINGS])
         findings = dated(found, self.at_ms, lake.findings_before(self.key), self.acknowledged)
-        lake.replace([*writes, (FINDINGS, findings)], self.key)
+        self.write(lake, [*writes, (FINDINGS, findings)])
         return findings
+
+    def write(self, lake: JobLake, writes: Sequence[tuple[Table, Rows]]) -> None:
+        """Writes the rows of a run without findings.
+
+        Raises:
+            UnavailableError: the lake cannot be written.
+        """
+        lake.ensure(table for table, _ in writes)
+        lake.replace(writes, self.key)
 
     def answer(
         self,

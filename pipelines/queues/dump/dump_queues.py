@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import EXIT_DONE, MalformedError, RefusedError
+from pipelines.common.errors import MalformedError, RefusedError
 from pipelines.common.human import human_count, human_instant
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
@@ -17,9 +17,7 @@ from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.hbase.zookeeper.tree import Znode
-from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.job_run import default_run_id
-from pipelines.lake.run_summary import RunKey
+from pipelines.lake.job_run import JobLake
 from pipelines.queues.dump.rows import (
     DUMP_SUFFIX,
     QueueDump,
@@ -32,6 +30,7 @@ from pipelines.queues.dump.rows import (
 from pipelines.queues.dump.table_queues import HFILE_REF_FAMILY, table_dump
 from pipelines.queues.dump.text import distributed_text, peers_text, table_text, znodes_text
 from pipelines.queues.dump.zookeeper_queues import zookeeper_dump
+from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.queues.wals.listed_wals import queued_wals
 from pipelines.queues.wals.pending import smallest_needed_timestamps
 from pipelines.queues.wals.rows import InspectedFile
@@ -44,7 +43,6 @@ from schemas.dumped_hfile_refs import DUMPED_HFILE_REFS
 from schemas.dumped_peers import DUMPED_PEERS
 from schemas.dumped_queues import DUMPED_QUEUES
 from schemas.dumped_wals import DUMPED_WALS
-from schemas.registry import DUMP_TABLES
 
 _LOG = logging.getLogger(__name__)
 
@@ -66,16 +64,7 @@ class DumpRequest:
     hdfs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DumpPorts:
-    """The ports of the use case; `tables` is None when nothing is written to a lake."""
-
-    snapshots: SnapshotDirectories
-    reading: SnapshotDirectories
-    tables: DeltaTables | None
-
-
-def dump_queues(request: DumpRequest, ports: DumpPorts) -> JobResult:
+def dump_queues(request: DumpRequest, snapshots: SnapshotDirectories, lake: JobLake) -> JobResult:
     """Print the queues of a snapshot.
 
     The result and the tables always contain everything, whatever the options of the text.
@@ -85,26 +74,29 @@ def dump_queues(request: DumpRequest, ports: DumpPorts) -> JobResult:
             moving from ZooKeeper to the table.
         UnavailableError: the lake cannot be written.
     """
-    opened = _believed(ports.snapshots.open([request.snapshot])[0])
+    opened = _believed(snapshots.open([request.snapshot])[0])
     snapshot = opened.known
     in_table = snapshot.queue_storage == QUEUE_STORAGE_TABLE
-    znodes: Sequence[Znode] = () if in_table else ports.reading.znodes(opened)
+    znodes: Sequence[Znode] = () if in_table else snapshots.znodes(opened)
     try:
-        dump = _of_table(request, ports, opened) if in_table else _of_zookeeper(ports, opened)
+        dump = _of_table(request, snapshots, opened) if in_table else _of_zookeeper(snapshots, opened)
     except MalformedError as error:
         raise RefusedError(
             Condition.QUEUE_MALFORMED, f"{opened.uri}/queues-2.jsonl: {error}. Mend it, capture again"
         ) from None
-    started = snapshot.files_step.started_at
-    run_id = f"{default_run_id(started, opened.sha256 or '')}{DUMP_SUFFIX}"
-    key = RunKey.of(snapshot.cluster, run_id, started)
-    if ports.tables is not None:
-        _write(ports.tables, key, dump)
+    run = snapshot_run(opened, DUMP_SUFFIX, request.settings)
+    tables = (
+        (DUMPED_PEERS, peer_rows(dump)),
+        (DUMPED_QUEUES, queue_rows(dump)),
+        (DUMPED_WALS, wal_rows(dump)),
+        (DUMPED_HFILE_REFS, hfile_ref_rows(dump)),
+    )
+    run.write(lake, tables)
     if request.distributed:
         body = distributed_text(dump, snapshot.wal_root, sizes=request.hdfs)
     else:
         body = table_text(dump) if in_table else znodes_text(dump, znodes)
-    return JobResult(EXIT_DONE, dump_result(key, snapshot, dump), f"{peers_text(dump.peers)}\n{body}")
+    return run.answer(dump_result(snapshot, dump), (peers_text(dump.peers), body.removesuffix("\n")))
 
 
 def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
@@ -138,28 +130,30 @@ def _restless(opened: OpenedSnapshot) -> str | None:
     return not_quiet_reason(opened.known, first, last)
 
 
-def _of_table(request: DumpRequest, ports: DumpPorts, opened: OpenedSnapshot) -> QueueDump:
-    cells = ports.reading.cells(opened)
+def _of_table(request: DumpRequest, snapshots: SnapshotDirectories, opened: OpenedSnapshot) -> QueueDump:
+    cells = snapshots.cells(opened)
     queued = parse_queue_cells(cells, request.settings.row_layout)
     rows = merge_passes([queued])
     refs = [cell for cell in cells if cell.family == HFILE_REF_FAMILY]
     snapshot = opened.known
     online = snapshot.membership_2.online if snapshot.membership_2 else None
-    return table_dump(queued, rows, refs, _needed(ports, opened, rows), snapshot.peers, online)
+    return table_dump(queued, rows, refs, _needed(snapshots, opened, rows), snapshot.peers, online)
 
 
-def _needed(ports: DumpPorts, opened: OpenedSnapshot, rows: Sequence[MergedQueueRow]) -> list[InspectedFile]:
+def _needed(
+    snapshots: SnapshotDirectories, opened: OpenedSnapshot, rows: Sequence[MergedQueueRow]
+) -> list[InspectedFile]:
     servers = sorted({str(row.queue.wals_of) for row in rows})
-    frame = needed_wals(ports.snapshots.files([opened]), servers, smallest_needed_timestamps(rows), None)
+    frame = needed_wals(snapshots.files([opened]), servers, smallest_needed_timestamps(rows), None)
     found = [(row["path"], parse_wal_name(row["path"].rpartition("/")[2]), row["length"]) for row in frame.collect()]
     _LOG.info("%s to be read by queues", human_count(len(found), "WAL"))
     return [InspectedFile(path, name, length) for path, name, length in found if name is not None]
 
 
-def _of_zookeeper(ports: DumpPorts, opened: OpenedSnapshot) -> QueueDump:
+def _of_zookeeper(snapshots: SnapshotDirectories, opened: OpenedSnapshot) -> QueueDump:
     tree = opened.trees[-1]
     names = sorted({wal for queue in tree.queues for wal in queue.wals})
-    files = ports.snapshots.files([opened])
+    files = snapshots.files([opened])
     found = sorted((row["path"], row["length"]) for row in queued_wals(files, names).collect())
     listed = {path.rpartition("/")[2]: (path, length) for path, length in found}
     snapshot = opened.known
@@ -182,11 +176,9 @@ def _server(name: str) -> ServerName | None:
         return None
 
 
-def dump_result(key: RunKey, snapshot: Snapshot, dump: QueueDump) -> dict[str, object]:
-    """Returns the JSON object of `--output json` and `--result`; keys are the column names of the tables; bytes."""
+def dump_result(snapshot: Snapshot, dump: QueueDump) -> dict[str, object]:
+    """Returns the dump's part of the JSON object; keys are the column names of the tables; bytes."""
     return {
-        "cluster": key.cluster,
-        "run_id": key.run_id,
         "files_started_at": human_instant(snapshot.files_step.started_at),
         "queue_storage": dump.storage,
         "peers": [asdict(peer) for peer in dump.peers],
@@ -201,16 +193,3 @@ def dump_result(key: RunKey, snapshot: Snapshot, dump: QueueDump) -> dict[str, o
         "pending_bytes": sum(queue.pending_bytes for queue in dump.queues),
         "missing_wals": sum(queue.missing for queue in dump.queues),
     }
-
-
-def _write(sink: DeltaTables, key: RunKey, dump: QueueDump) -> None:
-    sink.ensure(DUMP_TABLES)
-    sink.replace(
-        {
-            DUMPED_PEERS.name: sink.frame(DUMPED_PEERS, peer_rows(key, dump)),
-            DUMPED_QUEUES.name: sink.frame(DUMPED_QUEUES, queue_rows(key, dump)),
-            DUMPED_WALS.name: sink.frame(DUMPED_WALS, wal_rows(key, dump)),
-            DUMPED_HFILE_REFS.name: sink.frame(DUMPED_HFILE_REFS, hfile_ref_rows(key, dump)),
-        },
-        [key],
-    )
