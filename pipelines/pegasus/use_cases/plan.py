@@ -8,9 +8,10 @@ from pyspark.sql import DataFrame
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
+from pipelines.lake.findings import WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.keys import decode_key, escape_bytes
-from pipelines.pegasus.domain.report import WARNING, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.split_plan import FINEST, SplitPlanRow, doublings_for, one_split, split_levels
 from pipelines.pegasus.transforms.plan_rows import hashed_keys, hot_hashes, sizes_by_hash_bits
 from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver

@@ -9,9 +9,10 @@ from pyspark.sql import functions as F
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
+from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.journal import U64
-from pipelines.pegasus.domain.report import ERROR, WARNING, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.what_if import RouteRow, what_if
 from pipelines.pegasus.transforms.route_rules import broken_route_rules
 from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver

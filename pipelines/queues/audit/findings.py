@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from pipelines.common.human import human_duration
+from pipelines.lake.findings import ERROR, INFO, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.audit.classes import QueueClass
 from pipelines.queues.audit.rows import AuditRow, ClaimRow
 from pipelines.queues.audit.timeline import QueueEvent
-from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
 
 OVERDUE_MS = 3_600_000
 """After this many ms, HBase is no longer processing a crash."""

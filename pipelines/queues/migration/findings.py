@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.common.human import human_bytes, human_count
 from pipelines.hbase.zookeeper.tree import ReplicationTree
+from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.migration.plan import MigrationPeers
 from pipelines.queues.migration.rows import (
@@ -14,7 +15,6 @@ from pipelines.queues.migration.rows import (
     MigrationRow,
     MigrationRule,
 )
-from pipelines.reconcile.findings.evidence import ERROR, WARNING, finding
 
 _EXAMPLES = 10
 _DELETE = "Look at what it is: if no such WAL is below WALs/ or oldWALs/, delete the znode before the upgrade."

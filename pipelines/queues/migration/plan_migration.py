@@ -9,6 +9,7 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import first_doubt
 from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
+from pipelines.lake.findings import ERROR
 from pipelines.lake.job_run import JobLake
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.migration.findings import plan_findings
@@ -17,7 +18,6 @@ from pipelines.queues.migration.rows import PLAN_SUFFIX, MigrationRow
 from pipelines.queues.migration.text import plan_lines, plan_result
 from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.queues.wals.listed_wals import wal_lengths
-from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories

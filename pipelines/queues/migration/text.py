@@ -6,10 +6,9 @@ from dataclasses import asdict
 
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.text import text_table
-from pipelines.lake.findings import finding_lines
+from pipelines.lake.findings import ERROR, WARNING, finding_lines
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.migration.rows import Family, MigrationAction, MigrationCheck, MigrationRow, MigrationRule
-from pipelines.reconcile.findings.evidence import ERROR, WARNING
 
 _SHOWN = 20
 

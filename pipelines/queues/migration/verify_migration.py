@@ -5,6 +5,7 @@ from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, MalformedError, Ref
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import doubts_of_reading, first_doubt
+from pipelines.lake.findings import ERROR
 from pipelines.lake.job_run import JobLake
 from pipelines.queues.migration.before_and_after import (
     AfterMigration,
@@ -21,7 +22,6 @@ from pipelines.queues.migration.text import verify_lines, verify_result
 from pipelines.queues.migration.verify import verify
 from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.queues.wals.listed_wals import wal_lengths
-from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from pipelines.common.human import human_bytes, human_count, human_instant
+from pipelines.lake.findings import ERROR, INFO, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.syncup.plan import SyncUpPlan
 from pipelines.queues.syncup.rows import SyncUpAction
-from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.syncup_facts import INFO_FLAG, SyncUpFacts
 

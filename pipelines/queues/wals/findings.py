@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.common.human import human_bytes
 from pipelines.hbase.wal_format.reader import WalEnd
+from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.wals.offsets import OffsetStatus
 from pipelines.queues.wals.rows import UNREADABLE, InspectedFile, QueueEditsRow
-from pipelines.reconcile.findings.evidence import ERROR, WARNING, finding
 
 UNWANTED_FROM = 1 << 30
 """A queue must pin at least this many unwanted bytes before it becomes a finding."""

@@ -2,13 +2,9 @@
 
 from collections.abc import Iterator
 
+from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
-from pipelines.reconcile.findings.evidence import (
-    ERROR,
-    WARNING,
-    Evidence,
-    finding,
-)
+from pipelines.reconcile.findings.evidence import Evidence
 
 CREATION_MARGIN_MS = 600_000
 """A WAL named less than this (ms) before the listing may have been created after it, by a server with a slow clock."""

@@ -7,8 +7,9 @@ from functools import partial
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
+from pipelines.lake.findings import ERROR
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import ERROR, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
 from tests.models.cores import side_by_side
 from tests.models.split.batch import RANGE, Simulated, design_of, play
