@@ -9,12 +9,13 @@ from pipelines.common.errors import UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
 from pipelines.lake.findings import WARNING
+from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.keys import decode_key, escape_bytes
 from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.split_plan import FINEST, SplitPlanRow, doublings_for, one_split, split_levels
 from pipelines.pegasus.transforms.plan_rows import hashed_keys, hot_hashes, sizes_by_hash_bits
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_plan import SPLIT_PLAN
 
 MOST_HOT = 20
@@ -40,7 +41,7 @@ class PlanQuestion:
     target: int
 
 
-def run_plan(run: SplitRun, question: PlanQuestion, ports: SplitPorts) -> JobResult:
+def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
     """Plans a split.
 
     Raises:
@@ -74,7 +75,7 @@ def run_plan(run: SplitRun, question: PlanQuestion, ports: SplitPorts) -> JobRes
         f"  largest partition now {human_bytes(after[0].largest)}, after one split {human_bytes(after[1].largest)}",
         _needed(needed, question),
     ]
-    return deliver(run, ports, [(SPLIT_PLAN, plan)], findings, result, lines)
+    return deliver(run, lake, [(SPLIT_PLAN, plan)], findings, result, lines)
 
 
 def _needed(doublings: int | None, question: PlanQuestion) -> str:

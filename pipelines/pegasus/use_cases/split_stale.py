@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 
 from pipelines.common.human import human_bytes
 from pipelines.common.job_result import JobResult
+from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.stale import FilterSettings, StaleRow, stale_findings, sum_by_fate
 from pipelines.pegasus.sources.row_files import ParquetRows
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.frame import deliver
 from pipelines.pegasus.use_cases.row_tallies import check_tallies
 from schemas.split_stale import SPLIT_STALE
 
@@ -32,7 +33,7 @@ class StaleRequest:
     at_ms: int
 
 
-def split_stale(request: StaleRequest, rows: ParquetRows, run: SplitRun, ports: SplitPorts) -> JobResult:
+def split_stale(request: StaleRequest, rows: ParquetRows, run: JobRun, lake: JobLake) -> JobResult:
     """Predicts the compaction, reports and writes.
 
     Returns:
@@ -55,7 +56,7 @@ def split_stale(request: StaleRequest, rows: ParquetRows, run: SplitRun, ports: 
         "fates": [asdict(row) for row in found],
     }
     findings = stale_findings(request.table, found, settings)
-    return deliver(run, ports, [(SPLIT_STALE, found)], findings, result, _lines(request.table, found))
+    return deliver(run, lake, [(SPLIT_STALE, found)], findings, result, _lines(request.table, found))
 
 
 def _lines(table: str, rows: Sequence[StaleRow]) -> Iterator[str]:
