@@ -11,6 +11,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
+from pipelines.common.text import text_table
 from pipelines.lake.job_run import JobLake, JobRun, Rows
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.facts import SplitFacts
@@ -135,7 +136,7 @@ def _told(run: JobRun, files: Sequence[LogFile], facts: SplitFacts) -> tuple[dic
         f"cluster {run.key.cluster}, table {facts.app_id}: {human_count(len(files), 'log')}, {size}, "
         + human_count(mutations, "mutation")
     ]
-    lines += [f"  {number:>6,}  {reason}" for reason, number in sorted(reasons.items())]
+    lines += text_table("  {:>6}  {:<}", [(number, reason) for reason, number in sorted(reasons.items())])
     if free:
         lines += ["", f"  delete-safe, {human_bytes(sum(file.length for file in free))}:"]
         lines += [f"    {file.where}" for file in free[:_SHOWN]]

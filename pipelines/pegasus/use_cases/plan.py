@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
+from pipelines.common.text import text_table
 from pipelines.lake.findings import WARNING
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
@@ -89,10 +90,12 @@ def _needed(doublings: int | None, question: PlanQuestion) -> str:
 
 
 def _plan_lines(plan: Sequence[SplitPlanRow]) -> Iterator[str]:
-    yield f"  {'parent':>7} {'child':>7} {'rows':>12} {'keep':>10} {'move':>10}  skew"
+    rows = []
     for row in plan[:_SHOWN]:
         keep, move = human_bytes(row.keep_bytes), human_bytes(row.move_bytes)
-        yield f"  {row.parent:>7} {row.child:>7} {row.rows:>12,} {keep:>10} {move:>10}  {row.skew:.2f}"
+        rows.append((str(row.parent), str(row.child), row.rows, keep, move, f"{row.skew:.2f}"))
+    heading = ("parent", "child", "rows", "keep", "move", "skew")
+    yield from text_table("  {:>7} {:>7} {:>12} {:>10} {:>10}  {:<}", [heading, *rows])
     if len(plan) > _SHOWN:
         yield f"  … and {len(plan) - _SHOWN:,} more; table split_plan has every one"
 

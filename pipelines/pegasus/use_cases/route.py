@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
+from pipelines.common.text import text_table
 from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
@@ -76,7 +77,7 @@ def run_route(run: JobRun, question: RouteQuestion, lake: JobLake) -> JobResult:
         counts = {row["code"]: row["count"] for row in rows}
         findings = list(_violations(broken_route_rules(question.journal, question.old_count)))
         lines.append(f"{human_count(sum(counts.values()), 'request')}")
-        lines += [f"  {number:>9,}  {code}" for code, number in counts.items()]
+        lines += text_table("  {:>9}  {:<}", [(number, code) for code, number in counts.items()])
         if question.old_count is not None:
             bits |= _bits(question.journal, question.old_count)
     routes: list[RouteRow] = []

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 from pipelines.common.human import human_bytes
 from pipelines.common.job_result import JobResult
+from pipelines.common.text import text_table
 from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.stale import FilterSettings, StaleRow, stale_findings, sum_by_fate
 from pipelines.pegasus.sources.row_files import ParquetRows
@@ -65,9 +66,10 @@ def _lines(table: str, rows: Sequence[StaleRow]) -> Iterator[str]:
     share = f"{100 * dropped / whole:.0f} %" if whole else "nothing"
     yield f"table {table}: compaction takes {human_bytes(dropped)} of {human_bytes(whole)} ({share})"
     yield ""
-    yield f"  {'partition':>9} {'rows':>14} {'bytes':>12}  fate"
+    shown = []
     for row in rows[:_SHOWN]:
         mark = " (a copy)" if row.is_stale and not row.is_dropped else ""
-        yield f"  {row.partition_index:>9} {row.rows:>14,} {human_bytes(row.bytes):>12}  {row.fate}{mark}"
+        shown.append((str(row.partition_index), row.rows, human_bytes(row.bytes), f"{row.fate}{mark}"))
+    yield from text_table("  {:>9} {:>14} {:>12}  {:<}", [("partition", "rows", "bytes", "fate"), *shown])
     if len(rows) > _SHOWN:
         yield f"  … and {len(rows) - _SHOWN:,} lines more; table split_stale has every one"
