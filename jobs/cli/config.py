@@ -24,11 +24,11 @@ from jobs.cli.context import JobContext
 from jobs.cli.maintain_config import MaintainSection
 from jobs.cli.simulated_config import simulated_fault
 from jobs.cli.yaml_lines import KeyPath, YamlDocument, parse_yaml
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import UsageError
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.settings import LONGEST_VALID_MS, ReconcileSettings, Release
 from pipelines.hbase.replication_queues import RowLayout
+from pipelines.lake.findings import Acknowledgement
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]

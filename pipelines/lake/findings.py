@@ -2,15 +2,29 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.text import wrapped
 from pipelines.lake.run_summary import FindingRow
 
 ERROR, WARNING, INFO = "error", "warning", "info"
 SEVERITIES = (ERROR, WARNING, INFO)
 _INDENT = " " * 13
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """A known finding of the configuration: until `until` it does not change the exit code. It stays in the tables.
+
+    Attributes:
+        key: the finding's key.
+        reason: the operator's explanation, as text.
+        until: ms since the epoch; after it the finding counts again.
+    """
+
+    key: str
+    reason: str
+    until: int
 
 
 def finding(

@@ -12,11 +12,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL
 from pipelines.common.job_result import JobResult
 from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.findings import dated, has_new_error
+from pipelines.lake.findings import Acknowledgement, dated, has_new_error
 from pipelines.lake.past_findings import LakeFindings
 from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from schemas.findings import FINDINGS

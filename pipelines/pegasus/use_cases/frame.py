@@ -5,10 +5,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED
 from pipelines.common.job_result import JobResult
-from pipelines.lake.findings import finding_lines
+from pipelines.lake.findings import Acknowledgement, finding_lines
 from pipelines.lake.job_run import JobLake, JobRun, Rows, default_run_id
 from pipelines.lake.run_summary import FindingRow, RunKey
 from pipelines.pegasus.domain.report import is_proven, most_severe

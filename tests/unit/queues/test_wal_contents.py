@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import SnapshotError
 from pipelines.common.json_object import JsonObject
 from pipelines.decide.rule.cluster_view import MergedQueueRow
@@ -19,7 +18,7 @@ from pipelines.hbase.replication_queues import GroupOffset, QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_format.reader import WalEnd, WalReader
 from pipelines.hbase.wal_names import encode_prefix, parse_wal_name
-from pipelines.lake.findings import dated
+from pipelines.lake.findings import Acknowledgement, dated
 from pipelines.queues.wals.findings import UNWANTED_FROM, wal_findings
 from pipelines.queues.wals.offsets import OffsetStatus, offset_status
 from pipelines.queues.wals.pending import by_group, cuts_of, queue_edits, smallest_needed_timestamps
