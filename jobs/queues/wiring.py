@@ -50,9 +50,7 @@ def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None)
         request: what to print.
         lake: folder of the Delta tables; None = nothing is written.
     """
-    spark = context.spark
-    snapshots = SnapshotDirectories(spark, request.settings.row_layout)
-    return dump_queues(request, snapshots, JobLake.of(spark, lake, DUMP_SUFFIX))
+    return dump_queues(request, *_snapshots_and_lake(context, request.settings, lake, DUMP_SUFFIX))
 
 
 def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> JobResult:
@@ -81,18 +79,14 @@ def run_plan_migration(context: JobContext, snapshot: str, settings: ReconcileSe
         settings: from the configuration.
         lake: folder of the Delta tables; None = nothing is written.
     """
-    spark = context.spark
-    snapshots = SnapshotDirectories(spark, settings.row_layout)
-    return plan_migration(snapshot, settings, snapshots, JobLake.of(spark, lake, MIGRATION_PLAN))
+    return plan_migration(snapshot, settings, *_snapshots_and_lake(context, settings, lake, MIGRATION_PLAN))
 
 
 def run_verify_migration(
     context: JobContext, zookeeper: str, table: str, settings: ReconcileSettings, lake: str | None
 ) -> JobResult:
     """Run verify-migration with the production ports; arguments as in `run_plan_migration` and `verify_migration`."""
-    spark = context.spark
-    snapshots = SnapshotDirectories(spark, settings.row_layout)
-    return verify_migration(zookeeper, table, settings, snapshots, JobLake.of(spark, lake, VERIFY_SUFFIX))
+    return verify_migration(zookeeper, table, settings, *_snapshots_and_lake(context, settings, lake, VERIFY_SUFFIX))
 
 
 def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None) -> JobResult:
@@ -103,6 +97,10 @@ def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None)
         request: what to plan.
         lake: folder of the Delta tables; None = nothing is written.
     """
-    spark = context.spark
-    snapshots = SnapshotDirectories(spark, request.settings.row_layout)
-    return plan(request, snapshots, JobLake.of(spark, lake, PLAN_SUFFIX))
+    return plan(request, *_snapshots_and_lake(context, request.settings, lake, PLAN_SUFFIX))
+
+
+def _snapshots_and_lake(
+    context: JobContext, settings: ReconcileSettings, lake: str | None, suffix: str
+) -> tuple[SnapshotDirectories, JobLake]:
+    return SnapshotDirectories(context.spark, settings.row_layout), JobLake.of(context.spark, lake, suffix)
