@@ -27,12 +27,12 @@ from jobs.cli.night_config import NightSection
 from jobs.cli.notify_config import NotifySection
 from jobs.cli.simulated_config import simulated_fault
 from jobs.cli.yaml_lines import YamlDocument, parse_yaml
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import UsageError
 from pipelines.common.forms import problem_of
 from pipelines.common.instants import DAY_MS
 from pipelines.decide.rule.settings import LONGEST_VALID_MS, ReconcileSettings, Release
 from pipelines.hbase.replication_queues import RowLayout
+from pipelines.lake.findings import Acknowledgement
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)+$")]

@@ -23,6 +23,7 @@ from jobs.cli.registry import GROUPS, JOBS, PEGASUS, Job, JobEntry
 from jobs.cli.result_file import write_result
 from pipelines.common.errors import EXIT_DONE, EXIT_USAGE, SparkNeededError, UsageError
 from pipelines.common.job_result import JobResult
+from pipelines.common.text import text_table
 from pipelines.common.version import VERSION
 
 __all__ = ["OUTPUT_FILE_ENV", "Invocation", "JobContext", "invocation_of", "main", "parse", "run", "run_job"]
@@ -185,7 +186,7 @@ def split_overview() -> str:
 
 
 def _lines(jobs: Mapping[str, JobEntry], width: int) -> str:
-    return "\n".join(f"  {name:<{width}}  {entry.help}" for name, entry in jobs.items())
+    return "\n".join(text_table(f"  {{:<{width}}}  {{:<}}", [(name, entry.help) for name, entry in jobs.items()]))
 
 
 def result_object(job: str, outcome: JobResult) -> dict[str, object]:

@@ -9,12 +9,12 @@ from pipelines.files.file_batch import FileBatch
 from pipelines.hbase.replication_queues import GroupOffset, QueueId, parse_queue_id
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
 from pipelines.hbase.zookeeper.tree import parse_tree
+from pipelines.lake.findings import ERROR
 from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, states_of
 from pipelines.queues.migration.findings import plan_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows, offset_of
 from pipelines.queues.migration.rows import Family, MigrationAction
 from pipelines.queues.migration.verify import verify
-from pipelines.reconcile.findings.evidence import ERROR
 
 MIGRATION_TITLE = "Were it an HBase 2 before the upgrade to HBase 3: its queues on their way to hbase:replication"
 

@@ -7,9 +7,13 @@ from textwrap import wrap
 
 from pipelines.common.human import human_bytes
 from pipelines.common.instants import DAY_MS, HOUR_MS
+from pipelines.common.text import text_table
 from pipelines.decide.reason_texts import REASON_TEXTS
 from pipelines.lake.run_summary import DELETABLE, HELD, FindingRow, PinnedRow, RunSummary, VerdictTotal
 
+_NIGHTS = "{:<}  {:>}  {:>}  {:>}  {:>}  {:>}  {:>}"
+_REASONS = "{:<}  {:<}  {:>}  {:>}  {:<}"
+_HOLDERS = "{:<}  {:>}  {:>}  {:>}  {:>}"
 _WIDTH = 118
 _TOP = 6
 _QUEUES = 3
@@ -54,12 +58,12 @@ def demo_text(
     took = f"walsafe demo: {len(nights)} nights of a generated cluster, captured and decided in {seconds:.0f} s."
     blocks = [
         f"{took} Nothing was deleted.",
-        _block("Files in oldWALs, night by night", _table(_night_rows(nights))),
-        _block(f"Why, on night {len(nights)}", _table(_reason_rows(last.totals))),
+        _block("Files in oldWALs, night by night", text_table(_NIGHTS, _night_rows(nights))),
+        _block(f"Why, on night {len(nights)}", text_table(_REASONS, _reason_rows(last.totals))),
         _block("Who holds most, and what would free it", _holder_lines(last)),
         _block(f"Findings on night {len(nights)}, worst first", _finding_lines(last.findings)),
         *(_block(title, lines) for title, lines in tastes),
-        _block("Where it lies", _table([(place.what, place.where) for place in places])),
+        _block("Where it lies", text_table("{:<}  {:<}", [(place.what, place.where) for place in places])),
         _block("Try next", [line for command in commands for line in (f"# {command.purpose}", str(command))]),
     ]
     return "\n\n".join(blocks) + "\n"
@@ -75,7 +79,7 @@ def human_age(milliseconds: int | None) -> str:
 
 
 def _night_rows(nights: Sequence[RunSummary]) -> Iterable[Sequence[str]]:
-    yield ("", "files>", "bytes>", "deletable>", "bytes>", "held>", "bytes>")
+    yield ("", "files", "bytes", "deletable", "bytes", "held", "bytes")
     for number, night in enumerate(nights, start=1):
         sums = [night.total(), night.total(DELETABLE), night.total(HELD)]
         yield (f"night {number}", *(text for files, size in sums for text in (f"{files:,}", human_bytes(size))))
@@ -86,7 +90,7 @@ def _reason_rows(totals: Sequence[VerdictTotal]) -> Iterable[Sequence[str]]:
     for total in totals:
         files, size = sums.get((total.verdict, total.reason), (0, 0))
         sums[total.verdict, total.reason] = (files + total.files, size + total.bytes)
-    yield ("verdict", "reason", "files>", "bytes>", "")
+    yield ("verdict", "reason", "files", "bytes", "")
     for (verdict, reason), (files, size) in sorted(sums.items(), key=lambda item: (item[0][0], -item[1][1])):
         yield (verdict, reason, f"{files:,}", human_bytes(size), REASON_TEXTS[reason].short)
 
@@ -96,14 +100,14 @@ def _holder_lines(night: RunSummary) -> list[str]:
     queues: dict[str, list[PinnedRow]] = {}
     for row in night.holders("queue"):
         queues.setdefault(row.peer_id, []).append(row)
-    rows: list[Sequence[str]] = [("", "holds>", "alone>", "would free>", "oldest>")]
+    rows: list[Sequence[str]] = [("", "holds", "alone", "would free", "oldest")]
     for peer in night.holders("peer")[:_TOP]:
         own = queues.get(peer.peer_id, [])
         rows += [_holder_cells(row) for row in (peer, *own[:_QUEUES])]
         if len(own) > _QUEUES:
             rows.append((f"  and {len(own) - _QUEUES} more queues", "", "", "", ""))
     remedies = [f"-> {row.remedy}" for row in night.holders("peer")[:_TOP] if row.freed_bytes and row.remedy]
-    return [*_table(rows), *remedies]
+    return [*text_table(_HOLDERS, rows), *remedies]
 
 
 def _holder_cells(row: PinnedRow) -> Sequence[str]:
@@ -141,20 +145,5 @@ def _indented(text: str) -> list[str]:
     return wrap(text, _WIDTH, initial_indent=" " * 11, subsequent_indent=" " * 14, break_long_words=False)
 
 
-def _block(title: str, lines: Sequence[str]) -> str:
+def _block(title: str, lines: Iterable[str]) -> str:
     return "\n".join((title, *(f"  {line}".rstrip() for line in lines)))
-
-
-def _table(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Formats aligned columns; a heading that ends with `>` marks a column of numbers."""
-    cells = [list(row) for row in rows]
-    right = [text.endswith(">") for text in cells[0]]
-    cells[0] = [text.removesuffix(">") for text in cells[0]]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
-    return [
-        "  ".join(
-            text.rjust(width) if number else text.ljust(width)
-            for text, width, number in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in cells
-    ]

@@ -3,16 +3,22 @@
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.job_run import JobLake
 from pipelines.lake.reader import LakeReader
 from pipelines.queues.audit.audit_queues import AuditPorts, AuditRequest, audit_queues
 from pipelines.queues.audit.plan_files import PlanFiles
-from pipelines.queues.dump.dump_queues import DumpPorts, DumpRequest, dump_queues
-from pipelines.queues.migration.plan_migration import MigrationPorts, plan_migration
+from pipelines.queues.audit.rows import AUDIT_SUFFIX
+from pipelines.queues.dump.dump_queues import DumpRequest, dump_queues
+from pipelines.queues.dump.rows import DUMP_SUFFIX
+from pipelines.queues.migration.plan_migration import plan_migration
+from pipelines.queues.migration.rows import PLAN_SUFFIX as MIGRATION_PLAN
+from pipelines.queues.migration.rows import VERIFY_SUFFIX
 from pipelines.queues.migration.verify_migration import verify_migration
-from pipelines.queues.syncup.plan_syncup import PlanPorts, PlanRequest, plan
+from pipelines.queues.syncup.plan_syncup import PlanRequest, plan
+from pipelines.queues.syncup.rows import PLAN_SUFFIX
 from pipelines.queues.wals.executors import SparkWalContents
 from pipelines.queues.wals.inspect_wals import InspectPorts, InspectRequest, inspect_wals
+from pipelines.queues.wals.rows import INSPECTION_SUFFIX
 from pipelines.snapshot.reader import SnapshotDirectories
 
 
@@ -29,7 +35,7 @@ def run_audit_queues(context: JobContext, request: AuditRequest, lake: str | Non
     ports = AuditPorts(
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         clock=context.clock,
-        tables=DeltaTables(spark, lake) if lake else None,
+        lake=JobLake.of(spark, lake, AUDIT_SUFFIX),
         past=LakeReader.of(spark, lake) if lake else None,
         plan=PlanFiles(spark, plan) if plan else None,
     )
@@ -44,9 +50,7 @@ def run_dump_queues(context: JobContext, request: DumpRequest, lake: str | None)
         request: what to print.
         lake: folder of the Delta tables; None = nothing is written.
     """
-    spark = context.spark
-    snapshots = SnapshotDirectories(spark, request.settings.row_layout)
-    return dump_queues(request, DumpPorts(snapshots, DeltaTables(spark, lake) if lake else None))
+    return dump_queues(request, *_snapshots_and_lake(context, request.settings, lake, DUMP_SUFFIX))
 
 
 def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | None) -> JobResult:
@@ -61,8 +65,7 @@ def run_inspect_wals(context: JobContext, request: InspectRequest, lake: str | N
     ports = InspectPorts(
         snapshots=SnapshotDirectories(spark, request.settings.row_layout),
         contents=SparkWalContents(spark),
-        tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeReader.of(spark, lake) if lake else None,
+        lake=JobLake.of(spark, lake, INSPECTION_SUFFIX),
     )
     return inspect_wals(request, ports)
 
@@ -76,23 +79,14 @@ def run_plan_migration(context: JobContext, snapshot: str, settings: ReconcileSe
         settings: from the configuration.
         lake: folder of the Delta tables; None = nothing is written.
     """
-    return plan_migration(snapshot, settings, _migration_ports(context, settings, lake))
+    return plan_migration(snapshot, settings, *_snapshots_and_lake(context, settings, lake, MIGRATION_PLAN))
 
 
 def run_verify_migration(
     context: JobContext, zookeeper: str, table: str, settings: ReconcileSettings, lake: str | None
 ) -> JobResult:
     """Run verify-migration with the production ports; arguments as in `run_plan_migration` and `verify_migration`."""
-    return verify_migration(zookeeper, table, settings, _migration_ports(context, settings, lake))
-
-
-def _migration_ports(context: JobContext, settings: ReconcileSettings, lake: str | None) -> MigrationPorts:
-    spark = context.spark
-    return MigrationPorts(
-        snapshots=SnapshotDirectories(spark, settings.row_layout),
-        tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeReader.of(spark, lake) if lake else None,
-    )
+    return verify_migration(zookeeper, table, settings, *_snapshots_and_lake(context, settings, lake, VERIFY_SUFFIX))
 
 
 def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None) -> JobResult:
@@ -103,10 +97,10 @@ def run_plan_syncup(context: JobContext, request: PlanRequest, lake: str | None)
         request: what to plan.
         lake: folder of the Delta tables; None = nothing is written.
     """
-    spark = context.spark
-    ports = PlanPorts(
-        snapshots=SnapshotDirectories(spark, request.settings.row_layout),
-        tables=DeltaTables(spark, lake) if lake else None,
-        past=LakeReader.of(spark, lake) if lake else None,
-    )
-    return plan(request, ports)
+    return plan(request, *_snapshots_and_lake(context, request.settings, lake, PLAN_SUFFIX))
+
+
+def _snapshots_and_lake(
+    context: JobContext, settings: ReconcileSettings, lake: str | None, suffix: str
+) -> tuple[SnapshotDirectories, JobLake]:
+    return SnapshotDirectories(context.spark, settings.row_layout), JobLake.of(context.spark, lake, suffix)

@@ -39,10 +39,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.wiring import read_states, split_ports
+    from jobs.split.wiring import read_states, split_lake
     from pipelines.pegasus.domain.audit_config import TimeLimits
     from pipelines.pegasus.use_cases.audit_config import run_audit_config
-    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.frame import split_run
 
     if args.stuck_after <= 0 or args.reject_limit <= 0:
         raise UsageError("--stuck-after and --reject-limit must be above 0")
@@ -50,5 +50,5 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     states = read_states(context, args.states)
     known = acknowledged_findings(args, context)
     inputs = [repr(states), args.stuck_after, args.reject_limit]
-    identity = SplitRun(context.job, states[-1].cluster, states[-1].observed_at, inputs, args.run_id, known)
-    return run_audit_config(identity, states, timing, split_ports(context, args.lake))
+    identity = split_run(context.job, states[-1].cluster, states[-1].observed_at, inputs, args.run_id, known)
+    return run_audit_config(identity, states, timing, split_lake(context, args.lake))

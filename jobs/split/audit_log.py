@@ -38,14 +38,14 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import (
         log_inputs,
-        split_ports,
+        split_lake,
     )
     from pipelines.pegasus.use_cases.audit_log import newest_ms, run_audit_log
-    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.frame import split_run
 
     inputs = log_inputs(context, args.logs, args.facts, args.journal)
     at = newest_ms(inputs) or context.clock.now_ms()
     known = acknowledged_findings(args, context)
     told = [repr(inputs.facts), args.logs, args.journal]
-    identity = SplitRun(context.job, inputs.facts.cluster, at, told, args.run_id, known)
-    return run_audit_log(identity, inputs, split_ports(context, args.lake))
+    identity = split_run(context.job, inputs.facts.cluster, at, told, args.run_id, known)
+    return run_audit_log(identity, inputs, split_lake(context, args.lake))

@@ -38,7 +38,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from pipelines.pegasus.domain.partitions import partition_index
     from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.simulate.world import Design
-    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 
     now = context.clock.now_ms()
@@ -55,7 +55,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         request = VerifyRequest(
             "temp", before, ComparedSide(f"file:{(out / after).resolve()}", Placement(2 * GROUPS, GROUPS)), now
         )
-        of = SplitRun("split-verify", "simulated", now, request.inputs)
+        of = split_run("split-verify", "simulated", now, request.inputs)
         return run_split_verify(context, request, of, f"file:{(out / 'lake').resolve()}")
 
     whole, damaged = verified("after"), verified("after-with-a-loss")

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from jobs.cli.context import JobContext
-from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.lake.findings import Acknowledgement
 
 
 def add_run_options(parser: ArgumentParser) -> None:

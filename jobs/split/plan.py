@@ -35,10 +35,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
-    from jobs.split.wiring import read_rows, split_ports
+    from jobs.split.wiring import read_rows, split_lake
     from pipelines.pegasus.domain.partitions import is_power_of_two
     from pipelines.pegasus.sources.row_files import parquet_errors
-    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.plan import PlanQuestion, run_plan
 
     if not is_power_of_two(args.partitions) or args.partitions > 1 << 16:
@@ -46,9 +46,9 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     question = PlanQuestion(read_rows(context, args.rows), args.rows, args.partitions, _size(args.target))
     inputs = [args.rows, args.partitions, args.target]
     known = acknowledged_findings(args, context)
-    identity = SplitRun(context.job, args.cluster, context.clock.now_ms(), inputs, args.run_id, known)
+    identity = split_run(context.job, args.cluster, context.clock.now_ms(), inputs, args.run_id, known)
     with parquet_errors(args.rows, "docs/split-plan.md"):
-        return run_plan(identity, question, split_ports(context, args.lake))
+        return run_plan(identity, question, split_lake(context, args.lake))
 
 
 def _size(text: str) -> int:

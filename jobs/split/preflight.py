@@ -33,12 +33,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the newest state, wires the ports and runs the use case."""
-    from jobs.split.wiring import read_states, split_ports
-    from pipelines.pegasus.use_cases.frame import SplitRun
+    from jobs.split.wiring import read_states, split_lake
+    from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.preflight import run_preflight
 
     state = read_states(context, args.state)[-1]
     known = acknowledged_findings(args, context)
     inputs = [repr(state.tables), args.table, args.to]
-    identity = SplitRun(context.job, state.cluster, state.observed_at, inputs, args.run_id, known)
-    return run_preflight(identity, state, args.table, args.to, split_ports(context, args.lake))
+    identity = split_run(context.job, state.cluster, state.observed_at, inputs, args.run_id, known)
+    return run_preflight(identity, state, args.table, args.to, split_lake(context, args.lake))

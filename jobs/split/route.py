@@ -41,10 +41,10 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import (
         log_reader,
-        split_ports,
+        split_lake,
     )
     from pipelines.pegasus.domain.partitions import is_power_of_two
-    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.route import RouteQuestion, checked_journal, run_route
 
     if args.old is not None and not (is_power_of_two(args.old) and args.old < 1 << 20):
@@ -55,8 +55,8 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     at = checked_journal(journal) if journal is not None else context.clock.now_ms()
     question = RouteQuestion(journal, [_number(text) for text in args.hash], args.old, args.reject_code)
     inputs = [args.journal, args.hash, args.old, args.reject_code]
-    identity = SplitRun(context.job, args.cluster, at, inputs, args.run_id, acknowledged_findings(args, context))
-    return run_route(identity, question, split_ports(context, args.lake))
+    identity = split_run(context.job, args.cluster, at, inputs, args.run_id, acknowledged_findings(args, context))
+    return run_route(identity, question, split_lake(context, args.lake))
 
 
 def _number(text: str) -> int:

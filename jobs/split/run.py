@@ -52,10 +52,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
     from jobs.split.run_wiring import OfflineSplitRequest, split_offline
-    from jobs.split.wiring import split_ports
+    from jobs.split.wiring import split_lake
     from pipelines.common.names import NAME
     from pipelines.pegasus.domain.offline.plan import OfflineSplitOptions, PartitionCounts
-    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.run_split import tell_split
 
     if not NAME.fullmatch(args.app) or args.file_size < 1 or not 0 <= args.cluster_id < 128:
@@ -78,6 +78,5 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     )
     known = acknowledged_findings(args, context)
     inputs = [args.app_id, args.app, args.old, args.new, args.format]
-    identity = SplitRun(context.job, args.cluster, now, inputs, args.run_id, known)
-    _ = identity.key  # checks the cluster name now, before hours of work
-    return tell_split(identity, split_offline(context, request), split_ports(context, args.lake))
+    identity = split_run(context.job, args.cluster, now, inputs, args.run_id, known)
+    return tell_split(identity, split_offline(context, request), split_lake(context, args.lake))

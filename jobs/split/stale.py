@@ -60,7 +60,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     from jobs.split.wiring import run_split_stale
     from pipelines.pegasus.domain.rows import Placement
     from pipelines.pegasus.domain.stale import FilterSettings
-    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.split_stale import StaleRequest
 
     placement = Placement(args.partitions, args.created_with, args.data_version)
@@ -68,5 +68,5 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     request = StaleRequest(args.table, args.rows, settings, instant_ms(args.at, context.clock.now_ms()))
     inputs = {"table": args.table, "rows": args.rows, "settings": str(settings)}
     known = acknowledged_findings(args, context)
-    run_of = SplitRun("split-stale", args.cluster, request.at_ms, inputs, args.run_id, known)
+    run_of = split_run("split-stale", args.cluster, request.at_ms, inputs, args.run_id, known)
     return run_split_stale(context, request, run_of, args.lake)

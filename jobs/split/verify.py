@@ -61,7 +61,7 @@ def run(args: Namespace, context: JobContext) -> JobResult:
     """Reads the arguments, wires the ports and runs the use case."""
     from jobs.split.wiring import run_split_verify
     from pipelines.pegasus.domain.rows import Placement
-    from pipelines.pegasus.use_cases.frame import SplitRun
+    from pipelines.pegasus.use_cases.frame import split_run
     from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
 
     old, new = args.before_partitions, args.after_partitions
@@ -77,5 +77,5 @@ def run(args: Namespace, context: JobContext) -> JobResult:
         most=args.most,
     )
     known = acknowledged_findings(args, context)
-    run = SplitRun("split-verify", args.cluster, request.at_ms, request.inputs, args.run_id, known)
+    run = split_run("split-verify", args.cluster, request.at_ms, request.inputs, args.run_id, known)
     return run_split_verify(context, request, run, args.lake)

@@ -10,24 +10,20 @@ from pipelines.common.job_result import JobResult
 from pipelines.files.executor_streams import open_file
 from pipelines.files.file_reader import file_reader_for
 from pipelines.files.hadoop_jvm import HadoopJvm, hadoop_configuration
-from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.reader import LakeReader
+from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.audit_log.facts_reading import parse_facts
 from pipelines.pegasus.domain.state.model import ClusterState
 from pipelines.pegasus.sources.private_logs import PrivateLogs
 from pipelines.pegasus.sources.row_files import CHECKED, ParquetRows, parquet_errors
 from pipelines.pegasus.sources.state_files import StateFiles
 from pipelines.pegasus.use_cases.audit_log import LogInputs
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun
 from pipelines.pegasus.use_cases.split_stale import StaleRequest, split_stale
 from pipelines.pegasus.use_cases.split_verify import VerifyRequest, split_verify
 
 
-def split_ports(context: JobContext, lake: str | None) -> SplitPorts:
-    """Returns the ports of a lake folder; without a lake, nothing is written."""
-    if lake is None:
-        return SplitPorts()
-    return SplitPorts(DeltaTables(context.spark, lake), LakeReader.of(context.spark, lake))
+def split_lake(context: JobContext, uri: str | None) -> JobLake:
+    """Returns the lake in a folder; None = no lake, and no session for it."""
+    return JobLake.of(context.spark, uri, f"-{context.job}") if uri else JobLake()
 
 
 def read_states(context: JobContext, uri: str) -> Sequence[ClusterState]:
@@ -58,11 +54,11 @@ def log_inputs(context: JobContext, logs: str, facts: str, journal: str | None) 
     return LogInputs(decoded, known, log_reader(context, journal).journal(journal) if journal else None)
 
 
-def run_split_verify(context: JobContext, request: VerifyRequest, run: SplitRun, lake: str | None) -> JobResult:
+def run_split_verify(context: JobContext, request: VerifyRequest, run: JobRun, lake: str | None) -> JobResult:
     """Run split-verify with the production ports; `lake` is the folder of the Delta tables, None = no lake."""
-    return split_verify(request, ParquetRows(context.spark), run, split_ports(context, lake))
+    return split_verify(request, ParquetRows(context.spark), run, JobLake.of(context.spark, lake, "-split-verify"))
 
 
-def run_split_stale(context: JobContext, request: StaleRequest, run: SplitRun, lake: str | None) -> JobResult:
+def run_split_stale(context: JobContext, request: StaleRequest, run: JobRun, lake: str | None) -> JobResult:
     """Run split-stale with the production ports; `lake` as in `run_split_verify`."""
-    return split_stale(request, ParquetRows(context.spark), run, split_ports(context, lake))
+    return split_stale(request, ParquetRows(context.spark), run, JobLake.of(context.spark, lake, "-split-stale"))

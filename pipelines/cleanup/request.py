@@ -13,12 +13,12 @@ from pipelines.cleanup.audit_ports import (
 )
 from pipelines.cleanup.ports import WalStore
 from pipelines.cleanup.quarantine import Quarantine
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.clock import Clock
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.names import NAME
 from pipelines.lake.answers import FindingReader
+from pipelines.lake.findings import Acknowledgement
 
 ARCHIVED_WALS = "oldWALs"
 

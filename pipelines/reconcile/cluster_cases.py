@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
@@ -17,6 +16,7 @@ from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.trust import Doubts, first_doubt
 from pipelines.decide.rule.verdict import Reason, Verdict
 from pipelines.hbase.server_names import ServerName
+from pipelines.lake.job_run import default_run_id
 from pipelines.lake.run_summary import RunKey
 from pipelines.snapshot.backup import backup_of
 from pipelines.snapshot.capture_order import foreign_listing_reason
@@ -171,11 +171,6 @@ def _view(
     view = storage.view(opened, settings, refused)
     backups = opened.extras.backups
     return view if backups is None else replace(view, backup=backup_of(backups))
-
-
-def default_run_id(files_started: int, snapshot_sha256: str) -> str:
-    """Returns `<UTC yyyymmddThhmmssZ of step files>-<8 hex of the snapshot digest>`."""
-    return f"{datetime.fromtimestamp(files_started // 1000, timezone.utc):%Y%m%dT%H%M%SZ}-{snapshot_sha256[:8]}"
 
 
 def _clock_fault(started: int, now: int) -> str | None:

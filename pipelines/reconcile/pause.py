@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.human import human_count, human_instant
 from pipelines.common.instants import format_instant
+from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.run_summary import DONE, FindingRow, RunSummary
 from pipelines.reconcile.findings.pause_rules import pauses_clean_up
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.lake.answers import FindingReader
+from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.run_summary import DONE
 from pipelines.reconcile.pause import Pause, pause_of, unknown_pause

@@ -9,6 +9,7 @@ from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal, verdict_totals
 from pipelines.decide.rule.verdict import Reason, Verdict
+from pipelines.lake.findings import has_new_error
 from pipelines.lake.run_summary import (
     DONE,
     REFUSED,
@@ -21,7 +22,7 @@ from pipelines.lake.run_summary import (
     table_row,
 )
 from pipelines.reconcile.cluster_cases import ClusterCase
-from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, counts_for_exit_code, findings
+from pipelines.reconcile.findings import Evidence, OddDirectory, OffsetWal, findings
 from pipelines.reconcile.holdings import pinned_rows, queue_offsets
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.sync_replication import SyncRows
@@ -222,7 +223,7 @@ def run_summary(
     case: ClusterCase, small: SmallTableRows, list_uri: str | None, lake_uri: str, recorded_exit_code: int | None = None
 ) -> RunSummary:
     """Returns the summary of one cluster; `recorded_exit_code` is the exit code of a run that was already done."""
-    new_error = counts_for_exit_code(small.findings)
+    new_error = has_new_error(small.findings)
     code = EXIT_REFUSED if case.refused is not None else EXIT_PARTIAL if new_error else EXIT_DONE
     return RunSummary(
         cluster=case.key.cluster,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pipelines.common.human import human_bytes
 from pipelines.common.instants import format_instant
+from pipelines.common.text import text_table
 from pipelines.decide.rule.verdict import Verdict
 from pipelines.lake.run_summary import REFUSED, RunSummary
 from pipelines.reconcile.pause import pause_of_summary
@@ -101,12 +102,10 @@ def _block(one: RunSummary, pages: Mapping[str, str]) -> str:
     lines += [f"  {line}" for line in pause.lines()] if pause else []
     for verdict in (Verdict.DELETABLE, Verdict.HELD):
         files, size = one.total(verdict.value)
-        lines.append(f"  {verdict.value:<10}{files:>12,} files {human_bytes(size):>12}")
-        lines += [
-            f"    {row.reason:<24}{row.files:>12,} files {human_bytes(row.bytes):>12}"
-            for row in one.totals
-            if row.verdict == verdict.value
-        ]
+        lines += text_table("  {:<10}{:>12} files {:>12}", [(verdict.value, files, human_bytes(size))])
+        of_verdict = [row for row in one.totals if row.verdict == verdict.value]
+        reasons = [(row.reason, row.files, human_bytes(row.bytes)) for row in of_verdict]
+        lines += text_table("    {:<24}{:>12} files {:>12}", reasons)
     holders = one.holders("peer")[:_SHOWN]
     if holders:
         lines.append("  held by")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.instants import DAY_MS
 from pipelines.hbase.replication_queues import RowLayout
+from pipelines.lake.findings import Acknowledgement
 
 LONGEST_VALID_MS = 7 * DAY_MS
 """A list can be valid for longer than this only with the operator's reason."""

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.common.human import human_bytes
+from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_power_of_two
-from pipelines.pegasus.domain.report import ERROR, WARNING, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.state.model import AVAILABLE, VALIDATE_ENV, ClusterState, PegasusTable
 from pipelines.pegasus.domain.state.ownership import deleted_share
 

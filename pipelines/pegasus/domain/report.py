@@ -1,14 +1,11 @@
 """Findings of the split jobs: rows of the shared findings table, one for each violated rule and subject."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 
-from pipelines.common.acknowledgement import Acknowledgement
+from pipelines.lake.findings import ERROR, SEVERITIES
 from pipelines.lake.run_summary import FindingRow
 
-ERROR, WARNING, INFO = "error", "warning", "info"
-SEVERITIES = (ERROR, WARNING, INFO)
 MARK = "SPLIT_"
 """Prefix of the finding codes; the rule's name in docs/split-rules.md follows."""
 
@@ -29,37 +26,14 @@ def rule_violation(rule: str, severity: str, subject: str, message: str, remedy:
     return FindingRow(f"{code}:{subject}", code, severity, subject, None, None, message, text, remedy, None, None)
 
 
-def in_order(
-    rows: Iterable[FindingRow], at_ms: int, before: Mapping[str, tuple[int, int]], known: Sequence[Acknowledgement]
-) -> tuple[FindingRow, ...]:
-    """Returns each finding once, errors first, with its history and acknowledgement.
-
-    If several findings have the same key, the most severe counts, and of those the last.
-
-    Args:
-        rows: findings of this run.
-        at_ms: the time of the examined data, ms since the epoch.
-        before: first_seen (ms) and number of runs, by key, from earlier runs.
-        known: acknowledged findings.
-    """
-    reasons = {one.key: one.reason for one in known if at_ms <= one.until}
+def most_severe(rows: Iterable[FindingRow]) -> list[FindingRow]:
+    """Returns one finding for each key: the most severe, and of those the last."""
     found: dict[str, FindingRow] = {}
     for row in rows:
         other = found.get(row.key)
         if other is None or SEVERITIES.index(row.severity) <= SEVERITIES.index(other.severity):
             found[row.key] = row
-    dated = [
-        replace(
-            row,
-            first_seen=before[row.key][0] if row.key in before else at_ms,
-            nights=before[row.key][1] + 1 if row.key in before else 1,
-            is_new=row.key not in before,
-            acknowledged=row.key in reasons,
-            acknowledged_reason=reasons.get(row.key),
-        )
-        for row in found.values()
-    ]
-    return tuple(sorted(dated, key=lambda row: (SEVERITIES.index(row.severity), row.code, row.subject)))
+    return list(found.values())
 
 
 def is_proven(rows: Iterable[FindingRow]) -> bool:

@@ -6,9 +6,10 @@ from enum import Enum
 
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_bytes, human_count
+from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.partitions import is_owner, is_power_of_two
-from pipelines.pegasus.domain.report import ERROR, INFO, WARNING, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.rows import NOTHING, Placement, RowGroup, RowKind, RowTally, Tallies
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from pipelines.common.human import human_count, human_instant
 from pipelines.common.job_result import JobResult
+from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.state.model import UNREGISTERED, ClusterState
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_partitions import SPLIT_PARTITIONS
 
 
@@ -27,7 +28,7 @@ class SplitPartitionRow:
     split_state: str | None
 
 
-def run_audit_config(run: SplitRun, states: Sequence[ClusterState], timing: TimeLimits, ports: SplitPorts) -> JobResult:
+def run_audit_config(run: JobRun, states: Sequence[ClusterState], timing: TimeLimits, lake: JobLake) -> JobResult:
     """Checks the series; see `deliver` for the exit code."""
     rows = [row for state in states for row in partition_rows(state)]
     last = states[-1]
@@ -48,7 +49,7 @@ def run_audit_config(run: SplitRun, states: Sequence[ClusterState], timing: Time
             for one in last.tables
         ),
     ]
-    return deliver(run, ports, [(SPLIT_PARTITIONS, rows)], audit_config(states, timing), result, lines)
+    return deliver(run, lake, [(SPLIT_PARTITIONS, rows)], audit_config(states, timing), result, lines)
 
 
 def partition_rows(state: ClusterState) -> Iterator[SplitPartitionRow]:

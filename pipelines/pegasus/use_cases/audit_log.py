@@ -11,6 +11,8 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
+from pipelines.common.text import text_table
+from pipelines.lake.job_run import JobLake, JobRun, Rows
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.facts import SplitFacts
 from pipelines.pegasus.domain.audit_log.files import DELETABLE, LogFile, check_files, judged_logs
@@ -18,7 +20,7 @@ from pipelines.pegasus.domain.audit_log.messages import BrokenDecrees, behind_sy
 from pipelines.pegasus.domain.private_log.blocks import ENCRYPTED
 from pipelines.pegasus.transforms import log_rules
 from pipelines.pegasus.transforms.journal_rows import acknowledged_writes
-from pipelines.pegasus.use_cases.frame import Rows, SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_logs import SPLIT_LOGS
 from schemas.split_mutations import SPLIT_MUTATIONS
 from schemas.table import Table
@@ -47,7 +49,7 @@ def newest_ms(inputs: LogInputs) -> int | None:
     return row["newest"] // 1000 if row and row["newest"] else None
 
 
-def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> JobResult:
+def run_audit_log(run: JobRun, inputs: LogInputs, lake: JobLake) -> JobResult:
     """Checks the logs; see `deliver` for the exit code.
 
     Raises:
@@ -76,7 +78,7 @@ def run_audit_log(run: SplitRun, inputs: LogInputs, ports: SplitPorts) -> JobRes
         (SPLIT_LOGS, files),
         (SPLIT_MUTATIONS, mutations.withColumn("at", F.timestamp_micros("timestamp_us"))),
     ]
-    return deliver(run, ports, writes, findings, result, lines)
+    return deliver(run, lake, writes, findings, result, lines)
 
 
 def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
@@ -114,7 +116,7 @@ def _broken(mutations: DataFrame, inputs: LogInputs) -> Iterator[FindingRow]:
     decrees.unpersist()
 
 
-def _told(run: SplitRun, files: Sequence[LogFile], facts: SplitFacts) -> tuple[dict[str, object], list[str]]:
+def _told(run: JobRun, files: Sequence[LogFile], facts: SplitFacts) -> tuple[dict[str, object], list[str]]:
     free = [file for file in files if file.verdict == DELETABLE]
     reasons = Counter(f"{file.verdict} {file.reason}" for file in files)
     mutations = sum(file.mutations for file in files)
@@ -131,10 +133,10 @@ def _told(run: SplitRun, files: Sequence[LogFile], facts: SplitFacts) -> tuple[d
     }
     size = human_bytes(sum(file.length for file in files))
     lines = [
-        f"cluster {run.cluster}, table {facts.app_id}: {human_count(len(files), 'log')}, {size}, "
+        f"cluster {run.key.cluster}, table {facts.app_id}: {human_count(len(files), 'log')}, {size}, "
         + human_count(mutations, "mutation")
     ]
-    lines += [f"  {number:>6,}  {reason}" for reason, number in sorted(reasons.items())]
+    lines += text_table("  {:>6}  {:<}", [(number, reason) for reason, number in sorted(reasons.items())])
     if free:
         lines += ["", f"  delete-safe, {human_bytes(sum(file.length for file in free))}:"]
         lines += [f"    {file.where}" for file in free[:_SHOWN]]

@@ -8,12 +8,15 @@ from pyspark.sql import DataFrame
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
+from pipelines.common.text import text_table
+from pipelines.lake.findings import WARNING
+from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.keys import decode_key, escape_bytes
-from pipelines.pegasus.domain.report import WARNING, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.split_plan import FINEST, SplitPlanRow, doublings_for, one_split, split_levels
 from pipelines.pegasus.transforms.plan_rows import hashed_keys, hot_hashes, sizes_by_hash_bits
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_plan import SPLIT_PLAN
 
 MOST_HOT = 20
@@ -39,7 +42,7 @@ class PlanQuestion:
     target: int
 
 
-def run_plan(run: SplitRun, question: PlanQuestion, ports: SplitPorts) -> JobResult:
+def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
     """Plans a split.
 
     Raises:
@@ -73,7 +76,7 @@ def run_plan(run: SplitRun, question: PlanQuestion, ports: SplitPorts) -> JobRes
         f"  largest partition now {human_bytes(after[0].largest)}, after one split {human_bytes(after[1].largest)}",
         _needed(needed, question),
     ]
-    return deliver(run, ports, [(SPLIT_PLAN, plan)], findings, result, lines)
+    return deliver(run, lake, [(SPLIT_PLAN, plan)], findings, result, lines)
 
 
 def _needed(doublings: int | None, question: PlanQuestion) -> str:
@@ -87,10 +90,12 @@ def _needed(doublings: int | None, question: PlanQuestion) -> str:
 
 
 def _plan_lines(plan: Sequence[SplitPlanRow]) -> Iterator[str]:
-    yield f"  {'parent':>7} {'child':>7} {'rows':>12} {'keep':>10} {'move':>10}  skew"
+    rows = []
     for row in plan[:_SHOWN]:
         keep, move = human_bytes(row.keep_bytes), human_bytes(row.move_bytes)
-        yield f"  {row.parent:>7} {row.child:>7} {row.rows:>12,} {keep:>10} {move:>10}  {row.skew:.2f}"
+        rows.append((str(row.parent), str(row.child), row.rows, keep, move, f"{row.skew:.2f}"))
+    heading = ("parent", "child", "rows", "keep", "move", "skew")
+    yield from text_table("  {:>7} {:>7} {:>12} {:>10} {:>10}  {:<}", [heading, *rows])
     if len(plan) > _SHOWN:
         yield f"  … and {len(plan) - _SHOWN:,} more; table split_plan has every one"
 

@@ -5,17 +5,17 @@ from dataclasses import asdict
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_instant
 from pipelines.common.job_result import JobResult
+from pipelines.common.text import text_table
+from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.preflight import preflight, preflight_checks
 from pipelines.pegasus.domain.state.model import ClusterState, PegasusTable
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_preflight import SPLIT_PREFLIGHT
 
 _MARKS = {"OK": "ok", "WARNING": "warning", "BLOCKER": "BLOCKER", "UNKNOWN": "unknown"}
 
 
-def run_preflight(
-    run: SplitRun, state: ClusterState, name: str | None, to_count: int | None, ports: SplitPorts
-) -> JobResult:
+def run_preflight(run: JobRun, state: ClusterState, name: str | None, to_count: int | None, lake: JobLake) -> JobResult:
     """Checks every rule of all tables, or of one.
 
     Raises:
@@ -27,11 +27,12 @@ def run_preflight(
     lines = [f"cluster {state.cluster}, {human_instant(state.observed_at)}"]
     for table in tables:
         lines.append(f"  table {table.name}: {table.partition_count} partitions")
-        lines += [f"    {row.rule:<4} {_MARKS[row.verdict]}" for row in rows if row.app_id == table.app_id]
+        marks = [(row.rule, _MARKS[row.verdict]) for row in rows if row.app_id == table.app_id]
+        lines += text_table("    {:<4} {:<}", marks)
     blocked = sorted({row.table for row in rows if row.verdict == "BLOCKER"})
     result = {"blocked": blocked, "checks": [asdict(row) for row in rows]}
     findings = [row for one in found.values() for row in one]
-    return deliver(run, ports, [(SPLIT_PREFLIGHT, rows)], findings, result, lines)
+    return deliver(run, lake, [(SPLIT_PREFLIGHT, rows)], findings, result, lines)
 
 
 def tables_named(state: ClusterState, name: str | None) -> list[PegasusTable]:

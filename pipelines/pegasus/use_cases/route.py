@@ -9,12 +9,15 @@ from pyspark.sql import functions as F
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
+from pipelines.common.text import text_table
+from pipelines.lake.findings import ERROR, WARNING
+from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.journal import U64
-from pipelines.pegasus.domain.report import ERROR, WARNING, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.what_if import RouteRow, what_if
 from pipelines.pegasus.transforms.route_rules import broken_route_rules
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_routes import SPLIT_ROUTES
 
 _WORDS = {
@@ -63,7 +66,7 @@ def checked_journal(journal: DataFrame) -> int:
     return int(row["newest"]) // 1000 if row else 0
 
 
-def run_route(run: SplitRun, question: RouteQuestion, ports: SplitPorts) -> JobResult:
+def run_route(run: JobRun, question: RouteQuestion, lake: JobLake) -> JobResult:
     """Checks the journal and computes the what-if; see `deliver` for the exit code."""
     counts: dict[str, int] = {}
     findings: list[FindingRow] = []
@@ -74,7 +77,7 @@ def run_route(run: SplitRun, question: RouteQuestion, ports: SplitPorts) -> JobR
         counts = {row["code"]: row["count"] for row in rows}
         findings = list(_violations(broken_route_rules(question.journal, question.old_count)))
         lines.append(f"{human_count(sum(counts.values()), 'request')}")
-        lines += [f"  {number:>9,}  {code}" for code, number in counts.items()]
+        lines += text_table("  {:>9}  {:<}", [(number, code) for code, number in counts.items()])
         if question.old_count is not None:
             bits |= _bits(question.journal, question.old_count)
     routes: list[RouteRow] = []
@@ -82,7 +85,7 @@ def run_route(run: SplitRun, question: RouteQuestion, ports: SplitPorts) -> JobR
         routes = what_if(bits, question.old_count, question.names)
         lines += _route_lines(routes, question.old_count)
     result = {"requests": sum(counts.values()), "codes": counts, "what_if": [asdict(row) for row in routes]}
-    return deliver(run, ports, [(SPLIT_ROUTES, routes)], findings, result, lines)
+    return deliver(run, lake, [(SPLIT_ROUTES, routes)], findings, result, lines)
 
 
 def _bits(journal: DataFrame, old_count: int) -> dict[int, int]:

@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass
 
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
+from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.offline.plan import PartitionCounts, PartitionResult
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.frame import deliver
 from schemas.split_manifest import SPLIT_MANIFEST
 
 
@@ -28,7 +29,7 @@ class SplitResult:
     doubts: Sequence[FindingRow] = ()
 
 
-def tell_split(run: SplitRun, split: SplitResult, ports: SplitPorts) -> JobResult:
+def tell_split(run: JobRun, split: SplitResult, lake: JobLake) -> JobResult:
     """Writes the manifest table and returns the result; exit code 0."""
     files = [file for part in split.parts for file in part.files]
     sums = {
@@ -53,4 +54,4 @@ def tell_split(run: SplitRun, split: SplitResult, ports: SplitPorts) -> JobResul
         f"  {sums['rows']:,} rows in {human_count(len(files), 'file')}, {human_bytes(size)}",
         f"  read {sums['read']:,}, {sums['logged']:,} writes of private logs; left out: {left_out}",
     ]
-    return deliver(run, ports, [(SPLIT_MANIFEST, files)], split.doubts, result, lines)
+    return deliver(run, lake, [(SPLIT_MANIFEST, files)], split.doubts, result, lines)

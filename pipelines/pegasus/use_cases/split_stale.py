@@ -5,10 +5,12 @@ from dataclasses import asdict, dataclass
 
 from pipelines.common.human import human_bytes
 from pipelines.common.job_result import JobResult
+from pipelines.common.text import text_table
+from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.stale import FilterSettings, StaleRow, stale_findings, sum_by_fate
 from pipelines.pegasus.sources.row_files import ParquetRows
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.frame import deliver
 from pipelines.pegasus.use_cases.row_tallies import check_tallies
 from schemas.split_stale import SPLIT_STALE
 
@@ -32,7 +34,7 @@ class StaleRequest:
     at_ms: int
 
 
-def split_stale(request: StaleRequest, rows: ParquetRows, run: SplitRun, ports: SplitPorts) -> JobResult:
+def split_stale(request: StaleRequest, rows: ParquetRows, run: JobRun, lake: JobLake) -> JobResult:
     """Predicts the compaction, reports and writes.
 
     Returns:
@@ -55,7 +57,7 @@ def split_stale(request: StaleRequest, rows: ParquetRows, run: SplitRun, ports: 
         "fates": [asdict(row) for row in found],
     }
     findings = stale_findings(request.table, found, settings)
-    return deliver(run, ports, [(SPLIT_STALE, found)], findings, result, _lines(request.table, found))
+    return deliver(run, lake, [(SPLIT_STALE, found)], findings, result, _lines(request.table, found))
 
 
 def _lines(table: str, rows: Sequence[StaleRow]) -> Iterator[str]:
@@ -64,9 +66,10 @@ def _lines(table: str, rows: Sequence[StaleRow]) -> Iterator[str]:
     share = f"{100 * dropped / whole:.0f} %" if whole else "nothing"
     yield f"table {table}: compaction takes {human_bytes(dropped)} of {human_bytes(whole)} ({share})"
     yield ""
-    yield f"  {'partition':>9} {'rows':>14} {'bytes':>12}  fate"
+    shown = []
     for row in rows[:_SHOWN]:
         mark = " (a copy)" if row.is_stale and not row.is_dropped else ""
-        yield f"  {row.partition_index:>9} {row.rows:>14,} {human_bytes(row.bytes):>12}  {row.fate}{mark}"
+        shown.append((str(row.partition_index), row.rows, human_bytes(row.bytes), f"{row.fate}{mark}"))
+    yield from text_table("  {:>9} {:>14} {:>12}  {:<}", [("partition", "rows", "bytes", "fate"), *shown])
     if len(rows) > _SHOWN:
         yield f"  … and {len(rows) - _SHOWN:,} lines more; table split_stale has every one"

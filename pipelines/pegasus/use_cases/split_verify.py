@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
+from pipelines.lake.job_run import JobLake, JobRun
 from pipelines.pegasus.domain.keys import escape_bytes
 from pipelines.pegasus.domain.rows import U64, Placement, RowKind, Tallies
 from pipelines.pegasus.domain.verify.compare import (
@@ -24,7 +25,7 @@ from pipelines.pegasus.domain.verify.findings import verify_findings
 from pipelines.pegasus.sources.row_files import ParquetRows
 from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.row_frames import judged_keys, odd_rows, reason_counts
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.use_cases.frame import deliver
 from pipelines.pegasus.use_cases.row_tallies import check_tallies
 from pipelines.pegasus.use_cases.split_verify_text import verify_lines, verify_result
 from schemas.split_diff import SPLIT_DIFF
@@ -70,7 +71,7 @@ class VerifyRequest:
         return {name: str(getattr(self, name)) for name in ("table", "before", "after", "compacted", "most")}
 
 
-def split_verify(request: VerifyRequest, rows: ParquetRows, run: SplitRun, ports: SplitPorts) -> JobResult:
+def split_verify(request: VerifyRequest, rows: ParquetRows, run: JobRun, lake: JobLake) -> JobResult:
     """Compares the copies, reports and writes.
 
     Returns:
@@ -91,7 +92,7 @@ def split_verify(request: VerifyRequest, rows: ParquetRows, run: SplitRun, ports
     differences = _differences(request, rows, questions, compared)
     return deliver(
         run,
-        ports,
+        lake,
         [(SPLIT_VERIFY, compared.partitions), (SPLIT_DIFF, differences.rows)],
         verify_findings(request.table, compared, differences.counts),
         verify_result(compared, differences),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from pipelines.common.human import human_bytes, human_count
+from pipelines.common.text import text_table
 from pipelines.pegasus.domain.rows import RowKind
 from pipelines.pegasus.domain.verify.compare import AFTER, BEFORE, Comparison, Differences
 
@@ -55,12 +56,12 @@ def _head(table: str, compared: Comparison) -> Iterator[str]:
 def _partitions(compared: Comparison) -> Iterator[str]:
     shown = [row for row in compared.partitions if not row.is_equal] or compared.partitions
     yield ""
-    yield f"  {'partition':>9} {'before':>14} {'after':>14} {'bytes after':>12} {'stale copies':>14}"
+    heading = ("partition", "before", "after", "bytes after", "stale copies", "")
+    rows = []
     for row in shown[:_SHOWN]:
-        mark = "" if row.is_equal else "  DIFFERS"
-        size = human_bytes(row.after_bytes)
-        rows = f"{row.before_rows:>14,} {row.after_rows:>14,}"
-        yield f"  {row.partition:>9} {rows} {size:>12} {row.stale_rows:>14,}{mark}"
+        size, mark = human_bytes(row.after_bytes), "" if row.is_equal else "DIFFERS"
+        rows.append((str(row.partition), row.before_rows, row.after_rows, size, row.stale_rows, mark))
+    yield from text_table("  {:>9} {:>14} {:>14} {:>12} {:>14}  {:<}", [heading, *rows])
     if len(shown) > _SHOWN:
         yield f"  … and {len(shown) - _SHOWN:,} more; table split_verify has every one"
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pipelines.common.clock import Clock
-from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
+from pipelines.common.errors import UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.lake.delta_tables import DeltaTables
+from pipelines.lake.job_run import JobLake
 from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_summary import FindingRow, RunKey, table_row
 from pipelines.queues.audit.classify import audit_rows
 from pipelines.queues.audit.findings import audit_findings
 from pipelines.queues.audit.listing import listed_evidence
@@ -24,15 +23,14 @@ from pipelines.queues.audit.plan import claim_plan, peer_restarts
 from pipelines.queues.audit.plan_files import PlanFiles
 from pipelines.queues.audit.plan_text import PLAN, SERVERS, claim_plan_text, claim_servers_text
 from pipelines.queues.audit.queue_storage import AuditedQueues
-from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow, ClaimPlanRow, ClaimRow
+from pipelines.queues.audit.rows import AUDIT_SUFFIX, AuditRow
 from pipelines.queues.audit.storages import AUDITED_STORAGES, IN_TABLE, IN_ZOOKEEPER
 from pipelines.queues.audit.table_queues import TableQueues
-from pipelines.queues.audit.text import AuditResult, audit_result, audit_text
+from pipelines.queues.audit.text import AuditResult, audit_lines, audit_result
 from pipelines.queues.audit.timeline import Sighting, sighting, timeline
 from pipelines.queues.audit.zookeeper_queues import ZooKeeperQueues
-from pipelines.queues.wals.findings import with_history
+from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.reconcile.cluster_cases import ClusterCase, cluster_cases
-from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
 from schemas.claim_plans import CLAIM_PLANS
@@ -65,14 +63,14 @@ class AuditPorts:
     Attributes:
         snapshots: opens the snapshots.
         clock: checks that the clock of a capture is plausible.
-        tables: writes the tables; None = nothing is written to a lake, and `past` is None too.
-        past: reads the findings and rows of earlier audits.
+        lake: has the tables and the findings of earlier audits.
+        past: reads the rows of earlier audits; None = there is no lake.
         plan: writes the claim plan; None = no plan is written.
     """
 
     snapshots: SnapshotDirectories
     clock: Clock
-    tables: DeltaTables | None
+    lake: JobLake
     past: LakeReader | None
     plan: PlanFiles | None
 
@@ -96,23 +94,18 @@ def audit_queues(request: AuditRequest, ports: AuditPorts) -> JobResult:
     cluster = _observed(case, listed_evidence(ports.snapshots, case, request.settings, _queues(case)))
     rows = audit_rows(cluster)
     earlier = [_seen(before) for before in believed[:-1]]
-    if ports.tables is not None:
-        ports.tables.ensure((*AUDIT_TABLES, FINDINGS))
-    started = case.snapshot.files_step.started_at
-    remembered = _remembered(ports, case, min((one.at for one in earlier), default=started))
+    ports.lake.ensure((*AUDIT_TABLES, FINDINGS))
+    run = snapshot_run(case.opened, AUDIT_SUFFIX, request.settings)
+    remembered = _remembered(ports, case, min((one.at for one in earlier), default=run.at_ms))
     claims = timeline([*remembered, *earlier, _sighting(cluster, rows)])
     plan = claim_plan(cluster, rows)
-    key = RunKey.of(case.key.cluster, f"{case.key.run_id}{AUDIT_SUFFIX}", started)
-    before = ports.past.findings_before(key, AUDIT_SUFFIX) if ports.past is not None else {}
-    findings = with_history(audit_findings(rows, claims), started, before, request.settings.acknowledged)
-    if ports.tables is not None:
-        _write(ports.tables, key, rows, claims, plan, findings)
+    tables = ((QUEUE_AUDITS, rows), (QUEUE_CLAIMS, claims), (CLAIM_PLANS, plan))
+    findings = run.record(ports.lake, tables, audit_findings(rows, claims))
     again = peer_restarts(cluster, plan)
-    texts = {SERVERS: claim_servers_text(cluster, plan), PLAN: claim_plan_text(key, cluster, rows, plan, again)}
-    files = _written(ports.plan, texts)
-    audit = AuditResult(key, cluster, rows, claims, plan, again, findings, files, len(remembered) + len(believed))
-    code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE
-    return JobResult(code, audit_result(audit), audit_text(audit))
+    texts = {SERVERS: claim_servers_text(cluster, plan), PLAN: claim_plan_text(run.key, cluster, rows, plan, again)}
+    files = {} if ports.plan is None else {name: ports.plan.write(name, text) for name, text in texts.items()}
+    audit = AuditResult(run.key, cluster, rows, claims, plan, again, findings, files, len(remembered) + len(believed))
+    return run.answer(audit_result(audit), audit_lines(audit), findings)
 
 
 def _believed(opened: OpenedSnapshot, request: AuditRequest, ports: AuditPorts) -> ClusterCase:
@@ -183,21 +176,3 @@ def _remembered(ports: AuditPorts, case: ClusterCase, before: int) -> list[Sight
         sighting(rows, rows[0].observed_at, all_hops=AUDITED_STORAGES[rows[0].storage].all_hops)
         for rows in audits_before(ports.past, case.key.cluster, before)
     ]
-
-
-def _written(sink: PlanFiles | None, texts: Mapping[str, str]) -> dict[str, str]:
-    return {} if sink is None else {name: sink.write(name, text) for name, text in texts.items()}
-
-
-def _write(
-    sink: DeltaTables,
-    key: RunKey,
-    rows: Sequence[AuditRow],
-    claims: Sequence[ClaimRow],
-    plan: Sequence[ClaimPlanRow],
-    findings: Sequence[FindingRow],
-) -> None:
-    tables = ((QUEUE_AUDITS, rows), (QUEUE_CLAIMS, claims), (CLAIM_PLANS, plan), (FINDINGS, findings))
-    sink.replace(
-        {table.name: sink.frame(table, [table_row(key, row) for row in values]) for table, values in tables}, [key]
-    )

@@ -3,21 +3,19 @@
 from collections.abc import Iterator, Sequence
 
 from pipelines.common.human import human_duration
+from pipelines.lake.findings import ERROR, INFO, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.audit.classes import QueueClass
 from pipelines.queues.audit.rows import AuditRow, ClaimRow
 from pipelines.queues.audit.timeline import QueueEvent
-from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
 
 OVERDUE_MS = 3_600_000
 """After this many ms, HBase is no longer processing a crash."""
-_SEVERITIES = (ERROR, WARNING, INFO)
 
 
 def audit_findings(rows: Sequence[AuditRow], claims: Sequence[ClaimRow]) -> tuple[FindingRow, ...]:
-    """All findings of one audit, errors first."""
-    found = [*_of_rows(rows), *_duplicates(rows), *_overdue(rows, claims)]
-    return tuple(sorted(found, key=lambda row: (_SEVERITIES.index(row.severity), -(row.bytes or 0), row.key)))
+    """Returns all findings of one audit."""
+    return (*_of_rows(rows), *_duplicates(rows), *_overdue(rows, claims))
 
 
 def _of_rows(rows: Sequence[AuditRow]) -> Iterator[FindingRow]:

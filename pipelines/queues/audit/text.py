@@ -1,11 +1,11 @@
 """The result of audit-queues, as text and as JSON."""
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from pipelines.common.human import human_bytes, human_count, human_duration, human_instant
+from pipelines.common.text import text_table, wrapped
 from pipelines.lake.run_summary import FindingRow, RunKey
 from pipelines.queues.audit.classes import AS_IT_SHOULD_BE, NO_QUEUE, QueueClass
 from pipelines.queues.audit.observed_cluster import ObservedCluster
@@ -14,7 +14,7 @@ from pipelines.queues.audit.rows import AuditRow, ClaimPlanRow, ClaimRow
 from pipelines.queues.audit.timeline import QueueEvent
 
 _SHOWN = 20
-_WIDTH, _INDENT = 120, " " * 4
+_INDENT = " " * 4
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,8 @@ class AuditResult:
 
 
 def audit_result(audit: AuditResult) -> dict[str, object]:
-    """Returns the JSON object of `--output json` and `--result`; keys are the column names of the tables."""
+    """Returns the audit's part of the JSON object; keys are the column names of the tables."""
     return {
-        "cluster": audit.key.cluster,
-        "run_id": audit.key.run_id,
         "files_started_at": human_instant(audit.cluster.servers.at),
         "storage": audit.cluster.storage.name,
         "snapshots": audit.snapshots,
@@ -58,14 +56,13 @@ def audit_result(audit: AuditResult) -> dict[str, object]:
         "plan": [asdict(row) for row in audit.plan],
         "shipped_again": [asdict(row) for row in audit.again],
         "plan_files": dict(audit.files),
-        "findings": [asdict(row) for row in audit.findings],
     }
 
 
-def audit_text(audit: AuditResult) -> str:
-    """Returns the text for the on-call engineer."""
-    lines = [*_head(audit), *_row_lines(audit.rows), *_claim_lines(audit), *_plan_lines(audit), *_known_lines(audit)]
-    return "\n".join(lines) + "\n"
+def audit_lines(audit: AuditResult) -> Iterator[str]:
+    """Yields the text for the on-call engineer."""
+    for part in (_head(audit), _row_lines(audit.rows), _claim_lines(audit), _plan_lines(audit), _known_lines(audit)):
+        yield from part
 
 
 def _classes(rows: Sequence[AuditRow]) -> Counter[str]:
@@ -81,9 +78,9 @@ def _head(audit: AuditResult) -> Iterator[str]:
     for row in audit.rows:
         sizes[row.queue_class] += row.pending_bytes
     yield ""
-    yield f"  {'class':<16} {'queues':>6} {'to ship':>10}"
-    for name in sorted(_classes(audit.rows), key=order.index):
-        yield f"  {name:<16} {_classes(audit.rows)[name]:>6,} {human_bytes(sizes[name]):>10}"
+    counts = _classes(audit.rows)
+    rows = [(name, counts[name], human_bytes(sizes[name])) for name in sorted(counts, key=order.index)]
+    yield from text_table("  {:<16} {:>6} {:>10}", [("class", "queues", "to ship"), *rows])
 
 
 def _row_lines(rows: Sequence[AuditRow]) -> Iterator[str]:
@@ -96,9 +93,9 @@ def _row_lines(rows: Sequence[AuditRow]) -> Iterator[str]:
             state = row.peer_state or "removed"
             size = f"{human_count(row.pending_files, 'file')}, {human_bytes(row.pending_bytes)} under oldWALs"
             yield f"{_INDENT}peer {row.peer_id} ({state}); to ship: {size}; {human_bytes(row.alone_bytes)} for it alone"
-        yield _wrapped(row.evidence)
+        yield wrapped(row.evidence, _INDENT)
         if row.remedy:
-            yield _wrapped(f"-> {row.remedy}")
+            yield wrapped(f"-> {row.remedy}", _INDENT)
     if len(odd) > _SHOWN:
         yield f"  … and {len(odd) - _SHOWN:,} more; table queue_audits has every one"
 
@@ -108,7 +105,7 @@ def _claim_lines(audit: AuditResult) -> Iterator[str]:
         yield ""
         yield f"  timeline, from {human_count(audit.snapshots, 'snapshot')}"
     for row in audit.claims[:_SHOWN]:
-        yield _wrapped(f"peer {row.peer_id}, WALs of {row.source}: {_event(row)}")
+        yield wrapped(f"peer {row.peer_id}, WALs of {row.source}: {_event(row)}", _INDENT)
     if len(audit.claims) > _SHOWN:
         yield f"    … and {len(audit.claims) - _SHOWN:,} more; table queue_claims has every one"
 
@@ -157,10 +154,3 @@ def _known_lines(audit: AuditResult) -> Iterator[str]:
         yield f"    {row.severity:<8} {row.key}{known}"
     if len(audit.findings) > _SHOWN:
         yield f"    … and {len(audit.findings) - _SHOWN:,} more; table findings has every one"
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(
-        text, _WIDTH, initial_indent=_INDENT, subsequent_indent=f"{_INDENT}   ", break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip

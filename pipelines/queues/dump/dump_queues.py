@@ -4,14 +4,13 @@ import logging
 from dataclasses import asdict, dataclass
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import EXIT_DONE, MalformedError, RefusedError
+from pipelines.common.errors import MalformedError, RefusedError
 from pipelines.common.human import human_instant
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.replication_storage_factory import replication_queue_storage
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import first_doubt
-from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.run_summary import RunKey
+from pipelines.lake.job_run import JobLake
 from pipelines.queues.dump.queue_storage import DUMPED_STORAGES
 from pipelines.queues.dump.rows import (
     DUMP_SUFFIX,
@@ -23,7 +22,7 @@ from pipelines.queues.dump.rows import (
     wal_rows,
 )
 from pipelines.queues.dump.text import distributed_text, peers_text
-from pipelines.reconcile.cluster_cases import default_run_id
+from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
@@ -31,7 +30,6 @@ from schemas.dumped_hfile_refs import DUMPED_HFILE_REFS
 from schemas.dumped_peers import DUMPED_PEERS
 from schemas.dumped_queues import DUMPED_QUEUES
 from schemas.dumped_wals import DUMPED_WALS
-from schemas.registry import DUMP_TABLES
 
 _LOG = logging.getLogger(__name__)
 
@@ -53,15 +51,7 @@ class DumpRequest:
     hdfs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DumpPorts:
-    """The ports of the use case; `tables` is None when nothing is written to a lake."""
-
-    snapshots: SnapshotDirectories
-    tables: DeltaTables | None
-
-
-def dump_queues(request: DumpRequest, ports: DumpPorts) -> JobResult:
+def dump_queues(request: DumpRequest, snapshots: SnapshotDirectories, lake: JobLake) -> JobResult:
     """Print the queues of a snapshot.
 
     The result and the tables always contain everything, whatever the options of the text.
@@ -71,25 +61,28 @@ def dump_queues(request: DumpRequest, ports: DumpPorts) -> JobResult:
             moving from ZooKeeper to the table.
         UnavailableError: the lake cannot be written.
     """
-    opened = _believed(ports.snapshots.open([request.snapshot])[0])
+    opened = _believed(snapshots.open([request.snapshot])[0])
     snapshot = opened.known
     queues = DUMPED_STORAGES[snapshot.queue_storage]
     try:
-        dump = queues.dump(ports.snapshots, opened, request.settings.row_layout)
+        dump = queues.dump(snapshots, opened, request.settings.row_layout)
     except MalformedError as error:
         raise RefusedError(
             Condition.QUEUE_MALFORMED, f"{opened.uri}/queues-2.jsonl: {error}. Mend it, capture again"
         ) from None
-    started = snapshot.files_step.started_at
-    run_id = f"{default_run_id(started, opened.sha256 or '')}{DUMP_SUFFIX}"
-    key = RunKey.of(snapshot.cluster, run_id, started)
-    if ports.tables is not None:
-        _write(ports.tables, key, dump)
+    run = snapshot_run(opened, DUMP_SUFFIX, request.settings)
+    tables = (
+        (DUMPED_PEERS, peer_rows(dump)),
+        (DUMPED_QUEUES, queue_rows(dump)),
+        (DUMPED_WALS, wal_rows(dump)),
+        (DUMPED_HFILE_REFS, hfile_ref_rows(dump)),
+    )
+    run.write(lake, tables)
     if request.distributed:
         body = distributed_text(dump, snapshot.wal_root, sizes=request.hdfs)
     else:
-        body = queues.text(ports.snapshots, opened, dump)
-    return JobResult(EXIT_DONE, dump_result(key, snapshot, dump), f"{peers_text(dump.peers)}\n{body}")
+        body = queues.text(snapshots, opened, dump)
+    return run.answer(dump_result(snapshot, dump), (peers_text(dump.peers), body.removesuffix("\n")))
 
 
 def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
@@ -116,11 +109,9 @@ def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
     return opened
 
 
-def dump_result(key: RunKey, snapshot: Snapshot, dump: QueueDump) -> dict[str, object]:
-    """Returns the JSON object of `--output json` and `--result`; keys are the column names of the tables; bytes."""
+def dump_result(snapshot: Snapshot, dump: QueueDump) -> dict[str, object]:
+    """Returns the dump's part of the JSON object; keys are the column names of the tables; bytes."""
     return {
-        "cluster": key.cluster,
-        "run_id": key.run_id,
         "files_started_at": human_instant(snapshot.files_step.started_at),
         "queue_storage": dump.storage,
         "peers": [asdict(peer) for peer in dump.peers],
@@ -135,16 +126,3 @@ def dump_result(key: RunKey, snapshot: Snapshot, dump: QueueDump) -> dict[str, o
         "pending_bytes": sum(queue.pending_bytes for queue in dump.queues),
         "missing_wals": sum(queue.missing for queue in dump.queues),
     }
-
-
-def _write(sink: DeltaTables, key: RunKey, dump: QueueDump) -> None:
-    sink.ensure(DUMP_TABLES)
-    sink.replace(
-        {
-            DUMPED_PEERS.name: sink.frame(DUMPED_PEERS, peer_rows(key, dump)),
-            DUMPED_QUEUES.name: sink.frame(DUMPED_QUEUES, queue_rows(key, dump)),
-            DUMPED_WALS.name: sink.frame(DUMPED_WALS, wal_rows(key, dump)),
-            DUMPED_HFILE_REFS.name: sink.frame(DUMPED_HFILE_REFS, hfile_ref_rows(key, dump)),
-        },
-        [key],
-    )

@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 
 from pipelines.hbase.peer_rules import Tables
 from pipelines.hbase.peers import Peer
-from pipelines.lake.run_summary import RunKey
 
 DUMP_SUFFIX = "-queues"
 """Suffix of the run ids of dumps."""
@@ -185,14 +184,14 @@ def java_map(values: Mapping[str, str]) -> str:
     return f"{{{', '.join(f'{name}={values[name]}' for name in sorted(values))}}}"
 
 
-def peer_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
+def peer_rows(dump: QueueDump) -> list[dict[str, object]]:
     """Returns the rows of `dumped_peers`."""
-    return [{**_identity(key), **_fields(peer), "config": java_map(peer.config)} for peer in dump.peers]
+    return [{**_fields(peer), "config": java_map(peer.config)} for peer in dump.peers]
 
 
-def queue_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
+def queue_rows(dump: QueueDump) -> list[dict[str, object]]:
     """Returns the rows of `dumped_queues`."""
-    return [{**_identity(key), **queue_document(queue)} for queue in dump.queues]
+    return [queue_document(queue) for queue in dump.queues]
 
 
 def queue_document(queue: DumpedQueue) -> dict[str, object]:
@@ -207,20 +206,20 @@ def queue_document(queue: DumpedQueue) -> dict[str, object]:
     }
 
 
-def wal_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
+def wal_rows(dump: QueueDump) -> list[dict[str, object]]:
     """Returns the rows of `dumped_wals`."""
     return [
-        {**_identity(key), **{name: getattr(queue, name) for name in _OF_QUEUE}, **_fields(wal)}
+        {**{name: getattr(queue, name) for name in _OF_QUEUE}, **_fields(wal)}
         for queue in dump.queues
         for wal in queue.wals
     ]
 
 
-def hfile_ref_rows(key: RunKey, dump: QueueDump) -> list[dict[str, object]]:
+def hfile_ref_rows(dump: QueueDump) -> list[dict[str, object]]:
     """Returns the rows of `dumped_hfile_refs`."""
     known = {peer.peer_id for peer in dump.peers}
     return [
-        {**_identity(key), "peer_id": peer_id, "peer_exists": peer_id in known, "hfile": name}
+        {"peer_id": peer_id, "peer_exists": peer_id in known, "hfile": name}
         for peer_id, names in dump.hfile_refs.items()
         for name in names
     ]
@@ -237,10 +236,6 @@ def of_server(queue: DumpedQueue) -> tuple[str, str]:
 def peers_of(peers: Iterable[Peer]) -> tuple[DumpedPeer, ...]:
     """Returns the peers sorted by id."""
     return tuple(DumpedPeer.of(peer) for peer in sorted(peers, key=lambda one: one.peer_id))
-
-
-def _identity(key: RunKey) -> dict[str, object]:
-    return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date}
 
 
 def _fields(value: DumpedPeer | DumpedQueue | DumpedWal) -> dict[str, object]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.common.human import human_bytes, human_count
 from pipelines.hbase.zookeeper.tree import ReplicationTree
+from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.migration.plan import MigrationPeers
 from pipelines.queues.migration.rows import (
@@ -14,7 +15,6 @@ from pipelines.queues.migration.rows import (
     MigrationRow,
     MigrationRule,
 )
-from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
 
 _EXAMPLES = 10
 _DELETE = "Look at what it is: if no such WAL is below WALs/ or oldWALs/, delete the znode before the upgrade."
@@ -31,7 +31,7 @@ _FAULTS = {
 def plan_findings(
     rows: Sequence[MigrationRow], peers: MigrationPeers, tree: ReplicationTree, moved: str | None
 ) -> tuple[FindingRow, ...]:
-    """Returns the findings before a migration, errors first; with an error, the migration must not begin.
+    """Returns the findings before a migration; with an error, it must not begin.
 
     Args:
         rows: the plan.
@@ -39,32 +39,25 @@ def plan_findings(
         tree: the last reading of ZooKeeper.
         moved: why the two readings disagree; None = they agree.
     """
-    return _sorted(
-        [
-            *_blocked(rows),
-            *_collapsed(rows),
-            *_peer_ids(peers),
-            *_enabled(peers),
-            *_drops(rows),
-            *_missing_wals(rows),
-            *_half_claimed(tree, peers),
-            *_unsettled(moved),
-        ]
+    return (
+        *_blocked(rows),
+        *_collapsed(rows),
+        *_peer_ids(peers),
+        *_enabled(peers),
+        *_drops(rows),
+        *_missing_wals(rows),
+        *_half_claimed(tree, peers),
+        *_unsettled(moved),
     )
 
 
 def verify_findings(checks: Iterable[MigrationCheck]) -> tuple[FindingRow, ...]:
-    """Returns one finding per broken rule and severity, errors first; differences of severity info are left out."""
+    """Returns one finding per broken rule and severity; differences of severity info are left out."""
     broken: dict[tuple[str, str], list[MigrationCheck]] = {}
     for check in checks:
         if check.severity in (ERROR, WARNING):
             broken.setdefault((check.rule, check.severity), []).append(check)
-    return _sorted([_difference(MigrationRule(rule), level, found) for (rule, level), found in broken.items()])
-
-
-def _sorted(rows: Iterable[FindingRow]) -> tuple[FindingRow, ...]:
-    order = (ERROR, WARNING, INFO)
-    return tuple(sorted(rows, key=lambda row: (order.index(row.severity), -(row.bytes or 0), row.key)))
+    return tuple(_difference(MigrationRule(rule), level, found) for (rule, level), found in broken.items())
 
 
 def _blocked(rows: Iterable[MigrationRow]) -> Iterator[FindingRow]:

@@ -1,6 +1,6 @@
 """The plan-migration use case: predicts the migration of the queues from ZooKeeper before it is started."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, RefusedError, UsageError
@@ -9,31 +9,19 @@ from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import first_doubt
 from pipelines.decide.rule.zookeeper_trust import zookeeper_doubts
 from pipelines.hbase.zookeeper.queued_wals import unsettled_reason
-from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_summary import FindingRow, RunKey, table_row
+from pipelines.lake.findings import ERROR
+from pipelines.lake.job_run import JobLake
+from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.migration.findings import plan_findings
 from pipelines.queues.migration.plan import MigrationPeers, migration_rows
 from pipelines.queues.migration.rows import PLAN_SUFFIX, MigrationRow
-from pipelines.queues.migration.text import plan_result, plan_text
-from pipelines.queues.wals.findings import with_history
+from pipelines.queues.migration.text import plan_lines, plan_result
+from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.queues.wals.listed_wals import wal_lengths
-from pipelines.reconcile.cluster_cases import default_run_id
-from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_ZOOKEEPER
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
-from schemas.findings import FINDINGS
 from schemas.migration_rows import MIGRATION_ROWS
-
-
-@dataclass(frozen=True, slots=True)
-class MigrationPorts:
-    """The ports of plan-migration and verify-migration; `tables` and `past` are None when no lake is written."""
-
-    snapshots: SnapshotDirectories
-    tables: DeltaTables | None
-    past: LakeReader | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +45,9 @@ class PlannedMigration:
         return not any(row.severity == ERROR for row in self.findings)
 
 
-def plan_migration(snapshot: str, settings: ReconcileSettings, ports: MigrationPorts) -> JobResult:
+def plan_migration(
+    snapshot: str, settings: ReconcileSettings, snapshots: SnapshotDirectories, lake: JobLake
+) -> JobResult:
     """Plan the migration.
 
     Returns:
@@ -68,25 +58,12 @@ def plan_migration(snapshot: str, settings: ReconcileSettings, ports: MigrationP
         RefusedError: the snapshot differs from what was captured, or cannot be trusted.
         UnavailableError: a source or the lake did not answer.
     """
-    plan = plan_of_snapshot(ports.snapshots, ports.snapshots.open([snapshot])[0], settings)
-    known = plan.opened.known
-    started = known.files_step.started_at
-    key = RunKey.of(known.cluster, default_run_id(started, plan.opened.sha256 or "") + PLAN_SUFFIX, started)
-    if ports.tables is not None:
-        ports.tables.ensure((MIGRATION_ROWS, FINDINGS))
-    before = ports.past.findings_before(key, PLAN_SUFFIX) if ports.past is not None else {}
-    findings = with_history(plan.findings, started, before, settings.acknowledged)
-    if ports.tables is not None:
-        rows = [{**asdict(key), **asdict(row)} for row in plan.rows]
-        ports.tables.replace(
-            {
-                MIGRATION_ROWS.name: ports.tables.frame(MIGRATION_ROWS, rows),
-                FINDINGS.name: ports.tables.frame(FINDINGS, [table_row(key, row) for row in findings]),
-            },
-            [key],
-        )
-    shown = (key, plan.go, plan.rows, plan.peers.enabled, findings)
-    return JobResult(EXIT_DONE if plan.go else EXIT_REFUSED, plan_result(*shown), plan_text(*shown))
+    plan = plan_of_snapshot(snapshots, snapshots.open([snapshot])[0], settings)
+    run = snapshot_run(plan.opened, PLAN_SUFFIX, settings)
+    findings = run.record(lake, [(MIGRATION_ROWS, plan.rows)], plan.findings)
+    shown = (plan.go, plan.rows, plan.peers.enabled)
+    lines = plan_lines(run.key.cluster, *shown, findings)
+    return run.answer(plan_result(*shown), lines, findings, EXIT_DONE if plan.go else EXIT_REFUSED)
 
 
 def plan_of_snapshot(

@@ -5,97 +5,83 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from pipelines.common.human import human_bytes, human_count
-from pipelines.lake.run_summary import FindingRow, RunKey
+from pipelines.common.text import text_table
+from pipelines.lake.findings import ERROR, WARNING, finding_lines
+from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.migration.rows import Family, MigrationAction, MigrationCheck, MigrationRow, MigrationRule
-from pipelines.reconcile.finding_lines import finding_lines
-from pipelines.reconcile.findings.evidence import ERROR, WARNING
 
 _SHOWN = 20
 
 
-def plan_result(
-    key: RunKey,
-    go: bool,
-    rows: Sequence[MigrationRow],
-    enabled: Sequence[str],
-    findings: Sequence[FindingRow],
-) -> dict[str, object]:
-    """Returns the JSON object of plan-migration; keys are the column names of the tables."""
+def plan_result(go: bool, rows: Sequence[MigrationRow], enabled: Sequence[str]) -> dict[str, object]:
+    """Returns the own part of plan-migration's JSON object; keys are the column names of the tables."""
     return {
-        "cluster": key.cluster,
-        "run_id": key.run_id,
         "go": go,
         "counts": {family.value: _counts(rows, family) for family in Family},
         "enabled_peers": list(enabled),
         "rows": [asdict(row) for row in rows if row.family == Family.QUEUE.value],
-        "findings": [asdict(row) for row in findings],
     }
 
 
-def plan_text(
-    key: RunKey,
+def plan_lines(
+    cluster: str,
     go: bool,
     rows: Sequence[MigrationRow],
     enabled: Sequence[str],
     findings: Sequence[FindingRow],
-) -> str:
-    """Returns the text for the operator before the upgrade."""
+) -> Iterator[str]:
+    """Yields the text for the operator before the upgrade."""
     word = "GO" if go else "NO-GO"
-    lines = [f"cluster {key.cluster}: the migration to hbase:replication is a {word}{_sums(findings)}"]
-    lines += ["", f"  {'':<10} {'written':>9} {'dropped':>9} {'blocking':>9}"]
-    for family in Family:
-        counts = _counts(rows, family)
-        lines.append(f"  {family.value:<10} {counts['WRITE']:>9,} {counts['DROP']:>9,} {counts['BLOCK']:>9,}")
+    yield f"cluster {cluster}: the migration to hbase:replication is a {word}{_sums(findings)}"
+    yield ""
+    counts = [
+        (family.value, *(_counts(rows, family)[name] for name in ("WRITE", "DROP", "BLOCK"))) for family in Family
+    ]
+    yield from text_table("  {:<10} {:>9} {:>9} {:>9}", [("", "written", "dropped", "blocking"), *counts])
     if enabled:
-        lines += ["", f"  disabled meanwhile: {', '.join(enabled)}"]
+        yield ""
+        yield f"  disabled meanwhile: {', '.join(enabled)}"
     queues = [row for row in rows if row.family == Family.QUEUE.value]
     for title, action in (
         ("written", MigrationAction.WRITE),
         ("dropped", MigrationAction.DROP),
         ("blocking", MigrationAction.BLOCK),
     ):
-        lines += _planned_lines(title, [row for row in queues if row.action == action.value])
-    return "\n".join([*lines, *finding_lines(findings)]) + "\n"
+        yield from _planned_lines(title, [row for row in queues if row.action == action.value])
+    yield from finding_lines(findings)
 
 
-def verify_result(
-    key: RunKey,
-    verified: bool,
-    checks: Sequence[MigrationCheck],
-    findings: Sequence[FindingRow],
-) -> dict[str, object]:
-    """Returns the JSON object of verify-migration: every difference, and how often each rule is true."""
+def verify_result(verified: bool, checks: Sequence[MigrationCheck]) -> dict[str, object]:
+    """Returns the own part of verify-migration's JSON object: every difference, and how often each rule is true."""
     return {
-        "cluster": key.cluster,
-        "run_id": key.run_id,
         "verified": verified,
         "rules": {rule.value: _held(checks, rule) for rule in MigrationRule},
         "differences": [asdict(check) for check in checks if check.severity is not None],
-        "findings": [asdict(row) for row in findings],
     }
 
 
-def verify_text(
-    key: RunKey,
+def verify_lines(
+    cluster: str,
     verified: bool,
     checks: Sequence[MigrationCheck],
     findings: Sequence[FindingRow],
-) -> str:
-    """Returns the text for the operator after the upgrade."""
+) -> Iterator[str]:
+    """Yields the text for the operator after the upgrade."""
     state = "verified" if verified else "NOT VERIFIED"
-    lines = [f"cluster {key.cluster}: the migration to hbase:replication is {state}{_sums(findings)}", ""]
-    lines.append(f"  {'rule':<18} {'checked':>9} {'holds':>9}")
-    for rule in MigrationRule:
-        held = _held(checks, rule)
-        lines.append(f"  {rule.value:<18} {held['checked']:>9,} {held['holds']:>9,}")
+    yield f"cluster {cluster}: the migration to hbase:replication is {state}{_sums(findings)}"
+    yield ""
+    held = [(rule.value, *_held(checks, rule).values()) for rule in MigrationRule]
+    yield from text_table("  {:<18} {:>9} {:>9}", [("rule", "checked", "holds"), *held])
     different = [check for check in checks if check.severity is not None]
     for check in different[:_SHOWN]:
         place = "/".join(filter(None, (check.subject, check.qualifier)))
-        lines += ["", f"  {check.severity:<8} {check.rule} {check.answer}", f"             {place}"]
-        lines.append(f"             expected {check.expected or 'nothing'}, found {check.found or 'nothing'}")
+        yield ""
+        yield f"  {check.severity:<8} {check.rule} {check.answer}"
+        yield f"             {place}"
+        yield f"             expected {check.expected or 'nothing'}, found {check.found or 'nothing'}"
     if len(different) > _SHOWN:
-        lines += ["", f"  … and {len(different) - _SHOWN:,} more; table migration_checks has every one"]
-    return "\n".join(lines) + "\n"
+        yield ""
+        yield f"  … and {len(different) - _SHOWN:,} more; table migration_checks has every one"
 
 
 def _counts(rows: Sequence[MigrationRow], family: Family) -> dict[str, int]:

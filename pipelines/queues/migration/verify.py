@@ -6,10 +6,10 @@ a peer that was disabled in both captures must not have moved.
 
 from collections.abc import Iterator
 
+from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, may_have_moved
 from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationRule
 from pipelines.queues.migration.verify_queues import queue_checks
-from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING
 
 
 def verify(before: BeforeMigration, after: AfterMigration) -> tuple[MigrationCheck, ...]:

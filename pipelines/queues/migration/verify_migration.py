@@ -1,13 +1,12 @@
 """The verify-migration use case: checks that `hbase:replication` has what ZooKeeper had."""
 
-from dataclasses import asdict
-
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, MalformedError, RefusedError, UsageError
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import doubts_of_reading, first_doubt
-from pipelines.lake.run_summary import RunKey, table_row
+from pipelines.lake.findings import ERROR
+from pipelines.lake.job_run import JobLake
 from pipelines.queues.migration.before_and_after import (
     AfterMigration,
     BeforeMigration,
@@ -17,34 +16,29 @@ from pipelines.queues.migration.before_and_after import (
     states_of,
 )
 from pipelines.queues.migration.findings import verify_findings
-from pipelines.queues.migration.plan_migration import (
-    MigrationPorts,
-    PlannedMigration,
-    plan_of_snapshot,
-    readable_snapshot,
-)
+from pipelines.queues.migration.plan_migration import PlannedMigration, plan_of_snapshot, readable_snapshot
 from pipelines.queues.migration.rows import VERIFY_SUFFIX
-from pipelines.queues.migration.text import verify_result, verify_text
+from pipelines.queues.migration.text import verify_lines, verify_result
 from pipelines.queues.migration.verify import verify
-from pipelines.queues.wals.findings import with_history
+from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.queues.wals.listed_wals import wal_lengths
-from pipelines.reconcile.cluster_cases import default_run_id
-from pipelines.reconcile.findings.evidence import ERROR
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
-from schemas.findings import FINDINGS
 from schemas.migration_checks import MIGRATION_CHECKS
 
 
-def verify_migration(zookeeper: str, table: str, settings: ReconcileSettings, ports: MigrationPorts) -> JobResult:
+def verify_migration(
+    zookeeper: str, table: str, settings: ReconcileSettings, snapshots: SnapshotDirectories, lake: JobLake
+) -> JobResult:
     """Compare two snapshots of one cluster.
 
     Args:
         zookeeper: snapshot captured from ZooKeeper, before the migration.
         table: snapshot captured from `hbase:replication`, after it.
         settings: from the configuration.
-        ports: the ports of the use case.
+        snapshots: opens them.
+        lake: where to write.
 
     Returns:
         Exit code 3 if a check has severity error: not verified.
@@ -55,31 +49,15 @@ def verify_migration(zookeeper: str, table: str, settings: ReconcileSettings, po
         UnavailableError: a source or the lake did not answer.
     """
     # open them one by one: opened together, one directory given twice would count the rows of both
-    (first,), (second,) = ports.snapshots.open([zookeeper]), ports.snapshots.open([table])
-    plan = plan_of_snapshot(ports.snapshots, first, settings)
-    after_opened = _table_side(second, plan.opened)
-    known = after_opened.known
-    before, after = _before(plan), _after(ports.snapshots, after_opened)
-    checks = verify(before, after)
-    started = known.files_step.started_at
-    run_id = f"{default_run_id(started, second.sha256 or '')}-{(first.sha256 or '')[:8]}{VERIFY_SUFFIX}"
-    key = RunKey.of(known.cluster, run_id, started)
-    if ports.tables is not None:
-        ports.tables.ensure((MIGRATION_CHECKS, FINDINGS))
-    past = ports.past.findings_before(key, VERIFY_SUFFIX) if ports.past is not None else {}
-    findings = with_history(verify_findings(checks), started, past, settings.acknowledged)
-    if ports.tables is not None:
-        rows = [{**asdict(key), **asdict(check)} for check in checks]
-        ports.tables.replace(
-            {
-                MIGRATION_CHECKS.name: ports.tables.frame(MIGRATION_CHECKS, rows),
-                FINDINGS.name: ports.tables.frame(FINDINGS, [table_row(key, row) for row in findings]),
-            },
-            [key],
-        )
+    (first,), (second,) = snapshots.open([zookeeper]), snapshots.open([table])
+    plan = plan_of_snapshot(snapshots, first, settings)
+    after = _table_side(second, plan.opened)
+    checks = verify(_before(plan), _after(snapshots, after))
+    run = snapshot_run(after, f"-{(first.sha256 or '')[:8]}{VERIFY_SUFFIX}", settings)
+    findings = run.record(lake, [(MIGRATION_CHECKS, checks)], verify_findings(checks))
     verified = not any(check.severity == ERROR for check in checks)
-    shown = (key, verified, checks, findings)
-    return JobResult(EXIT_DONE if verified else EXIT_REFUSED, verify_result(*shown), verify_text(*shown))
+    lines = verify_lines(run.key.cluster, verified, checks, findings)
+    return run.answer(verify_result(verified, checks), lines, findings, EXIT_DONE if verified else EXIT_REFUSED)
 
 
 def _table_side(opened: OpenedSnapshot, zookeeper: OpenedSnapshot) -> OpenedSnapshot:

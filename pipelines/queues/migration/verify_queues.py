@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pipelines.common.errors import MalformedError
 from pipelines.hbase.replication_queues import GroupOffset, QueueId, parse_queue_id
 from pipelines.hbase.wal_names import wal_timestamp
+from pipelines.lake.findings import ERROR, INFO, WARNING
 from pipelines.queues.migration.before_and_after import AfterMigration, BeforeMigration, may_have_moved
 from pipelines.queues.migration.plan import offset_of
 from pipelines.queues.migration.rows import CheckAnswer, Family, MigrationCheck, MigrationRule
-from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING
 
 Offsets = Mapping[str, GroupOffset]
 

@@ -5,19 +5,17 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from pipelines.common.human import human_bytes, human_count, human_instant
+from pipelines.lake.findings import ERROR, INFO, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.syncup.plan import SyncUpPlan
 from pipelines.queues.syncup.rows import SyncUpAction
-from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, finding
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.syncup_facts import INFO_FLAG, SyncUpFacts
 
-_SEVERITIES = (ERROR, WARNING, INFO)
-
 
 def syncup_findings(plan: SyncUpPlan, snapshot: Snapshot, facts: SyncUpFacts) -> tuple[FindingRow, ...]:
-    """Returns all findings of one plan, errors first."""
-    found = [
+    """Returns all findings of one plan."""
+    return (
         *_two_file_systems(snapshot, facts),
         *_leftovers(facts),
         *_disabled_peers(plan),
@@ -26,8 +24,7 @@ def syncup_findings(plan: SyncUpPlan, snapshot: Snapshot, facts: SyncUpFacts) ->
         *_stale(plan, facts),
         *_removed_peers(plan),
         *_flags_that_stay(plan, snapshot),
-    ]
-    return tuple(sorted(found, key=lambda row: (_SEVERITIES.index(row.severity), -(row.bytes or 0), row.key)))
+    )
 
 
 def _two_file_systems(snapshot: Snapshot, facts: SyncUpFacts) -> Iterator[FindingRow]:

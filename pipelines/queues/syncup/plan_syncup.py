@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import functions as F
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, MalformedError, RefusedError
+from pipelines.common.errors import MalformedError, RefusedError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.cluster_view import MergedQueueRow, merge_passes
@@ -15,9 +15,8 @@ from pipelines.decide.rule.trust import unfinished_migration_reason
 from pipelines.hbase.offline_table import as_it_is
 from pipelines.hbase.replication_queues import Cell, parse_queue_cells
 from pipelines.hbase.wal_names import encode_prefix
-from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_summary import FindingRow, RunKey, table_row
+from pipelines.lake.job_run import JobLake
+from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.queues.syncup.findings import syncup_findings
 from pipelines.queues.syncup.plan import (
     SyncUpInput,
@@ -27,23 +26,18 @@ from pipelines.queues.syncup.plan import (
     placeholder_queues,
     plan_syncup,
 )
-from pipelines.queues.syncup.rows import PLAN_SUFFIX, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow, plan_row
+from pipelines.queues.syncup.rows import PLAN_SUFFIX
 from pipelines.queues.syncup.tables import peer_rows, queue_row, wal_rows
-from pipelines.queues.syncup.text import plan_result, plan_text
+from pipelines.queues.syncup.text import plan_lines, plan_result
 from pipelines.queues.syncup.wals import FilesOfServers, ListedWal
-from pipelines.queues.wals.findings import with_history
 from pipelines.queues.wals.pending import smallest_needed_timestamps
 from pipelines.queues.wals.selection import live_or_odd_files, needed_wals
-from pipelines.reconcile.cluster_cases import default_run_id
-from pipelines.reconcile.findings import counts_for_exit_code
 from pipelines.snapshot.extras import named_extras
 from pipelines.snapshot.model import QUEUE_STORAGE_TABLE, Snapshot
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
 from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts
 from pipelines.snapshot.syncup_lines import parse_facts
-from schemas.findings import FINDINGS
-from schemas.registry import SYNCUP_TABLES
 from schemas.syncup_peers import SYNCUP_PEERS
 from schemas.syncup_queues import SYNCUP_QUEUES
 from schemas.syncup_wals import SYNCUP_WALS
@@ -73,16 +67,7 @@ class PlanRequest:
     settings: ReconcileSettings
 
 
-@dataclass(frozen=True, slots=True)
-class PlanPorts:
-    """The ports of the use case; `tables` and `past` are None when nothing is written to a lake."""
-
-    snapshots: SnapshotDirectories
-    tables: DeltaTables | None
-    past: LakeReader | None
-
-
-def plan(request: PlanRequest, ports: PlanPorts) -> JobResult:
+def plan(request: PlanRequest, snapshots: SnapshotDirectories, lake: JobLake) -> JobResult:
     """Predict what ReplicationSyncUp would do.
 
     Returns:
@@ -92,29 +77,21 @@ def plan(request: PlanRequest, ports: PlanPorts) -> JobResult:
         RefusedError: the snapshot is not of a cluster that is down, or the tool would die or lose edits.
         UnavailableError: the lake cannot be written.
     """
-    opened = _believed(ports.snapshots.open([request.snapshot])[0])
+    opened = _believed(snapshots.open([request.snapshot])[0])
     snapshot = opened.known
-    facts = parse_facts(ports.snapshots.extra_lines(opened, EXTRA))
-    cells = ports.snapshots.cells(opened)
-    cluster = _cluster(ports.snapshots, opened, facts, cells, request.settings)
+    facts = parse_facts(snapshots.extra_lines(opened, EXTRA))
+    cells = snapshots.cells(opened)
+    cluster = _cluster(snapshots, opened, facts, cells, request.settings)
     planned = plan_syncup(cluster)
     _refuse(planned)
     queues = [queue_row(one) for one in planned.queues]
     wals = [row for one in planned.queues for row in wal_rows(one)]
     peers = peer_rows(planned, snapshot.peers, cells)
-    started = snapshot.files_step.started_at
-    run_id = f"{default_run_id(started, opened.sha256 or '')}{PLAN_SUFFIX}"
-    key = RunKey.of(snapshot.cluster, run_id, started)
-    if ports.tables is not None:
-        ports.tables.ensure((*SYNCUP_TABLES, FINDINGS))
-    before = ports.past.findings_before(key, PLAN_SUFFIX) if ports.past is not None else {}
-    rows = syncup_findings(planned, snapshot, facts)
-    findings = with_history(rows, started, before, request.settings.acknowledged)
-    if ports.tables is not None:
-        _write(ports.tables, key, queues, wals, peers, findings)
-    code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE
-    result = plan_result(key, snapshot, facts, planned, queues, wals, peers, findings)
-    return JobResult(code, result, plan_text(key, facts, planned, queues, peers, findings))
+    run = snapshot_run(opened, PLAN_SUFFIX, request.settings)
+    tables = ((SYNCUP_QUEUES, queues), (SYNCUP_WALS, wals), (SYNCUP_PEERS, peers))
+    findings = run.record(lake, tables, syncup_findings(planned, snapshot, facts))
+    lines = plan_lines(snapshot.cluster, facts, planned, queues, peers, findings)
+    return run.answer(plan_result(snapshot, facts, planned, queues, wals, peers), lines, findings)
 
 
 def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
@@ -248,22 +225,3 @@ def _unread(found: Sequence[UnreadWal]) -> str:
 
 def _and_more(count: int) -> str:
     return f" and {count:,} more" if count > 0 else ""
-
-
-def _write(
-    sink: DeltaTables,
-    key: RunKey,
-    queues: Sequence[SyncUpQueueRow],
-    wals: Sequence[SyncUpWalRow],
-    peers: Sequence[SyncUpPeerRow],
-    findings: Sequence[FindingRow],
-) -> None:
-    sink.replace(
-        {
-            SYNCUP_QUEUES.name: sink.frame(SYNCUP_QUEUES, [plan_row(key, row) for row in queues]),
-            SYNCUP_WALS.name: sink.frame(SYNCUP_WALS, [plan_row(key, row) for row in wals]),
-            SYNCUP_PEERS.name: sink.frame(SYNCUP_PEERS, [plan_row(key, row) for row in peers]),
-            FINDINGS.name: sink.frame(FINDINGS, [table_row(key, row) for row in findings]),
-        },
-        [key],
-    )

@@ -3,11 +3,8 @@
 Field names equal the column names of the tables in `schemas/`; a test compares them.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
-
-from pipelines.lake.run_summary import RunKey
 
 PLAN_SUFFIX = "-syncup"
 """Suffix of the run ids of plans, which separates their rows in shared tables from those of reconcile."""
@@ -89,8 +86,3 @@ class SyncUpPeerRow:
     resent_bytes: int | None
     hfile_refs: int
     last_sequence_ids: int
-
-
-def plan_row(key: RunKey, row: SyncUpQueueRow | SyncUpWalRow | SyncUpPeerRow) -> Mapping[str, object]:
-    """Returns the row with its identity columns, by column name, as a table sink expects it."""
-    return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, **asdict(row)}

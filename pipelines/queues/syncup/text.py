@@ -5,10 +5,10 @@ from dataclasses import asdict
 
 from pipelines.common.human import human_bytes, human_count, human_instant
 from pipelines.common.instants import format_instant
-from pipelines.lake.run_summary import FindingRow, RunKey
+from pipelines.lake.findings import finding_lines
+from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.syncup.plan import SyncUpPlan
 from pipelines.queues.syncup.rows import SyncUpAction, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
-from pipelines.reconcile.finding_lines import finding_lines
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.syncup_facts import SyncUpFacts
 
@@ -23,20 +23,16 @@ _DOES = {
 
 
 def plan_result(
-    key: RunKey,
     snapshot: Snapshot,
     facts: SyncUpFacts,
     plan: SyncUpPlan,
     queues: Sequence[SyncUpQueueRow],
     wals: Sequence[SyncUpWalRow],
     peers: Sequence[SyncUpPeerRow],
-    findings: Sequence[FindingRow],
 ) -> dict[str, object]:
-    """Returns the JSON object of `--output json` and `--result`; keys are the column names of the tables."""
+    """Returns the plan's part of the JSON object; keys are the column names of the tables."""
     table = facts.table
     return {
-        "cluster": key.cluster,
-        "run_id": key.run_id,
         "files_started_at": human_instant(snapshot.files_step.started_at),
         "command": syncup_command(facts),
         "servers": [str(server) for server in plan.servers],
@@ -50,7 +46,6 @@ def plan_result(
         "queues": [
             {**asdict(row), "wals": [_without_queue(wal) for wal in wals if wal.queue == row.queue]} for row in queues
         ],
-        "findings": [asdict(row) for row in findings],
     }
 
 
@@ -59,36 +54,33 @@ def syncup_command(facts: SyncUpFacts) -> str:
     return f"{_TOOL} -f" if any(flag.name == "info" for flag in facts.flags) else _TOOL
 
 
-def plan_text(
-    key: RunKey,
+def plan_lines(
+    cluster: str,
     facts: SyncUpFacts,
     plan: SyncUpPlan,
     queues: Sequence[SyncUpQueueRow],
     peers: Sequence[SyncUpPeerRow],
     findings: Sequence[FindingRow],
-) -> str:
-    """Returns the text for the on-call engineer."""
-    lines = [
-        *_head(key, facts, plan, queues),
-        *_peer_lines(peers),
-        *_queue_lines(queues),
-        *finding_lines(findings),
-        "",
-        f"  to do it: {syncup_command(facts)}",
-    ]
-    return "\n".join(lines) + "\n"
+) -> Iterator[str]:
+    """Yields the text for the on-call engineer."""
+    yield from _head(cluster, facts, plan, queues)
+    yield from _peer_lines(peers)
+    yield from _queue_lines(queues)
+    yield from finding_lines(findings)
+    yield ""
+    yield f"  to do it: {syncup_command(facts)}"
 
 
 def _without_queue(row: SyncUpWalRow) -> dict[str, object]:
     return {name: value for name, value in asdict(row).items() if name not in {"queue", "peer_id", "source"}}
 
 
-def _head(key: RunKey, facts: SyncUpFacts, plan: SyncUpPlan, queues: Sequence[SyncUpQueueRow]) -> Iterator[str]:
+def _head(cluster: str, facts: SyncUpFacts, plan: SyncUpPlan, queues: Sequence[SyncUpQueueRow]) -> Iterator[str]:
     size = human_bytes(sum(row.bytes for row in queues))
     made = sum(row.is_placeholder for row in queues)
     of_these = f" ({human_count(made, 'placeholder')} among them)" if made else ""
     servers, claimed = human_count(len(plan.servers), "server"), human_count(len(queues), "queue")
-    yield f"cluster {key.cluster}: ReplicationSyncUp would claim {claimed}{of_these} of {servers}, and read {size}"
+    yield f"cluster {cluster}: ReplicationSyncUp would claim {claimed}{of_these} of {servers}, and read {size}"
     table = facts.table
     if table is None:
         yield "  offsets: as exported; what ReplicationSyncUp reads may be older"

@@ -1,52 +1,28 @@
 """Findings that only the content of WALs shows: why a queue is stuck, and which pinned edits no peer wants."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.human import human_bytes
 from pipelines.hbase.wal_format.reader import WalEnd
+from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.wals.offsets import OffsetStatus
 from pipelines.queues.wals.rows import UNREADABLE, InspectedFile, QueueEditsRow
-from pipelines.reconcile.findings.evidence import ERROR, WARNING, finding
 
 UNWANTED_FROM = 1 << 30
 """A queue must pin at least this many unwanted bytes before it becomes a finding."""
 
 
 def wal_findings(queues: Sequence[QueueEditsRow], files: Iterable[InspectedFile]) -> tuple[FindingRow, ...]:
-    """All findings of one inspection, errors first."""
+    """Returns all findings of one inspection."""
     by_path = {file.path: file for file in files}
     living = [row for row in queues if row.peer_exists]
-    found = [*_headerless(living, by_path), *_corrupt(living, by_path), *_offsets(living), *_unwanted(living)]
-    found += _unreadable(by_path)
-    return tuple(sorted(found, key=lambda row: ((ERROR, WARNING).index(row.severity), -(row.bytes or 0), row.key)))
-
-
-def with_history(
-    rows: Iterable[FindingRow], now: int, before: Mapping[str, tuple[int, int]], acknowledged: Sequence[Acknowledgement]
-) -> tuple[FindingRow, ...]:
-    """Adds history (earlier inspections) and acknowledgements (the configuration) to the findings.
-
-    Args:
-        rows: findings of this inspection.
-        now: start of step `files`, ms since the epoch.
-        before: first_seen (ms since the epoch) and nights by key, from earlier inspections.
-        acknowledged: from the configuration.
-    """
-    known = {one.key: one for one in sorted(acknowledged, key=lambda one: one.until) if now <= one.until}
-    return tuple(
-        replace(
-            row,
-            first_seen=before[row.key][0] if row.key in before else now,
-            nights=before[row.key][1] + 1 if row.key in before else 1,
-            is_new=row.key not in before,
-            acknowledged=row.key in known,
-            acknowledged_reason=known[row.key].reason if row.key in known else None,
-            acknowledged_until=known[row.key].until if row.key in known else None,
-        )
-        for row in rows
+    return (
+        *_headerless(living, by_path),
+        *_corrupt(living, by_path),
+        *_offsets(living),
+        *_unwanted(living),
+        *_unreadable(by_path),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.common.conditions import Condition
-from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, RefusedError, UnavailableError, UsageError
+from pipelines.common.errors import RefusedError, UnavailableError, UsageError
 from pipelines.common.human import human_bytes, human_count
 from pipelines.common.job_result import JobResult
 from pipelines.decide.rule.cluster_view import MergedQueueRow
@@ -15,11 +15,10 @@ from pipelines.decide.rule.replication_storage_factory import replication_queue_
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.trust import first_doubt
 from pipelines.hbase.wal_names import parse_wal_name
-from pipelines.lake.delta_tables import DeltaTables
-from pipelines.lake.reader import LakeReader
-from pipelines.lake.run_summary import FindingRow, RunKey, table_row
+from pipelines.lake.job_run import JobLake
+from pipelines.queues.snapshot_run import snapshot_run
 from pipelines.queues.wals.executors import SparkWalContents
-from pipelines.queues.wals.findings import wal_findings, with_history
+from pipelines.queues.wals.findings import wal_findings
 from pipelines.queues.wals.pending import (
     by_group,
     cuts_of,
@@ -31,20 +30,14 @@ from pipelines.queues.wals.rows import (
     INSPECTION_SUFFIX,
     UNREADABLE,
     InspectedFile,
-    QueueEditsRow,
-    contents_row,
     file_row,
     table_rows,
 )
 from pipelines.queues.wals.selection import named_wals
-from pipelines.queues.wals.text import inspection_result, inspection_text
-from pipelines.reconcile.cluster_cases import default_run_id
-from pipelines.reconcile.findings import counts_for_exit_code
+from pipelines.queues.wals.text import inspection_lines, inspection_result
 from pipelines.snapshot.opened_snapshot import OpenedSnapshot
 from pipelines.snapshot.reader import SnapshotDirectories
-from schemas.findings import FINDINGS
 from schemas.queue_edits import QUEUE_EDITS
-from schemas.registry import INSPECTION_TABLES
 from schemas.wal_files import WAL_FILES
 from schemas.wal_tables import WAL_TABLES
 
@@ -72,22 +65,21 @@ class InspectRequest:
     group: str | None = None
     queue: str | None = None
 
-    def run_id(self, files_started: int, snapshot_sha256: str) -> str:
-        """Returns the run id of reconcile plus a suffix, and a digest of the restrictions if there are any."""
+    @property
+    def suffix(self) -> str:
+        """The suffix of the run id, with a digest of the restrictions if there are any."""
         limits = (sorted(self.paths), self.server, self.group, self.queue)
         digest = hashlib.sha256(json.dumps(limits).encode()).hexdigest()[:8]
-        restricted = f"-{digest}" if any(limits) else ""
-        return f"{default_run_id(files_started, snapshot_sha256)}{restricted}{INSPECTION_SUFFIX}"
+        return f"-{digest}{INSPECTION_SUFFIX}" if any(limits) else INSPECTION_SUFFIX
 
 
 @dataclass(frozen=True, slots=True)
 class InspectPorts:
-    """The ports of the use case; `tables` and `past` are None when nothing is written to a lake."""
+    """The ports of the use case."""
 
     snapshots: SnapshotDirectories
     contents: SparkWalContents
-    tables: DeltaTables | None
-    past: LakeReader | None
+    lake: JobLake
 
 
 def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
@@ -115,18 +107,15 @@ def inspect_wals(request: InspectRequest, ports: InspectPorts) -> JobResult:
     if broken and len(broken) == len(files):
         raise UnavailableError(f"no WAL could be read; the first: {broken[0].problem}. Put it right and try again")
     queues = queue_edits(rows, snapshot.peers, by_group(files))
-    started = snapshot.files_step.started_at
-    key = RunKey.of(snapshot.cluster, request.run_id(started, opened.sha256 or ""), started)
-    if ports.tables is not None:
-        ports.tables.ensure((*INSPECTION_TABLES, FINDINGS))
-    before = ports.past.findings_before(key, INSPECTION_SUFFIX) if ports.past is not None else {}
-    findings = with_history(wal_findings(queues, files), started, before, request.settings.acknowledged)
-    if ports.tables is not None:
-        _write(ports.tables, key, files, queues, findings)
-    code = EXIT_PARTIAL if counts_for_exit_code(findings) else EXIT_DONE
-    return JobResult(
-        code, inspection_result(key, snapshot, files, queues, findings), inspection_text(key, files, queues, findings)
+    run = snapshot_run(opened, request.suffix, request.settings)
+    tables = (
+        (WAL_FILES, [file_row(file) for file in files]),
+        (WAL_TABLES, [row for file in files for row in table_rows(file)]),
+        (QUEUE_EDITS, queues),
     )
+    findings = run.record(ports.lake, tables, wal_findings(queues, files))
+    lines = inspection_lines(snapshot.cluster, files, queues, findings)
+    return run.answer(inspection_result(snapshot, files, queues), lines, findings)
 
 
 def _believed(opened: OpenedSnapshot) -> OpenedSnapshot:
@@ -191,23 +180,3 @@ def _listed(
     if request.group is not None and not found:
         raise UsageError(f"--group {request.group}: no queue still needs a WAL of it; groups are URL-encoded")
     return sorted(found, key=lambda file: (file.name.group, file.name.timestamp or 0, file.name.name))
-
-
-def _write(
-    sink: DeltaTables,
-    key: RunKey,
-    files: Sequence[InspectedFile],
-    queues: Sequence[QueueEditsRow],
-    findings: Sequence[FindingRow],
-) -> None:
-    sink.replace(
-        {
-            WAL_FILES.name: sink.frame(WAL_FILES, [contents_row(key, file_row(file)) for file in files]),
-            WAL_TABLES.name: sink.frame(
-                WAL_TABLES, [contents_row(key, row) for file in files for row in table_rows(file)]
-            ),
-            QUEUE_EDITS.name: sink.frame(QUEUE_EDITS, [contents_row(key, row) for row in queues]),
-            FINDINGS.name: sink.frame(FINDINGS, [table_row(key, row) for row in findings]),
-        },
-        [key],
-    )

@@ -3,10 +3,9 @@
 Field names equal the column names of the tables in `schemas/`; a test compares them.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from pipelines.hbase.wal_names import WalName
-from pipelines.lake.run_summary import RunKey
 from pipelines.queues.wals.tally import WalContents
 
 GONE, UNREADABLE = "GONE", "UNREADABLE"
@@ -125,15 +124,6 @@ class QueueEditsRow:
     def queue(self) -> str:
         """The queue's row key in `hbase:replication`."""
         return f"{self.peer_id}-{self.owner}" + (f"/{self.source}" if self.source != self.owner else "")
-
-
-Row = WalFileRow | WalTableRow | QueueEditsRow
-
-
-def contents_row(key: RunKey, row: Row) -> dict[str, object]:
-    """Returns the row with its identity columns, by column name."""
-    own = {field.name: getattr(row, field.name) for field in fields(row)}
-    return {"cluster": key.cluster, "run_id": key.run_id, "run_date": key.run_date, **own}
 
 
 def file_row(file: InspectedFile) -> WalFileRow:

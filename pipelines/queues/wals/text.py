@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from pipelines.common.human import human_bytes, human_count, human_instant
-from pipelines.lake.run_summary import FindingRow, RunKey
+from pipelines.common.text import text_table
+from pipelines.lake.findings import finding_lines
+from pipelines.lake.run_summary import FindingRow
 from pipelines.queues.wals.offsets import OffsetStatus
 from pipelines.queues.wals.rows import InspectedFile, QueueEditsRow, file_row, table_rows
-from pipelines.reconcile.finding_lines import finding_lines
 from pipelines.snapshot.model import Snapshot
 
 _SHOWN = 20
@@ -26,16 +28,10 @@ _PLACES = {
 
 
 def inspection_result(
-    key: RunKey,
-    snapshot: Snapshot,
-    files: Sequence[InspectedFile],
-    queues: Sequence[QueueEditsRow],
-    findings: Sequence[FindingRow],
+    snapshot: Snapshot, files: Sequence[InspectedFile], queues: Sequence[QueueEditsRow]
 ) -> dict[str, object]:
-    """Returns the JSON object of `--output json` and `--result`; keys are the column names of the tables."""
+    """Returns the inspection's part of the JSON object; keys are the column names of the tables."""
     return {
-        "cluster": key.cluster,
-        "run_id": key.run_id,
         "files_started_at": human_instant(snapshot.files_step.started_at),
         "files": len(files),
         "bytes": sum(file.read_length for file in files),
@@ -45,25 +41,21 @@ def inspection_result(
             {**asdict(file_row(file)), "tables": [_without_path(row) for row in table_rows(file)]} for file in files
         ],
         "queues": [{"queue": row.queue, **asdict(row)} for row in queues],
-        "findings": [asdict(row) for row in findings],
     }
 
 
-def inspection_text(
-    key: RunKey, files: Sequence[InspectedFile], queues: Sequence[QueueEditsRow], findings: Sequence[FindingRow]
-) -> str:
-    """Returns the text for the on-call engineer."""
-    lines = [
-        *_head(key, files),
-        *_table_lines(files),
-        *(_file_lines(files) if len(files) <= _SHOWN else _odd_lines(files)),
-        *_queue_lines(queues),
-        *finding_lines(findings),
-    ]
-    return "\n".join(lines) + "\n"
+def inspection_lines(
+    cluster: str, files: Sequence[InspectedFile], queues: Sequence[QueueEditsRow], findings: Sequence[FindingRow]
+) -> Iterator[str]:
+    """Yields the text for the on-call engineer."""
+    yield from _head(cluster, files)
+    yield from _table_lines(files)
+    yield from _file_lines(files) if len(files) <= _SHOWN else _odd_lines(files)
+    yield from _queue_lines(queues)
+    yield from finding_lines(findings)
 
 
-def tables_of(files: Sequence[InspectedFile]) -> list[dict[str, object]]:
+def tables_of(files: Sequence[InspectedFile]) -> list[dict[str, Any]]:
     """Returns the sums per table over all files, most bytes first."""
     sums: dict[str, Counter[str]] = {}
     for file in files:
@@ -79,22 +71,24 @@ def _without_path(row: object) -> Mapping[str, object]:
     return {name: value for name, value in asdict(row).items() if name != "path"}  # type: ignore[call-overload]
 
 
-def _head(key: RunKey, files: Sequence[InspectedFile]) -> Iterator[str]:
+def _head(cluster: str, files: Sequence[InspectedFile]) -> Iterator[str]:
     size = human_bytes(sum(file.read_length for file in files))
     endings = ", ".join(
         f"{number:,} {ending}" for ending, number in Counter(file.ending for file in files).most_common()
     )
-    yield f"cluster {key.cluster}: {human_count(len(files), 'WAL')}, {size}{': ' + endings if endings else ''}"
+    yield f"cluster {cluster}: {human_count(len(files), 'WAL')}, {size}{': ' + endings if endings else ''}"
 
 
 def _table_lines(files: Sequence[InspectedFile]) -> Iterator[str]:
     tables = tables_of(files)
-    if tables:
+    rows = [
+        (row["table"], row["entries"], row["cells"], human_bytes(row["bytes"]), human_bytes(row["global_bytes"]))
+        for row in tables[:_SHOWN]
+    ]
+    if rows:
         yield ""
-        yield f"  {'table':<32} {'entries':>12} {'cells':>12} {'bytes':>10}  of them with scope 1"
-    for row in tables[:_SHOWN]:
-        size, scoped = human_bytes(int(str(row["bytes"]))), human_bytes(int(str(row["global_bytes"])))
-        yield f"  {row['table']!s:<32} {row['entries']:>12,} {row['cells']:>12,} {size:>10}  {scoped:>10}"
+        heading = ("table", "entries", "cells", "bytes", "of them with scope 1")
+        yield from text_table("  {:<32} {:>12} {:>12} {:>10}  {:>10}", [heading, *rows])
     if len(tables) > _SHOWN:
         yield f"  … and {len(tables) - _SHOWN:,} tables more"
 

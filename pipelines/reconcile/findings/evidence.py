@@ -1,6 +1,5 @@
-"""The input of all findings, and the function that builds one."""
+"""The input of all findings of a night."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,14 +9,12 @@ from pipelines.decide.rule.remote_wals import RemoteDirectory
 from pipelines.decide.rule.settings import ReconcileSettings
 from pipelines.decide.rule.totals import BucketTotal
 from pipelines.decide.rule.verdict import Reason
-from pipelines.lake.run_summary import FindingRow, PinnedRow, QueueOffsetRow
+from pipelines.lake.run_summary import PinnedRow, QueueOffsetRow
 from pipelines.reconcile.past import PastNight
 from pipelines.reconcile.sync_states import SyncPeerRow
 from pipelines.snapshot.extras import Extras
 from pipelines.snapshot.model import Snapshot
 from pipelines.snapshot.other_families import OtherFamilies
-
-ERROR, WARNING, INFO = "error", "warning", "info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +70,6 @@ class Evidence:
     beside: OtherFamilies = field(default_factory=OtherFamilies)
     remote: Sequence[RemoteDirectory] = ()
     sync_peers: Sequence[SyncPeerRow] = ()
-
-
-def finding(
-    code: str,
-    severity: str,
-    subject: str,
-    message: str,
-    remedy: str,
-    *,
-    peer_id: str | None = None,
-    server: str | None = None,
-    files: int | None = None,
-    size: int | None = None,
-    **evidence: object,
-) -> FindingRow:
-    """Returns one finding; `evidence` becomes JSON."""
-    text = json.dumps(evidence, sort_keys=True, default=str)
-    key = f"{code}:{subject}" if subject else code
-    return FindingRow(key, code, severity, subject, peer_id, server, message, text, remedy, files, size)
 
 
 def of_reason(evidence: Evidence, reason: Reason) -> tuple[int, int]:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from pipelines.common.human import human_count
 from pipelines.decide.rule.verdict import Reason
+from pipelines.lake.findings import ERROR, INFO, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
-from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, Evidence, finding, of_reason
+from pipelines.reconcile.findings.evidence import Evidence, of_reason
 from pipelines.reconcile.findings.storage_words import storage_words
 
 

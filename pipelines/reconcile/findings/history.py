@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from pipelines.common.human import human_bytes
+from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
-from pipelines.reconcile.findings.evidence import ERROR, WARNING, Evidence, finding
+from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.findings.storage_words import storage_words
 from pipelines.reconcile.past import PastNight, PastOffset
 

@@ -7,8 +7,9 @@ from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.decide.rule.verdict import Reason
 from pipelines.hbase.peer_rules import replicates_family
 from pipelines.hbase.peers import Peer
+from pipelines.lake.findings import WARNING, finding
 from pipelines.lake.run_summary import FindingRow, QueueOffsetRow
-from pipelines.reconcile.findings.evidence import WARNING, Evidence, finding, of_reason
+from pipelines.reconcile.findings.evidence import Evidence, of_reason
 from pipelines.snapshot.backup import COMPLETE, BackupSession
 from pipelines.snapshot.barriers import RegionBarriers, serial_gaps
 

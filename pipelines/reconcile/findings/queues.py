@@ -2,13 +2,9 @@
 
 from collections.abc import Iterator
 
+from pipelines.lake.findings import ERROR, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
-from pipelines.reconcile.findings.evidence import (
-    ERROR,
-    WARNING,
-    Evidence,
-    finding,
-)
+from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.findings.storage_words import storage_words
 
 CREATION_MARGIN_MS = 600_000

@@ -9,8 +9,9 @@ from pipelines.common.human import human_bytes, human_count, human_duration
 from pipelines.common.instants import DAY_MS, format_instant
 from pipelines.decide.rule.remote_wals import RemoteDirectory, RemoteKind
 from pipelines.hbase.peers import Peer
+from pipelines.lake.findings import ERROR, INFO, WARNING, finding
 from pipelines.lake.run_summary import FindingRow
-from pipelines.reconcile.findings.evidence import ERROR, INFO, WARNING, Evidence, finding
+from pipelines.reconcile.findings.evidence import Evidence
 from pipelines.reconcile.sync_states import ACTIVE, DOWNGRADE_ACTIVE, NONE, STANDBY
 
 SETTLED_MS = DAY_MS

@@ -10,9 +10,9 @@ from pipelines.cleanup.purge import PurgeRequest, purge
 from pipelines.cleanup.quarantine import Quarantine, runs_in
 from pipelines.cleanup.request import CleanupPlace, CleanupPorts
 from pipelines.cleanup.restore import RestoreRequest, restore
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.instants import DAY_MS
 from pipelines.common.job_result import JobResult
+from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.lake_records import RunRecord
 from pipelines.lake.run_summary import DONE, FindingRow, RunKey
 from pipelines.reconcile.delete_list import Manifest

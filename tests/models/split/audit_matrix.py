@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.common.human import human_count
-from pipelines.pegasus.domain.report import INFO, MARK
+from pipelines.lake.findings import INFO
+from pipelines.pegasus.domain.report import MARK
 from pipelines.pegasus.domain.stale import STANDING
 from pipelines.pegasus.domain.verify.findings import rule_of
 from tests.models.split.cases import AUDITS, CONFIG, LOG, ROUTE, STALE, VERIFY, Case

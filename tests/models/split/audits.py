@@ -6,16 +6,17 @@ from typing import Any
 
 from jobs.cli.context import JobContext
 from jobs.split.emission import write_table
-from jobs.split.wiring import log_inputs, log_reader, read_states, run_split_stale, run_split_verify, split_ports
+from jobs.split.wiring import log_inputs, log_reader, read_states, run_split_stale, run_split_verify, split_lake
 from pipelines.common.errors import EXIT_DONE, EXIT_REFUSED, UsageError
 from pipelines.common.job_result import JobResult
+from pipelines.lake.job_run import JobRun
 from pipelines.pegasus.domain.audit_config import TimeLimits
 from pipelines.pegasus.domain.rows import Placement
 from pipelines.pegasus.domain.stale import FilterSettings
 from pipelines.pegasus.simulate.emission import Emitted
 from pipelines.pegasus.use_cases.audit_config import run_audit_config
 from pipelines.pegasus.use_cases.audit_log import run_audit_log
-from pipelines.pegasus.use_cases.frame import SplitRun
+from pipelines.pegasus.use_cases.frame import split_run
 from pipelines.pegasus.use_cases.route import RouteQuestion, run_route
 from pipelines.pegasus.use_cases.split_stale import StaleRequest
 from pipelines.pegasus.use_cases.split_verify import ComparedSide, VerifyRequest
@@ -60,8 +61,8 @@ def audit_cases(context: JobContext, directory: str) -> JobResult:
 def audited(context: JobContext, root: Path, emitted: Emitted) -> Mapping[str, Mapping[str, Any]]:
     """Returns the result objects of the five audits of a table, by audit name."""
 
-    def run(job: str) -> SplitRun:
-        return SplitRun(job, "simulated", _AT_MS, str(root))
+    def run(job: str) -> JobRun:
+        return split_run(job, "simulated", _AT_MS, str(root))
 
     uri = f"file:{root.resolve()}"
     old, new = emitted.counts
@@ -72,7 +73,7 @@ def audited(context: JobContext, root: Path, emitted: Emitted) -> Mapping[str, M
     )
     inputs = log_inputs(context, f"{uri}/logs", f"{uri}/facts.json", f"{uri}/requests.jsonl")
     journal = log_reader(context, uri).journal(f"{uri}/requests.jsonl")
-    nothing = split_ports(context, None)
+    nothing = split_lake(context, None)
     stale = StaleRequest("temp", f"{uri}/after", settings, _AT_MS)
     return {
         VERIFY: run_split_verify(context, request, run(VERIFY), None).result,

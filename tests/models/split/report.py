@@ -7,9 +7,11 @@ from functools import partial
 from pipelines.common.errors import UsageError
 from pipelines.common.human import human_count
 from pipelines.common.job_result import JobResult
+from pipelines.lake.findings import ERROR
+from pipelines.lake.job_run import JobLake
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import ERROR, rule_violation
-from pipelines.pegasus.use_cases.frame import SplitPorts, SplitRun, deliver
+from pipelines.pegasus.domain.report import rule_violation
+from pipelines.pegasus.use_cases.frame import deliver, split_run
 from tests.models.cores import side_by_side
 from tests.models.split.batch import RANGE, Simulated, design_of, play
 from tests.models.split.injections import BY_ROW
@@ -48,8 +50,8 @@ def split_search(subjects: Sequence[str], design: str, at_ms: int) -> JobResult:
         "broken": len(broken),
         "played": [asdict(one) for one in played],
     }
-    run = SplitRun("split-model", "simulated", at_ms, {"subjects": list(subjects), "design": design})
-    return deliver(run, SplitPorts(), [], _findings(broken), result, _lines(design, played))
+    run = split_run("split-model", "simulated", at_ms, {"subjects": list(subjects), "design": design})
+    return deliver(run, JobLake(), [], _findings(broken), result, _lines(design, played))
 
 
 def _findings(broken: Sequence[Simulated]) -> Iterator[FindingRow]:

@@ -7,10 +7,10 @@ import pytest
 from pipelines.cleanup.clean import CleanRequest, clean
 from pipelines.cleanup.deletions import FileOutcome
 from pipelines.cleanup.purge import PurgeRequest, purge
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.conditions import Condition
 from pipelines.common.errors import EXIT_REFUSED, RefusedError
 from pipelines.common.instants import DAY_MS
+from pipelines.lake.findings import Acknowledgement
 from pipelines.lake.run_summary import FindingRow
 from pipelines.reconcile.findings.pause_rules import pauses_clean_up
 from pipelines.reconcile.pause import pause_of

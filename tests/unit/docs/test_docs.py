@@ -22,8 +22,9 @@ from pipelines.decide.rule.settings import Release
 from pipelines.decide.rule.trust import distrust_reason
 from pipelines.decide.rule.verdict import Reason
 from pipelines.hbase.replication_queues import Cell, parse_queue_cell
+from pipelines.lake import findings
 from pipelines.reconcile.delete_list import parse_manifest
-from pipelines.reconcile.findings import evidence
+from pipelines.reconcile.findings import ODD_REASONS
 from pipelines.reconcile.findings.pause_rules import PAUSE_RULES
 from pipelines.reconcile.peer_remedy import remove_peer
 from pipelines.snapshot.snapshot_json import parse_snapshot, snapshot_document
@@ -207,14 +208,14 @@ def raised_findings() -> dict[str, str | None]:
         code, severity = call.args[:2]
         if isinstance(code, ast.Name):  # a helper, which passes on what it is called with
             continue
-        level = getattr(evidence, severity.id) if isinstance(severity, ast.Name) and severity.id.isupper() else None
+        level = getattr(findings, severity.id) if isinstance(severity, ast.Name) and severity.id.isupper() else None
         if isinstance(code, ast.Constant):
             found[str(code.value)] = level
             continue
         # {"REASON": "CODE", …}.get(reason, reason): the odd names
         (renamed,) = [node for node in ast.walk(code) if isinstance(node, ast.Dict)]
         codes = ast.literal_eval(renamed)
-        found |= {codes.get(reason.value, reason.value): level for reason in evidence.ODD_REASONS}
+        found |= {codes.get(reason.value, reason.value): level for reason in ODD_REASONS}
     return found
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from jobs.cli.config import Config, load_config, parse_config
 from jobs.cli.context import JobContext
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import UsageError
 from pipelines.decide.rule.settings import ReconcileSettings, Release
+from pipelines.lake.findings import Acknowledgement
 
 
 @pytest.mark.promise("defaults-are-safe")

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.common.errors import MalformedError, UsageError
+from pipelines.lake.findings import ERROR
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import partition_index
-from pipelines.pegasus.domain.report import ERROR
 from pipelines.pegasus.domain.rows import Placement, RowKind, kind_of
 from pipelines.pegasus.domain.stale import FilterSettings, RowFate, fate_of, stale_findings, sum_by_fate
 from pipelines.pegasus.domain.values import EPOCH_S, decode_value, is_expired

@@ -15,7 +15,7 @@ from pipelines.pegasus.domain.audit_config import TimeLimits, audit_config
 from pipelines.pegasus.domain.keys import encode_key, key_hash
 from pipelines.pegasus.domain.partitions import is_owner
 from pipelines.pegasus.domain.preflight import preflight, preflight_checks
-from pipelines.pegasus.domain.report import in_order, is_proven
+from pipelines.pegasus.domain.report import is_proven, most_severe
 from pipelines.pegasus.domain.state.ownership import deleted_share
 from pipelines.pegasus.domain.state.reading import parse_state
 from pipelines.pegasus.sources.state_files import StateFiles
@@ -197,7 +197,7 @@ def verdicts(document: dict[str, Any], to_count: int | None = None) -> dict[str,
     parsed = parse_state(json.dumps(document), "state.json")
     found = list(preflight(parsed, parsed.tables[0], to_count))
     rows = preflight_checks(parsed.tables[0], found)
-    assert is_proven(in_order(found, 0, {}, ())) == any(row.verdict == "BLOCKER" for row in rows)
+    assert is_proven(most_severe(found)) == any(row.verdict == "BLOCKER" for row in rows)
     result: dict[str, list[str]] = {}
     for row in rows:
         result.setdefault(row.rule, []).append(row.verdict)

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from pipelines.decide.rule.settings import ReconcileSettings
+from pipelines.lake.findings import dated
 from pipelines.lake.run_summary import QueueOffsetRow
 from pipelines.queues.audit.classes import OwnerState, QueueClass
 from pipelines.queues.audit.classify import audit_rows
@@ -107,7 +108,7 @@ def test_findings_of_every_kind() -> None:
     )  # fmt: skip
     rows = audit_rows(picture)
     waiting = ClaimRow("2", str(E), "WAITING", str(E), None, (), None, AT - OVERDUE_MS, None, AT, OVERDUE_MS, None)
-    found = audit_findings(rows, [waiting])
+    found = dated(audit_findings(rows, [waiting]), AT, {}, ())
     assert {(one.code, one.severity) for one in found} == {
         ("ORPHAN_QUEUE", "warning"),
         ("SUSPECT_QUEUE", "warning"),

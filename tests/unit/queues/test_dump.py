@@ -15,7 +15,6 @@ from pipelines.hbase.replication_queues import Cell, parse_queue_cells
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_names import parse_wal_name
 from pipelines.hbase.zookeeper.tree import Znode, parse_tree
-from pipelines.lake.run_summary import RunKey
 from pipelines.queues.dump.rows import (
     DumpedQueue,
     DumpedWal,
@@ -35,7 +34,7 @@ from schemas.dumped_queues import DUMPED_QUEUES
 from schemas.dumped_wals import DUMPED_WALS
 from schemas.registry import DUMP_TABLES
 from schemas.table import identity
-from tests.labs.small_cluster import D1, H1, H2, NOW, group, row, small
+from tests.labs.small_cluster import D1, H1, H2, group, row, small
 
 ROOT = "hdfs://ns1/hbase"
 ONE = Peer("1", "ENABLED", "zk1:2181:/hbase", rule=PeerRule())
@@ -163,7 +162,7 @@ def test_hfile_refs_are_those_of_their_own_row() -> None:
     cells = [Cell(peer, b"hfileref", name, b"") for peer, name in ((b"1", b"a"), (b"1", b"b"), (b"10", b"c"))]
     dump = of_table(cells)
     assert table_text(dump).endswith("hfile-refs: \nhfile-refs/1/a,b\nhfile-refs/10/c\n")
-    assert [(one["peer_id"], one["peer_exists"]) for one in hfile_ref_rows(KEY, dump)] == [
+    assert [(one["peer_id"], one["peer_exists"]) for one in hfile_ref_rows(dump)] == [
         ("1", True), ("1", True), ("10", False)
     ]  # fmt: skip
     with pytest.raises(MalformedError, match="hfileref"):
@@ -275,22 +274,20 @@ def test_sizes_as_hbase_prints_them(size: int, text: str) -> None:
 
 # tables
 
-KEY = RunKey.of("c", "r-queues", NOW)
-
 
 def test_rows_are_those_of_the_tables() -> None:
     wal = DumpedWal(group(H1), f"{group(H1)}.10", None, None, True, None)
     dump = of_table([row(f"1-{H1}", group(H1), wal.wal, 5), Cell(b"1", b"hfileref", b"a", b"")])
     made = [
-        (DUMPED_PEERS, peer_rows(KEY, dump)),
-        (DUMPED_QUEUES, queue_rows(KEY, dump)),
-        (DUMPED_WALS, wal_rows(KEY, dump)),
-        (DUMPED_HFILE_REFS, hfile_ref_rows(KEY, dump)),
+        (DUMPED_PEERS, peer_rows(dump)),
+        (DUMPED_QUEUES, queue_rows(dump)),
+        (DUMPED_WALS, wal_rows(dump)),
+        (DUMPED_HFILE_REFS, hfile_ref_rows(dump)),
     ]
     assert [table for table, _ in made] == list(DUMP_TABLES)
-    for table, (found,) in made:
-        assert list(found) == table.schema.names
     own = StructType(identity()).names
+    for table, (found,) in made:
+        assert [*own, *found] == table.schema.names
     assert [field.name for field in fields(DumpedWal)] == DUMPED_WALS.schema.names[len(own) + 4 :]
     assert replace(wal, offset=-1).position == 0
 

@@ -20,6 +20,7 @@ from pipelines.hbase.offline_table import (
 from pipelines.hbase.peers import Peer
 from pipelines.hbase.replication_queues import Cell, GroupOffset, parse_queue_id
 from pipelines.hbase.server_names import ServerName
+from pipelines.lake.findings import dated
 from pipelines.queues.syncup.findings import syncup_findings
 from pipelines.queues.syncup.plan import SyncUpInput, SyncUpPlan, UnreadReason, plan_syncup
 from pipelines.queues.syncup.rows import SyncUpAction, SyncUpPeerRow, SyncUpQueueRow, SyncUpWalRow
@@ -312,7 +313,7 @@ def down(**changes: object) -> Snapshot:
 
 
 def codes(plan: SyncUpPlan, facts: SyncUpFacts, **changes: object) -> list[tuple[str, str]]:
-    return [(one.severity, one.code) for one in syncup_findings(plan, down(**changes), facts)]
+    return [(one.severity, one.code) for one in dated(syncup_findings(plan, down(**changes), facts), NOW, {}, ())]
 
 
 CLEAN = SyncUpFacts("hdfs://ns1/hbase", (str(H1),), (), TableFacts(FACTS.table.store_files if FACTS.table else ()))

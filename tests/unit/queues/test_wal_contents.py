@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.common.acknowledgement import Acknowledgement
 from pipelines.common.errors import SnapshotError
 from pipelines.common.forms import value_of
 from pipelines.decide.rule.cluster_view import MergedQueueRow
@@ -19,7 +18,8 @@ from pipelines.hbase.replication_queues import GroupOffset, QueueId
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.wal_format.reader import WalEnd, WalReader
 from pipelines.hbase.wal_names import encode_prefix, parse_wal_name
-from pipelines.queues.wals.findings import UNWANTED_FROM, wal_findings, with_history
+from pipelines.lake.findings import Acknowledgement, dated
+from pipelines.queues.wals.findings import UNWANTED_FROM, wal_findings
 from pipelines.queues.wals.offsets import OffsetStatus, offset_status
 from pipelines.queues.wals.pending import by_group, cuts_of, queue_edits, smallest_needed_timestamps
 from pipelines.queues.wals.rows import (
@@ -324,11 +324,11 @@ def test_findings_remember_and_are_acknowledged() -> None:
     files = [inspected(20, b"")]
     found = wal_findings(queue_edits([row], [ALL], by_group(files)), files)
     key = found[0].key
-    (new,) = with_history(found, NOW, {}, [])
+    (new,) = dated(found, NOW, {}, [])
     assert (new.is_new, new.first_seen, new.nights, new.acknowledged) == (True, NOW, 1, False)
-    (old,) = with_history(found, NOW, {key: (NOW - 5, 3)}, [Acknowledgement(key, "known", NOW)])
+    (old,) = dated(found, NOW, {key: (NOW - 5, 3)}, [Acknowledgement(key, "known", NOW)])
     assert (old.is_new, old.first_seen, old.nights, old.acknowledged_reason) == (False, NOW - 5, 4, "known")
-    assert not with_history(found, NOW, {}, [Acknowledgement(key, "known", NOW - 1)])[0].acknowledged
+    assert not dated(found, NOW, {}, [Acknowledgement(key, "known", NOW - 1)])[0].acknowledged
 
 
 # rows

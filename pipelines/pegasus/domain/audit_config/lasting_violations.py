@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from pipelines.common.human import human_duration
+from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_config.timing import TimeLimits
-from pipelines.pegasus.domain.report import ERROR, WARNING, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.state.model import SPLITTING_REPLICA, UNREGISTERED, ClusterState, PegasusTable
 
 Subject: TypeAlias = tuple[int, int, str]

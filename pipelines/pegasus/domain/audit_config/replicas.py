@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from pipelines.lake.findings import ERROR, WARNING
 from pipelines.lake.run_summary import FindingRow
-from pipelines.pegasus.domain.report import ERROR, WARNING, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.state.model import (
     SPLITTING_REPLICA,
     UNREGISTERED,

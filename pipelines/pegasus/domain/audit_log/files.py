@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
+from pipelines.lake.findings import ERROR
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.facts import SplitFacts
 from pipelines.pegasus.domain.private_log.blocks import LogEnd
-from pipelines.pegasus.domain.report import ERROR, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 
 DELETABLE, HELD = "DELETABLE", "HELD"
 _LOOK = "Keep the log; let the replica learn again from its primary, or compare with the other replicas first."

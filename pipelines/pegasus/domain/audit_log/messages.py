@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pipelines.common.human import human_count
+from pipelines.lake.findings import ERROR
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.audit_log.facts import SplitFacts
-from pipelines.pegasus.domain.report import ERROR, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 
 _COMPARE = "Keep all logs and data; compare parent and child with split-verify, and copy what is missing."
 _WORDS = {

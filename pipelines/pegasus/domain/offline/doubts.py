@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from pipelines.common.human import human_count
+from pipelines.lake.findings import WARNING
 from pipelines.lake.run_summary import FindingRow
 from pipelines.pegasus.domain.offline.plan import OldPartition, PartitionResult
-from pipelines.pegasus.domain.report import WARNING, rule_violation
+from pipelines.pegasus.domain.report import rule_violation
 
 
 def doubts_of(

@@ -1,0 +1,37 @@
+"""Lays out the text that jobs print: tables with aligned columns, and paragraphs."""
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+_WIDTH = 120
+_COLUMN = re.compile(r"\{:([<>])(\d*)\}")
+
+
+def text_table(line: str, rows: Iterable[Sequence[str | int]]) -> Iterator[str]:
+    """Yields the lines of a table with aligned columns.
+
+    Args:
+        line: the format of every line, such as `  {:<16} {:>6}`; a column without a width is as wide as its widest
+            cell.
+        rows: the cells, with the heading first if there is one; numbers get separators of thousands.
+    """
+    cells = [[f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in rows]
+    if not cells:
+        return
+    widest = iter([max(map(len, column)) for column in zip(*cells, strict=True)])
+
+    def sized(column: re.Match[str]) -> str:
+        width = next(widest)
+        return f"{{:{column[1]}{column[2] or width}}}"
+
+    sized_line = _COLUMN.sub(sized, line)
+    yield from (sized_line.format(*row).rstrip() for row in cells)
+
+
+def wrapped(text: str, indent: str) -> str:
+    """Returns the text in lines of at most 120 characters; those after the first are indented three more."""
+    return textwrap.fill(
+        text, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}   ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip

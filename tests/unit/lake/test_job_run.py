@@ -1,0 +1,61 @@
+"""The frame of jobs, without a lake: how findings are ordered and dated, and what follows for the answer."""
+
+from dataclasses import replace
+
+import pytest
+
+from pipelines.common.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_REFUSED
+from pipelines.lake.findings import ERROR, INFO, WARNING, Acknowledgement, dated, finding
+from pipelines.lake.job_run import JobLake, JobRun, default_run_id
+from pipelines.lake.run_summary import RunKey
+
+AT = 1_763_700_000_000
+RUN = JobRun(RunKey.of("prod-a", f"{default_run_id(AT, 'abcdef0123')}-audit", AT), AT)
+LOST = finding("LOST_WALS", ERROR, "1-h1", "Lost.", "Look.", size=5)
+
+
+def test_the_run_id_has_the_time_and_the_digest_of_the_input() -> None:
+    assert RUN.key.run_id == "20251121T044000Z-abcdef01-audit"
+
+
+def test_errors_come_first_then_most_bytes_then_code_and_subject() -> None:
+    found = [
+        finding("C", INFO, "", "m", "r"),
+        finding("SPLIT_C11", WARNING, "t", "m", "r"),
+        finding("SPLIT_C1", WARNING, "u", "m", "r"),
+        finding("SPLIT_C1", WARNING, "t", "m", "r"),
+        finding("B", WARNING, "", "m", "r", size=7),
+        LOST,
+    ]
+    keys = [row.key for row in RUN.record(JobLake(), [], found)]
+    assert keys == ["LOST_WALS:1-h1", "B", "SPLIT_C1:t", "SPLIT_C1:u", "SPLIT_C11:t", "C"]
+
+
+def test_of_several_acknowledgements_the_longest_counts() -> None:
+    known = [Acknowledgement(LOST.key, "long", AT + 9), Acknowledgement(LOST.key, "short", AT + 1)]
+    (row,) = dated([LOST], AT, {}, known)
+    assert (row.acknowledged_reason, row.acknowledged_until) == ("long", AT + 9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "given", "code"),
+    [
+        ({}, None, EXIT_PARTIAL),
+        ({"is_new": False}, None, EXIT_DONE),
+        ({"acknowledged": True}, None, EXIT_DONE),
+        ({"severity": WARNING}, None, EXIT_DONE),
+        ({}, EXIT_REFUSED, EXIT_REFUSED),
+    ],
+)
+def test_an_error_that_is_new_makes_exit_code_5_unless_the_job_has_its_own(
+    changes: dict[str, object], given: int | None, code: int
+) -> None:
+    answer = RUN.answer({"queues": []}, ["first", "second"], [replace(LOST, **changes)], given)
+    assert answer.exit_code == code
+    assert answer.text == "first\nsecond\n"
+    assert list(answer.result) == ["cluster", "run_id", "queues", "findings"]
+
+
+def test_a_job_without_findings_has_none_in_its_answer() -> None:
+    answer = RUN.answer({"peers": []}, ["all"])
+    assert (answer.exit_code, list(answer.result)) == (EXIT_DONE, ["cluster", "run_id", "peers"])
