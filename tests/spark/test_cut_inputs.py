@@ -138,7 +138,7 @@ def test_a_part_that_another_host_has_stamped_is_refused(
     directory = Exported(MADE, hosts={name: "edge2"}).write(night.root / "export")
     assert night.run(exported(directory)) == 3
     assert not night.out().exists()
-    assert "the clocks of two hosts do not tell which was first" in capsys.readouterr().err
+    assert "the clocks of two hosts do not show which was first" in capsys.readouterr().err
 
 
 @pytest.mark.promise("one-clock")
