@@ -299,7 +299,7 @@ def _fault(readings: CaptureReadings) -> RefusedError | None:
     if readings.master != readings.master_2:
         return RefusedError(
             Condition.MASTER_CHANGED,
-            f"the active master changed from {readings.master} to {readings.master_2} during the capture; capture again",
+            f"the active master changed from {readings.master} to {readings.master_2} meanwhile; capture again",
         )
     return None
 

@@ -75,6 +75,6 @@ def lines_of(path: Path, name: str) -> Iterator[tuple[int, str]]:
                 try:
                     yield number, line[:-1].decode("utf-8").removesuffix("\r")
                 except UnicodeDecodeError:
-                    raise UsageError(f"{name}, line {number}: it is not UTF-8; save it with LC_ALL=C.UTF-8") from None
+                    raise UsageError(f"{name}, line {number}: not UTF-8; save it with LC_ALL=C.UTF-8") from None
     except OSError as error:
         raise UnavailableError(f"{name} cannot be read: {error}") from error

@@ -193,5 +193,5 @@ def test_a_cold_backup_of_another_count(tmp_path: Path) -> None:
     assert unread is not None
     assert str(metadata) in unread
     (folder / "0" / "current_checkpoint").write_text("chkpt_2")
-    with pytest.raises(UsageError, match="which is no directory there"):
+    with pytest.raises(UsageError, match="but there is no such directory"):
         backup_of(str(tmp_path), APP, OLD)

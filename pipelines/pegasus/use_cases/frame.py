@@ -29,10 +29,10 @@ class SplitRun:
     """Identity of a run.
 
     Attributes:
-        job: name of the job; run ids end with it.
+        job: the name of the job; run ids end with it.
         at_ms: the time of the examined data, ms since the epoch.
         inputs: everything that distinguishes this run from another of the same time.
-        run_id: given by the caller; None = made from the others.
+        run_id: the run id that the caller gave; None = it is made from the other attributes.
         acknowledged: acknowledged findings in the configuration.
     """
 
@@ -45,7 +45,7 @@ class SplitRun:
 
     @property
     def key(self) -> RunKey:
-        """The identity columns of the run's rows."""
+        """Returns the identity columns of the run's rows."""
         digest = hashlib.sha256(json.dumps(self.inputs, sort_keys=True, default=str).encode()).hexdigest()[:8]
         stamp = datetime.fromtimestamp(self.at_ms // 1000, timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         return RunKey.of(self.cluster, self.run_id or f"{stamp}-{digest}-{self.job}", self.at_ms)
@@ -53,7 +53,10 @@ class SplitRun:
 
 @dataclass(frozen=True, slots=True)
 class SplitPorts:
-    """The tables that a split job writes and the past findings that it reads; None = unused."""
+    """The tables that a split job writes, and the past findings that it reads.
+
+    None = the job does not use this port.
+    """
 
     tables: DeltaTables | None = None
     past: LakeFindings | None = None
@@ -74,10 +77,10 @@ def deliver(
     """Writes the tables and returns the result of the job.
 
     Args:
-        run: identity.
+        run: the identity of the run.
         ports: where to write.
-        writes: tables and their rows.
-        found: findings.
+        writes: the tables and their rows.
+        found: the findings.
         result: the job's own part of the result object.
         lines: the job's own part of the text.
 

@@ -16,7 +16,7 @@ _MARKS = {"OK": "ok", "WARNING": "warning", "BLOCKER": "BLOCKER", "UNKNOWN": "un
 def run_preflight(
     run: SplitRun, state: ClusterState, name: str | None, to_count: int | None, ports: SplitPorts
 ) -> JobResult:
-    """Checks every rule of all tables, or of one.
+    """Checks every rule for all tables, or for one table; see `deliver` for the exit code.
 
     Raises:
         UsageError: there is no such table.

@@ -81,7 +81,7 @@ def _table(form: JsonObject) -> PegasusTable:
 def _zookeeper_table(info: JsonObject, nodes: dict[str, JsonObject]) -> PegasusTable:
     app_id, count = info.integer("app_id"), info.count("partition_count")
     if not 0 < count <= 1 << 20:
-        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{info.where}: 'partition_count' {count} cannot be")
+        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{info.where}: 'partition_count' {count} is impossible")
     found = {_index(name, form): _partition(form, app_id, name) for name, form in nodes.items()}
     return PegasusTable(
         app_id=app_id,
@@ -101,7 +101,7 @@ def _partition(form: JsonObject, app_id: int, name: str) -> PartitionState:
     pid = form.text("pid")
     if pid != f"{app_id}.{name}":
         raise SnapshotError(
-            Condition.DOCUMENT_MALFORMED, f"{form.where}: 'pid' {pid!r} is not that of node {app_id}/{name}"
+            Condition.DOCUMENT_MALFORMED, f"{form.where}: 'pid' {pid!r} does not belong to node {app_id}/{name}"
         )
     return PartitionState(
         index=int(name),
@@ -146,7 +146,7 @@ def _somebody(address: str) -> str | None:
 def _index(name: str, form: JsonObject) -> int:
     if not (name.isascii() and name.isdigit() and len(name) < 10):
         raise SnapshotError(
-            Condition.DOCUMENT_MALFORMED, f"{form.where}: {name!r} is no number of a partition or table"
+            Condition.DOCUMENT_MALFORMED, f"{form.where}: {name!r} is not the number of a partition or table"
         )
     return int(name)
 

@@ -9,14 +9,14 @@ _NOBODY = {"", "-", "invalid address", "invalid host_port"}
 
 
 def shell_table(form: JsonObject, envs: dict[str, str] | None) -> PegasusTable:
-    """Returns the table. The shell prints neither envs nor the partition count at creation.
+    """Parses the output for one table. The shell prints neither envs nor the partition count at creation.
 
     Args:
         form: the shell's whole output; unknown keys are ignored, because the format is Pegasus's own.
-        envs: from `get_app_envs`; None = unknown.
+        envs: the app envs from `get_app_envs`; None = unknown.
 
     Raises:
-        SnapshotError: it is not the output of that command.
+        SnapshotError: this is not the output of that command.
     """
     general = form.part("general")
     count = _number(general, "partition_count")
