@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """A known finding: until `until` it does not change the exit code. It stays in the tables.
+    """A finding that an operator knows. Until `until` it does not change the exit code, but it stays in the tables.
 
     Attributes:
-        key: the finding's key.
+        key: the key of the finding.
         reason: the operator's explanation, as text.
-        until: ms since the epoch; after it the finding counts again.
+        until: ms since the epoch; after this time the finding counts again.
     """
 
     key: str

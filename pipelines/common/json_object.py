@@ -12,7 +12,7 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import SnapshotError
 
 JsonValue: TypeAlias = Any
-"""A result of `json.loads`; each accessor of `JsonObject` narrows the type."""
+"""The result of `json.loads`; each accessor of `JsonObject` narrows the type."""
 
 
 def read_json(text: str | bytes, where: str) -> JsonValue:
@@ -43,7 +43,7 @@ def _each_key_once(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
 
 
 def _no_number(name: str) -> JsonValue:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 _READER = json.JSONDecoder(object_pairs_hook=_each_key_once, parse_constant=_no_number)
@@ -65,14 +65,14 @@ class JsonObject:
             )
         for name in document:
             if not _is_utf8(name):
-                raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: key {name!r} is half of a character")
+                raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{where}: key {name!r} is not valid Unicode")
         self._values: dict[str, Any] = document
         self._where = where
         self._asked: set[str] = set()
 
     @property
     def where(self) -> str:
-        """The name of the object in messages."""
+        """Returns the name of the object in messages."""
         return self._where
 
     def names(self) -> Iterable[str]:
@@ -80,7 +80,7 @@ class JsonObject:
         return tuple(self._values)
 
     def no_other_keys(self) -> None:
-        """Raises SnapshotError if the object has a key that no accessor was called for."""
+        """Raises SnapshotError if the object has a key that no accessor asked for."""
         unknown = sorted(set(self._values) - self._asked)
         if unknown:
             raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{self._where}: unknown key {unknown[0]!r}")

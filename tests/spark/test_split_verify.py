@@ -219,7 +219,8 @@ def test_what_is_no_table_is_named(verified: Verified, capsys: pytest.CaptureFix
     summed = (verified.root / "summed.parquet").read_bytes()
     place = summed.index(b"\x01\x00\x00\x00v")  # a value, behind its length
     assert "not a whole Parquet file" in refused(raw=summed[: place + 4] + b"w" + summed[place + 5 :])
-    assert "rows of partition 2, but the given partition count is 2" in refused("--before-partitions", "2", table=columns)
+    few = refused("--before-partitions", "2", table=columns)
+    assert "rows of partition 2, but the given partition count is 2" in few
     nothing = {**columns, "key": pa.array([None], pa.binary())}
     assert "without a partition_index, key or value (such as one of partition 1)" in refused(table=nothing)
     assert "was not created with 3" in refused("--after-created-with", "3", table=columns)

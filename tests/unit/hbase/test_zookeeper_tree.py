@@ -61,8 +61,8 @@ def test_what_hbase_puts_before_its_data_is_no_part_of_them() -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("/hbase/rs/h1,16020,5", "none of replication's"),
-        (f"{BASE}/table/x", "none of replication's"),
+        ("/hbase/rs/h1,16020,5", "not part of replication"),
+        (f"{BASE}/table/x", "not part of replication"),
         (f"{BASE}/rs/h1", "not a server name"),
         (f"{BASE}/rs//2", "empty name"),
         (f"{BASE}/rs/{A}/2/w.1/x", "below a WAL"),
