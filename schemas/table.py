@@ -1,4 +1,4 @@
-"""The base of all table modules."""
+"""Defines the base of all table modules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ class Table:
     """A Delta table of the lake: `<lake>/<name>`.
 
     Attributes:
-        name: folder below the lake.
+        name: the folder below the lake.
         comment: one sentence for `DESCRIBE TABLE` and docs/tables.md.
-        schema: columns with comments; columns are only ever added.
-        partitioned_by: partition columns.
-        statistics: columns whose minimum and maximum Delta stores per file, so that readers skip files; None = Delta's
-            default, all columns. Each costs time for every row written.
+        schema: the columns with comments; columns are only ever added.
+        partitioned_by: the partition columns.
+        statistics: the columns whose minimum and maximum Delta stores per file, so that readers can skip files; None =
+            Delta's default, all columns. Each of these columns costs time for every row written.
     """
 
     name: str
@@ -32,9 +32,13 @@ def column(name: str, kind: DataType, comment: str, *, nullable: bool = True) ->
 
 
 def identity() -> list[StructField]:
-    """Returns the three columns that every table begins with."""
+    """Returns the three columns with which every table begins."""
     return [
         column("cluster", StringType(), "Name of the HBase cluster, from snapshot.json.", nullable=False),
-        column("run_id", StringType(), "The run that wrote the row; rows are replaced whole per cluster and run_id."),
+        column(
+            "run_id",
+            StringType(),
+            "The run that wrote the row; a repeated run replaces all rows of its cluster and run_id.",
+        ),
         column("run_date", DateType(), "UTC date of the start of the capture's step `files`."),
     ]
