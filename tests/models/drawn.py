@@ -1,7 +1,7 @@
-"""A cluster whose life is drawn choice by choice: by hypothesis, which then shrinks what fails, or by a seed.
+"""Draws the life of a cluster choice by choice: by hypothesis, which then shrinks a failing example, or by a seed.
 
-Everything that `ClusterPlan` knows may happen, at any instant up to and within a capture. What it is made of is
-consistent, as HBase's own states are; `tests/strategies` adds what no HBase writes.
+Everything that `ClusterPlan` knows may happen, at any instant up to and within a capture. The parts are consistent with
+each other, as HBase's own states are; `tests/strategies` adds what no HBase writes.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,10 +42,10 @@ class Size:
     """How large a drawn cluster may be.
 
     Attributes:
-        servers: hosts; some have two lives.
-        peers: replication peers, at most.
+        servers: the number of hosts; some of them have two lives.
+        peers: the largest number of replication peers.
         past: how far back WALs go, ms; a group rolls about every 26 minutes.
-        oddities: files, rows, stalled queues and tampered WALs, at most so many of each.
+        oddities: the largest number of odd files, of odd rows, of stalled queues and of tampered WALs.
     """
 
     servers: int = 4
@@ -55,18 +55,18 @@ class Size:
 
 
 def drawn_plan(choose: Choose, night: int, size: Size = Size()) -> ClusterPlan:
-    """A cluster, and what happens to it until the capture of one night.
+    """Draws a cluster, and what happens to it until the capture of one night.
 
     Args:
         choose: makes every choice; the same answers give the same cluster.
-        night: start of step `files`, ms; ask `capture_at` for that instant, or for a later one.
-        size: how large it may be.
+        night: the start of step `files`, ms; ask `capture_at` for that instant, or for a later one.
+        size: how large the cluster may be.
     """
     return _Drawing(choose, night, size).plan()
 
 
 class _Drawing:
-    """One cluster in the making."""
+    """Draws one cluster."""
 
     def __init__(self, choose: Choose, night: int, size: Size) -> None:
         self.choose = choose
@@ -104,18 +104,18 @@ class _Drawing:
         return items[self.choose(0, len(items) - 1)]
 
     def some(self, draw: Callable[[], ItemT]) -> list[ItemT]:
-        """Mostly none."""
+        """Draws a list, which is empty in most cases."""
         return [draw() for _ in range(max(0, self.choose(-2, self.size.oddities)))]
 
     def earlier(self) -> int:
         return self.choose(self.past, self.night)
 
     def about_now(self) -> int:
-        """Some minutes before the capture, or within it."""
+        """Draws an instant some minutes before the capture, or within it."""
         return self.night + self.choose(-5 * 60, _CAPTURE_MS // SECOND_MS) * SECOND_MS
 
     def lives(self, host: int) -> list[ServerLife]:
-        """One host: it lives, is dead, has crashed just now, came back, has only just started."""
+        """Draws the lives on one host: it lives, is dead, has just crashed, came back, or has just started."""
         kind = self.choose(0, 7)
         if kind <= 2:
             return [self.life(host, self.past - 30 * DAY_MS, self.past, NEVER)]
@@ -144,7 +144,7 @@ class _Drawing:
         return life
 
     def claims(self, life: ServerLife, lives: Sequence[ServerLife]) -> tuple[Claim, ...]:
-        """Whoever is alive then has its queues, until it dies as well."""
+        """Returns the claims of a dead server's queues: a server that is alive claims them, until it dies too."""
         claims: list[Claim] = []
         at = life.recovered
         while at != NEVER and len(claims) < _MOST_CLAIMS:
@@ -176,7 +176,7 @@ class _Drawing:
         return OddFile(f"oldWALs/{name}", self.one_of((0, 85, MIB)), self.one_of((self.past, at, self.night)))
 
     def odd_row(self, plan: ClusterPlan) -> OddRow:
-        """A row of a removed peer, or the row of a second claimer, far behind the first."""
+        """Draws a row of a removed peer, or the row of a second claimer that is far behind the first."""
         life, owner = self.one_of(plan.lives), self.one_of(plan.lives)
         peer = self.one_of(("9", *(peer.peer.peer_id for peer in plan.peers)))
         stream = life.streams[0]

@@ -51,7 +51,7 @@ def queued_wals(trees: Sequence[ReplicationTree], read_from: int) -> QueuedWals:
 def queue_key(queue: ZkQueue) -> QueueId:
     """Returns the key that identifies a queue in all tables.
 
-    Peer, current owner and, for a claimed queue, the first owner.
+    The key has the peer, the current owner and, for a claimed queue, the first owner.
 
     Two queues of one server that were claimed by different paths from the same first owner have the same key.
     """

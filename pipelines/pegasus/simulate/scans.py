@@ -48,7 +48,7 @@ def scan_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
 def overlaps(world: World) -> bool:
     """Returns whether a split is under way.
 
-    From the new count in ZooKeeper until child and parent serve with that count.
+    A split lasts from the new count in ZooKeeper until child and parent serve with that count.
     """
     primary = leader(world)
     ended = child_serves(world) and primary is not None and primary.version == NEW

@@ -61,9 +61,9 @@ def against_parent(decrees: DataFrame, groups: DataFrame) -> DataFrame:
 
 
 def misplaced_keys(decrees: DataFrame, groups: DataFrame, new_count: int) -> DataFrame:
-    """Checks L4 and L5.
+    """Checks L4 and L5: misplaced keys.
 
-    Finds parents that accepted their child's keys after the registration, and children with other keys.
+    It finds parents that accepted their child's keys after the registration, and children with other keys.
 
     A parent keeps its ballot when its child is registered. So a decree that it committed after the registration is
     late, too, unless the child on the same node has copied it: in sync mode every write is copied before its answer.

@@ -281,7 +281,7 @@ def test_the_share_of_keys_that_a_split_deletes(count: int, share: float) -> Non
         (lambda one: one["apps"][0].update(split_states={"1": "DONE"}), "must be one of SPLITTING"),
         (lambda one: one["apps"][0].update(replicas=[{"node": "n", "pidx": 1, "balot": 3}]), "unknown key 'balot'"),
         (lambda one: one["apps"].append(one["apps"][0]), "app_id 2 is given twice"),
-        (lambda one: one["apps"][0]["app_info"].update(partition_count=0), "'partition_count' 0 cannot be"),
+        (lambda one: one["apps"][0]["app_info"].update(partition_count=0), "'partition_count' 0 is impossible"),
         (lambda one: one.update(disks=[{**DISK, "free": 3}]), "unknown key 'free'"),
         (lambda one: one.update(apps=[{"shell": {"general": {}}}]), "'partition_count' is missing"),
     ],
@@ -306,11 +306,11 @@ def test_a_directory_is_one_series(tmp_path: Path) -> None:
     reader = StateFiles(LocalFileReader())
     found = reader.states(str(written(tmp_path / "good", series()[::-1])))
     assert [one.tables[0].partition_count for one in found] == [4, 8, 8, 8], "by their times, not their names"
-    with pytest.raises(UsageError, match=r"no \*\.json there"):
+    with pytest.raises(UsageError, match=r"contains no \*\.json"):
         reader.states(str(written(tmp_path / "empty", [])))
-    with pytest.raises(UsageError, match="of the same moment"):
+    with pytest.raises(UsageError, match="have the same time"):
         reader.states(str(written(tmp_path / "twice", [series()[0], series()[0]])))
-    with pytest.raises(UsageError, match="is of cluster other"):
+    with pytest.raises(UsageError, match="belongs to cluster other"):
         reader.states(str(written(tmp_path / "two", [series()[0], {**series()[1], "cluster": "other"}])))
 
 

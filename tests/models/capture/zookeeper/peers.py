@@ -1,4 +1,4 @@
-"""Peers come and go while queues are in ZooKeeper: each region server hears of it at another moment."""
+"""Models peers that come and go while queues are in ZooKeeper: each region server learns of it at another moment."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from tests.models.capture.zookeeper.world import (
 
 
 def peer_actions(world: World) -> Iterator[Action]:
-    """What may happen to peers next."""
+    """Yields the next steps of peers."""
     for peer in range(len(world.lives[0].first)):
         if not world.peers >> peer & 1:
             forgotten = not any(life.known >> peer & 1 for life in world.lives if life.status == ONLINE)
