@@ -42,7 +42,7 @@ def begin(script: str, arguments: Sequence[str]) -> Run:
 
 
 def command_line(script: str, arguments: Sequence[str]) -> str:
-    """Returns the command in a form that can be pasted anywhere."""
+    """Returns the command without this machine's directories, so that it can be pasted anywhere."""
     words = iter(arguments)
     kept = []
     for word in words:

@@ -51,7 +51,7 @@ class Condition(Enum):
         "Write it again in the way that the message names; capture a snapshot again.",
     )
     EXPORT_INCOMPLETE = ConditionText(
-        "An exported text is cut off: its closing line is missing, or counts other rows.",
+        "An exported text is cut off: its closing line is missing, or has another number of rows.",
         "Export again.",
     )
     EXPORT_DAMAGED = ConditionText(
@@ -251,7 +251,7 @@ class Condition(Enum):
     )
     LEASE_LOST = ConditionText(
         "The lease expired, or cannot be read, so another job may have taken over (exit 4).",
-        "Run the same command again when no other job runs; `clean` goes on with `--resume`.",
+        "Run the same command again when no other job runs; to continue `clean`, give `--resume`.",
     )
     UNAVAILABLE = ConditionText(
         "A source or sink did not answer (exit 4).",

@@ -112,8 +112,8 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Make an incremental backup with all tables of the root; `hbase backup repair` for one that died.",
     ),
     "SERIAL_STUCK": ConditionText(
-        "A serial peer waits for an earlier range of a region that is not pushed.",
-        "Find who has the entries before: the queue of the server that the region was on.",
+        "A serial peer waits for an earlier range of a region, which has not been pushed.",
+        "Find the queue that has the earlier entries: that of the server on which the region was.",
     ),
     "ORPHAN_HFILE_REFS": ConditionText(
         "There are references to bulk-loaded HFiles for a peer that does not exist.",

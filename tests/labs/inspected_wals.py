@@ -38,8 +38,9 @@ class Inspected:
         self.snapshot = self.desk.snapshot(self.made)
 
     def _capture(self) -> GeneratedCapture:
-        """Returns a capture in which peer 2 is in H1's second WAL, peer 1 in H1's fourth, and H2's next WAL for peer 2
-        is empty.
+        """Returns the capture.
+
+        Peer 2 is in H1's second WAL, peer 1 in H1's fourth, and H2's next WAL for peer 2 is empty.
         """
         made = small("small")
         made = replace(made, snapshot=replace(made.snapshot, wal_root=f"file://{self.hbase}", peers=PEERS))

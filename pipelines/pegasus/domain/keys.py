@@ -33,7 +33,7 @@ def encode_key(hash_key: bytes, sort_key: bytes) -> bytes:
         MalformedError: the hash key is longer than `MAX_HASH_KEY` bytes.
     """
     if len(hash_key) > MAX_HASH_KEY:
-        raise MalformedError(f"hash key of {len(hash_key)} bytes: at most {MAX_HASH_KEY}")
+        raise MalformedError(f"hash key of {len(hash_key)} bytes: the limit is {MAX_HASH_KEY}")
     return len(hash_key).to_bytes(LENGTH_BYTES, "big") + hash_key + sort_key
 
 

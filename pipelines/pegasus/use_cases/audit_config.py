@@ -28,7 +28,7 @@ class SplitPartitionRow:
 
 
 def run_audit_config(run: SplitRun, states: Sequence[ClusterState], timing: TimeLimits, ports: SplitPorts) -> JobResult:
-    """Checks the series; see `deliver` for the exit code."""
+    """Checks a series of states against the rules; see `deliver` for the exit code."""
     rows = [row for state in states for row in partition_rows(state)]
     last = states[-1]
     waiting = {one.app_id: len(one.unregistered) for one in last.tables}

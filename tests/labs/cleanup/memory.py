@@ -1,5 +1,4 @@
-"""Simulates the clean-up's file system in memory, so that a job can be stopped, killed or overtaken at each side
-effect.
+"""Simulates the clean-up's file system in memory, so that a test can stop, kill or overtake a job at each side effect.
 
 Every call that changes something is a *step* with a name (`Process.step`); a call for many files is a step for each.
 """

@@ -228,8 +228,7 @@ class RealLab:
         return {line.removeprefix(f"{self.cluster.wal_root}/") for line in lines}
 
     def assert_nothing_is_lost(self, start: Mapping[str, Entry], taken: Iterable[str] = ()) -> None:
-        """Checks that each file of the start is in oldWALs or in quarantine, was purged by the audit, or was taken by
-        HBase.
+        """Checks that each file of the start is in oldWALs, in quarantine, purged by the audit, or taken by HBase.
 
         Each file must be in exactly one of these places, and unchanged.
         """

@@ -313,7 +313,7 @@ class HBaseCluster(HBaseData):
     def offline_queues(self) -> list[str]:
         """Returns the queues as HBase's own OfflineTableReplicationQueueStorage reads them.
 
-        Row, WAL group, offset, by TAB.
+        Each line has row, WAL group and offset, separated by TAB.
         """
         return list(self.jvm.view.walsafe.cluster.SyncUp.queues(self.harness))
 

@@ -186,10 +186,7 @@ class HdfsCluster:
         return properties
 
     def write_conf(self, directory: Path, extra: Mapping[str, str] | None = None) -> Path:
-        """Writes ``core-site.xml`` and ``hdfs-site.xml`` and returns their directory.
-
-        A ``HADOOP_CONF_DIR`` for clients.
-        """
+        """Writes ``core-site.xml`` and ``hdfs-site.xml``; returns the directory: a client's ``HADOOP_CONF_DIR``."""
         properties = merged(self.client_properties, extra or {})
         core = {name: value for name, value in properties.items() if not name.startswith("dfs.")}
         write_site(directory / "core-site.xml", core)

@@ -96,9 +96,7 @@ class HBaseWals:
         return [_printed(json.loads(entry), int(end)) for entry, end in _PRINTED.findall(text)]
 
     def truncations(self, path: str, scratch: str) -> list[tuple[int, str]]:
-        """Returns, for every length to which the file can be cut, the number of entries and the state in which the file
-        ends.
-        """
+        """Cuts the file at every possible length; returns the number of entries and the ending for each."""
         pairs = (str(line).split("\t") for line in self._java.truncations(path, scratch))
         return [(int(entries), state) for entries, state in pairs]
 

@@ -44,9 +44,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def link_class_archive(project: Path) -> None:
-    """Gives a copy that shares `.venv` the project's archive of loaded Java classes, if there is one, for a faster
-    start.
-    """
+    """Copies the archive of loaded Java classes to a copy that shares `.venv`, so that Java starts faster."""
     cache = project / ".cache"
     cache.mkdir(exist_ok=True)
     for archive in (PROJECT / ".cache").glob("classes-*.jsa"):

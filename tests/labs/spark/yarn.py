@@ -53,7 +53,7 @@ class YarnCluster:
         self._site = site
 
     def write_conf(self, directory: Path) -> Path:
-        """Writes `core-site.xml` and `yarn-site.xml` and returns their directory: a HADOOP_CONF_DIR for clients."""
+        """Writes ``core-site.xml`` and ``yarn-site.xml``; returns the directory: a client's ``HADOOP_CONF_DIR``."""
         write_site(directory / "core-site.xml", self._site)
         out = self.jvm.view.java.io.FileOutputStream(str(directory / "yarn-site.xml"))
         self._cluster.getConfig().writeXml(out)

@@ -1,4 +1,4 @@
-"""Asks the project's own rule about what a capture of the model saw, and compares with the ground truth."""
+"""Asks the project's own rule about the readings of the model's capture, and compares it with the ground truth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ Passes = tuple[tuple[QueueCell, ...], tuple[QueueCell, ...]]
 
 
 class Seen(NamedTuple):
-    """Everything a capture has read but the listing, in the model's own numbers.
+    """Everything that a capture has read except the listing, in the model's own numbers.
 
     `room` is the number of rows that saved scans have kept.
     """

@@ -157,8 +157,7 @@ def read_all(game: Looks[StateT], state: StateT) -> StateT:
 
 
 def nights_held(game: Game, world: World, *, ttl_ms: int, every_ms: int) -> int:
-    """Counts the nights, after the one in which the cluster came to rest, until every WAL that no peer needs is
-    DELETABLE.
+    """Counts the nights until every WAL that no peer needs is DELETABLE; the first night is the one after the rest.
 
     Args:
         game: provides the rules.

@@ -180,9 +180,7 @@ def as_row(kind: type[MergedQueueRow]) -> Weakening:
 
 
 def latest(passes: Passes) -> Passes:
-    """Returns the passes with only the larger offset of a row that both have, as a merge without the smaller need would
-    do.
-    """
+    """Returns the passes with only the larger offset of a row that both have: a merge without the smaller need."""
     newest: dict[tuple[object, str], QueueCell] = {}
     for cell in (*passes[0], *passes[1]):
         newest[(cell.queue, cell.group)] = cell
@@ -190,9 +188,9 @@ def latest(passes: Passes) -> Passes:
 
 
 def minus_one_is_small(passes: Passes) -> Passes:
-    """Returns the passes merged by the smaller offset as a plain number.
+    """Returns the passes merged by the smaller offset as a plain number: the mutant that ignores the meaning of -1.
 
-    In one WAL, -1 counts as less than any position.
+    In one WAL, -1 (finished) counts as less than any position.
     """
     smallest: dict[tuple[object, str], QueueCell] = {}
 

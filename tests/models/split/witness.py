@@ -53,8 +53,7 @@ def replayed(moves: Iterable[Move], scope: Scope, design: Design) -> list[World]
 
 
 def struck_history(row: Injection, design: Design, ends: Sequence[str]) -> WalkHistory:
-    """Returns the first random history that has the failure, breaks nothing, and whose split ends in one of the ways in
-    `ends`.
+    """Returns the first random history that has the failure, breaks nothing, and ends in one of the ways in `ends`.
 
     Args:
         row: the row of the failure table; its `shows` must happen, and at least one of its faults if it has any.

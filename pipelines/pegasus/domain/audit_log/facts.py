@@ -73,7 +73,9 @@ def _facts(form: JsonObject) -> SplitFacts:
     names = tuple(form.names())
     old_count = form.count("old_count") if "old_count" in names else None
     if old_count is not None and not is_power_of_two(old_count):
-        raise SnapshotError(Condition.DOCUMENT_MALFORMED, f"{form.where}: 'old_count' {old_count} is no power of two")
+        raise SnapshotError(
+            Condition.DOCUMENT_MALFORMED, f"{form.where}: 'old_count' {old_count} is not a power of two"
+        )
     groups: dict[int, ParentAndChild] = {}
     durable: dict[tuple[str, int], int] = {}
     confirmed: dict[int, int] = {}

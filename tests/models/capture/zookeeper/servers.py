@@ -113,13 +113,13 @@ def ship(world: World, owner: int, peer: int, *hops: int) -> World:
 
 
 def crash(world: World, server: int) -> World:
-    """Its session expires, so it writes to ZooKeeper no more; a lock that it holds stays (HBASE-16144)."""
+    """The server's session expires: it writes to ZooKeeper no more; a lock that it holds stays (HBASE-16144)."""
     claims = tuple(claim for claim in world.claims if claim.claimer != server)
     world = with_life(world, server, world.lives[server]._replace(status=DEAD))
     return world._replace(claims=claims, budget=world.budget._replace(crashes=world.budget.crashes - 1))
 
 
 def split(world: World, server: int) -> World:
-    """`ServerCrashProcedure`: its WALs are split and archived."""
+    """`ServerCrashProcedure`: the WALs of a dead server are split and archived."""
     life = world.lives[server]
     return with_life(world, server, life._replace(archived=life.created))
