@@ -19,9 +19,9 @@ CLAIM_PLANS = Table(
             column("queue", StringType(), "The queue, named as in `queue_audits`."),
             column("peer_id", StringType(), "Peer of the queue."),
             column("source", StringType(), "The server that wrote the WALs."),
-            column("pending_files", LongType(), "Files under oldWALs that the claimer has to ship."),
-            column("pending_bytes", LongType(), "Their bytes."),
-            column("oldest_pending_timestamp", LongType(), "Timestamp of the oldest of these files, ms."),
+            column("pending_files", LongType(), "Number of files under oldWALs that the claimer has to ship."),
+            column("pending_bytes", LongType(), "Bytes of these files."),
+            column("oldest_pending_timestamp", LongType(), "Timestamp of the oldest pending file, ms."),
             column(
                 "target", StringType(), "A live server that suits the queue; HBase itself picks a server at random."
             ),

@@ -20,7 +20,7 @@ FINDINGS = Table(
             column("evidence", StringType(), "The values on which the finding is based, as JSON."),
             column("remedy", StringType(), "What to do."),
             column("files", LongType(), "Files concerned."),
-            column("bytes", LongType(), "Their bytes."),
+            column("bytes", LongType(), "Bytes of these files."),
             column("first_seen", TimestampType(), "Start of step `files` of the first night with this finding (UTC)."),
             column("nights", IntegerType(), "Number of consecutive nights with this finding, including this night."),
             column("is_new", BooleanType(), "Whether the cluster's previous run did not have this finding."),

@@ -14,10 +14,10 @@ QUALITY_RESULTS = Table(
             column("description", StringType(), "The statement that the expectation checks."),
             column("success", BooleanType(), "Whether the data met the expectation."),
             column("observed", StringType(), "The value that was checked."),
-            column("unexpected_count", LongType(), "Number of files that do not meet it."),
+            column("unexpected_count", LongType(), "Number of files that do not meet the expectation."),
             column("accepted", BooleanType(), "Whether a person overruled it with --accept."),
             column("accepted_reason", StringType(), "The reason that this person gave."),
-            column("examples", ArrayType(StringType()), "At most 100 paths of these files."),
+            column("examples", ArrayType(StringType()), "At most 100 paths of files that do not meet the expectation."),
         ]
     ),
 )

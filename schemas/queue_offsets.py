@@ -22,7 +22,7 @@ QUEUE_OFFSETS = Table(
             column("offset", LongType(), "Offset in this WAL, bytes, as read; negative = the WAL is finished."),
             column("need_timestamp", LongType(), "Smallest WAL timestamp still needed, ms; -1 = all WALs are needed."),
             column("pending_files", LongType(), "Number of files under oldWALs that this queue still needs."),
-            column("pending_bytes", LongType(), "Their bytes."),
+            column("pending_bytes", LongType(), "Bytes of these files."),
             column("live_pending_files", LongType(), "Number of files under WALs/ that this queue still needs."),
             column("live_pending_bytes", LongType(), "Bytes of these files; an open file counts with too few bytes."),
             column("oldest_pending_timestamp", LongType(), "Timestamp of the oldest needed WAL, ms."),

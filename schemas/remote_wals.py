@@ -19,7 +19,7 @@ REMOTE_WALS = Table(
                 "REMOTE: written by the ACTIVE cluster; REPLAY: being replayed here; SNAPSHOT: kept after a replay.",
             ),
             column("files", LongType(), "Number of files in the directory."),
-            column("bytes", LongType(), "Their bytes."),
+            column("bytes", LongType(), "Bytes of these files."),
             column("empty_files", LongType(), "Number of files of length 0, which were replayed or are being written."),
             column(
                 "unfinished_files",

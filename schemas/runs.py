@@ -8,7 +8,7 @@ ACCEPTED = ArrayType(
     StructType(
         [
             column("expectation", StringType(), "The expectation that a person overruled."),
-            column("reason", StringType(), "The reason that this person gave."),
+            column("reason", StringType(), "The reason that the person gave."),
         ]
     )
 )
@@ -37,9 +37,9 @@ RUNS = Table(
             column("quiet", BooleanType(), "Whether no server left and no queue moved during the capture."),
             column("accepted", ACCEPTED, "Expectations that a person overruled with --accept."),
             column("files", LongType(), "Number of files under oldWALs."),
-            column("bytes", LongType(), "Their bytes."),
+            column("bytes", LongType(), "Bytes of these files."),
             column("deletable_files", LongType(), "Number of files on the delete-safe list."),
-            column("deletable_bytes", LongType(), "Their bytes."),
+            column("deletable_bytes", LongType(), "Bytes of these files."),
             column("list_uri", StringType(), "Directory of the delete-safe list; NULL = there is no list."),
             column("peer_ids", ArrayType(StringType()), "The replication peers of the snapshot, sorted."),
             column("cluster_id", StringType(), "The content of hbase.id, as the snapshot has it; NULL = unknown."),

@@ -15,9 +15,9 @@ SPLIT_PLAN = Table(
             column("rows", LongType(), "Number of rows that the partition owns now."),
             column("bytes", LongType(), "Bytes of the keys and values of these rows."),
             column("keep_rows", LongType(), "Number of rows that would stay."),
-            column("keep_bytes", LongType(), "Their bytes."),
+            column("keep_bytes", LongType(), "Bytes of these rows."),
             column("move_rows", LongType(), "Number of rows that would go to the child."),
-            column("move_bytes", LongType(), "Their bytes."),
+            column("move_bytes", LongType(), "Bytes of these rows."),
             column(
                 "skew",
                 DoubleType(),

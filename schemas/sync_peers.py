@@ -16,7 +16,7 @@ SYNC_PEERS = Table(
             column("remote_wal_dir", StringType(), "Directory to which this cluster writes copies while it is ACTIVE."),
             column("previous_sync_state", StringType(), "State of the night before; NULL = unknown."),
             column("since", TimestampType(), "First of the consecutive nights with this state (UTC)."),
-            column("nights", IntegerType(), "Number of these nights, including this night."),
+            column("nights", IntegerType(), "Number of consecutive nights with this state, including this night."),
         ]
     ),
 )

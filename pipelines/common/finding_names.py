@@ -17,7 +17,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "DUPLICATE_QUEUE": ConditionText(
         "One peer has several rows for the WALs of one server.",
-        "Let both finish; if one never moves, compare offsets, then remove it.",
+        "Let both queues finish; if one never moves, compare the offsets, then remove it.",
     ),
     "QUEUE_STALLED": ConditionText(
         "An offset has not moved for `findings.stalled_nights` nights, with files waiting all the while.",
@@ -67,7 +67,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "OFFSET_MID_ENTRY": ConditionText(
         "A stored offset lies inside an entry, so no reader can continue there.",
-        "Set it to where an entry begins, or compare the tables with VerifyReplication.",
+        "Set the offset to the beginning of an entry, or compare the tables with VerifyReplication.",
     ),
     "UNWANTED_EDITS": ConditionText(
         "A queue has 1 GiB or more still to read, but its peer wants none of these edits.",
@@ -147,7 +147,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "MIGRATION_COLLAPSED_QUEUES": ConditionText(
         "Several queues of one server would be written to one row of the table, with different offsets.",
-        "Let the peer ship until one of them is gone, then capture and plan again.",
+        "Let the peer ship until one of these queues is gone, then capture and plan again.",
     ),
     "MIGRATION_PEER_ID": ConditionText(
         "The id of a peer contains a `-`, and HBase takes the part before it for the id.",

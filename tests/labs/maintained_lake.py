@@ -23,7 +23,7 @@ from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.small_cluster import NOW, At
 
 A_NIGHTS = (200, 150, 100, 95, 2, 1, 0)
-"""Days before NOW. The newest four are needed for comparisons, the one of 95 days among them."""
+"""The age of each night, in days before NOW. The newest four, including that of 95 days, are needed for comparisons."""
 MANY_FILES = 2
 CONFIG = "maintain: {compact_from: 3}\n"
 Tree = dict[str, bytes]

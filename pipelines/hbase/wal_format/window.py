@@ -8,7 +8,7 @@ from pipelines.hbase.protobuf_wire import CutOffError
 BLOCK = 1 << 20
 """The number of bytes in one read."""
 LARGEST = 64 << 20
-"""The largest piece that must be in memory whole (a key, a row, a qualifier); larger values are skipped unread."""
+"""The largest piece that must be in memory as a whole (a key, row or qualifier); larger values are skipped unread."""
 _VARINT_BITS = 64
 
 

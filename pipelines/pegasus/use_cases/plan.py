@@ -83,7 +83,7 @@ def _needed(doublings: int | None, question: PlanQuestion) -> str:
     if doublings == 0:
         return f"  no partition is above {size}: no split is needed"
     count = question.count << doublings
-    return f"  {human_count(doublings, 'doubling')} to have no partition above {size}: {count} partitions"
+    return f"  {human_count(doublings, 'doubling')} needed for no partition above {size}: {count} partitions"
 
 
 def _plan_lines(plan: Sequence[SplitPlanRow]) -> Iterator[str]:

@@ -53,7 +53,7 @@ def explore(plan: Plan, limit: int = 10_000_000, *, shorten: bool = True) -> Out
 
 
 def explore_game(game: Turns[StateT], limit: int = 10_000_000) -> Outcome[StateT]:
-    """Searches a game that is set up already, as `explore` does."""
+    """Searches a game that is set up already, breadth-first until it finds a loss or has visited all states."""
     model = _Losing(game)
     searched = search(model, limit)
     loss = None
