@@ -51,7 +51,7 @@ def test_every_row_is_where_its_hash_wants_it(
     again, told = table.run()
     assert (again, told["resumed"], told["rows"]) == (0, 4, len(table.live)), "it is there already"
     code, told = table.run(new=8)
-    assert (code, "made of something else" in told["error"]["message"]) == (2, True)
+    assert (code, "made of other inputs" in told["error"]["message"]) == (2, True)
 
 
 def test_expired_rows_by_option_and_parquet(spark: SparkSession, tmp_path: Path) -> None:
