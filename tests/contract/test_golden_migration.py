@@ -40,5 +40,5 @@ def test_a_timestamp_is_read_only_where_it_is_compared() -> None:
     """Recorded of `AbstractFSWALProvider.getTimestamp`: NumberFormatException (golden names.tsv)."""
     alone = {"h%2C1%2C2.99999999999999999999": 4}
     assert [str(offset) for offset in first_offsets(alone)["h%2C1%2C2"]] == ["h%2C1%2C2.99999999999999999999:4"]
-    with pytest.raises(MalformedError, match="does not fit in 64 bits"):
+    with pytest.raises(MalformedError, match="does not fit 64 bits"):
         first_offsets({**alone, "h%2C1%2C2.5": 0})

@@ -80,7 +80,7 @@ def test_expired_rows_by_option_and_parquet(spark: SparkSession, tmp_path: Path)
         ({"partition_index": [4], "key": [b"k"], "value": [b"v"]}, "a row belongs to partition 4, but the table has 4"),
         (
             {"partition_index": [1, 1], "key": [b"k", b"k"], "value": [b"v", b"w"]},
-            "1 keys of partition 1 are there more",
+            "1 keys of partition 1 occur more",
         ),
         ({"partition_index": [1], "key": [None], "value": [b"v"]}, "has no key or no value"),
         (None, "contains no Parquet files"),
