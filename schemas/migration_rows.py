@@ -27,7 +27,7 @@ MIGRATION_ROWS = Table(
             column(
                 "value",
                 StringType(),
-                "`<wal>:<position>`, sequence id, or empty; for BLOCK, the data of the WAL's znode.",
+                "`<wal>:<position>`, sequence id, or empty; for BLOCK, the name of the WAL's znode.",
             ),
             column("wals", LongType(), "Number of WALs of the group in the queue."),
             column("bytes", LongType(), "Bytes of these WALs, as far as they are in the listing."),

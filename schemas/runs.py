@@ -19,7 +19,7 @@ RUNS = Table(
     StructType(
         [
             *identity(),
-            column("job", StringType(), "The job's name in the command, for example reconcile."),
+            column("job", StringType(), "Name of the job, as typed in the command: reconcile …"),
             column("attempt", StringType(), "Random id that ties a STARTED row to its terminal row."),
             column("status", StringType(), "STARTED, DONE, REFUSED or FAILED."),
             column("mode", StringType(), "NIGHTLY, or REPLAY past not_after: tables, but no list."),

@@ -28,7 +28,7 @@ SYNCUP_QUEUES = Table(
             column("bytes", LongType(), "Bytes of these WALs, for each group from its offset on."),
             column("first_path", StringType(), "The first WAL with users' edits that is read; NULL = none."),
             column("first_start", LongType(), "Offset at which reading of this WAL begins."),
-            column("missing_files", LongType(), "Number of offsets in a WAL that is in no directory."),
+            column("missing_files", LongType(), "Number of offsets inside a WAL that is in no directory."),
             column(
                 "is_stale",
                 BooleanType(),

@@ -194,7 +194,7 @@ class CaptureReadings:
 
 
 def read_files(sources: CaptureSources, sink: SnapshotSink, timeline: Timeline) -> int:
-    """Runs the first step and returns the number of files. Only files archived before its end can ever be deletable."""
+    """Runs the first step and returns the number of files. Only files archived by then can ever be deletable."""
     return timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
 
 

@@ -36,7 +36,7 @@ class ZooKeeperQueues:
         """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def znode_names(self) -> Mapping[str, str]:
-        """Returns the paths of the znodes that are read, by the property that names each.
+        """Returns the names of the znodes that are read, by the property that sets each.
 
         All but two are HBase's defaults.
         """

@@ -94,7 +94,7 @@ def _scan(spread: Spread, history: WalkHistory) -> Iterator[JournalLine]:
 
 
 def _foreign_base(history: WalkHistory, *, child: bool) -> int:
-    """Returns how many rows from before the split are in the parent but belong to the child, or the other way round."""
+    """Returns how many rows from before the split belong to the parent if `child` is true, else to the child."""
     other = PARENT_HALF if child else CHILD_HALF
     return sum(half_of(history, number) == other for number in range(BASE_ROWS))
 
