@@ -1,4 +1,4 @@
-"""What the benchmarks share: a generated cluster, its clock, a session, a run of reconcile, and what a process took."""
+"""Shared by the benchmarks: a generated cluster, its clock, a session, a run of reconcile, and measuring a process."""
 
 import json
 import multiprocessing
@@ -36,7 +36,7 @@ _PAUSE = re.compile(r"Pause .* (\d+)M->(\d+)M\((\d+)M\) ([0-9.]+)ms")
 
 
 class At:
-    """A clock that stands just after a capture."""
+    """A clock that always shows the time just after a capture."""
 
     def __init__(self, night: int) -> None:
         self._now = NOW + night * DAY_MS + len(CAPTURE_ORDER) * STEP_MS + 1
@@ -47,11 +47,11 @@ class At:
 
 @dataclass(frozen=True)
 class Ran:
-    """One run of reconcile.
+    """The result of one run of reconcile.
 
     Attributes:
-        listed: files on its lists.
-        files: that were decided.
+        listed: the number of files on its lists.
+        files: the number of files that were decided.
     """
 
     seconds: float
@@ -61,11 +61,12 @@ class Ran:
 
 @dataclass(frozen=True)
 class Collections:
-    """What a garbage collector's log tells.
+    """The numbers in a garbage collector's log.
 
     Attributes:
-        live_bytes: most of the heap that was still in use after a collection: what the program really held, and more.
-        seconds: the program stood still.
+        live_bytes: the most heap that was still in use after a collection: an upper bound of what the program really
+            held.
+        seconds: how long the collections stopped the program.
     """
 
     live_bytes: int
@@ -73,33 +74,35 @@ class Collections:
 
 
 def shape(files: int, night: int = 0) -> Shape:
-    """The benchmark's cluster."""
+    """Returns the shape of the benchmark's cluster."""
     return Shape(CLUSTER, files, SERVERS, PEERS, GROUPS_PER_SERVER, 1, NOW + night * DAY_MS)
 
 
 def make_snapshot(work: Path, files: int, night: int = 0) -> Path:
-    """A snapshot directory of the benchmark's cluster."""
+    """Writes a snapshot directory of the benchmark's cluster, and returns its path."""
     out = work / f"snapshot-{files}-{night}"
     write(shape(files, night), out, None)
     return out
 
 
 def session(work: Path, heap: str = HEAP) -> SparkSession:
-    """`local[2]`, a fixed heap, the flags of conf/spark-defaults.conf, and a log of the collector."""
+    """Builds a session with `local[2]`, a fixed heap, the flags of conf/spark-defaults.conf, and a log of the
+    collector.
+    """
     work.mkdir(parents=True, exist_ok=True)
     log = {"spark.driver.extraJavaOptions": f"-Xlog:gc:file={work / 'gc.log'}"}
     return local_session(work, cores=2, memory=heap, quick_start=False, extra=log)
 
 
 def reconcile(spark: SparkSession, place: Path, lake: Path, night: int, *, fleet: bool = False) -> Ran:
-    """One run as production wires it.
+    """Runs reconcile once, wired as in production.
 
     Args:
         spark: the session.
-        place: a snapshot, or a folder of them.
-        lake: which may not exist yet; lists go to a folder beside it.
-        night: what the clock says.
-        fleet: `place` is a folder of snapshots.
+        place: a snapshot, or a folder of snapshots.
+        lake: the lake, which need not exist yet; lists go to a folder beside it.
+        night: the number of the night, which sets the clock.
+        fleet: whether `place` is a folder of snapshots.
 
     Raises:
         SystemExit: a cluster was refused or got no list.
@@ -121,7 +124,7 @@ def reconcile(spark: SparkSession, place: Path, lake: Path, night: int, *, fleet
 
 
 def job_speed(work: Path, place: Path, heap: str = HEAP, fleet: bool = False) -> JobSpeed:
-    """The whole job in a JVM that has done nothing before, into a lake that does not exist yet."""
+    """Measures the whole job in a new JVM, with a lake that does not exist yet."""
     started = time.perf_counter()
     spark = session(work, heap)
     session_seconds = time.perf_counter() - started
@@ -135,21 +138,24 @@ def job_speed(work: Path, place: Path, heap: str = HEAP, fleet: bool = False) ->
 
 
 def collections(log: str) -> Collections:
-    """Reads what `-Xlog:gc` wrote."""
+    """Parses the log that `-Xlog:gc` wrote."""
     pauses = _PAUSE.findall(log)
     live = max((int(after) for _, after, _, _ in pauses), default=0) << 20
     return Collections(live, sum(float(ms) for *_, ms in pauses) / 1000)
 
 
 def jvm_peak_bytes() -> int:
-    """Largest resident set of the one Java child of this process."""
+    """Returns the largest resident set of the one Java child of this process, in bytes."""
     children = " ".join(file.read_text() for file in Path("/proc/self/task").glob("*/children")).split()
     (jvm,) = [child for child in children if _status(child)["Name"] == "java"]
     return peak_bytes(jvm)
 
 
 def peak_bytes(process: str) -> int:
-    """Largest resident set so far; getrusage would give that of the parent, which outlives the exec."""
+    """Returns the largest resident set of a process so far, in bytes.
+
+    `getrusage` would return that of the parent, which outlives the exec.
+    """
     return int(_status(process)["VmHWM"].split()[0]) << 10
 
 
@@ -159,17 +165,17 @@ def _status(process: str) -> dict[str, str]:
 
 
 def alone(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call it in a Python process, and so with a JVM, of its own."""
+    """Calls a function in a new Python process, and so with a new JVM, and returns its result."""
     say(f"{function.__name__.replace('_', ' ')} …")
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *args, **kwargs).result()
 
 
 def say(words: str) -> None:
-    """Tell how far it is."""
+    """Prints the progress of the benchmark."""
     print(words, file=sys.stderr, flush=True)
 
 
 def bytes_below(folder: Path) -> int:
-    """Bytes of all files below a folder."""
+    """Returns the bytes of all files below a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

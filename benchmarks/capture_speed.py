@@ -1,9 +1,10 @@
-"""How long a capture takes, and how much memory: a million files of a real HDFS, ten million of a saved listing.
+"""Measures how long a capture takes, and how much memory.
 
-    .venv/bin/python benchmarks/capture_speed.py --source hadoop --files 1000000
-    .venv/bin/python benchmarks/capture_speed.py --source webhdfs --files 1000000
-    .venv/bin/python benchmarks/capture_speed.py --source fsimage --files 10000000
-    .venv/bin/python benchmarks/capture_speed.py --source ls --files 10000000
+It captures a million files of a real HDFS, and ten million of a saved listing.
+
+    .venv/bin/python benchmarks/capture_speed.py --source hadoop --files 1000000 .venv/bin/python
+    benchmarks/capture_speed.py --source webhdfs --files 1000000 .venv/bin/python benchmarks/capture_speed.py --source
+    fsimage --files 10000000 .venv/bin/python benchmarks/capture_speed.py --source ls --files 10000000
 
 The names are those of generate.py. For `hadoop` and `webhdfs` they are made, empty, in a MiniDFSCluster, which takes
 far longer than to list them; `fsimage` and `ls` are the text that `hdfs oiv -p Delimited` and `hdfs dfs -ls -R` would
@@ -56,7 +57,10 @@ IMAGE_HEAD = (
 
 @dataclass(frozen=True)
 class CaptureSpeed:
-    """One capture; `listing_seconds` of them until all files were read, peaks are resident sets."""
+    """The measurements of one capture: `listing_seconds` is the part until all files were read.
+
+    Peaks are resident sets.
+    """
 
     source: str
     files: int
@@ -70,12 +74,12 @@ class CaptureSpeed:
 
 
 def minute(ms: int) -> str:
-    """As both commands print times, UTC."""
+    """Formats a time (ms) as both commands print it, in UTC."""
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(ms // 1000))
 
 
 def image_lines(root: str, batches: Iterator[FileBatch]) -> Iterator[str]:
-    """The text of `hdfs oiv -p Delimited`."""
+    """Yields the lines that `hdfs oiv -p Delimited` would print."""
     yield IMAGE_HEAD
     for path, length, when in _rows(batches):
         row = (f"{root}/{path}", 3, when, when, 134217728, 1, length, 0, 0, "-rw-r--r--", "hbase", "hbase")
@@ -83,7 +87,7 @@ def image_lines(root: str, batches: Iterator[FileBatch]) -> Iterator[str]:
 
 
 def ls_lines(root: str, batches: Iterator[FileBatch]) -> Iterator[str]:
-    """The text of `hdfs dfs -ls -R`."""
+    """Yields the lines that `hdfs dfs -ls -R` would print."""
     yield f"drwxr-xr-x   - hbase hbase          0 {minute(0)} {root}/oldWALs\n"
     for path, length, when in _rows(batches):
         yield f"-rw-r--r--   3 hbase hbase {length:>10} {when} {root}/{path}\n"
@@ -101,13 +105,16 @@ def write_text(target: Path, lines: Iterator[str]) -> None:
 
 
 def live_directories(files: int) -> list[str]:
-    """The directories below `WALs/`, without which a capture takes the listing for that of another cluster."""
+    """Returns the directories below `WALs/`; without them a capture takes the listing for that of another cluster."""
     made = shape(files)
     return [f"WALs/{made.server(number)}" for number in range(made.servers) if not made.is_dead(number)]
 
 
 def lay_out_hdfs(work: Path, hdfs_root: str, files: int) -> None:
-    """The files and the directories of the live servers; in a process of its own, whose JVM goes."""
+    """Creates the files, and the directories of the live servers, in HDFS.
+
+    It runs in its own process, so that its JVM ends with it.
+    """
     spark = session(work)
     make_files(spark, hdfs_root, (f"{directory}/a-wal-under-way" for directory in live_directories(files)))
     make_files(spark, hdfs_root, (path for batch in file_batches(shape(files)) for path in batch.paths))
@@ -115,9 +122,9 @@ def lay_out_hdfs(work: Path, hdfs_root: str, files: int) -> None:
 
 
 def configuration(work: Path, files: int, section: Mapping[str, object]) -> Path:
-    """What HBase would answer, and the file for --config.
+    """Writes HBase's simulated answers, and returns the file for --config.
 
-    Without the root: no configuration has simulated answers beside an HDFS.
+    The file has no root: a configuration cannot have simulated answers together with an HDFS.
     """
     live = work / "live"
     live.mkdir()
@@ -131,7 +138,7 @@ def configuration(work: Path, files: int, section: Mapping[str, object]) -> Path
 
 
 def measured(work: Path, source: str, config_file: Path, wal_root: str, heap: str) -> CaptureSpeed:
-    """One capture in a JVM that has done nothing before."""
+    """Measures one capture in a new JVM."""
     started = time.perf_counter()
     spark = session(work / "session", heap)
     session_seconds = time.perf_counter() - started
@@ -144,7 +151,7 @@ def measured(work: Path, source: str, config_file: Path, wal_root: str, heap: st
     jvm, python = jvm_peak_bytes(), peak_bytes("self")
     spark.stop()
     written = parse_snapshot(json.loads((work / "snapshot" / "snapshot.json").read_text(encoding="utf-8")))
-    # an image is one moment, so what reading it took is told by the start of the next step
+    # an image shows one moment, so the start of the next step shows how long reading the image took
     listed = written.steps[1].started_at / 1000 - began
     live = collections((work / "session" / "gc.log").read_text(encoding="utf-8")).live_bytes
     files = outcome.result["files"]

@@ -1,7 +1,7 @@
-"""How many files a second clean moves, and purge deletes, on a real HDFS on this machine.
+"""Measures how many files per second clean moves, and purge deletes, on a real HDFS on this machine.
 
-    .venv/bin/python benchmarks/clean_speed.py --files 100000
-    …  --webhdfs                                          the same through WebHDFS
+    .venv/bin/python benchmarks/clean_speed.py --files 100000 …  --webhdfs                                          the
+    same through WebHDFS
 
 Empty WALs of two servers below oldWALs of a MiniDFSCluster; what HBase would answer is simulated: no peers, so every
 file is DELETABLE. One night lists them; then clean rehearses and executes, and purge --before-grace deletes them. "All"
@@ -54,7 +54,7 @@ BATCH = 5_000
 
 @dataclass
 class Bench:
-    """One cluster on HDFS, its configuration, and where its night is."""
+    """One cluster on HDFS, its configuration, and the folder with the results of its night."""
 
     spark: SparkSession
     hdfs: HdfsCluster
@@ -75,7 +75,7 @@ class Bench:
         return self.work / "bench.yaml"
 
     def lay_out(self, files: int) -> None:
-        """oldWALs and WALs in HDFS, HBase's answers on the disk, and the configuration."""
+        """Creates oldWALs and WALs in HDFS, HBase's answers on the disk, and the configuration."""
         names = (f"oldWALs/{group((H1, H2)[index % 2])}.{FIRST_WAL + index}" for index in range(files))
         make_files(self.spark, self.wal_root, names)
         for server in (H1, H2):
@@ -100,7 +100,7 @@ class Bench:
         self.config.write_text(json.dumps(document))
 
     def configured(self, context: JobContext) -> Config:
-        """With its root at last: no configuration file has simulated answers beside an HDFS."""
+        """Returns the configuration with its root, which no configuration file can have beside simulated answers."""
         return load_config(str(self.config), context).model_copy(update={"wal_root": self.wal_root})
 
     def night(self) -> None:
@@ -134,7 +134,7 @@ class Bench:
 
 
 class Clocked:
-    """The audit, whose first intent is the begin of the moving."""
+    """An audit that records the time of its first intent, which begins the moving."""
 
     def __init__(self, inner: object, told: list[float]) -> None:
         self._inner = inner

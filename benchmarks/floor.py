@@ -1,4 +1,6 @@
-"""What a night costs however small the cluster: where each second of `./spark-submit.sh reconcile` goes.
+"""Measures the least cost of a night, however small the cluster.
+
+It shows where each second of `./spark-submit.sh reconcile` goes.
 
     .venv/bin/python benchmarks/floor.py --files 1000 --nights 6
 
@@ -38,7 +40,7 @@ EVENT_LOG = {"enabled": "true", "compress": "false", "rolling.enabled": "false"}
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a night; `job_seconds` of it a Spark job was running."""
+    """A part of a night; a Spark job was running during `job_seconds` of it."""
 
     name: str
     seconds: float
@@ -48,7 +50,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Floor:
-    """One night; `queries` are the slowest: who asked, seconds."""
+    """The measurements of one night.
+
+    `queries` are the slowest ones, each with the line that started it and its seconds.
+    """
 
     night: int
     files: int
@@ -60,12 +65,13 @@ class Floor:
 def pieces(
     began: float, marks: Sequence[tuple[float, str]], ended: float, events: Sequence[Mapping[str, Any]]
 ) -> list[Piece]:
-    """Cut a night.
+    """Cuts a night into pieces.
 
     Args:
-        began: of the command, seconds since the epoch; `ended` likewise.
-        marks: log lines and when they came, in order.
-        events: of Spark's event log.
+        began: when the command began, seconds since the epoch.
+        marks: the log lines and the times at which they came, in order.
+        ended: when the command ended, seconds since the epoch.
+        events: the events of Spark's event log.
     """
     jobs = list(intervals(events, "JobStart", "JobEnd", "Job ID", ("Submission Time", "Completion Time")))
     told = {"ApplicationStart": "Spark's context", "ApplicationEnd": "end of the processes"}
@@ -83,7 +89,7 @@ def pieces(
 def intervals(
     events: Iterable[Mapping[str, Any]], begin_name: str, end_name: str, key: str, times: tuple[str, str]
 ) -> Iterable[tuple[float, float]]:
-    """From when to when something ran, seconds since the epoch."""
+    """Yields the beginnings and ends of events of one kind, in seconds since the epoch."""
     open_at: dict[int, float] = {}
     for event in events:
         if _named(event, begin_name):
@@ -93,7 +99,7 @@ def intervals(
 
 
 def covered(spans: Iterable[tuple[float, float]]) -> float:
-    """Seconds in which at least one of them ran."""
+    """Returns the seconds in which at least one of the spans ran."""
     total, reached = 0.0, float("-inf")
     for start, end in sorted(spans):
         total += max(end - max(start, reached), 0.0)
@@ -102,7 +108,10 @@ def covered(spans: Iterable[tuple[float, float]]) -> float:
 
 
 def slowest(events: Iterable[Mapping[str, Any]], count: int) -> list[tuple[str, float]]:
-    """The queries that took longest, by the line of walsafe that asked; one within another counts with the outer."""
+    """Returns the slowest queries, named by the line of walsafe that started them.
+
+    An inner query counts with the outer one.
+    """
     begun: dict[int, tuple[str, float]] = {}
     found = []
     for event in events:
@@ -127,7 +136,7 @@ def _seconds(milliseconds: int) -> float:
 
 
 def night(work: Path, number: int, of: Shape) -> Floor:
-    """One night of the cluster, by the command that cron gives."""
+    """Runs one night of the cluster with the command that cron uses, and returns its measurements."""
     place, log = work / f"snapshot-{number}", work / f"events-{number}"
     write(of, place, None)
     log.mkdir()
@@ -154,7 +163,7 @@ def night(work: Path, number: int, of: Shape) -> Floor:
 
 
 def text(floor: Floor) -> str:
-    """For the terminal."""
+    """Formats the measurements for the terminal."""
     lines = [f"night {floor.night}, {floor.files:,} files: {floor.seconds:.1f} s"]
     lines += [f"  {one.seconds:6.1f} s  {one.jobs:3} jobs {one.job_seconds:5.1f} s  {one.name}" for one in floor.pieces]
     return "\n".join([*lines, *(f"  {seconds:6.1f} s  {asked}" for asked, seconds in floor.queries)])
@@ -171,7 +180,7 @@ def main() -> None:
     made = shape(args.files)
     with tempfile.TemporaryDirectory(prefix="walsafe-floor-", dir=args.work) as scratch:
         for number in range(args.nights):
-            # captured a quarter of an hour ago by the real clock, which decides about not_after
+            # captured a quarter of an hour ago by the real clock, which the job compares with not_after
             now = time.time_ns() // 1_000_000 - 15 * MINUTE_MS
             servers = min(SERVERS, max(args.files // 100, 3))
             of = Shape(made.cluster, made.files, servers, made.peers, made.groups_per_server, made.seed, now)

@@ -26,7 +26,7 @@ from tests.models.large import Shape, file_batches, fleet, queue_cells, snapshot
 
 
 def write(shape: Shape, out: Path, names: TextIO | None) -> None:
-    """One snapshot directory."""
+    """Writes one snapshot directory."""
     cells = queue_cells(shape)
     with SnapshotWriter(LocalTarget(out)) as writer:
         writer.files(_told(file_batches(shape), names))

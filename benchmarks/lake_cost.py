@@ -38,7 +38,7 @@ from schemas.wal_verdicts import WAL_VERDICTS
 
 @dataclass(frozen=True)
 class Cost:
-    """One table; bytes."""
+    """The cost of one table, in bytes."""
 
     name: str
     nights: int
@@ -49,7 +49,7 @@ class Cost:
 
 
 def costs(keeper: LakeMaintenance, lake: Path) -> list[Cost]:
-    """What every table of the lake takes, by its log and on the disk."""
+    """Returns the bytes of every table of the lake, by its log and on the disk."""
     found = []
     for table in DECISION_TABLES:
         partitions = keeper.partitions(table)

@@ -1,4 +1,4 @@
-"""The page docs/benchmarks.md, out of what benchmarks/results has."""
+"""Builds the page docs/benchmarks.md from the records in benchmarks/results."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ _FLAT_WITHIN = 0.2
 
 
 def page(folder: Path = RESULTS) -> str:
-    """The text of docs/benchmarks.md."""
+    """Returns the text of docs/benchmarks.md."""
     parts = [HEAD]
     for title, name, render in (
         ("The decision and the whole job", "reconcile", lambda run: table(speed_of(run.points[-1]))),
@@ -56,12 +56,12 @@ def page(folder: Path = RESULTS) -> str:
 
 
 def where(run: Run) -> str:
-    """On what machine, when, and by which command."""
+    """Describes the machine, the time and the command of a run."""
     return f"{run.cores} cores, load {run.load:.1f}, {run.began}:\n\n```bash\n{run.command}\n```"
 
 
 def sizes(run: Run) -> str:
-    """One cluster, ever larger."""
+    """Returns the section about one cluster with more and more files."""
     jobs = [JobSpeed(**point) for point in run.points]
     rows: list[tuple[str, ...]] = [
         ("files", "seconds", "files/s", "memory", "collector", "files/s of what was added"),
@@ -76,7 +76,7 @@ def sizes(run: Run) -> str:
 
 
 def _flat(jobs: Sequence[JobSpeed]) -> str:
-    """How the last step compares with the one before it."""
+    """Compares the last step with the one before it."""
     if len(jobs) < 3 or not jobs[-3].seconds < jobs[-2].seconds < jobs[-1].seconds:
         return ""
     before, last = marginal(jobs[-3], jobs[-2]), marginal(jobs[-2], jobs[-1])
@@ -92,16 +92,19 @@ def _added(smaller: JobSpeed | None, larger: JobSpeed) -> str:
 
 
 def marginal(smaller: JobSpeed, larger: JobSpeed) -> float:
-    """Files/s of the files that the larger job has more; the larger one must have taken longer."""
+    """Returns the files per second for the files that only the larger job has.
+
+    The larger job must have taken longer.
+    """
     return (larger.files - smaller.files) / (larger.seconds - smaller.seconds)
 
 
 def nights(run: Run) -> str:
-    """Night after night."""
+    """Returns the section about one night after the other."""
     times = [point["seconds"] for point in run.points if point["lake_bytes"] is not None]
     young = [point["seconds"] for point in run.points if point["lake_bytes"] is None]
     half = len(times) // 2
-    # the first night makes the tables
+    # the first night creates the tables
     early, late = median(times[1 : 1 + half]), median(times[-half:])
     files, lake = run.points[0]["files"], run.points[len(times) - 1]["lake_bytes"]
     head = ("", "seconds")
@@ -119,7 +122,7 @@ def nights(run: Run) -> str:
 
 
 def fleet(run: Run) -> str:
-    """Many clusters in one plan, and one with as many files."""
+    """Returns the section that compares many clusters in one plan with one cluster of as many files."""
     rows: list[tuple[str, ...]] = [
         ("clusters", "files", "of the largest", "seconds", "files/s", "memory"),
         ("--:", "--:", "--:", "--:", "--:", "---"),
@@ -133,7 +136,7 @@ def fleet(run: Run) -> str:
 
 
 def floor(run: Run) -> str:
-    """The last night, piece by piece; the first beside it."""
+    """Returns the section about the pieces of the last night, beside those of the first."""
     first, last = run.points[0], run.points[-1]
     total = ", ".join(f"night {point['night']} {point['seconds']:.1f} s" for point in run.points)
     rows = [("piece of the last night", "seconds", "Spark jobs", "a job runs, s"), ("---", "--:", "--:", "--:")]
@@ -146,7 +149,7 @@ def floor(run: Run) -> str:
 
 
 def capture(runs: Sequence[Run]) -> str:
-    """The newest run of each source and size."""
+    """Returns the section with the newest run of each source and size."""
     latest = {(point["source"], point["files"]): (run, point) for run in runs for point in run.points}
     rows: list[tuple[str, ...]] = [
         ("source", "files", "seconds", "of which the listing", "files/s", "memory", "load", "command"),

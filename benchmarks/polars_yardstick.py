@@ -1,4 +1,4 @@
-"""The same decision by polars, as a second yardstick beside DuckDB: the same tables, lookups and counts."""
+"""Makes the same decision with polars, as a second yardstick beside DuckDB: the same tables, lookups and counts."""
 
 import os
 from functools import reduce
@@ -16,12 +16,12 @@ SERVER = r"^([^%]+%2C[0-9]+%2C[0-9]+)"
 
 
 class PolarsDecision:
-    """The decision of one snapshot in polars' streaming engine.
+    """The decision on one snapshot, made by polars' streaming engine.
 
     Args:
-        snapshot: its directory.
-        frames: what walsafe broadcasts for it; one cluster.
-        threads: as many as Spark has; polars reads it once a process, when it is imported.
+        snapshot: the snapshot directory.
+        frames: the frames that walsafe broadcasts for it; only one cluster.
+        threads: as many threads as Spark has; polars reads the number once per process, when it is imported.
     """
 
     name = "polars"
@@ -39,7 +39,7 @@ class PolarsDecision:
         self._answers = self._table(frames.answers.select("bucket", "answer_reason"))
 
     def by_reason(self) -> dict[str, int]:
-        """Files by reason."""
+        """Returns the number of files by reason."""
         pl = self._pl
         counts = self._reasons().group_by("reason").agg(pl.len()).collect(engine="streaming")
         return dict(counts.rows())
@@ -67,7 +67,7 @@ class PolarsDecision:
         )
 
     def _looked_up(self) -> Any:  # noqa: ANN401
-        """The bucket of every file: of its group, else of its server, else the cluster's own."""
+        """Returns the bucket of every file: that of its group, else of its server, else of the cluster."""
         pl = self._pl
         found = self._named().join(self._groups, on="wal_group", how="left")
         passed = [
@@ -87,9 +87,11 @@ class PolarsDecision:
         return pl.concat([by_group, by_server])
 
     def _named(self) -> Any:  # noqa: ANN401
-        """Group and timestamp: cut out of the usual names, by regular expressions of the others.
+        """Returns group and timestamp of every name.
 
-        polars computes all branches of a `when` for every row, so the two kinds are taken apart first.
+        They are cut out of usual names, and found by regular expressions in the others.
+
+        polars computes all branches of a `when` for every row, so the two kinds of names are separated first.
         """
         pl = self._pl
         bare = pl.col("path").str.strip_suffix(".meta")

@@ -66,7 +66,7 @@ THREADS = 2
 
 
 def cleaner_speed(work: Path, snapshot: Path, names: Path, heap: str = HEAP, repeats: int = REPEATS) -> CleanerSpeed:
-    """ReplicationLogCleaner on these names, with the queues, peers and servers of the snapshot."""
+    """Measures ReplicationLogCleaner on these names, with the queues, peers and servers of the snapshot."""
     known = parse_snapshot(json.loads((snapshot / "snapshot.json").read_text(encoding="utf-8")))
     if known.membership is None:
         raise SystemExit(f"{snapshot}: no membership")
@@ -79,7 +79,7 @@ def cleaner_speed(work: Path, snapshot: Path, names: Path, heap: str = HEAP, rep
             oracle.create_queue_table()
             oracle.set_queues(_cells(snapshot / "queues-1.jsonl"))
             oracle.set_peers(peer.peer_id for peer in known.peers)
-            _, *timings = [oracle.time(names, live) for _ in range(repeats + 1)]  # the first one warms up
+            _, *timings = [oracle.time(names, live) for _ in range(repeats + 1)]  # the first run warms up
         finally:
             jvm.close()
     finally:
@@ -98,14 +98,14 @@ def _cells(scan: Path) -> list[Cell]:
 
 
 def first_names(snapshot: Path, target: Path, count: int) -> None:
-    """The first files of the listing, in its order."""
+    """Writes the first names of the listing, in its order, to a file."""
     listing = pds.dataset(sorted((snapshot / "files").glob("*.parquet")), format="parquet")
     batches = listing.to_batches(columns=["path"])
     write_names(target, islice((path for batch in batches for path in batch["path"].to_pylist()), count))
 
 
 def every_name(work: Path, snapshot: Path, files: int) -> CleanerSpeed:
-    """ReplicationLogCleaner on all names of the listing."""
+    """Measures ReplicationLogCleaner on all names of the listing."""
     names = work / "every-name"
     first_names(snapshot, names, files)
     heap = f"{3 + files // 2_000_000}g"  # 0.4 GiB a million, and room to collect
@@ -116,9 +116,10 @@ def every_name(work: Path, snapshot: Path, files: int) -> CleanerSpeed:
 
 
 def decision_speed(work: Path, snapshot: Path, names: Path, rows: Path) -> DecisionSpeed:
-    """Read → decide → count by reason; and, for the comparison of answers, what we say that HBase says.
+    """Measures reading, deciding and counting by reason, and counts the files that HBase would delete by our
+    prediction.
 
-    DuckDB's rows are left in `rows`.
+    It leaves DuckDB's rows in `rows`.
     """
     spark = session(work)
     reader = SnapshotDirectories(spark)
@@ -148,7 +149,7 @@ def decision_speed(work: Path, snapshot: Path, names: Path, rows: Path) -> Decis
 
 
 def _hbase_deletes(names: DataFrame, frames: DecisionFrames) -> int:
-    """How many of these paths, all old enough, we say that HBase's cleaner would delete."""
+    """Counts the names, all old enough, that HBase's cleaner would delete by our prediction."""
     asked = names.select(
         F.lit(CLUSTER).alias("cluster"),
         "path",
@@ -168,7 +169,10 @@ def _by_reason(files: DataFrame, frames: DecisionFrames) -> dict[str, int]:
 
 
 def _trusted(found: Sequence[ClusterCase]) -> list[tuple[ClusterView, DecisionTable]]:
-    """Cases that nothing speaks against: a refused one would be decided without any look at the files."""
+    """Returns the views and tables of the cases, none of which may be refused.
+
+    A refused case would be decided without looking at the files.
+    """
     trusted = [(case.view, case.table) for case in found if not case.refused and case.view and case.table]
     if len(trusted) < len(found):
         raise SystemExit(f"the generated snapshot is refused: {found[0].refused}")
@@ -176,10 +180,10 @@ def _trusted(found: Sequence[ClusterCase]) -> list[tuple[ClusterView, DecisionTa
 
 
 def same_rows(lake: Path, rows: Path) -> None:
-    """DuckDB's rows are those that the job wrote.
+    """Checks that DuckDB's rows equal those that the job wrote.
 
     Raises:
-        SystemExit: they are not, so their times are not comparable.
+        SystemExit: they differ, so their times are not comparable.
     """
     table_of_job = DeltaTable(str(lake / "wal_verdicts"))
     ours, theirs = rows_of([uri.removeprefix("file://") for uri in table_of_job.file_uris()]), rows_of([str(rows)])
@@ -188,7 +192,7 @@ def same_rows(lake: Path, rows: Path) -> None:
 
 
 def same_deletes(cleaner: CleanerSpeed, ours: int) -> None:
-    """HBase's cleaner deletes as many of the names as we say that it would.
+    """Checks that HBase's cleaner deletes as many of the names as we predict.
 
     Raises:
         SystemExit: it does not, so its times are not comparable.
@@ -204,7 +208,7 @@ def same_deletes(cleaner: CleanerSpeed, ours: int) -> None:
 
 
 def measure(work: Path, files: int) -> Speed:
-    """Everything, one after the other."""
+    """Measures everything, one after the other."""
     names, rows = work / "names", work / "rows.parquet"
     snapshot = make_snapshot(work, files)
     first_names(snapshot, names, min(files, CLEANER_FILES))
@@ -223,7 +227,7 @@ def measure(work: Path, files: int) -> Speed:
 
 
 def record(run: Run, speed: Speed, out: Path) -> None:
-    """The run as one line of benchmarks/results/reconcile.jsonl."""
+    """Appends the run as one line to benchmarks/results/reconcile.jsonl."""
     add(run, "reconcile", {"decision_ratio": speed.decision_ratio, **asdict(speed)}, out)
 
 

@@ -1,7 +1,7 @@
-"""What was measured, as JSON lines in `benchmarks/results`: a file for each benchmark, a line for each point.
+"""Records measurements as JSON lines in `benchmarks/results`: a file for each benchmark, a line for each point.
 
-A line names the run it belongs to by the time it began. The newest run of a file is what docs/benchmarks.md shows;
-older ones stay, so that one can see what became faster.
+A line names its run by the time at which the run began. docs/benchmarks.md shows the newest run of each file; older
+runs stay, so that one can see what became faster.
 """
 
 import json
@@ -23,9 +23,9 @@ class Run:
 
     Attributes:
         began: UTC, to the second.
-        command: with which it can be repeated; without the directories of the machine it ran on.
-        load: the machine's 1-minute load average before it began: what others did to these times.
-        points: what was measured, in order.
+        command: the command with which it can be repeated, without the directories of the machine on which it ran.
+        load: the machine's 1-minute load average before the run began, as a hint how other programs affected the times.
+        points: the measurements, in order.
     """
 
     began: str
@@ -36,13 +36,13 @@ class Run:
 
 
 def begin(script: str, arguments: Sequence[str]) -> Run:
-    """A run that begins now."""
+    """Returns a run that begins now."""
     began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return Run(began, command_line(script, arguments), os.cpu_count() or 1, round(os.getloadavg()[0], 1))
 
 
 def command_line(script: str, arguments: Sequence[str]) -> str:
-    """The command as one may paste it anywhere."""
+    """Returns the command without this machine's directories, so that it can be pasted anywhere."""
     words = iter(arguments)
     kept = []
     for word in words:
@@ -56,7 +56,7 @@ def command_line(script: str, arguments: Sequence[str]) -> str:
 
 
 def add(run: Run, benchmark: str, point: Mapping[str, Any], folder: Path = RESULTS) -> None:
-    """Append one point at once: a run that is stopped keeps what it has."""
+    """Appends one point at once, so that a run that is stopped keeps its points."""
     folder.mkdir(parents=True, exist_ok=True)
     line = {"run": run.began, "command": run.command, "cores": run.cores, "load": run.load, "point": dict(point)}
     with (folder / f"{benchmark}.jsonl").open("a", encoding="utf-8") as out:
@@ -64,7 +64,7 @@ def add(run: Run, benchmark: str, point: Mapping[str, Any], folder: Path = RESUL
 
 
 def recorded(benchmark: str, folder: Path = RESULTS) -> list[Run]:
-    """All runs that a file tells of, oldest first."""
+    """Returns all runs in a file of results, the oldest first."""
     file = folder / f"{benchmark}.jsonl"
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
     runs: dict[str, Run] = {}
@@ -75,18 +75,18 @@ def recorded(benchmark: str, folder: Path = RESULTS) -> list[Run]:
 
 
 def newest(benchmark: str, folder: Path = RESULTS) -> Run | None:
-    """The last run that a file tells of; None where there is none."""
+    """Returns the last run in a file of results; None = there is no run."""
     return next(reversed(recorded(benchmark, folder)), None)
 
 
 def newest_of_each(benchmark: str, folder: Path = RESULTS) -> list[Run]:
-    """The last run of each command that a file tells of, newest first."""
+    """Returns the last run of each command in a file of results, the newest first."""
     latest = {run.command: run for run in recorded(benchmark, folder)}
     return sorted(latest.values(), key=lambda run: run.began, reverse=True)
 
 
 def folder(text: str) -> Path:
-    """A folder of the command line, made where there is none."""
+    """Returns a folder that was given on the command line, and creates it if it does not exist."""
     path = Path(text)
     path.mkdir(parents=True, exist_ok=True)
     return path

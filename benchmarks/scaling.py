@@ -1,8 +1,8 @@
-"""How cost grows: with the files, with the history in the lake, and over a fleet with one cluster that has most of it.
+"""Measures how cost grows: with the files, with the history in the lake, and over a fleet with one very large cluster.
 
-    .venv/bin/python benchmarks/scaling.py sizes --files 1000000 3000000 10000000 30000000
-    .venv/bin/python benchmarks/scaling.py nights --files 1000000 --nights 30
-    .venv/bin/python benchmarks/scaling.py fleet --files 10000000 --clusters 50 --largest 0.6 --beside-one
+    .venv/bin/python benchmarks/scaling.py sizes --files 1000000 3000000 10000000 30000000 .venv/bin/python
+    benchmarks/scaling.py nights --files 1000000 --nights 30 .venv/bin/python benchmarks/scaling.py fleet --files
+    10000000 --clusters 50 --largest 0.6 --beside-one
 
   sizes    the whole job of reconcile over one cluster, each size in a cold JVM with the same heap, into a fresh lake
   nights   the job night after night in one lake, warm; then the last night's files once more into a lake that has one
@@ -39,13 +39,16 @@ def sizes(run: Run, args: argparse.Namespace, work: Path) -> None:
 
 
 def nights(run: Run, args: argparse.Namespace, work: Path) -> None:
-    """Seconds of each night, and of the last one in a young lake."""
+    """Measures the seconds of each night, and of the last night's files in a lake without history."""
     for point in alone(night_after_night, work / "nights", args.files, args.nights, args.heap):
         add(run, "nights", point, args.out)
 
 
 def night_after_night(work: Path, files: int, count: int, heap: str) -> list[dict[str, object]]:
-    """The points of `nights`; one night in another lake first, so that no night pays for a cold JVM."""
+    """Returns the points of `nights`.
+
+    One night in another lake comes first, so that no measured night pays for a cold JVM.
+    """
     spark = session(work, heap)
     points: list[dict[str, object]] = []
 

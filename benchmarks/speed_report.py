@@ -1,4 +1,4 @@
-"""What reconcile_speed.py measured, and its table."""
+"""Holds the measurements of reconcile_speed.py, and formats them as a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ MIB, GIB = 1 << 20, 1 << 30
 
 @dataclass(frozen=True)
 class CleanerSpeed:
-    """HBase's own cleaner: warm runs of `getDeletableFiles`, seconds."""
+    """The seconds of warm runs of `getDeletableFiles` of HBase's own cleaner."""
 
     files: int
     deletable: int
@@ -23,12 +23,14 @@ class CleanerSpeed:
 
 @dataclass(frozen=True)
 class DecisionSpeed:
-    """Warm runs of read → decide → count by reason, seconds.
+    """The seconds of warm runs of reading, deciding and counting by reason.
 
     Attributes:
-        hbase_deletes: of the names that HBase's cleaner was asked first; `hbase_deletes_of_all` of all.
-        duckdb_seconds: the same counts by DuckDB; `polars_seconds` by polars.
-        duckdb_rows_seconds: read → decide → Parquet by DuckDB: the rows of `wal_verdicts`.
+        hbase_deletes: the deletable files among the names on which HBase's cleaner ran first; `hbase_deletes_of_all`:
+            among all names.
+        duckdb_seconds: the seconds of the same counts by DuckDB; `polars_seconds`: by polars.
+        duckdb_rows_seconds: the seconds in which DuckDB reads, decides and writes the rows of `wal_verdicts` as
+            Parquet.
     """
 
     files: int
@@ -47,13 +49,14 @@ class DecisionSpeed:
 
 @dataclass(frozen=True)
 class JobSpeed:
-    """One whole job.
+    """The measurements of one whole job.
 
     Attributes:
-        jvm_peak_bytes: resident set, which grows to the heap's size whatever is in it; `python_peak_bytes` too.
-        heap_live_bytes: most of the heap that was in use after a collection.
-        gc_seconds: the collector had the program stand still.
-        heap: its fixed size, as `-Xmx` takes it.
+        jvm_peak_bytes: the resident set of the JVM, which grows to the heap's size whatever it contains;
+            `python_peak_bytes`: the resident set of Python.
+        heap_live_bytes: the most heap that was in use after a collection.
+        gc_seconds: how long collections stopped the program.
+        heap: the fixed size of the heap, in the form of `-Xmx`.
     """
 
     files: int
@@ -68,7 +71,7 @@ class JobSpeed:
 
     @property
     def whole_seconds(self) -> float:
-        """With the start of the session."""
+        """Returns the seconds of the job including the start of the session."""
         return self.seconds + self.session_seconds
 
 
@@ -77,11 +80,12 @@ class Speed:
     """One run of the benchmark.
 
     Attributes:
-        cleaner: before the decision.
-        later: between the decision and the whole jobs, and after these: a machine of many changes its speed within
-            minutes, so what is compared with the cleaner is compared with the better of its times just before and just
-            after.
-        every_name: on all names of the listing, where these are more than the first million, which the others are on.
+        cleaner: the cleaner's runs before the decision.
+        later: the cleaner's runs between the decision and the whole jobs, and after the jobs. A shared machine changes
+            its speed within minutes, so a measurement is compared with the better of the cleaner's times just before
+            and just after it.
+        every_name: the cleaner's runs on all names of the listing, if there are more than the first million, on which
+            the other runs work.
     """
 
     cleaner: CleanerSpeed
@@ -92,15 +96,15 @@ class Speed:
 
     @property
     def decision_ratio(self) -> float:
-        """How many files we decide while HBase's cleaner decides one."""
+        """Returns how many files we decide while HBase's cleaner decides one."""
         return self.decision.per_second * _seconds_a_file([self.cleaner, *self.later[:1]])
 
     def cleaner_seconds(self, files: int) -> float:
-        """What HBase's cleaner needs for that many files at its best speed around the jobs."""
+        """Returns the seconds that HBase's cleaner needs for so many files at its best speed around the jobs."""
         return files * _seconds_a_file(self.later[-2:] or [self.cleaner])
 
     def by_the_million(self, job: JobSpeed) -> str:
-        """Says of `cleaner_seconds` that it is of fewer files than the job had, and what all of them took."""
+        """Returns a note if `cleaner_seconds` rests on fewer files than the job had, with the time of all files."""
         if job.files <= self.cleaner.files:
             return ""
         if self.every_name is None or self.every_name.files != job.files:
@@ -109,19 +113,22 @@ class Speed:
         return f", by its first million; {job.whole_seconds / seconds:.2f} of the {seconds:.0f} s for every name"
 
     def rows_ratio(self, job: JobSpeed) -> float | None:
-        """The whole job, session included, by DuckDB's time for the same rows; None where it had other files."""
+        """Returns the time of the whole job, session included, divided by DuckDB's time.
+
+        None if DuckDB had other files.
+        """
         if job.files != self.decision.files or not self.decision.duckdb_rows_seconds:
             return None
         return job.whole_seconds / min(self.decision.duckdb_rows_seconds)
 
 
 def _seconds_a_file(cleaners: Sequence[CleanerSpeed]) -> float:
-    """The best of them: other work on the machine must not make us look faster."""
+    """Returns the cleaner's best seconds per file, so that other work on the machine cannot make us look faster."""
     return min(1 / cleaner.per_second for cleaner in cleaners)
 
 
 def speed_of(point: Mapping[str, Any]) -> Speed:
-    """A recorded run; what an older one lacks is left out."""
+    """Parses a recorded run; values that an older run lacks are left out."""
     return Speed(
         CleanerSpeed(**point["cleaner"]),
         DecisionSpeed(**point["decision"]),
@@ -132,18 +139,18 @@ def speed_of(point: Mapping[str, Any]) -> Speed:
 
 
 def markdown(rows: list[tuple[str, ...]]) -> str:
-    """A Markdown table; the first two rows are its head."""
+    """Formats a Markdown table; the first two rows are its head."""
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def memory(job: JobSpeed) -> str:
-    """What a job took."""
+    """Describes the memory that a job used."""
     resident = f"resident: JVM {job.jvm_peak_bytes / GIB:.1f} GiB, Python {job.python_peak_bytes / MIB:.0f} MiB"
     return f"heap in use {job.heap_live_bytes / MIB:.0f} MiB; {resident}" if job.heap_live_bytes else resident
 
 
 def table(speed: Speed) -> str:
-    """A Markdown table."""
+    """Formats the run as a Markdown table."""
     decision = speed.decision
     cleaners = dict(zip(("first", "before the jobs", "after the jobs"), [speed.cleaner, *speed.later], strict=False))
     rows = [

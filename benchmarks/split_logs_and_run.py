@@ -1,4 +1,5 @@
-"""How fast one core decodes private logs, and splits a replica offline beside RocksDB's own iterate-and-write.
+"""Measures how fast one core decodes private logs, and splits a replica offline, beside RocksDB's own
+iterate-and-write.
 
     .venv/bin/python benchmarks/split_logs_and_run.py --mib 64 --keys 1000000
 
@@ -51,7 +52,7 @@ def best(work: Callable[[], None]) -> float:
 
 
 def log(mib: int, value: int, a_block: int) -> tuple[bytes, int]:
-    """A log of about so many MiB, and its mutations."""
+    """Returns a log of about this many MiB, and the number of its mutations."""
     writer = LogWriter(2, 1)
     decree = 0
     request = made.put(encode_key(b"user%08d" % 7, b"sort%04d" % 7), b"v" * value)

@@ -1,4 +1,4 @@
-"""What the benchmarks of partition splits record, and their part of docs/benchmarks.md."""
+"""Holds the measurements of the split benchmarks, and formats their part of docs/benchmarks.md."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ GOAL = 15
 
 @dataclass(frozen=True)
 class HashSpeed:
-    """One shape of keys: processor time of one core for each key, in ns; of Spark SQL wall time."""
+    """The speeds for one shape of keys: one core's processor time for each key, in ns; for Spark SQL, wall time."""
 
     kind: ClassVar[str] = "hash"
     hash_keys: str
@@ -26,7 +26,7 @@ class HashSpeed:
 
 @dataclass(frozen=True)
 class VerifySpeed:
-    """Two copies of a table compared: wall time, in s."""
+    """The wall times of comparing two copies of a table, in s."""
 
     kind: ClassVar[str] = "verify"
     rows: int
@@ -37,7 +37,7 @@ class VerifySpeed:
 
 @dataclass(frozen=True)
 class DecodeSpeed:
-    """One private log: processor time of one core, in s."""
+    """The processor times of decoding one private log on one core, in s."""
 
     kind: ClassVar[str] = "decode"
     log: str
@@ -49,7 +49,7 @@ class DecodeSpeed:
 
 @dataclass(frozen=True)
 class SplitSpeed:
-    """One replica: processor time of one core, in s."""
+    """The processor times of splitting one replica on one core, in s."""
 
     kind: ClassVar[str] = "split"
     keys: int
@@ -62,12 +62,12 @@ _KINDS: dict[str, type[Any]] = {one.kind: one for one in (HashSpeed, VerifySpeed
 
 
 def as_point(speed: SplitPoint) -> dict[str, Any]:
-    """A line of the record."""
+    """Returns a measurement as a line of the record."""
     return {"kind": speed.kind, **asdict(speed)}
 
 
 def split_speeds(run: Run) -> str:
-    """The tables of one run, those it has points for."""
+    """Returns the tables of a run for which it has points."""
     speeds = [
         _KINDS[point["kind"]](**{name: value for name, value in point.items() if name != "kind"})
         for point in run.points
@@ -76,7 +76,7 @@ def split_speeds(run: Run) -> str:
 
 
 def split_tables(speeds: Sequence[SplitPoint]) -> str:
-    """Markdown: what one core hashes, how copies are compared, what one core decodes and splits."""
+    """Formats the tables as Markdown: hashing, comparing, decoding and splitting."""
     parts = []
     if hashed := [one for one in speeds if isinstance(one, HashSpeed)]:
         parts.append(_hashed(hashed))

@@ -1,4 +1,4 @@
-"""How fast keys are hashed, and two copies of a table compared, beside what anyone would write at first.
+"""Measures how fast keys are hashed, and two copies of a table compared, beside the most obvious solutions.
 
     .venv/bin/python benchmarks/split_speed.py --keys 1000000 --rows 10000000
 
@@ -64,12 +64,12 @@ def keys_of(count: int, shortest: int, longest: int) -> list[bytes]:
 
 
 def loop(keys: list[bytes]) -> list[int]:
-    """What one writes with a native CRC at hand."""
+    """Hashes the keys with a native CRC in a Python loop, the most obvious solution."""
     return [crc64nvme(key[2 : 2 + size]) if (size := key[0] << 8 | key[1]) else crc64nvme(key[2:]) for key in keys]
 
 
 def sql_hash(spark: SparkSession, keys: list[bytes]) -> Callable[[], list[int]]:
-    """The CRC as Spark's own expressions: one step of `aggregate` for each byte."""
+    """Returns a function that computes the CRC with Spark's own expressions: one step of `aggregate` for each byte."""
     table = "array(" + ",".join(f"{value - (1 << 64) if value >> 63 else value}L" for value in TABLE) + ")"
     size = "cast(conv(hex(substring(key, 1, 2)), 16, 10) as int)"
     one = f"get({table}, cast((c ^ x) & 255 as int)) ^ shiftrightunsigned(c, 8)"
@@ -99,7 +99,7 @@ def hash_speed(spark: SparkSession, count: int) -> Iterator[HashSpeed]:
 
 
 def write_table(directory: Path, rows: int, count: int) -> str:
-    """The same rows whatever the number of partitions."""
+    """Writes a table; its rows are the same for any number of partitions."""
     directory.mkdir(parents=True)
     for first in range(0, rows, PART):
         size = min(PART, rows - first)

@@ -1,10 +1,10 @@
-"""How fast one core reads WALs: the reader of inspect-wals beside HBase's own, and beside WALPrettyPrinter.
+"""Measures how fast one core reads WALs: the reader of inspect-wals beside HBase's own reader and WALPrettyPrinter.
 
     .venv/bin/python benchmarks/wal_speed.py --mib 128
 
-HBase's writer writes each file, to the local disk. HBase reads it in one warm JVM (best of three after one run):
-its reader alone, and WALPrettyPrinter with what it prints thrown away. walsafe counts it up as an executor does (best
-of three). All on one thread; processor time where Python is concerned. It stops if the counts differ. It needs what
+HBase's writer writes each file, to the local disk. HBase reads it in one warm JVM (best of three after one run): its
+reader alone, and WALPrettyPrinter with what it prints thrown away. walsafe counts it up as an executor does (best of
+three). All on one thread; processor time where Python is concerned. It stops if the counts differ. It needs what
 ./tests/run sets up.
 """
 
@@ -28,7 +28,7 @@ RUNS = 3
 
 @dataclass(frozen=True)
 class Shape:
-    """What the entries of a file are like."""
+    """The shape of a file's entries."""
 
     name: str
     cells: int
@@ -47,7 +47,7 @@ SHAPES = (
 
 
 def counted(path: Path) -> tuple[WalContents, float]:
-    """The file as an executor sees it, and its seconds."""
+    """Reads a file as an executor does; returns its counts and the seconds."""
     begin = time.process_time()
     with path.open("rb", buffering=0) as stream:
         contents = tally_wal(lambda count: stream.read(count) or b"")

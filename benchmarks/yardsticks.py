@@ -1,4 +1,4 @@
-"""The same decision by DuckDB, as a yardstick for what these cores can do: read, decide, count by reason.
+"""Makes the same decision with DuckDB, as a yardstick for these cores: read, decide, count by reason.
 
 It is given the tables that walsafe broadcasts (`DecisionFrames`), so it answers the same question by the same lookups,
 for the names of the benchmark: the traps of `docs/verdicts.md` that do not occur there are left out. A count that
@@ -78,18 +78,18 @@ FROM read_parquet($files, hive_partitioning = false)
 
 
 class Yardstick(Protocol):
-    """Another engine that answers the same question."""
+    """Another engine that makes the same decision."""
 
     name: str
 
     def by_reason(self) -> dict[str, int]:
-        """Files by reason."""
+        """Returns the number of files by reason."""
         ...
 
 
 @dataclass(frozen=True)
 class RowsPrint:
-    """What two sets of rows have in common only when they are the same: how many, and XORs of hashes of all columns."""
+    """A print of a set of rows: their number, and XORs of hashes of all columns; equal prints mean equal rows."""
 
     rows: int
     columns: int
@@ -97,12 +97,12 @@ class RowsPrint:
 
 
 class DuckDbDecision:
-    """The decision of one snapshot in DuckDB.
+    """The decision on one snapshot, made by DuckDB.
 
     Args:
-        snapshot: its directory.
-        frames: what walsafe broadcasts for it; one cluster.
-        threads: as many as Spark has.
+        snapshot: the snapshot directory.
+        frames: the frames that walsafe broadcasts for it; only one cluster.
+        threads: as many threads as Spark has.
     """
 
     name = "DuckDB"
@@ -124,11 +124,11 @@ class DuckDbDecision:
         self._parts = {"looked_up": LOOKED_UP.format(passed=passed), "reason": REASON}
 
     def by_reason(self) -> dict[str, int]:
-        """Files by reason."""
+        """Returns the number of files by reason."""
         return dict(self._connection.execute(COUNTS.format(**self._parts), {"files": self._files}).fetchall())
 
     def write_rows(self, target: Path, cluster: str) -> float:
-        """Read, decide, and write all rows as Parquet, compressed as the job does it; seconds."""
+        """Reads, decides, and writes all rows as Parquet with the job's compression; returns the seconds."""
         query = ROWS.format(**self._parts)
         started = time.perf_counter()
         self._connection.execute(
@@ -139,17 +139,17 @@ class DuckDbDecision:
 
 
 def rows_of(files: Sequence[str]) -> RowsPrint:
-    """The print of the rows of `wal_verdicts` in these Parquet files."""
+    """Returns the print of the rows of `wal_verdicts` in these Parquet files."""
     with duckdb.connect() as connection:
         found = connection.execute(PRINT, {"files": list(files)}).fetchone()
     return RowsPrint(*found) if found else RowsPrint(0, 0, 0)
 
 
 def warm_seconds(decision: Yardstick, expected: dict[str, int], repeats: int) -> list[float]:
-    """Warm runs of the decision by another engine, which must count what walsafe counted; seconds.
+    """Returns the seconds of warm runs of another engine, whose counts must equal those of walsafe.
 
     Raises:
-        SystemExit: it does not.
+        SystemExit: the counts differ.
     """
     seconds = []
     for _ in range(repeats + 1):

@@ -1,4 +1,7 @@
-"""What a year of nights costs: the part of docs/maintain.md that is made of benchmarks/results/lake_cost.jsonl."""
+"""Computes what a year of nights costs.
+
+It writes the part of docs/maintain.md that benchmarks/results/lake_cost.jsonl determines.
+"""
 
 from collections.abc import Sequence
 
@@ -29,7 +32,7 @@ Delta's own logs ({log} after {nights} nights; Delta removes commits after 30 da
 
 
 def year(run: Run) -> str:
-    """The tables, snapshots and lists of one recorded run, and what they come to in a year."""
+    """Returns the tables, snapshots and lists of one recorded run, and their size after a year."""
     (point,) = run.points
     files = point["files"]
     costs = [(one["bytes_a_night"], min(one["nights_kept"], YEAR)) for one in point["kinds"]]
@@ -54,10 +57,10 @@ def year(run: Run) -> str:
 
 
 def in_a_year(costs: Sequence[tuple[float, int]]) -> tuple[float, float]:
-    """Bytes after a year: of every night, and of those that are kept.
+    """Returns the bytes after a year: of every night, and of the nights that are kept.
 
     Args:
-        costs: bytes a night, and the nights that are kept.
+        costs: the bytes of a night, and the number of nights that are kept.
     """
     return sum(size * YEAR for size, _ in costs), sum(size * kept for size, kept in costs)
 

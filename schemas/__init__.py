@@ -1,1 +1,1 @@
-"""One module with a StructType per table, and the registry; they import nothing but pyspark.sql.types."""
+"""Contains one module with a StructType per table, and the registry; they import only pyspark.sql.types."""

@@ -6,20 +6,26 @@ from schemas.table import Table, column, identity
 
 CLAIM_PLANS = Table(
     "claim_plans",
-    "Orphan queues in the order in which to have them claimed, balanced over the live servers.",
+    "The order in which orphan queues should be claimed, balanced over the live servers; one row for each queue.",
     StructType(
         [
             *identity(),
-            column("step", LongType(), "Dead servers in order, the one with the oldest pending WAL first."),
+            column(
+                "step",
+                LongType(),
+                "Position of the dead server in the plan; the server with the oldest pending WAL comes first.",
+            ),
             column("server", StringType(), "The dead server whose queues are claimed in this step."),
-            column("queue", StringType(), "As in `queue_audits`."),
+            column("queue", StringType(), "The queue, named as in `queue_audits`."),
             column("peer_id", StringType(), "Peer of the queue."),
             column("source", StringType(), "The server that wrote the WALs."),
-            column("pending_files", LongType(), "Files under oldWALs that the claimer has to ship."),
-            column("pending_bytes", LongType(), "Their bytes."),
-            column("oldest_pending_timestamp", LongType(), "Timestamp of the oldest of them, ms."),
-            column("target", StringType(), "A live server that it would suit; HBase itself picks at random."),
-            column("target_bytes", LongType(), "What that one has to ship then, its own queues included."),
+            column("pending_files", LongType(), "Number of files under oldWALs that the claimer has to ship."),
+            column("pending_bytes", LongType(), "Bytes of these files."),
+            column("oldest_pending_timestamp", LongType(), "Timestamp of the oldest pending file, ms."),
+            column(
+                "target", StringType(), "A live server that suits the queue; HBase itself picks a server at random."
+            ),
+            column("target_bytes", LongType(), "Bytes that this server has to ship then, including its own queues."),
         ]
     ),
 )

@@ -6,7 +6,8 @@ from schemas.table import Table, column, identity
 
 CLEANUPS = Table(
     "cleanups",
-    "One STARTED and one terminal row for each attempt at clean, restore or purge; STARTED alone is one that died.",
+    "One STARTED and one terminal row for each attempt at clean, restore or purge; a lone STARTED row is an "
+    "attempt that died.",
     StructType(
         [
             *identity(),
@@ -14,20 +15,28 @@ CLEANUPS = Table(
             column("attempt", StringType(), "Random id of the attempt."),
             column("status", StringType(), "STARTED, DONE, STOPPED (go on with --resume), REFUSED or FAILED."),
             column("at", TimestampType(), "When the row was written (UTC)."),
-            column("reason", StringType(), "Why it stopped, was refused or failed; or the words of --before-grace."),
-            column("resumed", BooleanType(), "Went on with an earlier attempt."),
+            column(
+                "reason",
+                StringType(),
+                "Why the attempt stopped, was refused or failed; or the reason given with --before-grace.",
+            ),
+            column("resumed", BooleanType(), "Whether it continued an earlier attempt."),
             column("lease", LongType(), "Number of the lease."),
-            column("recheck_sha256", StringType(), "SHA-256 of snapshot.json of the second look at the cluster."),
+            column(
+                "recheck_sha256",
+                StringType(),
+                "SHA-256 of the snapshot.json that the second look at the cluster wrote.",
+            ),
             column("list_files", LongType(), "Files of the delete-safe list."),
-            column("list_bytes", LongType(), "Their bytes."),
+            column("list_bytes", LongType(), "Bytes of these files."),
             column("done_files", LongType(), "Files moved, restored, purged or archived by this attempt."),
-            column("done_bytes", LongType(), "Their bytes."),
+            column("done_bytes", LongType(), "Bytes of these files."),
             column("left_files", LongType(), "Files left where they were: changed, refused or failed."),
             column("gone_files", LongType(), "Files that were gone already; who removed them is not known."),
-            column("exit_code", IntegerType(), "NULL while STARTED."),
-            column("walsafe_version", StringType(), "Version that ran."),
-            column("done_by", StringType(), "User who ran it."),
-            column("host", StringType(), "Where its driver ran."),
+            column("exit_code", IntegerType(), "Exit code of the job; NULL in a STARTED row."),
+            column("walsafe_version", StringType(), "Version of walsafe that ran."),
+            column("done_by", StringType(), "User who ran the job."),
+            column("host", StringType(), "Host on which the job's driver ran."),
         ]
     ),
 )

@@ -12,12 +12,20 @@ DUMPED_PEERS = Table(
             *identity(),
             column("peer_id", StringType(), "Its id."),
             column("state", StringType(), "ENABLED or DISABLED."),
-            column("cluster_key", StringType(), "The cluster it replicates to."),
-            column("endpoint", StringType(), "Class of its endpoint; NULL = HBase's own."),
-            column("config", StringType(), "Its configuration as `{name=value, …}`, by name; secrets hidden."),
-            column("table_cfs", StringType(), "Tables and families it takes, `{t=[f], …}`; `null` = all families."),
-            column("namespaces", StringType(), "Namespaces it takes whole, `[ns, …]`."),
-            column("rule_known", BooleanType(), "False: the snapshot knows neither its tables nor its namespaces."),
+            column("cluster_key", StringType(), "The cluster to which the peer replicates."),
+            column("endpoint", StringType(), "Class of the peer's endpoint; NULL = HBase's own class."),
+            column(
+                "config",
+                StringType(),
+                "The peer's configuration as `{name=value, …}`, sorted by name; secrets are hidden.",
+            ),
+            column(
+                "table_cfs",
+                StringType(),
+                "Tables and families that the peer receives, `{t=[f], …}`; `null` = all families.",
+            ),
+            column("namespaces", StringType(), "Namespaces that the peer receives as a whole, `[ns, …]`."),
+            column("rule_known", BooleanType(), "Whether the snapshot has the peer's tables and namespaces."),
         ]
     ),
 )

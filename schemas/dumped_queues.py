@@ -13,19 +13,21 @@ DUMPED_QUEUES = Table(
             column("queue_id", StringType(), "Row key in hbase:replication, or name of the znode below its server."),
             column("peer_id", StringType(), "Peer of the queue."),
             column("peer_state", StringType(), "ENABLED or DISABLED; NULL for a removed peer."),
-            column("peer_exists", BooleanType(), "False: HBase calls it a deleted queue."),
-            column("owner", StringType(), "The server that has it."),
+            column(
+                "peer_exists", BooleanType(), "Whether the peer exists; if not, HBase calls the queue a deleted queue."
+            ),
+            column("owner", StringType(), "The server that has the queue now."),
             column("source", StringType(), "The server that wrote its WALs; equals owner in a normal queue."),
-            column("recovered", BooleanType(), "It was claimed from a dead server."),
+            column("recovered", BooleanType(), "Whether the queue was claimed from a dead server."),
             column(
                 "dead_servers",
                 ArrayType(StringType()),
-                "Whose it was, the first owner first; the table keeps the first alone.",
+                "Former owners, the first owner first; with queues in the table, only the first one is known.",
             ),
-            column("owner_online", BooleanType(), "Whether the owner is alive; NULL where the snapshot cannot tell."),
-            column("pending_wals", LongType(), "WALs that it still has to read."),
-            column("pending_bytes", LongType(), "Bytes of those that are in the listing."),
-            column("missing_wals", LongType(), "How many of them are not in the listing."),
+            column("owner_online", BooleanType(), "Whether the owner is alive; NULL = the snapshot does not show it."),
+            column("pending_wals", LongType(), "Number of WALs that the queue still has to read."),
+            column("pending_bytes", LongType(), "Bytes of these WALs, as far as they are in the listing."),
+            column("missing_wals", LongType(), "Number of these WALs that are not in the listing."),
         ]
     ),
 )

@@ -6,18 +6,18 @@ from schemas.table import Table, column, identity
 
 MIGRATION_CHECKS = Table(
     "migration_checks",
-    "One row for each check by `verify-migration`: a rule, and the cell, peer or flag that it was applied to.",
+    "One row for each check of `verify-migration`: a rule, and the cell, peer or flag to which it was applied.",
     StructType(
         [
             *identity(),
             column("rule", StringType(), "The rule; see docs/migration.md."),
-            column("answer", StringType(), "SAME, or how it differs."),
+            column("answer", StringType(), "SAME, or how the table differs from ZooKeeper."),
             column("severity", StringType(), "error, warning or info; NULL = the rule holds."),
-            column("peer_id", StringType(), "Peer, where there is one."),
+            column("peer_id", StringType(), "Peer that the check is about, if there is one."),
             column("subject", StringType(), "Row key of hbase:replication, peer, or flag."),
             column("qualifier", StringType(), "WAL group (URL-encoded), encoded region, or HFile."),
-            column("expected", StringType(), "What ZooKeeper had: offset, sequence id, state."),
-            column("found", StringType(), "What the table has; NULL = nothing."),
+            column("expected", StringType(), "The value in ZooKeeper: offset, sequence id or state."),
+            column("found", StringType(), "The value in the table; NULL = the table has none."),
         ]
     ),
 )

@@ -6,24 +6,27 @@ from schemas.table import Table, column, identity
 
 PINNED_BYTES = Table(
     "pinned_bytes",
-    "Bytes under oldWALs held by each peer, queue and group: alone (exclusive), with others (joint), what-if freed.",
+    "Bytes under oldWALs that each peer, queue and group holds: alone (exclusive), with others (joint), and "
+    "freed without it.",
     StructType(
         [
             *identity(),
-            column("level", StringType(), "peer, queue or group: what the row sums over."),
-            column("peer_id", StringType(), "Peer that holds."),
+            column("level", StringType(), "What the row sums up: peer, queue or group."),
+            column("peer_id", StringType(), "Peer that holds the files."),
             column("peer_state", StringType(), "ENABLED or DISABLED."),
-            column("owner", StringType(), "Server whose queue holds; NULL at level peer or for a missing queue."),
+            column(
+                "owner", StringType(), "Server whose queue holds the files; NULL at level peer or for a missing queue."
+            ),
             column("source", StringType(), "Server that wrote the WALs; NULL at level peer."),
             column("wal_group", StringType(), "WAL group; NULL above level group."),
-            column("exclusive_files", LongType(), "Files that nobody else holds."),
-            column("exclusive_bytes", LongType(), "Their bytes."),
-            column("joint_files", LongType(), "Files that others hold as well."),
-            column("joint_bytes", LongType(), "Their bytes."),
+            column("exclusive_files", LongType(), "Files that no other holder holds."),
+            column("exclusive_bytes", LongType(), "Bytes of these files."),
+            column("joint_files", LongType(), "Files that other holders hold too."),
+            column("joint_bytes", LongType(), "Bytes of these files."),
             column("freed_files", LongType(), "Files that become deletable if this holder finishes or is removed."),
-            column("freed_bytes", LongType(), "Their bytes."),
+            column("freed_bytes", LongType(), "Bytes of these files."),
             column("oldest_timestamp", LongType(), "Timestamp of the oldest held WAL, ms."),
-            column("oldest_age_ms", LongType(), "Its age at the start of step `files`, ms."),
+            column("oldest_age_ms", LongType(), "Age of this WAL at the start of step `files`, ms."),
             column("remedy", StringType(), "What an operator can do about it."),
         ]
     ),

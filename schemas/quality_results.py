@@ -6,18 +6,18 @@ from schemas.table import Table, column, identity
 
 QUALITY_RESULTS = Table(
     "quality_results",
-    "Each expectation of the gate, for each cluster and run.",
+    "One row for each expectation of the gate, cluster and run.",
     StructType(
         [
             *identity(),
-            column("expectation", StringType(), "Name of the expectation, as --accept takes it."),
-            column("description", StringType(), "What it asserts."),
-            column("success", BooleanType(), "Whether it held."),
-            column("observed", StringType(), "The value it looked at."),
-            column("unexpected_count", LongType(), "How many files broke it."),
-            column("accepted", BooleanType(), "A person overruled it with --accept."),
-            column("accepted_reason", StringType(), "That person's words."),
-            column("examples", ArrayType(StringType()), "At most 100 paths that broke it."),
+            column("expectation", StringType(), "Name of the expectation, as given to --accept."),
+            column("description", StringType(), "The statement that the expectation checks."),
+            column("success", BooleanType(), "Whether the data met the expectation."),
+            column("observed", StringType(), "The value that was checked."),
+            column("unexpected_count", LongType(), "Number of files that do not meet the expectation."),
+            column("accepted", BooleanType(), "Whether a person overruled it with --accept."),
+            column("accepted_reason", StringType(), "The reason that this person gave."),
+            column("examples", ArrayType(StringType()), "At most 100 paths of files that do not meet the expectation."),
         ]
     ),
 )

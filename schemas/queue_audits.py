@@ -16,31 +16,40 @@ QUEUE_AUDITS = Table(
             column(
                 "queue_class",
                 StringType(),
-                "What it is, the most urgent first: UNDELETED_PEER, LOST_WALS, MISSING_WAL, SUSPECT, DUPLICATE, "
+                "Class of the queue, here the most urgent first: UNDELETED_PEER, LOST_WALS, MISSING_WAL, SUSPECT, "
+                "DUPLICATE, "
                 "STALE_LOCK, CLAIM_LOCK, ORPHAN, IN_FAILOVER, UNPROVEN, EMPTY_REPLICATOR, FINISHED, RECOVERED, NORMAL.",
             ),
-            column("also", ArrayType(StringType()), "Other classes that it has as well."),
+            column("also", ArrayType(StringType()), "Other classes that also apply."),
             column("storage", StringType(), "table or zookeeper."),
-            column("peer_id", StringType(), "Peer of the queue; NULL for a znode that is no queue."),
+            column("peer_id", StringType(), "Peer of the queue; NULL for a znode that is not a queue."),
             column("peer_state", StringType(), "ENABLED or DISABLED; NULL for a removed peer."),
-            column("owner", StringType(), "The server whose row or znode it is."),
+            column("owner", StringType(), "The server that owns the row or znode."),
             column("owner_state", StringType(), "ONLINE, CRASHING, DIRECTORY, RECENT, DEAD, UNKNOWN."),
             column("source", StringType(), "The server that wrote the WALs; equals owner in a normal queue."),
             column(
                 "hops",
                 ArrayType(StringType()),
-                "Dead servers over which it came, the first owner first; the table names that one alone.",
+                "Dead servers that owned the queue before, the first owner first; the table names only this one.",
             ),
-            column("pending_files", LongType(), "Files under oldWALs that it still has to read."),
-            column("pending_bytes", LongType(), "Their bytes: what it pins, alone or with other queues."),
-            column("live_pending_files", LongType(), "Files under WALs/ that it still has to read."),
-            column("live_pending_bytes", LongType(), "Their bytes; an open file shows short."),
-            column("alone_files", LongType(), "Files under oldWALs that no other queue holds."),
-            column("alone_bytes", LongType(), "Their bytes: what is free once it has shipped them."),
+            column("pending_files", LongType(), "Number of files under oldWALs that the queue still has to read."),
+            column(
+                "pending_bytes", LongType(), "Bytes of these files, which the queue pins alone or with other queues."
+            ),
+            column("live_pending_files", LongType(), "Number of files under WALs/ that the queue still has to read."),
+            column("live_pending_bytes", LongType(), "Bytes of these files; an open file counts with too few bytes."),
+            column("alone_files", LongType(), "Number of files under oldWALs that only this queue holds."),
+            column(
+                "alone_bytes", LongType(), "Bytes of these files, which become free once the queue has shipped them."
+            ),
             column("oldest_pending_timestamp", LongType(), "Timestamp of the oldest needed WAL, ms."),
-            column("missing_wals", ArrayType(StringType()), "WALs that it is to read and that are nowhere."),
-            column("evidence", StringType(), "Why it is that, in words."),
-            column("remedy", StringType(), "What to do; NULL = nothing."),
+            column(
+                "missing_wals",
+                ArrayType(StringType()),
+                "WALs that the queue still has to read and that are in no directory.",
+            ),
+            column("evidence", StringType(), "Why the queue has this class, in words."),
+            column("remedy", StringType(), "What to do; NULL = nothing needs to be done."),
             column("observed_at", TimestampType(), "Start of step `files` (UTC)."),
         ]
     ),

@@ -6,7 +6,7 @@ from schemas.table import Table, column, identity
 
 QUEUE_CLAIMS = Table(
     "queue_claims",
-    "Lives of queues over successive snapshots; every instant lies between two of them.",
+    "The claims of queues as seen in successive snapshots; every event happened between two of them.",
     StructType(
         [
             *identity(),
@@ -17,19 +17,30 @@ QUEUE_CLAIMS = Table(
                 StringType(),
                 "CLAIMED (by to_owner), WAITING (for a claim, in the last snapshot), ENDED (the queue is gone).",
             ),
-            column("from_owner", StringType(), "The server that had it before; NULL = not known."),
-            column("to_owner", StringType(), "The server that claimed it; NULL unless CLAIMED."),
+            column("from_owner", StringType(), "The server that had the queue before; NULL = unknown."),
+            column("to_owner", StringType(), "The server that claimed the queue; NULL unless CLAIMED."),
             column(
                 "via",
                 ArrayType(StringType()),
-                "Further servers that had it in between, in order, unseen by any snapshot; known from ZooKeeper alone.",
+                "Further servers that had the queue in between, in order, seen in no snapshot; only ZooKeeper "
+                "shows them.",
             ),
-            column("died_after", TimestampType(), "from_owner was online then (UTC); NULL = never seen."),
-            column("died_before", TimestampType(), "It was not any more then (UTC)."),
-            column("happened_after", TimestampType(), "The event came after this snapshot; NULL = before the first."),
-            column("happened_before", TimestampType(), "And before this one."),
-            column("waited_min_ms", LongType(), "The queue waited for its claim at least so long, ms."),
-            column("waited_max_ms", LongType(), "And at most so long, ms; NULL = no bound is known."),
+            column(
+                "died_after", TimestampType(), "Last time that from_owner was seen online (UTC); NULL = never seen."
+            ),
+            column("died_before", TimestampType(), "First time that from_owner was seen not online any more (UTC)."),
+            column(
+                "happened_after",
+                TimestampType(),
+                "Time of the last snapshot before the event; NULL = it came before the first snapshot.",
+            ),
+            column("happened_before", TimestampType(), "Time of the first snapshot after the event."),
+            column("waited_min_ms", LongType(), "The least time that the queue waited for its claim, ms."),
+            column(
+                "waited_max_ms",
+                LongType(),
+                "The longest time that the queue can have waited, ms; NULL = no bound is known.",
+            ),
         ]
     ),
 )

@@ -6,25 +6,27 @@ from schemas.table import Table, column, identity
 
 QUEUE_OFFSETS = Table(
     "queue_offsets",
-    "Per queue row and WAL group: the offset, and what is still to be shipped behind it.",
+    "One row for each queue row and WAL group: the offset, and the files after it that are still to be shipped.",
     StructType(
         [
             *identity(),
             column("peer_id", StringType(), "Peer of the queue."),
-            column("peer_exists", BooleanType(), "False: the row belongs to a removed peer (orphan queue)."),
-            column("owner", StringType(), "The server whose row it is."),
+            column(
+                "peer_exists", BooleanType(), "Whether the peer exists; the row of a removed peer is an orphan queue."
+            ),
+            column("owner", StringType(), "The server that owns the row."),
             column("source", StringType(), "The server that wrote the WALs; equals owner in a normal queue."),
-            column("recovered", BooleanType(), "The queue was claimed from another server."),
+            column("recovered", BooleanType(), "Whether the queue was claimed from another server."),
             column("wal_group", StringType(), "WAL group, URL-encoded; NULL for a row without any offset."),
             column("wal", StringType(), "WAL of the offset, as read (the smaller of two passes)."),
-            column("offset", LongType(), "Bytes into that WAL, as read; negative = that WAL is finished."),
-            column("need_timestamp", LongType(), "Smallest WAL timestamp still needed, ms; -1 = all of them."),
-            column("pending_files", LongType(), "Files under oldWALs still needed by this queue."),
-            column("pending_bytes", LongType(), "Their bytes."),
-            column("live_pending_files", LongType(), "Files under WALs/ still needed by this queue."),
-            column("live_pending_bytes", LongType(), "Their bytes; an open file shows short."),
+            column("offset", LongType(), "Offset in this WAL, bytes, as read; negative = the WAL is finished."),
+            column("need_timestamp", LongType(), "Smallest WAL timestamp still needed, ms; -1 = all WALs are needed."),
+            column("pending_files", LongType(), "Number of files under oldWALs that this queue still needs."),
+            column("pending_bytes", LongType(), "Bytes of these files."),
+            column("live_pending_files", LongType(), "Number of files under WALs/ that this queue still needs."),
+            column("live_pending_bytes", LongType(), "Bytes of these files; an open file counts with too few bytes."),
             column("oldest_pending_timestamp", LongType(), "Timestamp of the oldest needed WAL, ms."),
-            column("oldest_pending_age_ms", LongType(), "Its age at the start of step `files`, ms."),
+            column("oldest_pending_age_ms", LongType(), "Age of this WAL at the start of step `files`, ms."),
         ]
     ),
 )

@@ -1,4 +1,4 @@
-"""Registry of all tables of the lake."""
+"""Registers all tables of the lake."""
 
 from schemas.claim_plans import CLAIM_PLANS
 from schemas.cleanups import CLEANUPS

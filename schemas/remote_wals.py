@@ -6,24 +6,30 @@ from schemas.table import Table, column, identity
 
 REMOTE_WALS = Table(
     "remote_wals",
-    "One row per directory below `remoteWALs/`. Nothing in there is ever listed for deletion.",
+    "One row per directory below `remoteWALs/`. No file in these directories is ever listed for deletion.",
     StructType(
         [
             *identity(),
-            column("directory", StringType(), "Relative to wal_root."),
-            column("peer_id", StringType(), "The peer it is named after."),
-            column("peer_exists", BooleanType(), "Whether there is such a peer."),
+            column("directory", StringType(), "Path of the directory relative to wal_root."),
+            column("peer_id", StringType(), "The peer after which the directory is named."),
+            column("peer_exists", BooleanType(), "Whether this peer exists."),
             column(
                 "kind",
                 StringType(),
                 "REMOTE: written by the ACTIVE cluster; REPLAY: being replayed here; SNAPSHOT: kept after a replay.",
             ),
-            column("files", LongType(), "Files in it."),
-            column("bytes", LongType(), "Their bytes."),
-            column("empty_files", LongType(), "Of length 0: replayed, or being written."),
-            column("unfinished_files", LongType(), "`.syncrep.ren`: HBase does not know yet whether all arrived."),
-            column("oldest_modification", TimestampType(), "Of a file that is not empty (UTC)."),
-            column("newest_modification", TimestampType(), "Of any file (UTC)."),
+            column("files", LongType(), "Number of files in the directory."),
+            column("bytes", LongType(), "Bytes of these files."),
+            column("empty_files", LongType(), "Number of files of length 0, which were replayed or are being written."),
+            column(
+                "unfinished_files",
+                LongType(),
+                "Number of files `.syncrep.ren`, for which HBase does not know yet whether all edits arrived.",
+            ),
+            column(
+                "oldest_modification", TimestampType(), "Oldest modification time of a file that is not empty (UTC)."
+            ),
+            column("newest_modification", TimestampType(), "Newest modification time of any file (UTC)."),
         ]
     ),
 )

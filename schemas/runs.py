@@ -7,8 +7,8 @@ from schemas.table import Table, column, identity
 ACCEPTED = ArrayType(
     StructType(
         [
-            column("expectation", StringType(), "The expectation a person overruled."),
-            column("reason", StringType(), "That person's words."),
+            column("expectation", StringType(), "The expectation that a person overruled."),
+            column("reason", StringType(), "The reason that the person gave."),
         ]
     )
 )
@@ -19,31 +19,31 @@ RUNS = Table(
     StructType(
         [
             *identity(),
-            column("job", StringType(), "The job, as typed: reconcile …"),
+            column("job", StringType(), "Name of the job, as typed in the command: reconcile …"),
             column("attempt", StringType(), "Random id that ties a STARTED row to its terminal row."),
             column("status", StringType(), "STARTED, DONE, REFUSED or FAILED."),
             column("mode", StringType(), "NIGHTLY, or REPLAY past not_after: tables, but no list."),
             column("at", TimestampType(), "When the row was written (UTC)."),
-            column("reason", StringType(), "Why it was refused or failed, and the way out."),
+            column("reason", StringType(), "Why the run was refused or failed, and what to do about it."),
             column("exit_code", IntegerType(), "This cluster's own exit code; NULL while STARTED."),
             column("files_started_at", TimestampType(), "Start of the capture's step `files`; ages count from it."),
             column("not_after", TimestampType(), "After this no list is emitted and no list may be acted on."),
-            column("snapshot_uri", StringType(), "Where the snapshot was read."),
+            column("snapshot_uri", StringType(), "Path from which the snapshot was read."),
             column("snapshot_sha256", StringType(), "SHA-256 of snapshot.json."),
-            column("config_sha256", StringType(), "SHA-256 of the effective configuration, secrets left out."),
-            column("walsafe_version", StringType(), "Version that decided."),
+            column("config_sha256", StringType(), "SHA-256 of the effective configuration without its secrets."),
+            column("walsafe_version", StringType(), "Version of walsafe that decided."),
             column("spark_app_id", StringType(), "Spark application id."),
-            column("run_by", StringType(), "User who ran it."),
-            column("quiet", BooleanType(), "No server left and no queue moved while the capture ran."),
+            column("run_by", StringType(), "User who ran the job."),
+            column("quiet", BooleanType(), "Whether no server left and no queue moved during the capture."),
             column("accepted", ACCEPTED, "Expectations that a person overruled with --accept."),
-            column("files", LongType(), "Files under oldWALs."),
-            column("bytes", LongType(), "Their bytes."),
-            column("deletable_files", LongType(), "Files on the delete-safe list."),
-            column("deletable_bytes", LongType(), "Their bytes."),
-            column("list_uri", StringType(), "Directory of the delete-safe list; NULL without one."),
+            column("files", LongType(), "Number of files under oldWALs."),
+            column("bytes", LongType(), "Bytes of these files."),
+            column("deletable_files", LongType(), "Number of files on the delete-safe list."),
+            column("deletable_bytes", LongType(), "Bytes of these files."),
+            column("list_uri", StringType(), "Directory of the delete-safe list; NULL = there is no list."),
             column("peer_ids", ArrayType(StringType()), "The replication peers of the snapshot, sorted."),
             column("cluster_id", StringType(), "The content of hbase.id, as the snapshot has it; NULL = unknown."),
-            column("valid_for_reason", StringType(), "Why its lists are valid that long: list.valid_for_reason."),
+            column("valid_for_reason", StringType(), "Why its lists are valid for this time: list.valid_for_reason."),
         ]
     ),
 )

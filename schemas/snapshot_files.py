@@ -1,4 +1,4 @@
-"""Schema of `files/*.parquet` in a snapshot. Other programs rely on it: columns are only ever added."""
+"""Defines the schema of `files/*.parquet` in a snapshot. Other programs rely on it: columns are only ever added."""
 
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 

@@ -10,21 +10,31 @@ SPLIT_DIFF = Table(
     StructType(
         [
             *identity(),
-            column("table_name", StringType(), "The Pegasus table, as the run was told."),
-            column("partition", IntegerType(), "Partition of the finer copy that owns the key; NULL if malformed."),
+            column("table_name", StringType(), "Name of the Pegasus table, as given to the job."),
+            column(
+                "partition",
+                IntegerType(),
+                "Partition that owns the key in the copy with more partitions; NULL if the key is malformed.",
+            ),
             column(
                 "reason",
                 StringType(),
                 "lost, value, expired, stale-newer, stale, foreign, malformed (docs/split-verify).",
             ),
-            column("side", StringType(), "before or after: where the row is missing, older, or lies."),
-            column("key", StringType(), "Raw key as Pegasus's shell escapes bytes; its first two bytes are a length."),
-            column("raw_key", BinaryType(), "The same key, its bytes."),
+            column("side", StringType(), "before or after: the side on which the row is missing, older or misplaced."),
+            column(
+                "key",
+                StringType(),
+                "Raw key with bytes escaped as in Pegasus's shell; its first two bytes are a length.",
+            ),
+            column("raw_key", BinaryType(), "Bytes of the raw key."),
             column("key_hash", StringType(), "CRC-64/NVME of its hash key, 16 hexadecimal digits."),
-            column("before_index", IntegerType(), "Partition it lay in before."),
-            column("after_index", IntegerType(), "Partition it lies in after."),
-            column("before_timetag", LongType(), "Timetag of its value before: timestamp µs << 8, cluster, deleted."),
-            column("after_timetag", LongType(), "Timetag of its value after."),
+            column("before_index", IntegerType(), "Partition that stored the row before."),
+            column("after_index", IntegerType(), "Partition that stores the row after."),
+            column(
+                "before_timetag", LongType(), "Timetag of the row's value before: timestamp µs << 8, cluster, deleted."
+            ),
+            column("after_timetag", LongType(), "Timetag of the row's value after."),
             column("stale_timetag", LongType(), "Timetag of the copy that was left in another partition."),
             column("detail", StringType(), "What is wrong, in words."),
         ]

@@ -24,13 +24,17 @@ SPLIT_MUTATIONS = Table(
             column("log", StringType(), "Name of the log."),
             column("log_offset", LongType(), "Global offset of the mutation."),
             column("decree", LongType(), "Decree."),
-            column("ballot", LongType(), "Ballot; of one decree the highest counts."),
-            column("committed", LongType(), "Last committed decree of its writer."),
-            column("at", TimestampType(), "When the primary made it, by its clock (UTC)."),
+            column(
+                "ballot",
+                LongType(),
+                "Ballot; if a decree has several mutations, the one with the highest ballot counts.",
+            ),
+            column("committed", LongType(), "Last committed decree of the writer."),
+            column("at", TimestampType(), "When the primary created the mutation, by its clock (UTC)."),
             column("codes", ArrayType(StringType()), "Task codes of its requests."),
-            column("hashes", ArrayType(LongType()), "CRC-64 of their keys, as signed numbers, each once."),
-            column("digest", StringType(), "Of its requests; equal in parent and child."),
-            column("empty", BooleanType(), "Empty writes alone."),
+            column("hashes", ArrayType(LongType()), "CRC-64 of the requests' keys, as signed numbers, each once."),
+            column("digest", StringType(), "Digest of the requests; equal in parent and child."),
+            column("empty", BooleanType(), "Whether the mutation has only empty writes."),
         ]
     ),
 )

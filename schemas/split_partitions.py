@@ -22,12 +22,12 @@ SPLIT_PARTITIONS = Table(
             column("app_id", IntegerType(), "Id of the table."),
             column("table", StringType(), "Its name."),
             column("partition", IntegerType(), "Index of the partition."),
-            column("partition_count", IntegerType(), "Partitions that meta counts."),
+            column("partition_count", IntegerType(), "Number of partitions that meta counts."),
             column("ballot", LongType(), "Ballot; -1 = a child that is not registered."),
-            column("registered", BooleanType(), "Meta has the partition."),
+            column("registered", BooleanType(), "Whether meta has the partition."),
             column("primary", StringType(), "Server of the primary."),
             column("secondaries", ArrayType(StringType()), "Servers of the secondaries."),
-            column("split_state", StringType(), "What meta says of the split of its parent or of itself."),
+            column("split_state", StringType(), "Split state of the partition or of its parent, as meta reports it."),
         ]
     ),
 )

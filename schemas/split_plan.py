@@ -6,20 +6,23 @@ from schemas.table import Table, column, identity
 
 SPLIT_PLAN = Table(
     "split_plan",
-    "One row for each partition that would be split: what it would keep and what its child would get.",
+    "One row for each partition that would be split: the rows that it would keep and those that its child would get.",
     StructType(
         [
             *identity(),
             column("parent", IntegerType(), "Partition now."),
-            column("child", IntegerType(), "Its child after one split."),
-            column("rows", LongType(), "Rows it owns now."),
-            column("bytes", LongType(), "Bytes of their keys and values."),
-            column("keep_rows", LongType(), "Rows that would stay."),
-            column("keep_bytes", LongType(), "Their bytes."),
-            column("move_rows", LongType(), "Rows that would go to the child."),
-            column("move_bytes", LongType(), "Their bytes."),
+            column("child", IntegerType(), "Child of the partition after one split."),
+            column("rows", LongType(), "Number of rows that the partition owns now."),
+            column("bytes", LongType(), "Bytes of the keys and values of these rows."),
+            column("keep_rows", LongType(), "Number of rows that would stay."),
+            column("keep_bytes", LongType(), "Bytes of these rows."),
+            column("move_rows", LongType(), "Number of rows that would go to the child."),
+            column("move_bytes", LongType(), "Bytes of these rows."),
             column(
-                "skew", DoubleType(), "Bytes of the greater half over those of an even one: 1 = even, 2 = all in one."
+                "skew",
+                DoubleType(),
+                "Bytes of the larger half divided by the bytes of an even half: 1 = even, 2 = all rows are "
+                "in one half.",
             ),
         ]
     ),

@@ -6,7 +6,7 @@ from schemas.table import Table, column, identity
 
 SPLIT_PREFLIGHT = Table(
     "split_preflight",
-    "One row for each table and rule that `split-preflight` asked; a rule with several objections has several.",
+    "One row for each table and rule that `split-preflight` checked; a rule with several objections has several rows.",
     StructType(
         [
             *identity(),

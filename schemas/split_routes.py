@@ -13,8 +13,8 @@ SPLIT_ROUTES = Table(
             column("stage", StringType(), "Stage of docs/split-rules.md."),
             column("words", StringType(), "What has happened by then."),
             column("client", StringType(), "old (has cached the table before the split) or new."),
-            column("code", StringType(), "What it is told."),
-            column("requests", LongType(), "Requests that are told so."),
+            column("code", StringType(), "Error code of the answer that the client receives."),
+            column("requests", LongType(), "Number of requests that get this answer."),
         ]
     ),
 )

@@ -10,13 +10,17 @@ SPLIT_STALE = Table(
     StructType(
         [
             *identity(),
-            column("table_name", StringType(), "The Pegasus table, as the run was told."),
-            column("partition_index", IntegerType(), "The partition that the rows lie in."),
-            column("fate", StringType(), "DROPPED_EXPIRED, DROPPED_STALE, or KEPT_…: why (docs/split-stale)."),
-            column("is_dropped", BooleanType(), "The filter takes them."),
-            column("is_stale", BooleanType(), "They belong to another partition, whatever the filter does."),
+            column("table_name", StringType(), "Name of the Pegasus table, as given to the job."),
+            column("partition_index", IntegerType(), "The partition that stores the rows."),
+            column(
+                "fate", StringType(), "DROPPED_EXPIRED, DROPPED_STALE, or KEPT_… with the reason (docs/split-stale)."
+            ),
+            column("is_dropped", BooleanType(), "Whether the filter drops the rows."),
+            column(
+                "is_stale", BooleanType(), "Whether the rows belong to another partition, whatever the filter does."
+            ),
             column("rows", LongType(), "How many."),
-            column("bytes", LongType(), "Of their keys and values, before compression."),
+            column("bytes", LongType(), "Bytes of the rows' keys and values, before compression."),
         ]
     ),
 )

@@ -6,17 +6,17 @@ from schemas.table import Table, column, identity
 
 SYNC_PEERS = Table(
     "sync_peers",
-    "One row per peer with synchronous replication.",
+    "One row for each peer with synchronous replication.",
     StructType(
         [
             *identity(),
             column("peer_id", StringType(), "Peer."),
-            column("state", StringType(), "ENABLED or DISABLED: whether the rest is shipped asynchronously."),
+            column("state", StringType(), "ENABLED or DISABLED: whether asynchronous replication ships the rest."),
             column("sync_state", StringType(), "ACTIVE, DOWNGRADE_ACTIVE or STANDBY; NULL = unknown."),
-            column("remote_wal_dir", StringType(), "Where this cluster writes copies while it is ACTIVE."),
-            column("previous_sync_state", StringType(), "Of the night before; NULL = none."),
-            column("since", TimestampType(), "First of the nights in a row with this state (UTC)."),
-            column("nights", IntegerType(), "How many nights these are, this one included."),
+            column("remote_wal_dir", StringType(), "Directory to which this cluster writes copies while it is ACTIVE."),
+            column("previous_sync_state", StringType(), "State of the night before; NULL = none is known."),
+            column("since", TimestampType(), "First of the consecutive nights with this state (UTC)."),
+            column("nights", IntegerType(), "Number of consecutive nights with this state, including this night."),
         ]
     ),
 )

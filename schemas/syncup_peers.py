@@ -6,26 +6,28 @@ from schemas.table import Table, column, identity
 
 SYNCUP_PEERS = Table(
     "syncup_peers",
-    "Per peer, what ReplicationSyncUp would read for it, and what else `hbase:replication` has of it.",
+    "One row for each peer: the data that ReplicationSyncUp would read for it, and its other data in "
+    "`hbase:replication`.",
     StructType(
         [
             *identity(),
             column("peer_id", StringType(), "Peer."),
             column("peer_state", StringType(), "ENABLED or DISABLED; NULL for a removed peer that has rows."),
-            column("cluster_key", StringType(), "Where it is; NULL = unknown."),
-            column("queues", LongType(), "Queues that are claimed for it, placeholders included."),
-            column("files", LongType(), "WALs with edits of users that are read, counted once for each queue."),
-            column("bytes", LongType(), "Bytes of them."),
-            column("resent_bytes", LongType(), "Of these, sent already; NULL = nobody knows."),
+            column("cluster_key", StringType(), "Cluster key of the peer; NULL = unknown."),
+            column("queues", LongType(), "Number of queues that are claimed for the peer, including placeholders."),
+            column("files", LongType(), "Number of WALs with users' edits that are read, counted once for each queue."),
+            column("bytes", LongType(), "Bytes of these WALs."),
+            column("resent_bytes", LongType(), "Part of `bytes` that the peer has received already; NULL = unknown."),
             column(
                 "hfile_refs",
                 LongType(),
-                "HFiles of bulk loads that wait for it; the next master drops those older than the run.",
+                "Number of bulk-loaded HFiles that wait for the peer; the next master drops those older than the run.",
             ),
             column(
                 "last_sequence_ids",
                 LongType(),
-                "Regions of a serial peer with a last pushed sequence id; dropped likewise.",
+                "Number of regions of a serial peer with a last pushed sequence id; the next master drops "
+                "them likewise.",
             ),
         ]
     ),

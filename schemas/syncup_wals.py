@@ -6,19 +6,23 @@ from schemas.table import Table, column, identity
 
 SYNCUP_WALS = Table(
     "syncup_wals",
-    "One row for each queue and WAL that ReplicationSyncUp would take up for it.",
+    "One row for each queue and WAL that ReplicationSyncUp would read for it.",
     StructType(
         [
             *identity(),
             column("queue", StringType(), "Row key of the queue, as in `syncup_queues`."),
             column("peer_id", StringType(), "Peer of the queue."),
             column("source", StringType(), "The server that wrote the WAL."),
-            column("wal_group", StringType(), "WAL group, URL-encoded; each is shipped by a worker of its own."),
-            column("position", LongType(), "Place in the queue, from 1; a MISSING one stands before all others, at 0."),
+            column("wal_group", StringType(), "WAL group, URL-encoded; each group has its own worker."),
+            column(
+                "position", LongType(), "Position in the queue, from 1; a MISSING WAL comes before all others, at 0."
+            ),
             column("wal", StringType(), "File name."),
-            column("path", StringType(), "Below the WAL root; NULL when MISSING."),
-            column("content", StringType(), "EDITS, QUEUE_TABLE (read, nothing of it is sent) or MISSING."),
-            column("length", LongType(), "Bytes of the file as listed; an open file shows short there."),
+            column("path", StringType(), "Path below the WAL root; NULL if MISSING."),
+            column(
+                "content", StringType(), "EDITS, QUEUE_TABLE (the tool reads it and sends nothing of it) or MISSING."
+            ),
+            column("length", LongType(), "Length of the file in the listing, bytes; too small while the file is open."),
             column("start", LongType(), "Offset of the first byte that is read; 0 = from the first entry."),
             column("bytes", LongType(), "Bytes that are read."),
         ]

@@ -1,4 +1,4 @@
-"""The base of all table modules."""
+"""Defines the base of all table modules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ class Table:
     """A Delta table of the lake: `<lake>/<name>`.
 
     Attributes:
-        name: folder below the lake.
+        name: the folder below the lake.
         comment: one sentence for `DESCRIBE TABLE` and docs/tables.md.
         schema: columns with comments; columns are only ever added.
         partitioned_by: partition columns.
@@ -32,9 +32,13 @@ def column(name: str, kind: DataType, comment: str, *, nullable: bool = True) ->
 
 
 def identity() -> list[StructField]:
-    """Returns the three columns that every table begins with."""
+    """Returns the three columns with which every table begins."""
     return [
         column("cluster", StringType(), "Name of the HBase cluster, from snapshot.json.", nullable=False),
-        column("run_id", StringType(), "The run that wrote the row; rows are replaced whole per cluster and run_id."),
+        column(
+            "run_id",
+            StringType(),
+            "The run that wrote the row; a repeated run replaces all rows of its cluster and run_id.",
+        ),
         column("run_date", DateType(), "UTC date of the start of the capture's step `files`."),
     ]

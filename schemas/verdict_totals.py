@@ -6,13 +6,13 @@ from schemas.table import Table, column, identity
 
 VERDICT_TOTALS = Table(
     "verdict_totals",
-    "Files and bytes under oldWALs by verdict, reason and HBase's own verdict; one handful of rows a night.",
+    "Files and bytes under oldWALs by verdict, reason and HBase's own verdict; a few rows each night.",
     StructType(
         [
             *identity(),
             column("verdict", StringType(), "DELETABLE or HELD."),
-            column("reason", StringType(), "Why; see docs/verdicts.md."),
-            column("hbase_verdict", StringType(), "DELETE, KEEP or THROWS."),
+            column("reason", StringType(), "Reason of the verdict; see docs/verdicts.md."),
+            column("hbase_verdict", StringType(), "HBase's own verdict: DELETE, KEEP or THROWS."),
             column("files", LongType(), "Files."),
             column("bytes", LongType(), "Bytes."),
             column("oldest_modification_age_ms", LongType(), "Longest time since archiving, ms."),

@@ -6,30 +6,30 @@ from schemas.table import Table, column, identity
 
 WAL_FILES = Table(
     "wal_files",
-    "One row for each WAL that `inspect-wals` was to read; run ids of inspections end in `-wals`.",
+    "One row for each WAL that `inspect-wals` was asked to read; run ids of inspections end in `-wals`.",
     StructType(
         [
             *identity(),
-            column("path", StringType(), "Below the WAL root, as in the snapshot."),
-            column("server", StringType(), "The server that wrote it; NULL where its name tells none."),
+            column("path", StringType(), "Path below the WAL root, as in the snapshot."),
+            column("server", StringType(), "The server that wrote the WAL; NULL = its name contains no server."),
             column("wal_group", StringType(), "WAL group, URL-encoded."),
-            column("wal_timestamp", LongType(), "Timestamp of its name, ms."),
-            column("length", LongType(), "Bytes as listed; an open file shows short."),
-            column("read_length", LongType(), "Bytes as read; NULL unless it was read to its end."),
+            column("wal_timestamp", LongType(), "Timestamp in the WAL's name, ms."),
+            column("length", LongType(), "Length in the listing, bytes; too small while the file is open."),
+            column("read_length", LongType(), "Length as read, bytes; NULL unless the file was read to its end."),
             column(
                 "ending",
                 StringType(),
-                "CLOSED (with its trailer), OPEN (after an entry), TORN (inside of one), NO_HEADER, CORRUPT, "
+                "CLOSED (with its trailer), OPEN (after an entry), TORN (inside an entry), NO_HEADER, CORRUPT, "
                 "ENCRYPTED, FOREIGN (another codec), GONE, UNREADABLE.",
             ),
-            column("problem", StringType(), "What is wrong, in words; NULL when nothing is."),
+            column("problem", StringType(), "What is wrong with the file, in words; NULL = nothing."),
             column("writer", StringType(), "Writer class, from the header."),
-            column("compressed", BooleanType(), "Names are in dictionaries."),
-            column("value_compression", StringType(), "What values are compressed with; NULL = not at all."),
+            column("compressed", BooleanType(), "Whether names are in dictionaries (WAL compression)."),
+            column("value_compression", StringType(), "Compression of the values; NULL = not compressed."),
             column("entries", LongType(), "Whole entries."),
             column("cells", LongType(), "Their cells."),
-            column("entry_bytes", LongType(), "Bytes of the file that they take."),
-            column("good_end", LongType(), "Offset behind the last whole entry."),
+            column("entry_bytes", LongType(), "Bytes of the file that the entries take."),
+            column("good_end", LongType(), "Offset after the last whole entry."),
             column("first_sequence_id", LongType(), "Sequence id of the first entry; each region counts its own."),
             column("last_sequence_id", LongType(), "Sequence id of the last entry."),
             column("first_write_time", TimestampType(), "Write time of the first entry (UTC)."),

@@ -10,17 +10,17 @@ WAL_TABLES = Table(
     StructType(
         [
             *identity(),
-            column("path", StringType(), "Below the WAL root, as in the snapshot."),
-            column("table", StringType(), "`namespace:table`, the default namespace left out, as WALs spell it."),
+            column("path", StringType(), "Path below the WAL root, as in the snapshot."),
+            column("table", StringType(), "`namespace:table` without the default namespace, as WALs write it."),
             column("entries", LongType(), "Whole entries."),
             column("cells", LongType(), "Their cells."),
-            column("bytes", LongType(), "Bytes of the file that they take."),
+            column("bytes", LongType(), "Bytes of the file that the table's entries take."),
             column(
                 "global_entries",
                 LongType(),
-                "Those with a cell of replication scope 1: what some peer may want at all.",
+                "Number of entries with a cell of replication scope 1, which a peer may need.",
             ),
-            column("global_bytes", LongType(), "Bytes that these take."),
+            column("global_bytes", LongType(), "Bytes of the file that these entries take."),
         ]
     ),
 )

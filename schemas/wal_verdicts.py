@@ -8,10 +8,10 @@ BLOCKING = ArrayType(
     StructType(
         [
             column("peer_id", StringType(), "The peer that may still need the file."),
-            column("owner", StringType(), "The server whose queue row it is; NULL when the queue is missing."),
+            column("owner", StringType(), "The server that owns the queue row; NULL = the queue is missing."),
             column("source", StringType(), "The server that wrote the WAL."),
             column("wal", StringType(), "The WAL of the row's offset, as read; NULL without an offset for the group."),
-            column("offset", LongType(), "Bytes into that WAL, as read; negative = that WAL is finished."),
+            column("offset", LongType(), "Offset in this WAL, bytes, as read; negative = the WAL is finished."),
         ]
     ),
     containsNull=False,
@@ -24,15 +24,23 @@ WAL_VERDICTS = Table(
         [
             *identity(),
             column("path", StringType(), "Path relative to wal_root, as in the snapshot."),
-            column("server", StringType(), "host,port,startcode that wrote the WAL; NULL if the name has none."),
-            column("wal_group", StringType(), "Everything before the timestamp in the name, still URL-encoded."),
-            column("wal_timestamp", LongType(), "Timestamp in the name, ms; NULL when absent or over 64 bits."),
+            column(
+                "server",
+                StringType(),
+                "Server that wrote the WAL, host,port,startcode; NULL = the name contains no server.",
+            ),
+            column(
+                "wal_group", StringType(), "WAL group: the part of the name before the timestamp, still URL-encoded."
+            ),
+            column("wal_timestamp", LongType(), "Timestamp in the name, ms; NULL = absent or longer than 64 bits."),
             column("length", LongType(), "Bytes."),
             column("modification_time", TimestampType(), "When HBase archived the file (UTC)."),
             column("verdict", StringType(), "DELETABLE or HELD."),
-            column("reason", StringType(), "Why; see docs/verdicts.md."),
-            column("hbase_verdict", StringType(), "DELETE, KEEP or THROWS: HBase 3's own ReplicationLogCleaner."),
-            column("blocking", BLOCKING, "Each (peer, queue row) that needs the file; empty if none."),
+            column("reason", StringType(), "Reason of the verdict; see docs/verdicts.md."),
+            column(
+                "hbase_verdict", StringType(), "Verdict of HBase 3's own ReplicationLogCleaner: DELETE, KEEP or THROWS."
+            ),
+            column("blocking", BLOCKING, "Each (peer, queue row) that needs the file; empty = none needs it."),
         ]
     ),
     # columns that walsafe's own jobs filter by; statistics of all columns would take a fifth of the time of the write

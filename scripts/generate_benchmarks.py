@@ -18,7 +18,7 @@ BEGIN, END = "<!-- costs: written by scripts/generate_benchmarks.py -->", "<!-- 
 
 
 def maintain_page(text: str) -> str:
-    """docs/maintain.md with the newest costs in the place of those before.
+    """Returns docs/maintain.md with the newest costs in the place of the earlier ones.
 
     Raises:
         ValueError: the page has no place for them.
@@ -32,7 +32,7 @@ def maintain_page(text: str) -> str:
 
 
 def main() -> None:
-    """Write both."""
+    """Writes both pages."""
     BENCHMARKS.write_text(page(), encoding="utf-8")
     MAINTAIN.write_text(maintain_page(MAINTAIN.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -51,12 +51,12 @@ _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")
 
 
 def render() -> str:
-    """The whole document."""
+    """Returns the text of the whole page."""
     return HEAD + "".join(_section(Config, "", "The file"))
 
 
 def every_key() -> list[str]:
-    """Every key of every section, dotted."""
+    """Returns every key of every section in dotted form."""
     return [key for key, _ in _keys(Config, "")]
 
 
@@ -83,7 +83,7 @@ def _section(model: type[BaseModel], prefix: str, title: str) -> Iterator[str]:
 
 
 def _models(annotation: object) -> list[type[BaseModel]]:
-    """The sections that a value can be, in lists and unions too."""
+    """Returns the models of sections that a value can have, including those in lists and unions."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     found = [model for part in get_args(annotation) for model in _models(part)]

@@ -28,14 +28,14 @@ The seeds change every day; to repeat the seeds of a run, set `WALSAFE_DEEP_SEED
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test.
+    """One test in a report.
 
     Attributes:
         name: file and function, with parameters.
-        seconds: it took.
+        seconds: how long it took.
         outcome: ``passed``, ``failed`` or ``skipped``.
-        said: what it has recorded of itself, such as seeds and counts.
-        day: of the run.
+        said: values that the test recorded, such as seeds and counts.
+        day: the day of the run.
     """
 
     name: str
@@ -46,10 +46,10 @@ class Case:
 
 
 def cases_of(report: str) -> list[Case]:
-    """The tests of a report in pytest's JUnit form.
+    """Parses a report in pytest's JUnit form, and returns its tests.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: the text is not such a report.
     """
     try:
         root = ET.fromstring(report)  # noqa: S314 - written by pytest a moment ago
@@ -75,7 +75,7 @@ def _case(one: ET.Element, day: str) -> Case:
 
 
 def page(cases: Iterable[Case]) -> str:
-    """The whole page."""
+    """Returns the text of the whole page."""
     found = sorted({case.name: case for case in cases}.values(), key=lambda case: case.name)
     if not found:
         return f"{HEAD}\nNo run is recorded yet.\n"
@@ -97,7 +97,7 @@ def _number(value: str) -> str:
 
 
 def main() -> None:
-    """Read, write."""
+    """Reads the reports and writes the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reports", type=Path, nargs="*", metavar="REPORT")
     reports = parser.parse_args().reports

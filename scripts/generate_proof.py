@@ -42,7 +42,7 @@ ENOUGH_STATES = 20_000
 
 
 def search_design(results: Found, names: Collection[str]) -> None:
-    """Search scopes with nothing taken away."""
+    """Searches the scopes of these names with the unchanged design."""
     for scope in (scope for scope in SCOPES.values() if scope.name in names):
         outcome = explore(Plan(scope), MOST_STATES)
         found = {
@@ -55,14 +55,14 @@ def search_design(results: Found, names: Collection[str]) -> None:
 
 
 def search_mutants(results: Found, names: Collection[str]) -> None:
-    """Look for a counterexample of mutants, and for the shortest one where a search gets there."""
+    """Looks for a counterexample of each mutant, and for the shortest one if the search can find it."""
     for mutant in (one for one in MUTANTS if one.name in names):
         how = written if mutant.name in HISTORIES else without_a_loss if mutant.name in KEPT else searched
         record(results, "mutants", mutant.name, how(mutant))
 
 
 def record(results: Found, kind: str, name: str, found: Found, storage: str | None = None) -> None:
-    """Keep one result, with the code that found it."""
+    """Keeps one result, with the digest of the code that found it."""
     kept = results[storage] if storage else results
     kept[kind][name] = {**found, "code_sha256": code_sha256()}
     say(f"{kind} {name}: {str(found)[:150]}")
@@ -70,7 +70,7 @@ def record(results: Found, kind: str, name: str, found: Found, storage: str | No
 
 
 def written(mutant: Mutant) -> Found:
-    """The written history of a mutant, shrunk."""
+    """Returns the written history of a mutant, shortened as far as possible."""
     scope, moves = HISTORIES[mutant.name]
     game = Game(plan_in(scope.name, mutant.name, scope))
     loss = loss_of(game, moves(mutant.order))
@@ -81,7 +81,7 @@ def written(mutant: Mutant) -> Found:
 
 
 def searched(mutant: Mutant) -> Found:
-    """The shortest counterexample in the first scope that has one."""
+    """Returns the shortest counterexample in the first scope that has one."""
     for name in GROUNDS.get(mutant.name, ("crash",)):
         outcome = explore(plan_in(name, mutant.name), MOST_STATES)
         if outcome.loss:
@@ -90,7 +90,7 @@ def searched(mutant: Mutant) -> Found:
 
 
 def without_a_loss(mutant: Mutant) -> Found:
-    """How much was searched for a mutant that loses nothing, and what shows that its piece is needed all the same."""
+    """Returns the extent of the search for a mutant that loses nothing, and what shows that its piece is needed."""
     looked: Found = {}
     for name in SCOPES:
         outcome = explore(plan_in(name, mutant.name), ENOUGH_STATES)
@@ -109,7 +109,10 @@ def without_a_loss(mutant: Mutant) -> Found:
 
 
 def disagreement(scope: str, mutant: str) -> Found:
-    """The shortest history after which HBase's own cleaner keeps what the mutant lets go; the design has none."""
+    """Returns the shortest history after which HBase's own cleaner keeps a WAL that the mutant lets go.
+
+    The design has no such history.
+    """
     design = explore_game(AgreementGame(plan_in(scope, DESIGN_ITSELF.name)), MOST_STATES)
     outcome = explore_game(AgreementGame(plan_in(scope, mutant)), MOST_STATES)
     if design.loss or not design.finished or not outcome.loss:
@@ -118,13 +121,13 @@ def disagreement(scope: str, mutant: str) -> Found:
 
 
 def plan_in(name: str, mutant: str, scope: Scope | None = None) -> Plan:
-    """A mutant in a named cluster, or in the one given."""
+    """Returns the plan that plays a mutant in a named cluster, or in the given one."""
     weakened = mutant_of(mutant)
     return Plan(scope or SCOPES[name], weakened.order, weakened.weakening)
 
 
 def shortest(name: str, outcome: Outcome) -> Found:
-    """What a search has found."""
+    """Returns the result of a search as a record."""
     if outcome.loss is None:
         raise SystemExit(f"nothing is lost in {name}")
     moves = [list(move) for move in outcome.loss.moves]
@@ -132,7 +135,7 @@ def shortest(name: str, outcome: Outcome) -> Found:
 
 
 def play(results: Found, seeds: int) -> None:
-    """Play more histories of the design, from where the last ones ended, and record them."""
+    """Plays more histories of the design, from the end of the last ones on, and records them."""
     for storage, design in ((results, DESIGN_ITSELF.name), (results["zookeeper"], ZK_DESIGN.name)):
         code = code_sha256()
         mine = storage["walks"] = [entry for entry in storage["walks"] if entry["code_sha256"] == code]
@@ -151,17 +154,17 @@ def play(results: Found, seeds: int) -> None:
 
 
 def say(words: str) -> None:
-    """Tell how far it is."""
+    """Prints the progress."""
     sys.stderr.write(words + "\n")
 
 
 def save(results: Found) -> None:
-    """Write the results; a run that is stopped keeps what it has."""
+    """Writes the results, so that a run that is stopped keeps them."""
     RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def load() -> Found:
-    """The recorded results."""
+    """Returns the recorded results."""
     if not RESULTS.exists():
         return {"scopes": {}, "mutants": {}, "walks": [], "zookeeper": {"scopes": {}, "mutants": {}, "walks": []}}
     loaded: Found = json.loads(RESULTS.read_text(encoding="utf-8"))
@@ -169,7 +172,10 @@ def load() -> Found:
 
 
 def _stale(results: Found, kinds: Mapping[str, str]) -> list[str]:
-    """What other code has found; what is no mutant and no cluster any more is forgotten."""
+    """Returns the names of the results that other code has found.
+
+    Removes results whose mutant or cluster does not exist any more.
+    """
     for kind in ("scopes", "mutants"):
         results[kind] = {name: found for name, found in results[kind].items() if kinds.get(name) == kind}
     code = code_sha256()
@@ -177,7 +183,7 @@ def _stale(results: Found, kinds: Mapping[str, str]) -> list[str]:
 
 
 def main() -> None:
-    """Search, play, write."""
+    """Runs the searches and walks that were asked for, then writes the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--search", nargs="*", metavar="NAME")
     parser.add_argument("--walks", type=int, default=0, metavar="N")

@@ -32,9 +32,9 @@ class Promise:
     """A sentence that a user relies on.
 
     Attributes:
-        name: its id.
-        page: relative to the project.
-        section: the heading above it.
+        name: the id of the promise.
+        page: the path of the page, relative to the project.
+        section: the heading above the sentence.
     """
 
     name: str
@@ -47,9 +47,9 @@ class Proof:
     """A test that is marked with promises.
 
     Attributes:
-        test: its id in pytest, without parameters.
-        promises: ids.
-        sizes: which of `SIZES` it is marked with.
+        test: the test's id in pytest, without parameters.
+        promises: the ids of the promises.
+        sizes: the members of `SIZES` with which the test is marked.
     """
 
     test: str
@@ -58,7 +58,7 @@ class Proof:
 
 
 def promises_of(page: str, text: str) -> Iterator[Promise]:
-    """The promises of a page, in its order."""
+    """Yields the promises of a page, in their order."""
     section, fenced = "", False
     for line in text.splitlines():
         fenced ^= line.startswith("```")
@@ -70,10 +70,10 @@ def promises_of(page: str, text: str) -> Iterator[Promise]:
 
 
 def proofs_of(path: str, text: str) -> Iterator[Proof]:
-    """The marked tests of a file.
+    """Yields the marked tests of a file.
 
     Raises:
-        ValueError: a marker is on something else than a test, or its ids are not written out.
+        ValueError: a marker is not on a test, or its ids are not written as literals.
     """
     tree = ast.parse(text)
     found = 0
@@ -113,18 +113,18 @@ def _listed(node: ast.expr) -> Sequence[ast.expr]:
 
 
 def pages() -> list[str]:
-    """Every page that may promise something, relative to the project: all but the one that is written here."""
+    """Returns every page that may contain promises, relative to the project: all pages but the generated one."""
     docs = sorted(page for page in TARGET.parent.glob("*.md") if page != TARGET)
     return ["README.md", *(str(page.relative_to(PROJECT)) for page in docs)]
 
 
 def promises() -> list[Promise]:
-    """All promises, page by page."""
+    """Returns all promises, page by page."""
     return [one for page in pages() for one in promises_of(page, (PROJECT / page).read_text(encoding="utf-8"))]
 
 
 def proofs() -> list[Proof]:
-    """All marked tests, file by file."""
+    """Returns all marked tests, file by file."""
     return [
         one
         for file in sorted(TESTS.rglob("test_*.py"))
@@ -133,7 +133,7 @@ def proofs() -> list[Proof]:
 
 
 def faults(made: Iterable[Promise], proven: Iterable[Proof]) -> list[str]:
-    """What is wrong with promises and markers, a sentence each; empty = every promise has a test."""
+    """Returns what is wrong with promises and markers, a sentence for each fault; empty = every promise has a test."""
     pages = {one.name: one.page for one in made}
     counts = Counter(one.name for one in made)
     marked = {name: proof.test for proof in proven for name in proof.promises}
@@ -145,7 +145,7 @@ def faults(made: Iterable[Promise], proven: Iterable[Proof]) -> list[str]:
 
 
 def render(made: Sequence[Promise], proven: Sequence[Proof]) -> str:
-    """The whole page."""
+    """Returns the text of the whole page."""
     parts = {
         "PROMISES": promises_table(made, proven),
         "LONG": left_out(),
@@ -159,7 +159,7 @@ def render(made: Sequence[Promise], proven: Sequence[Proof]) -> str:
 
 
 def promises_table(made: Sequence[Promise], proven: Sequence[Proof]) -> str:
-    """Each promise, with a link to its section and the tests that prove it."""
+    """Returns a table of the promises, each with a link to its section and the tests that prove it."""
     tests: dict[str, list[str]] = {}
     for proof in proven:
         for name in proof.promises:
@@ -173,14 +173,14 @@ def promises_table(made: Sequence[Promise], proven: Sequence[Proof]) -> str:
 
 
 def _link(promise: Promise) -> str:
-    """From docs/testing.md to the section; GitHub makes the anchor of the heading."""
+    """Returns a link from docs/testing.md to the section; GitHub makes the anchor from the heading."""
     page = promise.page.removeprefix("docs/") if promise.page.startswith("docs/") else f"../{promise.page}"
     anchor = re.sub(r"[^-\w ]", "", promise.section.replace("`", "").lower()).replace(" ", "-")
     return f"{page}#{anchor}"
 
 
 def left_out() -> str:
-    """What only `--all` runs, file by file: whole files, or how many of their tests."""
+    """Returns a table of the tests that only `--all` runs, file by file: whole files, or the number of their tests."""
     lines = ["| below `tests/` | tests | what the file proves |", "|---|---|---|"]
     for file in sorted(TESTS.rglob("test_*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -194,7 +194,7 @@ def left_out() -> str:
 
 
 def measured() -> str:
-    """What the last recorded run of each size cost: `./tests/run --record` wrote it."""
+    """Returns the costs of the last recorded run of each size, which `./tests/run --record` wrote."""
     if not RECORD.exists():
         return "No run is recorded yet."
     known = json.loads(RECORD.read_text(encoding="utf-8"))
@@ -221,7 +221,7 @@ def measured() -> str:
 
 
 def mutation() -> str:
-    """What mutation testing found: see `tests.mutation.record.section`."""
+    """Returns the results of mutation testing; see `tests.mutation.record.section`."""
     sys.path.insert(0, str(PROJECT))
     from tests.mutation.record import section  # noqa: PLC0415 - this script is started from its own folder
 

@@ -1,6 +1,6 @@
-"""The text of docs/proof.md: scripts/proof_head.md, the model's source, and what the searches found.
+"""Builds the text of docs/proof.md from scripts/proof_head.md, the model's source, and the results of the searches.
 
-`generate_proof.py` writes it; a test holds the page to it.
+`generate_proof.py` writes the page; a test checks that the page is up to date.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,11 +21,11 @@ from tests.models.capture.walk import mutant as mutant_of
 PROJECT = Path(__file__).resolve().parent.parent
 Found = dict[str, Any]
 TOLD_WHOLE = "dead-unread"
-"""The mutant whose history is told a step a line: what the product's capture once lost."""
+"""The mutant whose history the page shows step by step: the capture of an earlier walsafe lost this WAL."""
 
 
 def render(results: Found) -> str:
-    """The whole page."""
+    """Returns the text of the whole page."""
     page = (PROJECT / "scripts" / "proof_head.md").read_text(encoding="utf-8")
     parts = {
         "ACTIONS": actions_table(),
@@ -43,7 +43,7 @@ def render(results: Found) -> str:
 
 
 def actions_table() -> str:
-    """Every action of the cluster with what it stands for, from the docstrings."""
+    """Returns a table of the actions of the cluster, each with its meaning in HBase, from the docstrings."""
     rows = []
     for module, who in (
         (servers, "server"),
@@ -60,12 +60,12 @@ def actions_table() -> str:
 
 
 def first_line(function: Callable[..., object]) -> str:
-    """The first line of a docstring."""
+    """Returns the first line of a function's docstring."""
     return (function.__doc__ or "").partition("\n")[0].replace("|", "\\|")
 
 
 def scopes_table(scopes: Mapping[str, Found]) -> str:
-    """What was searched with nothing taken away."""
+    """Returns a table of the searches of the unchanged design."""
     rows = [
         f"| {name} | {len(SCOPES[name].servers)} | {found['states']:,} | {found['captures']:,} | "
         f"{'all' if found['finished'] else 'not all'} | {'**yes**' if found['loss'] else 'none'} |"
@@ -77,7 +77,7 @@ def scopes_table(scopes: Mapping[str, Found]) -> str:
 
 
 def mutants_table(found: Mapping[str, Found]) -> str:
-    """Every mutant that loses a WAL, with its counterexample in one cell."""
+    """Returns a table of the mutants that lose a WAL, each with its counterexample in one cell."""
     rows = []
     for mutant in MUTANTS:
         entry = found[mutant.name]
@@ -94,7 +94,7 @@ def mutants_table(found: Mapping[str, Found]) -> str:
 
 
 def kept_table(found: Mapping[str, Found]) -> str:
-    """Every mutant that loses nothing, with what its piece is kept for."""
+    """Returns a table of the mutants that lose nothing, each with the reason why its piece is kept."""
     rows = []
     for mutant in MUTANTS:
         entry = found[mutant.name]
@@ -110,7 +110,7 @@ def kept_table(found: Mapping[str, Found]) -> str:
 
 
 def need(name: str, shown: Found) -> str:
-    """What a search has shown a piece to be needed for."""
+    """Returns in words why a piece is needed, as a search has shown."""
     kept = KEPT[name]
     if kept.both is None:
         said = f"HBase's own cleaner keeps a WAL ({shown['reason']}) that it lets go"
@@ -123,7 +123,7 @@ def need(name: str, shown: Found) -> str:
 
 
 def steps(entry: Found) -> str:
-    """A counterexample in one line: reads in a row are drawn together."""
+    """Returns a counterexample in one line: consecutive reads are drawn together."""
     scope = {**SCOPES, **WRITTEN}[entry["scope"]]
     words: list[str] = []
     for name, arguments in entry["moves"]:
@@ -138,7 +138,7 @@ def steps(entry: Found) -> str:
 
 
 def history(name: str, entry: Found) -> str:
-    """One counterexample, a step a line."""
+    """Returns one counterexample with a line for each step."""
     scope, weakened = WRITTEN[entry["scope"]], mutant_of(name)
     moves: list[Move] = [(name, tuple(arguments)) for name, arguments in entry["moves"]]
     loss = loss_of(Game(Plan(scope, weakened.order, weakened.weakening)), moves)
@@ -149,7 +149,7 @@ def history(name: str, entry: Found) -> str:
 
 
 def states_of_code(results: Found) -> str:
-    """Whether one state of rule and model has found it all."""
+    """Returns a sentence that says whether one state of the code has found all results."""
     found = {
         entry.get("code_sha256", "")[:16]
         for storage in (results, results["zookeeper"])
@@ -162,7 +162,7 @@ def states_of_code(results: Found) -> str:
 
 
 def walks_table(walks: list[Found]) -> str:
-    """What was played by seed."""
+    """Returns a table of the histories that were played by seed."""
     rows = [
         f"| {entry['first_seed']:,} … {entry['first_seed'] + entry['seeds'] - 1:,} | {entry['contested']:,} | "
         f"{entry['moves']:,} | {entry['violations']:,} | `{entry['code_sha256'][:16]}` |"

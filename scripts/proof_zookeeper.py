@@ -16,13 +16,13 @@ Found = dict[str, Any]
 Keep = Callable[[str, str, Found], None]
 """Keeps one result: `scopes` or `mutants`, its name, what was found."""
 MOST_STATES = 1_500_000
-"""Of one search."""
+"""The number of states after which a search gives up."""
 ENOUGH_STATES = 20_000
-"""Of one search for a mutant that loses nothing."""
+"""The number of states after which a search for a mutant that loses nothing gives up."""
 
 
 def search(names: Collection[str], keep: Keep) -> None:
-    """Search the clusters and mutants of these names.
+    """Searches the clusters and mutants of these names, and keeps the results.
 
     Raises:
         SystemExit: a mutant is not found out, or a piece is not shown to be needed.
@@ -77,7 +77,7 @@ def _shortest(name: str, outcome: Outcome[ZkState]) -> Found:
 
 
 def parts(found: Found) -> Mapping[str, str]:
-    """What stands in the place of each mark of scripts/proof_head.md."""
+    """Returns the text for each mark of scripts/proof_head.md."""
     return {
         "ZK_ACTIONS": _actions(),
         "ZK_SCOPES": _scopes(found["scopes"]),

@@ -24,7 +24,7 @@ IVY_SETTINGS_ENV = "WALSAFE_IVY_SETTINGS"
 
 
 class SetUpError(Exception):
-    """A step failed; the message says which and what to do, `exit_code` whether trying again may help."""
+    """A step failed; the message says which step and what to do, `exit_code` whether another try may help."""
 
     def __init__(self, message: str, exit_code: int = EXIT_UNAVAILABLE) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class Jar:
 
     @property
     def name(self) -> str:
-        """File name in `.jars`."""
+        """Returns the name of the jar's file in `.jars`."""
         return f"{self.organisation}_{self.module}-{self.revision}.jar"
 
 
@@ -68,13 +68,16 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"walsafe: cannot prepare {options.project}: {error}; make it writable and start again\n")
         return EXIT_UNAVAILABLE
     except KeyboardInterrupt:
-        sys.stderr.write("walsafe: interrupted; the next start goes on from here\n")
+        sys.stderr.write("walsafe: interrupted; the next start continues from here\n")
         return 130
     return 0
 
 
 def _environment(project: Path, *, dev: bool) -> None:
-    """Makes or renews `.venv`; `.venv/.incomplete` stands from before the first change to after the last."""
+    """Creates or renews `.venv`.
+
+    The file `.venv/.incomplete` exists from before the first change until after the last.
+    """
     home = project / ".venv"
     python, incomplete = home / "bin" / "python", home / ".incomplete"
     stamps = [home / "walsafe-installed", *([home / "walsafe-installed-dev"] if dev else [])]
@@ -107,13 +110,16 @@ def _environment(project: Path, *, dev: bool) -> None:
 
 
 def environment_key(project: Path) -> str:
-    """What the installed packages depend on: pyproject.toml as far as its `[build-system]`, and constraints.txt."""
+    """Returns the text on which the installed packages depend.
+
+    This is pyproject.toml up to `[build-system]`, and constraints.txt.
+    """
     pyproject = (project / "pyproject.toml").read_text(encoding="utf-8")
     return pyproject.partition("\n[build-system]")[0] + "\n" + (project / "constraints.txt").read_text(encoding="utf-8")
 
 
 def _requirements(python: Path, pyproject: Path, *, dev: bool) -> list[str]:
-    """The requirements in pyproject.toml; Python 3.10 has no tomllib of its own, but pip brings one."""
+    """Returns the requirements in pyproject.toml; Python 3.10 has no tomllib of its own, but pip brings one."""
     code = (
         "import sys\n"
         "try:\n    import tomllib\nexcept ImportError:\n    from pip._vendor import tomli as tomllib\n"
@@ -126,7 +132,7 @@ def _requirements(python: Path, pyproject: Path, *, dev: bool) -> list[str]:
 
 
 def read_lock(lock: Path) -> list[Jar]:
-    """The jars that jars.lock names."""
+    """Returns the jars that jars.lock names."""
     jars = []
     for line in lock.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -136,7 +142,7 @@ def read_lock(lock: Path) -> list[Jar]:
 
 
 def _jars(project: Path, java: str) -> None:
-    """Fetches the jars into a temporary folder and moves that into place as a whole."""
+    """Fetches the jars into a temporary folder, then moves the whole folder into place."""
     lock, target = project / "jars.lock", project / ".jars"
     wanted = read_lock(lock)
     if _text(target / "jars.lock") == lock.read_text(encoding="utf-8") and not _damaged(target, wanted):
@@ -162,7 +168,10 @@ def _jars(project: Path, java: str) -> None:
 
 
 def _retrieve(project: Path, java: str, wanted: list[Jar], work: Path) -> None:
-    """Runs the Ivy that pyspark ships; each jar alone, since pyspark has newer ones of all that Delta would pull in."""
+    """Fetches jars with the Ivy that pyspark ships, each jar alone.
+
+    It omits Delta's dependencies, because pyspark has newer versions of them.
+    """
     ivy = next(iter(sorted((project / ".venv").glob("lib/python*/site-packages/pyspark/jars/ivy-*.jar"))), None)
     if ivy is None:
         raise SetUpError("pyspark in .venv has no Ivy: remove .venv and start again")
@@ -190,7 +199,7 @@ def _retrieve(project: Path, java: str, wanted: list[Jar], work: Path) -> None:
 
 
 def _damaged(folder: Path, wanted: list[Jar]) -> list[str]:
-    """Names of the jars that are missing or have another content."""
+    """Returns the names of the jars that are missing or have another content."""
     names = []
     for jar in wanted:
         file = folder / jar.name
@@ -201,7 +210,7 @@ def _damaged(folder: Path, wanted: list[Jar]) -> list[str]:
 
 @contextmanager
 def _lock(cache: Path) -> Iterator[None]:
-    """Lets one first start work at a time; the kernel frees the lock of a killed one."""
+    """Lets only one first start work at a time; the kernel frees the lock if its process is killed."""
     cache.mkdir(exist_ok=True)
     with (cache / "set-up.lock").open("w", encoding="utf-8") as file:
         try:
@@ -213,7 +222,7 @@ def _lock(cache: Path) -> Iterator[None]:
 
 
 def _run(command: list[str], problem: str, exit_code: int = EXIT_UNAVAILABLE) -> None:
-    """Runs a step; what it says is shown only when it fails."""
+    """Runs a step; its output is shown only if it fails."""
     done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
         sys.stderr.buffer.write(done.stdout)

@@ -11,13 +11,13 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Lets headings have the anchors that they have on GitHub."""
+    """Gives headings the anchors that they have on GitHub."""
     config.mdx_configs.setdefault("toc", {})["slugify"] = anchor
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the files outside of `docs/` that pages link to; links lead to them, the navigation does not."""
+    """Adds the files outside `docs/` to which pages link; links lead to them, the navigation does not."""
     pages = [f"{DOCS}{file.src_uri}" for file in files.documentation_pages()]
     for path in outside_files(PROJECT, pages):
         files.append(
@@ -32,7 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turns the text of a page into that of the site."""
+    """Converts the text of a page into the form that the site needs."""
     del config, files
     uri = page.file.src_uri
     source = uri.removeprefix(OUTSIDE) if uri.startswith(OUTSIDE) else f"{DOCS}{uri}"

@@ -1,7 +1,7 @@
-"""What the site needs otherwise than GitHub: links and lists. Standard library only; `scripts/site_hooks.py` calls it.
+"""Converts links and lists where the site differs from GitHub. Standard library only; `scripts/site_hooks.py` calls it.
 
 The pages are written for GitHub: a link is relative to the file that has it, and may leave `docs/`. The site has only
-what lies below `docs/`, so a file outside of it that a page links to becomes a file of the site, below `project/`.
+the files below `docs/`, so a file outside to which a page links becomes a file of the site, below `project/`.
 """
 
 import posixpath
@@ -11,30 +11,30 @@ from pathlib import Path
 
 DOCS, OUTSIDE = "docs/", "project/"
 _PARTS = re.compile(r"^```.*?^```$|`[^`\n]*`|\]\(([^)\s]+)\)", re.MULTILINE | re.DOTALL)
-"""Code, which is left alone, or the target of a link."""
+"""Matches code, which is left unchanged, or the target of a link."""
 _FENCE, _LIST, _TEXT = "```", re.compile(r"- |1\. "), re.compile(r"[^\s|<#-]")
 
 
 def anchor(heading: str, separator: str = "-") -> str:
-    """The anchor that GitHub gives to a heading; `separator` stands for a space."""
+    """Returns the anchor that GitHub gives to a heading; `separator` replaces a space."""
     return re.sub(r"[^\w\- ]", "", heading.replace("`", "").strip().lower()).replace(" ", separator)
 
 
 def targets(text: str) -> list[str]:
-    """The targets of all links in a page that are relative paths, without their anchors."""
+    """Returns the targets of all links in a page that are relative paths, without their anchors."""
     found = (match[1] for match in _PARTS.finditer(text) if match[1])
     return [target.partition("#")[0] for target in found if _is_path(target)]
 
 
 def outside_files(project: Path, pages: Iterable[str]) -> list[str]:
-    """The files outside of `docs/` that the pages link to, and the pages among those, and so on.
+    """Returns the files outside `docs/` to which the pages link, directly or through other such pages.
 
     Args:
         project: the root of the project.
-        pages: relative to it.
+        pages: the paths of the pages, relative to the project.
 
     Returns:
-        Paths relative to the project; of files that exist.
+        The paths of existing files, relative to the project.
     """
     found: set[str] = set()
     waiting = list(pages)
@@ -49,11 +49,11 @@ def outside_files(project: Path, pages: Iterable[str]) -> list[str]:
 
 
 def for_the_site(page: str, text: str) -> str:
-    """The text of a page as the site needs it.
+    """Returns the text of a page in the form that the site needs.
 
     Args:
-        page: relative to the project.
-        text: what stands in it.
+        page: the path of the page, relative to the project.
+        text: the text of the page.
     """
 
     def changed(match: re.Match[str]) -> str:
@@ -68,7 +68,7 @@ def for_the_site(page: str, text: str) -> str:
 
 
 def lists_apart(text: str) -> str:
-    """The text with an empty line before each list: without it Python-Markdown, unlike GitHub, sees no list."""
+    """Returns the text with an empty line before each list; Python-Markdown, unlike GitHub, needs it to see a list."""
     lines: list[str] = []
     fenced, in_list = False, False
     for line in text.split("\n"):
@@ -81,7 +81,7 @@ def lists_apart(text: str) -> str:
 
 
 def site_path(path: str) -> str:
-    """Where a file of the project stands in the site's sources."""
+    """Returns the place of a project's file in the site's sources."""
     return path.removeprefix(DOCS) if path.startswith(DOCS) else f"{OUTSIDE}{path}"
 
 

@@ -1,1 +1,1 @@
-"""Takes a snapshot of a cluster: the nine steps, and the sources that they read."""
+"""Takes a snapshot of a cluster in nine steps; contains the steps and the sources that they read."""

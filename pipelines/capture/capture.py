@@ -41,8 +41,8 @@ class CaptureTarget:
     """The cluster to capture.
 
     Attributes:
-        cluster: its name in tables and lists.
-        wal_root: full URI of `hbase.wal.dir`, without a slash at the end.
+        cluster: the cluster's name in tables and lists.
+        wal_root: the full URI of `hbase.wal.dir`, without a slash at the end.
         clock_host: the host whose clock stamps the steps.
     """
 
@@ -53,13 +53,13 @@ class CaptureTarget:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often a read is repeated, and how long to wait before that.
+    """How often a read is tried, and how long to wait between two attempts.
 
     Attributes:
-        step_attempts: attempts of each step whose source does not answer.
-        quiet_attempts: attempts of everything after the listing, while servers or queues move.
-        pause_ms: pause before another attempt.
-        sleep_ms: function that waits for so many ms.
+        step_attempts: how often a step is tried if its source does not answer.
+        quiet_attempts: how often everything after the listing is read while servers or queues move.
+        pause_ms: the pause before another attempt.
+        sleep_ms: a function that waits for a number of ms.
     """
 
     step_attempts: int
@@ -73,10 +73,10 @@ class CaptureResult:
     """The result of a capture.
 
     Attributes:
-        uri: URI of the snapshot.
+        uri: the URI of the snapshot.
         snapshot: its snapshot.json, with `contents` left empty.
-        files: number of listed files.
-        cells: number of cells of the second queue pass; with queues in ZooKeeper, of its znodes.
+        files: the number of listed files.
+        cells: the number of cells of the second queue pass; with queues in ZooKeeper, the number of its znodes.
         restless: why the capture was not quiet; None = it was quiet.
     """
 
@@ -108,10 +108,10 @@ class Timeline:
     """Stamps each step by one clock, and repeats a step whose source did not answer.
 
     Attributes:
-        clock: clock of this host.
+        clock: the clock of this host.
         patience: how often to repeat a step.
-        host: the host of that clock.
-        stamps: stamps of the steps taken so far.
+        host: the name of this host.
+        stamps: the stamps of the steps taken so far.
     """
 
     clock: Clock
@@ -121,16 +121,22 @@ class Timeline:
 
     @property
     def steps(self) -> tuple[CaptureStep, ...]:
-        """The steps as they go into the snapshot."""
+        """Returns the steps in the form in which the snapshot stores them."""
         return tuple(stamp.step for stamp in self.stamps)
 
     @property
     def clock_host(self) -> str:
-        """The host whose clock stamped the steps after the listing; `refuse_disorder` ensures that there is one."""
+        """Returns the host whose clock stamped the steps after the listing.
+
+        `refuse_disorder` ensures that there is only one.
+        """
         return self.stamps[-1].host or self.host
 
     def take(self, name: str, source: CaptureSource, read: Callable[[], ValueT]) -> ValueT:
-        """Runs one step. Its times are those of the attempt that succeeded, or those that a saved source carries."""
+        """Runs one step and returns what it read.
+
+        The times of the step are those of the attempt that succeeded, or those that a saved source carries.
+        """
         saved = source.stamp(name)
 
         def timed() -> tuple[ValueT, StepStamp]:
@@ -143,14 +149,14 @@ class Timeline:
         return value
 
     def refuse_disorder(self, needed: Sequence[str], way_out: str) -> None:
-        """Refuses steps in any order but the one that loses nothing, and an order by several clocks.
+        """Refuses steps in any order but the one that loses nothing, and an order that rests on several clocks.
 
         Args:
             needed: the steps that must not be missing.
-            way_out: what to do about it, for the message.
+            way_out: what the operator can do about it, for the message.
 
         Raises:
-            RefusedError: the message names the step.
+            RefusedError: the order is wrong; the message names the step.
         """
         disorder = order_fault(self.steps, needed) or clock_fault(self.stamps)
         if disorder is not None:
@@ -158,7 +164,7 @@ class Timeline:
 
 
 def with_retries(what: str, read: Callable[[], ValueT], patience: RetryPolicy) -> ValueT:
-    """Repeats a read that its source does not answer.
+    """Runs a read, and repeats it while its source does not answer.
 
     Raises:
         UnavailableError: the last attempt failed too.
@@ -194,20 +200,20 @@ class CaptureReadings:
 
 
 def read_files(sources: CaptureSources, sink: SnapshotSink, timeline: Timeline) -> int:
-    """Runs the first step and returns the number of files. Only files archived by now can ever be deletable."""
+    """Runs the first step and returns the number of files. Only files archived by then can ever be deletable."""
     return timeline.take("files", sources.files, lambda: sink.files(sources.files.files()))
 
 
 def read_the_rest(
     sources: CaptureSources, sink: SnapshotSink, timeline: Timeline, settings: ClusterSettings
 ) -> CaptureReadings:
-    """Runs the other eight steps, in the order of `CAPTURE_ORDER`: any other order can lose data.
+    """Runs the other eight steps in the order of `CAPTURE_ORDER`, because any other order can lose data.
 
-    Directories come before online servers and crash procedures: a server that has left the online list and has no
-    procedure yet still has its directory. The master proves that it is initialized before the first and after the last
-    look at its procedures, since a master that is loading answers with none. A server that came or died in between
-    counts as crashing in the second look (`KnownServers.moved_since`): rows may have moved through it, behind
-    both passes.
+    The directories are read before the online servers and the crash procedures: a server that has left the online list
+    and has no procedure yet still has its directory. The master proves that it is initialized before the first and
+    after the last look at its procedures, because a master that is still loading answers that it has no procedures. A
+    server that came or died in between counts as crashing in the second look (`KnownServers.moved_since`): rows may
+    have moved through it and escaped both passes.
     """
     state, take = sources.state, timeline.take
     directories = take("wal_directories", sources.directories, sources.directories.wal_directories)
@@ -238,7 +244,8 @@ def read_the_rest(
         queues_2=rows_2,
         cells=cells,
         online_2=servers_2.online,
-        # a server that was crashing at the first look and no longer is must show as a difference, so it is not added
+        # a server that was crashing at the first look and no longer crashes must show as a difference, so it is not
+        # added
         crashing_2=crashing_2 | (servers_2.moved_since(servers) - crashing),
         flags_2=flags_2,
         master_2=master_2,
@@ -250,18 +257,18 @@ def capture(
 ) -> CaptureResult:
     """Captures one cluster into a snapshot.
 
-    While servers, queues or masters move, everything after the listing is read again, `patience.quiet_attempts` times
-    at most. The listing is not, so it stays the first thing read. Saved inputs are read once. The last attempt counts,
-    quiet or not; a restless one only holds more.
+    While servers, queues or masters move, everything after the listing is read again, at most `patience.quiet_attempts`
+    times. The listing is not read again, so it stays the first thing read. Saved inputs are read once. The last attempt
+    counts, quiet or not; an attempt that was not quiet only makes reconcile hold more files.
 
     Raises:
-        RefusedError: the steps are out of order or stamped by several clocks (exported inputs), the parts are of
+        RefusedError: the steps are out of order or stamped by several clocks (exported inputs), or the parts come from
             different clusters, or the active master changed.
         UnavailableError: a source or the sink did not answer.
         UsageError: a source is not what the configuration says.
     """
     timeline = Timeline(clock, patience, subject.clock_host)
-    # settings are no step; they are read first, so that an HBase that does not answer costs no listing
+    # the settings are not a step; they are read first, so that no time is lost on a listing if HBase does not answer
     settings = with_retries("Settings", sources.state.settings, patience)
     files = read_files(sources, sink, timeline)
     listing = list(timeline.stamps)
@@ -270,7 +277,7 @@ def capture(
         readings = read_the_rest(sources, sink, timeline, settings)
         snapshot = _snapshot(subject, timeline.clock_host, settings, readings, timeline.steps)
         restless, fault = _restless(snapshot, readings), _fault(readings)
-        # a fault may pass too: servers that have just come up are online before they have a directory below WALs/
+        # a fault may pass too: servers that have just started are online before they have a directory below WALs/
         again = restless or fault
         if again is None or sources.state.stamp("crashing-2") or attempt == patience.quiet_attempts:
             break
@@ -287,18 +294,18 @@ def capture(
 
 
 def _fault(readings: CaptureReadings) -> RefusedError | None:
-    """Returns why these answers make no snapshot, or None."""
+    """Returns the error that says why these answers cannot form a snapshot; None = they can."""
     membership = Membership(None, readings.online, readings.crashing, readings.directories)
     rows = readable_queues(readings.queues_1 | readings.queues_2)
     strange = mixed_clusters_reason(membership, readings.peers, rows, readings.online_2 | readings.crashing_2)
     if strange is not None:
         return RefusedError(
-            Condition.MIXED_CLUSTERS, f"{strange}. Check wal_root, capture.hbase.site and where queues are read"
+            Condition.MIXED_CLUSTERS, f"{strange}. Check wal_root, capture.hbase.site and the queues' source"
         )
     if readings.master != readings.master_2:
         return RefusedError(
             Condition.MASTER_CHANGED,
-            f"the active master changed from {readings.master} to {readings.master_2} while it was read; capture again",
+            f"the active master changed from {readings.master} to {readings.master_2} meanwhile; capture again",
         )
     return None
 
@@ -309,10 +316,10 @@ def _peers(state: StateSource, settings: ClusterSettings) -> tuple[tuple[Peer, .
 
 
 def known_peers(state: PeerSource | OfflineCluster) -> tuple[Peer, ...]:
-    """Returns all peers.
+    """Returns all replication peers.
 
     Raises:
-        RefusedError: the queues of one peer would be read as those of another.
+        RefusedError: two peer ids are so alike that one peer's queues would be read as another's.
     """
     peers = state.peers()
     ambiguous = ambiguous_peer(peers)
@@ -350,7 +357,10 @@ def _snapshot(
 
 
 def _queues(source: QueueSource, sink: SnapshotSink, step: str) -> tuple[int, frozenset[bytes]]:
-    """Writes one pass while it is read. Returns its cells' count and its row keys, to see whether the passes agree."""
+    """Writes one pass while reading it.
+
+    Returns the number of its cells, and its row keys to compare with the other pass.
+    """
     rows: set[bytes] = set()
 
     def watched() -> Iterator[Cell]:
@@ -367,5 +377,5 @@ def _restless(snapshot: Snapshot, readings: CaptureReadings) -> str | None:
     try:
         pass_1, pass_2 = read_passes((readings.queues_1, readings.queues_2))
     except MalformedError as error:
-        return f"{error}, so nobody knows whether that queue moved"  # reconcile reports the row too, and refuses
+        return f"{error}, so it is unknown whether that queue moved"  # reconcile reports the row too, and refuses
     return not_quiet_reason(snapshot, pass_1, pass_2)

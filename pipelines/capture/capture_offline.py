@@ -1,7 +1,7 @@
 """Takes a snapshot of a cluster that is down: the data that ReplicationSyncUp would find (docs/syncup.md).
 
-Nothing moves while no master and no region server runs, so the order of reading proves nothing here. Reconcile trusts
-no such snapshot, because only a master knows which servers are alive and which crash is unfinished.
+Nothing moves while no master and no region server runs, so the order of reading proves nothing here. Reconcile does not
+trust such a snapshot, because only a master knows which servers are alive and which crashes are unfinished.
 """
 
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ from pipelines.snapshot.syncup_facts import EXTRA, SyncUpFacts, TableFacts, fact
 
 @dataclass(frozen=True, slots=True)
 class OfflineSources:
-    """The source of each part of such a snapshot.
+    """The source of each part of a snapshot of a cluster that is down.
 
     Attributes:
-        queues: cells of the queue table.
-        table: the same source, if the cells come from the table's store files; None = they were exported before.
+        queues: the source of the cells of the queue table.
+        table: the same source, if it reads the table's store files; None = the cells were exported earlier.
     """
 
     files: FileSource
@@ -54,7 +54,7 @@ def capture_offline(
     """Captures a cluster that is down into a snapshot with the extra `syncup`.
 
     Raises:
-        RefusedError: a master or a region server runs, or the parts are not of one cluster.
+        RefusedError: a master or a region server runs, or the parts come from different clusters.
         UnavailableError: a source or the sink did not answer.
         UsageError: a source is not what the configuration says.
     """
@@ -76,7 +76,7 @@ def capture_offline(
     timeline.take("online-2", state, lambda: _refuse_running(state, patience))
     timeline.take("crashing-2", state, lambda: None)
     exists = sources.table.exists() if sources.table is not None else any(cells)
-    # a master migrates if it finds queue data in ZooKeeper; without such data it has nothing to migrate
+    # a master migrates if it finds queue data in ZooKeeper; without such data there is nothing to migrate
     flags = MasterFlags(
         queue_table_exists=exists, add_peer_running=None, migration_pending=zk_queue_data, zk_queue_data=zk_queue_data
     )
@@ -92,13 +92,13 @@ def _refuse_running(state: OfflineCluster, patience: RetryPolicy) -> None:
     if running is not None:
         raise RefusedError(
             Condition.CLUSTER_RUNNING,
-            f"{running}: HBase is running, and state.source offline is for a cluster that is down. Stop it, and wait "
+            f"{running}: HBase is running, but state.source offline needs a cluster that is down. Stop it, and wait "
             "until its znodes have expired; or capture it with state.source hbase",
         )
 
 
 def _listed(source: FileSource, sink: SnapshotSink, tables: list[str]) -> int:
-    """Writes the listing, and collects in `tables` the WALs of `hbase:replication` below `WALs/`."""
+    """Writes the listing, and adds to `tables` the WALs of `hbase:replication` that lie below `WALs/`."""
     tables.clear()
 
     def watched(batch: FileBatch) -> FileBatch:
@@ -138,7 +138,11 @@ def _facts(sources: OfflineSources, cells: Sequence[Cell], wals: Sequence[str]) 
 
 
 def _refuse_strangers(snapshot: Snapshot, cells: Sequence[Sequence[Cell]]) -> None:
-    """Refuses exported cells of another cluster. A row that no layout reads is left for plan-syncup to report."""
+    """Refuses exported cells of another cluster; leaves a row that no layout can read for plan-syncup to report.
+
+    Raises:
+        RefusedError: the cells come from another cluster.
+    """
     rows = readable_queues({cell.row for each in cells for cell in each if cell.family == QUEUE_FAMILY})
     strange = None if snapshot.membership is None else mixed_clusters_reason(snapshot.membership, snapshot.peers, rows)
     if strange is not None:

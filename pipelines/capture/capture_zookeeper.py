@@ -1,8 +1,9 @@
 """Takes a snapshot of a cluster whose replication queues are in ZooKeeper (HBase 1.x and 2.x).
 
-The listing comes first, then the queues, twice. A WAL is in a queue from its creation until every peer has it, so no
-peer needs a WAL that was archived before and is in no queue. Which servers are alive decides nothing about files; it is
-read for audit-queues, and to check that files and queues are of one cluster.
+The listing comes first, then the queues, twice. A WAL is in a queue from its creation until every peer has it. So if a
+WAL was archived before the queues were read and is in no queue, no peer needs it. Which servers are alive does not
+affect the decision on any file; this is read for audit-queues, and to check that files and queues come from one
+cluster.
 """
 
 import logging
@@ -45,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperSources:
-    """The source of each part of such a snapshot."""
+    """The source of each part of a snapshot of a cluster with queues in ZooKeeper."""
 
     files: FileSource
     directories: WalDirectorySource
@@ -64,11 +65,13 @@ def capture_zookeeper(
 ) -> CaptureResult:
     """Captures one cluster into a snapshot, in the order of `ZOOKEEPER_CAPTURE_ORDER`.
 
-    While queues move, servers, peers and queues are read again, `patience.quiet_attempts` times at most. The listing is
-    not, so it stays the first thing read. The last attempt counts, quiet or not; a restless one only holds more.
+    While queues move, servers, peers and queues are read again, at most `patience.quiet_attempts` times. The listing is
+    not read again, so it stays the first thing read. The last attempt counts, quiet or not; an attempt that was not
+    quiet only makes reconcile hold more files.
 
     Raises:
-        RefusedError: the steps are out of order (a clock that was set back), or files and queues are of two clusters.
+        RefusedError: the steps are out of order (a clock that was set back), or files and queues come from two
+            clusters.
         UnavailableError: a source or the sink did not answer.
         UsageError: a source is not what the configuration says.
     """
@@ -101,10 +104,16 @@ def capture_zookeeper(
 
 
 def _same_cluster(settings: ClusterSettings, znodes: str | None) -> None:
-    """Refuses the queues of another cluster: beside them, the peers of this one would free what it still needs."""
+    """Refuses the queues of another cluster.
+
+    With them, files that the peers of this cluster still need would look free.
+
+    Raises:
+        RefusedError: the queues belong to another cluster.
+    """
     if settings.cluster_id is not None and znodes is not None and settings.cluster_id != znodes:
         raise UsageError(
-            f"the queues are those of cluster {znodes}, settings and peers those of cluster {settings.cluster_id}: "
+            f"the queues belong to cluster {znodes}, settings and peers to cluster {settings.cluster_id}: "
             "check capture.queues.quorum and capture.queues.parent (zookeeper.znode.parent)"
         )
 
@@ -121,11 +130,16 @@ def _one_cluster(
     *,
     saved: bool,
 ) -> None:
-    """Refuses files and queues of two clusters: all files would be in no queue. See `capture_order.stranger`.
+    """Refuses files and queues of two clusters, because then all files would be in no queue.
 
-    Live servers and queues are in the same ZooKeeper, so comparing the servers is enough if there are any: after an
-    upgrade to HBase 3 none of the remaining queues belongs to a live server, and reconcile gives the reason why it
-    refuses that. A saved listing may have lost its files below `WALs/`: if nothing can be compared, it is not trusted.
+    See `capture_order.stranger`.
+
+    Live servers and queues are in the same ZooKeeper, so it is enough to compare the servers if there are any. After an
+    upgrade to HBase 3 the remaining queues belong to no live server, and reconcile gives the reason why it refuses
+    that. A saved listing may have lost its files below `WALs/`: if nothing can be compared, it is not trusted.
+
+    Raises:
+        RefusedError: files and queues come from two clusters, or nothing can be compared.
     """
     queues: set[QueueId] = set()
     for reading in () if online else readings:
@@ -136,7 +150,7 @@ def _one_cluster(
     )
     if strange is None and saved and peers and not online and not directories:
         strange = (
-            "no server is online, and the saved listing has no file below WALs/ (cut off?): nothing tells whose files "
+            "no server is online, and the saved listing has no file below WALs/ (cut off?): nothing shows whose files "
             "these are"
         )
     if strange is not None:
@@ -153,7 +167,7 @@ def _peers(state: PeerSource, settings: ClusterSettings) -> tuple[tuple[Peer, ..
 
 
 def _marked(peers: Sequence[Peer], later: Sequence[Peer]) -> tuple[Peer, ...]:
-    """Adds to the peers the mark of an HBase 3 that has taken them over since, and may have taken queues away."""
+    """Returns the peers with the mark of an HBase 3 that has taken them over since, and may have taken queues away."""
     states = {peer.peer_id: peer.sync_replication_state for peer in later}
     return tuple(
         replace(peer, sync_replication_state=peer.sync_replication_state or states.get(peer.peer_id)) for peer in peers
@@ -161,14 +175,17 @@ def _marked(peers: Sequence[Peer], later: Sequence[Peer]) -> tuple[Peer, ...]:
 
 
 def _reading(source: ZnodeSource, sink: SnapshotSink, step: str) -> Sequence[Znode]:
-    """Takes one reading and keeps it, since only a whole reading shows whether it was quiet."""
+    """Takes one reading, writes it, and returns it, because only a whole reading shows whether it was quiet."""
     znodes = source.znodes(step)
     sink.znodes(f"{step}.jsonl", znodes)
     return znodes
 
 
 def _membership(online: frozenset[ServerName] | None) -> Membership | None:
-    """ZooKeeper knows who is online. It knows no crash procedures, so their step is not among the steps."""
+    """Returns the membership that ZooKeeper shows: it knows the online servers.
+
+    ZooKeeper does not know crash procedures, so the capture has no step for them.
+    """
     return None if online is None else Membership(None, online, frozenset())
 
 
@@ -177,7 +194,7 @@ def _restless(readings: Sequence[Sequence[Znode]]) -> str | None:
     try:
         trees = [parse_tree(reading) for reading in readings]
     except MalformedError as error:
-        return f"{error}, so nobody knows whether that queue moved"  # reconcile reports it too, and refuses
+        return f"{error}, so it is unknown whether that queue moved"  # reconcile reports it too, and refuses
     return unsettled_reason(trees)
 
 

@@ -1,8 +1,8 @@
 """Reads two parts of a snapshot that only some clusters have: sessions of HBase backup, and barriers of serial peers.
 
 Both belong to step `peers`. Backups must not be read before the files: a backup that begins later needs only WALs that
-are not in the listing, like a peer that is added later. Barriers come before the queues, so that what was pushed
-meanwhile counts (docs/safety.md).
+are not in the listing, like a peer that is added later. Barriers are read before the queues, so that data pushed
+meanwhile counts as pushed (docs/safety.md).
 """
 
 import logging
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The result; None = the cluster has none, or it is unknown.
+    """The parts that were read; None = the cluster does not have the part, or it is unknown.
 
     Attributes:
         backup: whether HBase backup is on; None = unknown, and reconcile holds every WAL.
@@ -34,7 +34,7 @@ class Neighbours:
 
 
 def read_neighbours(state: PeerSource, settings: ClusterSettings, peers: Sequence[Peer]) -> Neighbours:
-    """Reads what the cluster uses, and nothing else."""
+    """Reads only the parts that the cluster uses."""
     backup = settings.backup
     if backup is None:
         backup = _unless_there(state.has_backup_table())
@@ -47,7 +47,7 @@ def read_neighbours(state: PeerSource, settings: ClusterSettings, peers: Sequenc
 
 
 def _unless_there(table: bool | None) -> Backup | None:
-    """Returns what a silent configuration means: off, but only if HBase backup has never created its table."""
+    """Returns what an unset `hbase.backup.enable` means: "off" only if HBase backup has never created its table."""
     if table is False:
         return Backup(enabled=False)
     if table:
@@ -59,7 +59,7 @@ def _unless_there(table: bool | None) -> Backup | None:
 
 
 def with_neighbours(snapshot: Snapshot, found: Neighbours, sink: SnapshotSink) -> Snapshot:
-    """Writes the extras, and adds them to the snapshot."""
+    """Writes the extras, and returns the snapshot with them."""
     snapshot = replace(snapshot, backup=found.backup)
     if found.backups is not None:
         sink.documents(extra_file(BACKUP), map(session_document, found.backups))

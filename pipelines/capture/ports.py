@@ -1,4 +1,4 @@
-"""The Protocols of the sources and the sink of a capture. Reader ports have no delete and no rename."""
+"""Declares the Protocols of the sources and the sink of a capture. Reader ports cannot delete or rename anything."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,88 +17,92 @@ from pipelines.snapshot.model import Backup, MasterFlags, Retention, Snapshot, W
 
 
 class CaptureSource(Protocol):
-    """The part that every source of a capture has in common."""
+    """The method that every source of a capture has."""
 
     def stamp(self, step: str) -> StepStamp | None:
-        """Returns when a saved source was read for this step, and by whose clock; None = it is read live."""
+        """Returns when a saved source was read for this step, and by whose clock; None = the source is read live."""
         ...
 
 
 class FileSource(CaptureSource, Protocol):
-    """The files below the WAL root."""
+    """Lists the files below the WAL root."""
 
     def files(self) -> Iterator[FileBatch]:
-        """Yields all files below `WALs/` and `remoteWALs/`, read first, and below `oldWALs/`, read last.
+        """Yields all files below `WALs/` and `remoteWALs/` (read first), and below `oldWALs/` (read last).
 
-        A file that moved from one to the other meanwhile is yielded once, where it was seen last. Memory does not grow
-        with `oldWALs/`.
+        A file that moved from one directory to the other meanwhile is yielded once, where it was seen last. The memory
+        needed does not grow with `oldWALs/`.
 
         Raises:
-            UnavailableError, UsageError: the source did not answer, or not in its own form.
+            UnavailableError, UsageError: the source did not answer, or its answer has an unknown form.
         """
         ...
 
 
 class WalDirectorySource(CaptureSource, Protocol):
-    """The directories below `WALs/`."""
+    """Reads the directories below `WALs/`."""
 
     def wal_directories(self) -> tuple[WalDirectory, ...]:
         """Reads the directories from the active name node; strips `-splitting` from the names.
 
         Raises:
-            UnavailableError, UsageError: the source did not answer, or not in its own form.
+            UnavailableError, UsageError: the source did not answer, or its answer has an unknown form.
         """
         ...
 
 
 class QueueSource(CaptureSource, Protocol):
-    """The table `hbase:replication`."""
+    """Reads the table `hbase:replication`."""
 
     def cells(self, step: str) -> Iterator[Cell]:
-        """Scans all families once and yields the cells in scan order; none if there is no such table.
+        """Scans all families once and yields the cells in scan order; yields none if there is no such table.
 
         Args:
             step: `queues-1` or `queues-2`.
 
         Raises:
-            UnavailableError, UsageError: the source did not answer, or not in its own form.
+            UnavailableError, UsageError: the source did not answer, or its answer has an unknown form.
         """
         ...
 
 
 class ZnodeSource(CaptureSource, Protocol):
-    """The queues of HBase 1.x and 2.x, below `/hbase/replication` in ZooKeeper."""
+    """Reads the queues of HBase 1.x and 2.x, below `/hbase/replication` in ZooKeeper."""
 
     def znodes(self, step: str) -> Sequence[Znode]:
-        """Takes one reading: `rs` before and after everything below it; with `queues-2`, the other parts after that.
+        """Takes one reading: `rs` before and after everything below it; in step `queues-2`, the other parts after that.
 
         Args:
             step: `queues-1` or `queues-2`.
 
         Raises:
-            UnavailableError, UsageError: ZooKeeper did not answer, or has no HBase there.
+            UnavailableError, UsageError: ZooKeeper did not answer, or no HBase has its znodes there.
         """
         ...
 
     def cluster_id(self) -> str | None:
-        """Returns the id of the HBase cluster there; None if it is in an old form.
+        """Returns the id of the HBase cluster whose znodes are there; None if the id is in an old form.
 
         Raises:
-            UnavailableError, UsageError: see `znodes`.
+            UnavailableError, UsageError: for the reasons of `znodes`.
         """
         ...
 
     def online(self, step: str) -> frozenset[ServerName] | None:
-        """Returns the online servers by their own znodes; `step` is `online` or `online-2`. None = no such znodes."""
+        """Returns the servers that have an own znode, so are online; None = there are no such znodes.
+
+        Args:
+            step: `online` or `online-2`.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """Settings that do not change while a capture runs; None = unknown.
+    """The settings that do not change while a capture runs; None = unknown.
 
-    `backup` is unknown if `hbase.backup.enable` is not set, since an hbase-site.xml other than the master's is silent
-    too.
+    `backup` is unknown if `hbase.backup.enable` is not set, because an hbase-site.xml other than the master's may lack
+    it too.
     """
 
     cluster_id: str | None
@@ -109,10 +113,10 @@ class ClusterSettings:
 
 
 class PeerSource(CaptureSource, Protocol):
-    """The parts of a cluster's state that every kind of capture reads."""
+    """Reads the parts of a cluster's state that every kind of capture needs."""
 
     def settings(self) -> ClusterSettings:
-        """Returns identity and configuration."""
+        """Returns the cluster's identity and configuration."""
         ...
 
     def peers(self) -> tuple[Peer, ...]:
@@ -120,62 +124,81 @@ class PeerSource(CaptureSource, Protocol):
         ...
 
     def has_backup_table(self) -> bool | None:
-        """Returns whether `backup:system` exists, read in step `peers`, never before the files; None = unknown.
+        """Returns whether `backup:system` exists; None = unknown. It is read in step `peers`, never before the files.
 
-        HBase creates the table once backup is on. A capture asks only if the settings do not say whether backup is on.
+        HBase creates the table once backup is on. A capture calls this only if the settings do not say whether backup
+        is on.
         """
         ...
 
     def backups(self) -> tuple[BackupSession, ...] | None:
-        """Returns the backups that define boundaries, read in step `peers`, never before the files; None = unknown."""
+        """Returns the backups that define boundaries; None = unknown.
+
+        They are read in step `peers`, never before the files.
+        """
         ...
 
     def barriers(self) -> tuple[RegionBarriers, ...] | None:
-        """Returns the barriers of all regions, read in step `peers`, before the queues; None = unknown."""
+        """Returns the barriers of all regions; None = unknown. They are read in step `peers`, before the queues."""
         ...
 
 
 class StateSource(PeerSource, Protocol):
-    """The state that the active master knows."""
+    """Reads the state that the active master knows."""
 
     def active_master(self, step: str) -> str:
         """Returns the active master, after it has answered a call that it refuses until it is initialized.
 
         Raises:
-            UnavailableError: there is none, or it is still loading and would answer with no procedures.
+            UnavailableError: there is no active master, or it is still loading and would report no procedures.
         """
         ...
 
     def servers(self, step: str) -> KnownServers:
-        """Reads the master's lists of dead and of online servers, in this order; `step` is `online` or `online-2`."""
+        """Reads the master's list of dead servers, then its list of online servers.
+
+        Args:
+            step: `online` or `online-2`.
+        """
         ...
 
     def crashing(self, step: str) -> frozenset[ServerName]:
-        """Returns the servers of unfinished crash procedures; `step` is `crashing` or `crashing-2`."""
+        """Returns the servers that have an unfinished crash procedure.
+
+        Args:
+            step: `crashing` or `crashing-2`.
+        """
         ...
 
     def flags(self, step: str) -> MasterFlags:
-        """Returns the states of the master that change every rule; `step` is `peers` or `crashing-2`."""
+        """Returns the states of the master that change every rule.
+
+        Args:
+            step: `peers` or `crashing-2`.
+        """
         ...
 
 
 class SnapshotSink(Protocol):
-    """The destination of a capture; nothing is visible there until `finish`."""
+    """Stores the parts of a capture; nothing is visible there until `finish`."""
 
     def files(self, batches: Iterable[FileBatch]) -> int:
-        """Writes a whole listing and returns its rows. If it fails half-way, it removes the parts of this call."""
+        """Writes a whole listing and returns the number of its rows.
+
+        If it fails half-way, it removes what this call wrote.
+        """
         ...
 
     def cells(self, name: str, cells: Iterable[Cell]) -> int:
-        """Writes a queue pass under a file name, in place of an earlier one. Returns the rows."""
+        """Writes a queue pass to the file of that name, in place of an earlier pass, and returns the number of rows."""
         ...
 
     def znodes(self, name: str, znodes: Iterable[Znode]) -> int:
-        """Does the same for a reading of ZooKeeper."""
+        """Writes a reading of ZooKeeper as `cells` writes a queue pass, and returns the number of rows."""
         ...
 
     def documents(self, name: str, documents: Iterable[Mapping[str, object]]) -> int:
-        """Does the same for an extra: one JSON document per line."""
+        """Writes an extra to the file of that name, one JSON document per line, and returns the number of rows."""
         ...
 
     def finish(self, snapshot: Snapshot) -> str:

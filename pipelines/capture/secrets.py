@@ -1,4 +1,4 @@
-"""Hides secrets of peers, so that they never reach a snapshot, and so neither tables, reports nor logs."""
+"""Hides secrets of peers, so that they never reach a snapshot, a table, a report or a log."""
 
 import re
 from dataclasses import replace
@@ -16,10 +16,11 @@ _PARAMETER = re.compile(rf"((?:^|[?&;,\s])[^=?&;,\s]*(?:{_TELLING_NAME})[^=?&;,\
 
 
 def without_secrets(peer: Peer) -> Peer:
-    """Returns the peer with values hidden that look like secrets.
+    """Returns the peer with all values hidden that look like secrets.
 
-    It hides values of configuration keys whose name suggests a password, token, key or login; `user:password@` of any
-    URI; and the value in `name=value` parts of a value or of the cluster key if the name suggests the same.
+    These are the values of configuration keys whose name suggests a password, token, key or login; `user:password@` of
+    any URI; and the value in each `name=value` part of a value or of the cluster key, if that name suggests such a
+    secret.
     """
     config = None if peer.config is None else {key: _config_value(key, value) for key, value in peer.config.items()}
     return replace(

@@ -1,1 +1,1 @@
-"""The clean, restore and purge jobs; the only package that can move or delete a WAL."""
+"""Contains the clean, restore and purge jobs; no other package can move or delete a WAL."""

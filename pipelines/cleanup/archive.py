@@ -1,4 +1,4 @@
-"""A cold archive: copies files there and compares them; only then may the caller delete the originals."""
+"""Copies files to a cold archive and compares them; only then may the caller delete the originals."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,15 +10,15 @@ _COPIES = 4
 
 
 class HadoopArchive:
-    """`Archive` on any Hadoop file system.
+    """Implements `Archive` on any Hadoop file system.
 
     A copy is written under a hidden name, read back, compared with the quarantined file by length and SHA-256, and
     renamed last, so every file under its final name is complete. A file that already has the final name is compared and
     never overwritten.
 
     Args:
-        hadoop: the JVM.
-        root: folder of the archive.
+        hadoop: the interface to Spark's JVM.
+        root: the folder of the archive.
     """
 
     def __init__(self, hadoop: HadoopJvm, root: str) -> None:
@@ -50,7 +50,7 @@ class HadoopArchive:
             return None if self._same(source, target) else "the archive holds another file of that name"
         hidden = f"{target.rpartition('/')[0]}/.{target.rpartition('/')[2]}.copying"
         copy = hadoop.path(hidden)
-        # deleteSource=False; overwrite=True, because a copy that a dead job began is useless
+        # deleteSource=False; overwrite=True, because a copy that a dead job began is of no use
         hadoop.view.org.apache.hadoop.fs.FileUtil.copy(there, origin, here, copy, False, True, hadoop.conf)
         if not self._same(source, hidden):
             return "the copy differs from the file in length or checksum"

@@ -1,4 +1,4 @@
-"""The audit of the clean-up in the lake: tables `cleanups` and `deletions`."""
+"""Writes and reads the audit of the clean-up in the lake: the tables `cleanups` and `deletions`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -27,14 +27,14 @@ _SAME_INTENT = ("path", "action", "lease", "batch")
 
 
 class LakeAudit:
-    """`CleanupAudit` over the Delta tables.
+    """Implements `CleanupAudit` over the Delta tables.
 
     Args:
         spark: the session.
-        lake_uri: folder of the tables.
+        lake_uri: the folder of the tables.
         clock: gives the time at which a row is written.
-        done_by: the user.
-        host: where the driver runs.
+        done_by: the user who runs the job.
+        host: the host on which the driver runs.
     """
 
     def __init__(self, spark: SparkSession, lake_uri: str, clock: Clock, done_by: str, host: str) -> None:
@@ -161,7 +161,7 @@ class LakeAudit:
         return None if row is None else row["at"]
 
     def outcomes(self, run: RunKey) -> DataFrame:
-        """Returns the last OUTCOME of each path that determines where the file is.
+        """Returns, for each path, the last OUTCOME row that determines where the file is.
 
         The columns are `path`, `outcome`, `length`, `modification_time`, `at`. If purge refused a file or failed to
         delete it, the file is still in the quarantine and still counts as MOVED.
@@ -202,7 +202,10 @@ class LakeAudit:
         return (spark or self._spark).read.format("delta").load(self._tables.location(table))
 
     def _deletions(self, run: RunKey) -> DataFrame:
-        """Returns the rows of a run; empty if the table does not exist yet, because a rehearsal does not create it."""
+        """Returns the rows of a run.
+
+        The result is empty if the table does not exist yet, because a rehearsal does not create it.
+        """
         if not self._tables.exists(DELETIONS):
             return self._tables.frame(DELETIONS, [])
         return self._of(run, DELETIONS)

@@ -1,4 +1,4 @@
-"""The ports of clean, restore and purge other than the file store: audit, lists, second look and archive."""
+"""Declares the ports of clean, restore and purge other than the file store: audit, lists, second look and archive."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from pipelines.reconcile.delete_list import Manifest
 
 @dataclass(frozen=True, slots=True)
 class CleanupAttempt:
-    """One job working on one run.
+    """One attempt: one job that works on one run.
 
     Attributes:
-        identity: random; joins rows of `deletions` with rows of `cleanups`.
-        lease: number of the lease.
-        resumed: whether it continues an earlier attempt.
-        words: the reason that a person gave, where one was required.
+        identity: a random id, which joins rows of `deletions` with rows of `cleanups`.
+        lease: the number of the lease.
+        resumed: whether this attempt continues an earlier one.
+        words: the reason that a person gave, if a reason was required.
     """
 
     run: RunKey
@@ -31,7 +31,7 @@ class CleanupAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnd:
-    """The end of an attempt; a terminal row of `cleanups`."""
+    """How an attempt ended; becomes a terminal row of `cleanups`."""
 
     status: str
     exit_code: int
@@ -45,7 +45,7 @@ class OpenIntent:
     """An INTENT row without an outcome.
 
     Attributes:
-        archive: where the file was to be archived before its deletion; None = nowhere.
+        archive: where the file was to be archived before its deletion; None = it was not to be archived.
     """
 
     action: CleanupAction
@@ -57,10 +57,11 @@ class OpenIntent:
 
 @dataclass(frozen=True, slots=True)
 class DecidedRun:
-    """The DONE row of `runs` that a list is based on; `peer_ids` is None if an older walsafe wrote the row.
+    """The DONE row of `runs` on which a list is based.
 
     Attributes:
-        cluster_id: content of `hbase.id`; None = an older walsafe wrote the row, or the snapshot has no id.
+        peer_ids: the ids of the peers at that time; None = an older walsafe wrote the row.
+        cluster_id: the content of `hbase.id`; None = an older walsafe wrote the row, or the snapshot has no id.
     """
 
     run: RunKey
@@ -70,50 +71,70 @@ class DecidedRun:
 
 
 class CleanupAudit(Protocol):
-    """The audit tables `cleanups` and `deletions`, and a run's rows of `runs` and `wal_verdicts`."""
+    """Writes and reads the audit tables `cleanups` and `deletions`; reads a run's rows of `runs` and `wal_verdicts`."""
 
     def ensure(self) -> None:
-        """Creates the missing tables."""
+        """Creates the tables that do not exist yet."""
         ...
 
     def decided(self, cluster: str, run_id: str) -> DecidedRun | None:
-        """Returns the run's DONE row; None = it has none."""
+        """Returns the DONE row of a run; None = the run has no such row."""
         ...
 
     def started(self, attempt: CleanupAttempt, files: int, size: int) -> None:
-        """Writes the STARTED row."""
+        """Writes the STARTED row of an attempt."""
         ...
 
     def ended(self, attempt: CleanupAttempt, ending: AttemptEnd) -> None:
-        """Writes the terminal row."""
+        """Writes the terminal row of an attempt."""
         ...
 
     def intend(
         self, attempt: CleanupAttempt, batch: int, subjects: Sequence[CleanupFile], archive: Sequence[str] | None = None
     ) -> None:
-        """Writes INTENT rows; no file is touched before this returns. `archive`: where each file will be archived."""
+        """Writes an INTENT row for each file; no file is touched before this call returns.
+
+        Args:
+            attempt: the attempt that will touch the files.
+            batch: the number of the batch.
+            subjects: the files.
+            archive: where each file will be archived; None = the files will not be archived.
+        """
         ...
 
     def record(
         self, attempt: CleanupAttempt, batch: int, results: Sequence[FileResult], *, lease: int | None = None
     ) -> None:
-        """Writes OUTCOME rows; `lease` is the lease of a dead job whose intent is being settled."""
+        """Writes an OUTCOME row for each result.
+
+        Args:
+            attempt: the attempt that writes the rows.
+            batch: the number of the batch.
+            results: the outcomes of files.
+            lease: the lease of the dead job whose intents are being settled; None = the lease of this attempt.
+        """
         ...
 
     def actions(self, run: RunKey) -> frozenset[CleanupAction]:
-        """Returns the actions of the INTENT rows of this run."""
+        """Returns the actions that occur in the INTENT rows of this run."""
         ...
 
     def unsettled(self, run: RunKey) -> list[OpenIntent]:
-        """Returns the intents without an outcome; at most one batch for each job that died."""
+        """Returns the intents of this run without an outcome.
+
+        There is at most one batch of them for each job that died.
+        """
         ...
 
     def taken(self, run: RunKey) -> Mapping[str, CleanupFile | None]:
-        """Returns the paths that clean intended to move; for each, the file that now counts as MOVED, or None."""
+        """Returns the paths that clean intended to move. The value is the file that now counts as MOVED, or None."""
         ...
 
     def moved_at(self, run: RunKey) -> int | None:
-        """Returns when the last file of the run that still counts as MOVED was moved, ms; None = there is none."""
+        """Returns the time (ms) at which the last file that still counts as MOVED was moved.
+
+        None = there is no such file.
+        """
         ...
 
 
@@ -121,20 +142,20 @@ class ManifestReader(Protocol):
     """Reads delete-safe lists."""
 
     def manifest(self, cluster: str, run_id: str) -> Manifest:
-        """Returns the manifest after checking its parts against their digests.
+        """Returns the manifest of a list after checking the parts of the list against their digests.
 
         Raises:
-            RefusedError: there is no complete list, or a part is not the one that was written.
+            RefusedError: there is no complete list, or a part was changed after it was written.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """One file, decided again.
+    """One file after the second decision.
 
     Attributes:
-        outcome: its outcome if it is not to be touched; None = the job may process it.
+        outcome: the outcome of a file that must not be touched; None = the job may process the file.
         why: the reason in words, if there is an outcome.
     """
 
@@ -145,17 +166,17 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class SecondLookResult:
-    """The cluster, captured again in capture order and decided again.
+    """The state of the cluster after the second look, which captured it again in capture order and decided again.
 
     Attributes:
-        refused: why the new capture cannot be trusted; None = it can.
-        restless: why the capture was not quiet; None = it was.
-        cluster_id: content of `hbase.id`.
-        peer_ids: of the peers that exist now.
-        snapshot_sha256: of the new snapshot.json.
-        files: the decided files, by path; can be iterated once.
-        add_peer_running: whether a peer is being added, or may be; only relevant with queues in a table.
-        condition: the name for `refused`; it means nothing without one.
+        refused: the reason why the new capture cannot be trusted; None = it can be trusted.
+        restless: the reason why the cluster was not quiet during the capture; None = it was quiet.
+        cluster_id: the content of `hbase.id`.
+        peer_ids: the ids of the peers that exist now.
+        snapshot_sha256: the digest of the new snapshot.json.
+        files: the decided files, sorted by path; can be iterated only once.
+        add_peer_running: whether a peer is being added, or may be; matters only if the queues are in a table.
+        condition: the name of the condition behind `refused`; meaningless if `refused` is None.
     """
 
     refused: str | None
@@ -169,20 +190,20 @@ class SecondLookResult:
 
 
 class SecondLook(Protocol):
-    """Captures the cluster again, in capture order, before any file is touched; decides by the rule of reconcile."""
+    """Captures the cluster again, in capture order, before a file is touched; decides with reconcile's rule."""
 
     def at_list(self, manifest: Manifest, run: RunKey) -> SecondLookResult:
-        """Returns the files of a list that no earlier attempt has finished.
+        """Decides again the files of a list that no earlier attempt has finished.
 
         Raises:
-            RefusedError: a line is not a file of oldWALs that this run found DELETABLE, or occurs twice; or the capture
-                is not a valid snapshot.
+            RefusedError: a line of the list is not a file of oldWALs that this run found DELETABLE, or a line occurs
+                twice, or the capture is not a valid snapshot.
             UnavailableError: a source did not answer.
         """
         ...
 
     def at_quarantine(self, directory: str, run: RunKey) -> SecondLookResult:
-        """Returns the files in a run's quarantine directory, decided as if they were still below oldWALs.
+        """Decides the files in a run's quarantine directory as if they were still below oldWALs.
 
         Raises:
             RefusedError: the capture is not a valid snapshot.
@@ -196,16 +217,16 @@ class SecondLook(Protocol):
 
 
 class Archive(Protocol):
-    """A cold archive to which quarantined files are copied before they are deleted."""
+    """A cold archive; purge copies quarantined files to it before it deletes them."""
 
     def place(self, name: str) -> str:
-        """Returns where a file of this name is archived."""
+        """Returns the URI at which a file of this name is archived."""
         ...
 
     def keep(self, sources: Sequence[str], names: Sequence[str]) -> list[tuple[str, str | None]]:
-        """Copies files to these names, and compares length and checksum.
+        """Copies files to these names, and compares the length and checksum of each copy.
 
         Returns:
-            For each file where it is archived, and why that failed or None.
+            For each file, its URI in the archive, and the reason of a failure; None = the file is archived.
         """
         ...

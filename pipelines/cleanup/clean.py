@@ -1,4 +1,4 @@
-"""The clean job: moves the files of a delete-safe list to the quarantine, after deciding each of them again."""
+"""Implements the clean job: it decides each file of a delete-safe list again, then moves it to the quarantine."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,14 +38,14 @@ MAX_EXAMPLES = 100
 
 @dataclass(frozen=True, slots=True)
 class CleanRequest:
-    """What to clean, and how.
+    """Which list to clean, and how.
 
     Attributes:
-        run_id: of the list.
-        max_files: stop after this many files; None = all.
-        max_bytes: the same in bytes.
-        execute: move files; otherwise only report.
-        resume: continue an attempt that stopped or died.
+        run_id: the run that wrote the list.
+        max_files: stop after this many files; None = no limit.
+        max_bytes: stop after this many bytes; None = no limit.
+        execute: whether to move files; False = only report.
+        resume: whether to continue an attempt that stopped or died.
     """
 
     run_id: str
@@ -61,10 +61,10 @@ class CleanReport:
 
     Attributes:
         status: REHEARSAL, DONE, STOPPED.
-        tally: the sums; in a rehearsal the expected sums.
-        left: files that are not moved, with the reason; at most MAX_EXAMPLES.
-        reason: why it stopped.
-        late: it stopped because the list is no longer valid.
+        tally: the sums; in a rehearsal, the expected sums.
+        left: the files that are not moved, each with the reason; at most MAX_EXAMPLES.
+        reason: why the clean-up stopped.
+        late: whether it stopped because the list is no longer valid.
         unsettled: in a rehearsal, the number of files that an earlier job began and that have no outcome yet.
     """
 
@@ -82,13 +82,13 @@ class CleanReport:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of an execution that ended without an exception."""
+        """Returns the exit code of an execution that ended without an exception."""
         if self.late:
             return EXIT_REFUSED
         return EXIT_UNAVAILABLE if self.failed else EXIT_DONE
 
     def add(self, results: list[FileResult]) -> None:
-        """Adds results to the sums and examples."""
+        """Adds the results of files to the sums and examples."""
         self.tally = self.tally.plus(results)
         self.failed += sum(one.outcome is FileOutcome.FAILED for one in results)
         odd = [one for one in results if one.outcome not in (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)]
@@ -98,16 +98,17 @@ class CleanReport:
 def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> JobResult:
     """Rehearses or executes the clean-up of one list.
 
-    Nothing is moved before the list, the cluster's identity and a second look at the cluster have been checked, and no
-    file without an INTENT row in `deletions`. If the job is killed at any point, `resume` reaches the same final state.
+    Nothing is moved before the list, the cluster's identity and a second look at the cluster have been checked. No file
+    is moved without an INTENT row in `deletions`. If the job is killed at any point, `resume` reaches the same final
+    state.
 
     Returns:
-        Exit code 0: done, or stopped where requested (`status` in the result). 3: the list expired before all of it was
-        moved. 4: some files could not be moved.
+        The answer, with exit code 0: done, or stopped where requested (`status` in the result); 3: the list expired
+        before all of its files were moved; 4: some files could not be moved.
 
     Raises:
         RefusedError: the list must not be acted on (exit 3); this call moved nothing.
-        UsageError: wrong arguments.
+        UsageError: an argument is wrong.
         UnavailableError: a source or sink did not answer; continue with `resume`.
     """
     decided = decided_run(ports, place, request.run_id)
@@ -130,7 +131,7 @@ def clean(request: CleanRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
         return say_pause_first(outcome, find_pause(place, ports))
     ports.audit.ensure()
     with LeaseHolder(ports.store, place.quarantine, place.holder, place.lease_ms) as holder:
-        # checked again under the lease, because no other job can begin anything now
+        # checked again under the lease: from now on no other job can begin anything
         check_once(ports.audit.actions(decided.run), request.run_id, anew=request.execute)
         attempt = CleanupAttempt(decided.run, CleanupAction.CLEAN, place.identity, holder.number, request.resume)
         ports.audit.started(attempt, manifest.files, manifest.bytes)
@@ -192,7 +193,7 @@ def _execute(
 
 
 def _late(report: CleanReport, ports: CleanupPorts) -> str | None:
-    """Returns why nothing more of the list may be moved, if it has expired; else None."""
+    """Returns why no more files of the list may be moved, if the list has expired; else None."""
     now, until = ports.clock.now_ms(), report.manifest.not_after
     if now <= until:
         return None
@@ -208,7 +209,10 @@ def _untouched(subjects: Sequence[CleanupFile], why: str) -> BatchResult:
 
 
 def _looked_at(results: Sequence[FileResult], place: CleanupPlace, holder: LeaseHolder) -> list[FileResult]:
-    """Returns the outcomes of files that are not to be moved; looks up in the file system those reported gone."""
+    """Returns the outcomes of files that are not to be moved, after looking for the files reported gone.
+
+    A file that the second look did not list, but that the file system shows, becomes REFUSED.
+    """
     gone = [one.subject for one in results if one.outcome is FileOutcome.ALREADY_GONE]
     seen = holder.seen([f"{place.wal_root}/{one.path}" for one in gone]) if gone else []
     there = {one.path for one, found in zip(gone, seen, strict=True) if is_same_file(one, found)}
@@ -226,7 +230,7 @@ def _batches(
     place: CleanupPlace,
     report: CleanReport,
 ) -> Iterator[list[tuple[CleanupFile, FileResult | None]]]:
-    """Yields batches of the plan up to the limits; sets `report.reason` if a limit cut it."""
+    """Yields the plan in batches, up to the limits; sets `report.reason` if a limit cuts the plan."""
     batch: list[tuple[CleanupFile, FileResult | None]] = []
     planned = CleanupTally()
     for subject, known in plan:
@@ -252,7 +256,7 @@ def _full(tally: CleanupTally, request: CleanRequest) -> bool:
 def _plan(
     decided: DecidedRun, manifest: Manifest, report: CleanReport, ports: CleanupPorts
 ) -> Iterator[tuple[CleanupFile, FileResult | None]]:
-    """Yields each file of the list in order, with its outcome if that is known without touching the file."""
+    """Yields each file of the list in order, with its outcome if the file need not be touched to know it."""
     if manifest.files == 0:
         return
     looked = ports.second_look.at_list(manifest, decided.run)

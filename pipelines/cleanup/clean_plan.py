@@ -10,15 +10,17 @@ from pipelines.decide.spark.summary import EMPTY_OR_DOTS_OR_CONTROL
 ARCHIVE = "oldWALs/"
 SETTLED = (FileOutcome.MOVED, FileOutcome.ALREADY_GONE)
 FILES_AT_ONCE = 200_000
-"""Files of one piece in the driver: about 300 bytes each, and two pieces at a time."""
+"""The number of files in one piece. The driver holds two pieces at a time, about 300 bytes for each file."""
 
 
 def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
-    """Returns the paths of a list relative to wal_root: `line`, `path`; `path` is NULL for any other line.
+    """Returns the lines of a list with their paths relative to wal_root: `line`, `path`.
+
+    `path` is NULL for a line that is not a path below wal_root.
 
     Args:
-        lines: `line`.
-        wal_root: from the configuration; scheme, authority and path must be those of the list.
+        lines: the lines of the list, in column `line`.
+        wal_root: from the configuration; its scheme, authority and path must be those of the list.
     """
     below = F.substring(F.col("line"), len(wal_root) + 2, 1 << 20)
     sound = (
@@ -28,7 +30,7 @@ def listed_paths(lines: DataFrame, wal_root: str) -> DataFrame:
 
 
 def lines_not_deletable(paths: DataFrame, listed: DataFrame) -> DataFrame:
-    """Returns the lines that are not a file the run found DELETABLE, or that occur twice: `line`."""
+    """Returns the lines that are not a file that the run found DELETABLE, or that occur twice, in column `line`."""
     unknown = paths.join(listed.select("path"), "path", "left_anti").select("line")
     twice = paths.groupBy("line").count().filter("count > 1").select("line")
     return unknown.unionAll(twice)
@@ -38,10 +40,10 @@ def clean_plan(paths: DataFrame, listed: DataFrame, looked: DataFrame, settled: 
     """Plans what to do with each file of a list.
 
     Args:
-        paths: `path` of the list.
-        listed: `path`, `length`, `modification_time` on which the list was decided.
-        looked: the second look: the same columns now, with `verdict` and `reason`.
-        settled: `path`, `outcome` of earlier attempts.
+        paths: the paths of the list, in column `path`.
+        listed: `path`, `length`, `modification_time` with which the list was decided.
+        looked: the files of the second look: the current values of these columns, with `verdict` and `reason`.
+        settled: `path`, `outcome` of the files that earlier attempts have finished.
 
     Returns:
         `path`, `length`, `modification_time` (ms) of the list; `outcome`: NULL = to be moved, else the outcome of a
@@ -81,12 +83,13 @@ def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
     """Plans what to do with each file of the quarantine.
 
     Args:
-        looked: the second look: `path`, `length`, `modification_time`, `verdict`, `reason`.
-        outcomes: `path`, `outcome`, `length`, `modification_time`: the last audit row that determines where the file
-            is.
+        looked: the files of the second look: `path`, `length`, `modification_time`, `verdict`, `reason`.
+        outcomes: the last audit row that determines where each file is: `path`, `outcome`, `length`,
+            `modification_time`.
 
     Returns:
-        As `clean_plan`; NULL in `outcome` = may be deleted: it is the file that was moved, and no queue needs it.
+        The columns of `clean_plan`. NULL in `outcome` means that the file may be deleted: it is the file that clean
+        moved, and no queue needs it.
     """
     moved = outcomes.filter(F.col("outcome") == FileOutcome.MOVED.value).select(
         "path", *(F.col(name).alias(f"moved_{name}") for name in ("length", "modification_time"))
@@ -122,15 +125,15 @@ def purge_plan(looked: DataFrame, outcomes: DataFrame) -> DataFrame:
 
 
 def _differs(name: str, other: str = "now") -> Column:
-    """Whether two columns differ; NULL on one side differs."""
+    """Returns whether two columns differ; if only one of them is NULL, they differ."""
     return ~F.col(name).eqNullSafe(F.col(f"{other}_{name}"))
 
 
 def in_pieces(plan: DataFrame, files: int) -> DataFrame:
-    """Sorts a plan by path, in partitions that the driver can hold in memory.
+    """Sorts a plan by path and divides it into partitions that fit into the driver's memory.
 
     Args:
-        plan: from `clean_plan` or `purge_plan`.
+        plan: a plan from `clean_plan` or `purge_plan`.
         files: the approximate number of files.
     """
     return plan.repartitionByRange(1 + files // FILES_AT_ONCE, "path").sortWithinPartitions("path")

@@ -23,10 +23,10 @@ def delete_files(
     Args:
         subjects: the files.
         run_id: the run of the files.
-        directory: the run's directory, under the name that the lease holder gave it.
-        place: of the cluster.
+        directory: the run's directory, with the name that the lease holder gave it.
+        place: the cluster, its directories and limits.
         ports: the ports.
-        holder: of the lease; reads the file system.
+        holder: the lease holder, which reads the file system.
 
     Raises:
         UnavailableError: the file system failed or the lease was lost; files deleted until then have no outcome.
@@ -58,14 +58,14 @@ def delete_files(
 
 
 def archive_name(subject: CleanupFile, run_id: str, place: CleanupPlace) -> str:
-    """Returns the name of a file in the archive."""
+    """Returns the name of a file in the archive, without the archive's folder."""
     return f"{place.cluster}/{run_id}/{subject.path}"
 
 
 def _unchanged(
     subjects: Sequence[CleanupFile], directory: str, holder: LeaseHolder, batch: BatchResult
 ) -> list[CleanupFile]:
-    """Returns the files that are still those decided on; adds a result for each other file."""
+    """Returns the files that are still the ones that were decided on; adds a result for each of the others."""
     ready: list[CleanupFile] = []
     for subject, seen in zip(subjects, holder.seen(_uris(subjects, directory)), strict=True):
         if seen is None:
@@ -78,7 +78,7 @@ def _unchanged(
 
 
 def _deleted(subject: CleanupFile, error: str | None, seen: FileState | None, kept_at: str | None) -> FileResult | None:
-    """Returns the outcome of a deletion from what is at the path after it; None = unknown."""
+    """Returns the outcome of a deletion, judged by what its path shows afterwards; None = unknown."""
     refused = error is not None and not parse_failure(error).perhaps_done
     if seen is None and not refused:
         return FileResult(subject, FileOutcome.ARCHIVED if kept_at else FileOutcome.PURGED, kept_at)

@@ -1,4 +1,4 @@
-"""The values of the clean-up's audit (table `deletions`): an intent before a file is touched, an outcome after."""
+"""Values of the clean-up's audit (table `deletions`): an intent before a file is touched, an outcome after."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,22 +27,22 @@ class FileOutcome(str, Enum):
 
 
 DONE_OUTCOMES = frozenset({FileOutcome.MOVED, FileOutcome.RESTORED, FileOutcome.PURGED, FileOutcome.ARCHIVED})
-"""The job did to the file what it was started for."""
+"""With these outcomes the job has done its work on the file."""
 LEFT_OUTCOMES = frozenset({FileOutcome.CHANGED, FileOutcome.REFUSED, FileOutcome.FAILED})
-"""The file is where it was; the audit says why."""
+"""With these outcomes the file is still where it was; the audit says why."""
 PLACING_OUTCOMES = frozenset(FileOutcome) - LEFT_OUTCOMES
-"""The last of these outcomes determines where a file is; the other outcomes do not change it."""
+"""The last of these outcomes determines where a file is; other outcomes do not change its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class CleanupFile:
-    """One file of the clean-up.
+    """A file that the clean-up works on.
 
     Attributes:
         path: relative to wal_root.
         length: bytes.
         modification_time: ms since the epoch; a rename keeps it, so it distinguishes files of the same name.
-        reason: of the verdict of the second look.
+        reason: the reason of the second look's verdict.
     """
 
     path: str
@@ -53,11 +53,11 @@ class CleanupFile:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The outcome of a subject.
+    """The outcome of one file.
 
     Attributes:
-        place: its URI now, if it is in the quarantine or the archive.
-        why: why it was left, as text for a person.
+        place: the URI of the file now, if it is in the quarantine or the archive.
+        why: why the file was left, as text for a person.
         error: the error message of the file system.
     """
 
@@ -70,7 +70,7 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class CleanupTally:
-    """Sums of an attempt; files and bytes."""
+    """The sums of an attempt: files and bytes."""
 
     done_files: int = 0
     done_bytes: int = 0
@@ -80,7 +80,7 @@ class CleanupTally:
 
     @property
     def files(self) -> int:
-        """The number of all files with a result."""
+        """Returns the number of all files that have a result."""
         return self.done_files + self.left_files + self.gone_files
 
     def plus(self, results: Iterable[FileResult]) -> "CleanupTally":

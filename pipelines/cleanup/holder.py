@@ -18,9 +18,9 @@ class LeaseHolder:
     """Makes one job the only one that may touch a cluster's files, for the duration of a `with` block.
 
     Args:
-        store: of the quarantine.
-        quarantine: of the cluster.
-        holder: user, host, job, attempt; unique.
+        store: the store of the quarantine.
+        quarantine: the quarantine of the cluster.
+        holder: the name of the holder: user, host, job, attempt; unique.
         time_to_live_ms: if the lease is not renewed for this long, another job may take it.
 
     Raises:
@@ -60,9 +60,12 @@ class LeaseHolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Renames the runs to their names at rest and releases the lease; what fails here is left to the next holder.
+        """Renames the runs to their names at rest and releases the lease.
 
-        An empty run is removed, but not if files may still lack an outcome: the next job settles only runs that exist.
+        Leaves whatever fails here to the next holder.
+
+        An empty run is removed. If files of a run may still lack an outcome, its directory stays even if it is empty,
+        because the next job settles only runs that exist.
         """
         if error is not None and not isinstance(error, Exception):
             return  # killed: do only what a dead job could have done, which is nothing
@@ -76,7 +79,7 @@ class LeaseHolder:
 
     @property
     def number(self) -> int:
-        """Number of the lease."""
+        """Returns the number of the lease."""
         if self._lease is None:
             raise UnavailableError("no lease is held")
         return self._lease.number
@@ -92,7 +95,7 @@ class LeaseHolder:
         self._store.replace(f"{self._quarantine.leases}/{lease.file_name}", lease.text())
 
     def seen(self, uris: Sequence[str]) -> list[FileState | None]:
-        """Returns what is at these paths now; None = nothing.
+        """Returns what the file system shows at these paths now; None = nothing.
 
         Raises:
             UnavailableError: the answers are stale.
@@ -100,11 +103,15 @@ class LeaseHolder:
         return self._looks.seen(uris)
 
     def runs(self) -> dict[str, str]:
-        """Returns the directory name of each quarantined run, sorted by run_id."""
+        """Returns the current directory name of each quarantined run, sorted by run_id."""
         return dict(sorted(runs_in(self._looks.names(self._quarantine.home)).items()))
 
     def take_run(self, run_id: str, *, make: bool = False) -> str | None:
-        """Renames a run's directory to the name of this lease, so that earlier holders cannot reach it any more.
+        """Renames a run's directory to a name with this lease's number, which keeps earlier holders away from it.
+
+        Args:
+            run_id: the run.
+            make: whether to create the directory if the run has none.
 
         Returns:
             The directory; None if there is no such run and `make` is false.
@@ -132,7 +139,7 @@ class LeaseHolder:
         """Checks that a run's directory has the name that this holder gave it and, if new, is the only one.
 
         Raises:
-            UnavailableError: the reads before were stale, or another job is at work.
+            UnavailableError: the earlier reads were stale, or another job is at work.
         """
         target = self._quarantine.at_work(run_id, self.number)
         found = [name for name in self._looks.names(self._quarantine.home) if run_id in runs_in([name])]
@@ -143,7 +150,7 @@ class LeaseHolder:
             self._store.remove_empty(target)  # the next holder would take the one with the highest lease
         raise UnavailableError(
             f"the file system shows {', '.join(found) or 'nothing'} for run {run_id}, and this job has just made "
-            f"{own} of it: what it showed before was of an earlier time, or another job is at work. Try again"
+            f"{own} of it: its earlier answers were stale, or another job is at work. Try again"
         )
 
     def _rest(self, run_id: str, *, remove: bool) -> None:
@@ -156,19 +163,19 @@ class LeaseHolder:
         self._store.replace(f"{self._quarantine.leases}/{released.file_name}", released.text())
 
     def _newest_is_mine(self) -> list[int]:
-        """Returns the numbers of all leases, after checking that this holder's is the highest."""
+        """Returns the numbers of all leases, after checking that the lease of this holder is the highest."""
         found = self._numbers()
         newest = max(found, default=0)
         if newest > self.number:
             raise UnavailableError(
-                f"lease {self.number} expired and another job holds lease {newest}: this one stops. What it began has "
-                "its rows in the table deletions; the next job of that run looks it up first",
+                f"lease {self.number} expired and another job holds lease {newest}: this job stops. The table "
+                "deletions has the files that it had begun; the next job on that run looks them up first",
                 condition=Condition.LEASE_LOST,
             )
         if newest < self.number:
             raise UnavailableError(
-                f"lease {self.number} is missing in {self._quarantine.leases}, so nothing says that this job may go "
-                "on: it stops. Nobody but walsafe may remove files there; try again",
+                f"lease {self.number} is missing in {self._quarantine.leases}, so nothing proves that this job may go "
+                "on, and it stops. Only walsafe may remove files there; try again",
                 condition=Condition.LEASE_LOST,
             )
         return found
@@ -184,7 +191,10 @@ class LeaseHolder:
         return parse_lease(found[-1], self._store.read(uri))
 
     def _times(self, newest: Lease | None) -> tuple[int, int]:
-        """Returns when the newest lease was renewed, and now, both in ms by the file system's clock."""
+        """Returns the time at which the newest lease was renewed, and the time now.
+
+        Both in ms, by the file system's clock.
+        """
         wanted = [f"{self._quarantine.leases}/{newest.file_name}"] if newest else []
         found, now = self._looks.timed(wanted)
         renewed_at = found[0].modification_time if found and found[0] else now

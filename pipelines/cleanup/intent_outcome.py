@@ -1,4 +1,4 @@
-"""Decides the outcome of an intent without an outcome, from where the file is now."""
+"""Determines the outcome of an open intent from the present place of the file."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ class FoundPlaces:
     """Where the file of an intent was found.
 
     Attributes:
-        at_home: exactly this file (length and time) is below oldWALs.
-        in_quarantine: exactly this file is in the quarantine.
-        taken: the quarantine has a file of that path, this one or another.
+        at_home: whether exactly this file (by length and time) is below oldWALs.
+        in_quarantine: whether exactly this file is in the quarantine.
+        taken: whether the quarantine has any file at that path, this one or another.
     """
 
     at_home: bool
@@ -27,17 +27,17 @@ class FoundPlaces:
 def outcome_of_intent(
     action: CleanupAction, subject: CleanupFile, found: FoundPlaces, place: str, archive: str | None = None
 ) -> FileResult:
-    """Returns the outcome of an intent that a dead job left.
+    """Returns the outcome of an intent for which a dead job wrote no outcome.
 
     A rename is atomic, so the file is in one of the two places, unless another program removed it from oldWALs, as
     HBase's own cleaner does.
 
     Args:
-        action: of the intent.
-        subject: of the intent.
+        action: the action of the intent.
+        subject: the file of the intent.
         found: where the file is now.
-        place: its URI in the quarantine.
-        archive: where it was to be archived and compared before its deletion.
+        place: the URI of the file in the quarantine.
+        archive: the URI at which the file was to be archived before its deletion; None = it was not to be archived.
     """
     if action is CleanupAction.CLEAN:
         if found.in_quarantine:
@@ -49,7 +49,7 @@ def outcome_of_intent(
         return FileResult(subject, FileOutcome.ALREADY_GONE, why=GONE)
     if found.in_quarantine:
         return _left(subject, place)
-    # no longer in the quarantine: moved back (and perhaps deleted by HBase since), or deleted
+    # the file is no longer in the quarantine: it was moved back (and perhaps deleted by HBase since), or deleted
     if action is CleanupAction.RESTORE:
         return FileResult(subject, FileOutcome.RESTORED)
     return FileResult(subject, FileOutcome.ARCHIVED if archive else FileOutcome.PURGED, archive)

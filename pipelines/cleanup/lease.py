@@ -1,9 +1,9 @@
-"""Numbered leases, so that only one job at a time may touch the files of a cluster.
+"""Numbered leases ensure that only one job at a time touches the files of a cluster.
 
 A lease is a file `<number>.json` in the folder of leases; the highest number counts. A job takes the next lease by
-creating its file, which only one of two jobs can do. The number is also the fence: the holder of lease n renames the
-quarantined run to a name that contains n (`pipelines.cleanup.quarantine`). A job that slept past the end of its lease
-finds that the directory named in its renames no longer exists, because the next holder has renamed it; so the file
+creating its file; if two jobs try, only one succeeds. The number is also the fence: the holder of lease n renames the
+quarantined run to a name that contains n (`pipelines.cleanup.quarantine`). If a job sleeps past the end of its lease,
+the next holder renames the directory, so the paths that the first job renames no longer exist. In this way the file
 system itself stops that job.
 """
 
@@ -25,8 +25,8 @@ class Lease:
 
     Attributes:
         number: rises by one with every holder.
-        holder: user, host, job, attempt.
-        released: its holder has ended normally.
+        holder: the name of the holder: user, host, job, attempt.
+        released: whether the holder has ended normally.
     """
 
     number: int
@@ -35,21 +35,21 @@ class Lease:
 
     @property
     def file_name(self) -> str:
-        """Name of its file; names sort like numbers."""
+        """Returns the name of the lease's file; the names sort in the order of the numbers."""
         return f"{self.number:010d}.json"
 
     def text(self) -> str:
-        """Returns the content of its file."""
+        """Returns the content of the lease's file."""
         return json.dumps({"holder": self.holder, "released": self.released}) + "\n"
 
 
 def lease_numbers(names: Sequence[str]) -> list[int]:
-    """Returns the numbers of the leases among the names of the folder, in rising order."""
+    """Returns the lease numbers in the file names of the folder, in rising order."""
     return sorted(int(match.group(1)) for name in names if (match := _NAME.fullmatch(name)))
 
 
 def parse_lease(number: int, text: str | None) -> Lease:
-    """Parses a lease; if its creator died before writing the content, the holder is unknown."""
+    """Parses the text of a lease; the holder is unknown if its creator died before it wrote the content."""
     try:
         document = read_json(text or "", "lease")
         return Lease(number, str(document["holder"]), document["released"] is True)
@@ -61,11 +61,11 @@ def may_take(newest: Lease | None, renewed_at: int, now: int, time_to_live_ms: i
     """Returns the number of the lease to take.
 
     Args:
-        newest: the lease with the highest number; None = there is none yet.
-        renewed_at: modification time of its file, ms, by the file system's clock.
-        now: ms, by the same clock.
+        newest: the lease with the highest number; None = there is no lease yet.
+        renewed_at: the modification time of the newest lease's file, in ms by the file system's clock.
+        now: the present time, in ms by the file system's clock.
         time_to_live_ms: a lease that was not renewed for this long has expired.
-        where: the folder, for the message.
+        where: the folder of leases, for the message.
 
     Raises:
         UnavailableError: another job holds the lease.

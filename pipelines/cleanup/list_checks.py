@@ -1,4 +1,4 @@
-"""The checks of a delete-safe list before any of its files is touched."""
+"""Checks a delete-safe list before any of its files is touched."""
 
 from pipelines.cleanup.audit_ports import DecidedRun
 from pipelines.cleanup.deletions import CleanupAction
@@ -13,7 +13,7 @@ def check_manifest(manifest: Manifest, decided: DecidedRun, place: CleanupPlace)
     """Checks that a list belongs to the run, the snapshot and the cluster recorded in the lake.
 
     Raises:
-        RefusedError: it does not, or one of them is not recorded.
+        RefusedError: one of them does not match, or is not recorded.
     """
     if (manifest.cluster, manifest.run_id) != (decided.run.cluster, decided.run.run_id):
         raise RefusedError(
@@ -52,7 +52,7 @@ def check_age(manifest: Manifest, ports: CleanupPorts) -> None:
     """Checks that a list has not passed its `not_after`.
 
     Raises:
-        RefusedError: it has.
+        RefusedError: the list has passed it.
     """
     now = ports.clock.now_ms()
     if now > manifest.not_after:
@@ -67,8 +67,8 @@ def check_once(actions: frozenset[CleanupAction], run_id: str, *, anew: bool) ->
     """Checks that a list is cleaned only once.
 
     Args:
-        actions: the actions that files of the run were touched for.
-        run_id: of the list.
+        actions: the actions for which files of the run were touched.
+        run_id: the run that wrote the list.
         anew: whether this is an execution that does not resume an earlier one.
 
     Raises:

@@ -17,10 +17,10 @@ class MoveRoute:
     """The origin and target of a move.
 
     Attributes:
-        origin: directory that the files are below.
-        target: directory to move them below; it exists.
-        done: outcome of a file that was moved.
-        place: directory that the audit names as their new place.
+        origin: the directory below which the files are.
+        target: the directory below which to move them; it exists.
+        done: the outcome of a file that was moved.
+        place: the directory that the audit records as the new place of the files.
     """
 
     origin: str
@@ -34,9 +34,9 @@ class BatchResult:
     """The results of a batch.
 
     Attributes:
-        results: of the files whose outcome is known.
-        open: the other files: the file system acknowledged the work on them, or may have done it, but does not show it.
-            Their intents get no outcome; the next job of the run looks them up.
+        results: the results of the files whose outcome is known.
+        open: the other files. The file system acknowledged the work on them, or may have done it, but does not show it.
+            Their intents get no outcome; the next job on the run looks them up.
     """
 
     results: list[FileResult] = field(default_factory=list)
@@ -46,11 +46,11 @@ class BatchResult:
         """Stops if the outcome of a file is unknown.
 
         Args:
-            work: what was to be done to the files.
-            way_out: what looks them up.
+            work: what was to be done to the files, as the beginning of the message.
+            way_out: the job or option that looks up the files.
 
         Raises:
-            UnavailableError: there is such a file.
+            UnavailableError: the outcome of a file is unknown.
         """
         if self.open:
             raise UnavailableError(
@@ -61,28 +61,28 @@ class BatchResult:
 
 
 def is_same_file(subject: CleanupFile, seen: FileState | None) -> bool:
-    """Whether a path shows exactly this file, by length and modification time, which a rename keeps."""
+    """Returns whether a path shows exactly this file, by length and modification time, which a rename keeps."""
     return seen is not None and (seen.is_file, seen.length, seen.modification_time) == (
         True, subject.length, subject.modification_time
     )  # fmt: skip
 
 
 def parent_directories(uris: Iterable[str]) -> list[str]:
-    """Returns the directories of some files, each once."""
+    """Returns the parent directories of some files, each once."""
     return sorted({uri.rpartition("/")[0] for uri in uris})
 
 
 def move_files(store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute, holder: LeaseHolder) -> BatchResult:
-    """Moves files by rename, keeping their paths; nothing is overwritten.
+    """Moves files by rename and keeps their relative paths; overwrites nothing.
 
-    A file that is not the one decided on is not moved. A file that is found changed after a rename into the quarantine
-    is moved back.
+    A file that is not the one that was decided on is not moved. If a file turns out to be another one after its rename
+    into the quarantine, it is moved back.
 
     Args:
-        store: of both places.
+        store: the store of both directories.
         subjects: the files.
-        way: origin and target.
-        holder: of the lease; reads the file system, and raises if another job has taken over.
+        way: the origin and target.
+        holder: the lease holder; it reads the file system, and raises an error if another job has taken over.
 
     Raises:
         UnavailableError: the file system failed or the lease was lost; files renamed until then have no outcome.
@@ -104,8 +104,9 @@ def move_files(store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute,
     missing = [one for one, found in zip(below, holder.seen(below), strict=True) if found is None]
     if missing:
         store.make_directories(missing)
-        # They may be missing because the next holder renamed the run's directory. Then this call created it anew, and
-        # the renames would succeed. A holder that comes after the check renames what was created here.
+        # The directories may be missing because the next holder renamed the run's directory. Then this call created
+        # them anew, and the renames would succeed. The check below finds a holder that came before it; a holder that
+        # comes later renames what was created here.
         holder.check()
     errors = store.move([Move(f"{way.origin}/{one.path}", f"{way.target}/{one.path}") for one in ready])
     strangers: list[CleanupFile] = []
@@ -125,7 +126,7 @@ def move_files(store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute,
 def _ends(
     subjects: Sequence[CleanupFile], way: MoveRoute, holder: LeaseHolder
 ) -> Iterator[tuple[CleanupFile, FileState | None, FileState | None]]:
-    """Yields each file with what is at its path below the origin and below the target."""
+    """Yields each file with the states of its path below the origin and below the target."""
     uris = [f"{end}/{one.path}" for one in subjects for end in (way.origin, way.target)]
     seen = holder.seen(uris)
     return zip(subjects, seen[::2], seen[1::2], strict=True)
@@ -134,12 +135,12 @@ def _ends(
 def _moved(
     subject: CleanupFile, error: str | None, source: FileState | None, found: FileState | None, way: MoveRoute
 ) -> FileResult | None:
-    """Returns the outcome of a rename, from what both places show after it; None = unknown."""
+    """Returns the outcome of a rename, judged by what both paths show afterwards; None = unknown."""
     if is_same_file(subject, found):  # also if the answer to the rename was lost
         return FileResult(subject, way.done, f"{way.place}/{subject.path}")
     if error is None:
-        # nobody else writes to the quarantine, so the renamed file is the one seen before; the file now at the target
-        # came later
+        # nobody else writes to the quarantine, so the rename moved the file that was checked; if the origin has a file
+        # now, it came later
         return None if found is None else FileResult(subject, way.done, f"{way.place}/{subject.path}")
     if parse_failure(error).perhaps_done:
         return None
@@ -151,7 +152,7 @@ def _moved(
 def _take_back(
     store: WalStore, subjects: Sequence[CleanupFile], way: MoveRoute, holder: LeaseHolder, batch: BatchResult
 ) -> None:
-    """Moves back files renamed in place of these, because another file took each name between check and rename."""
+    """Moves back files that were renamed by mistake: another file took the name between the check and the rename."""
     if not subjects:
         return
     errors = store.move([Move(f"{way.target}/{one.path}", f"{way.origin}/{one.path}") for one in subjects])
@@ -168,12 +169,12 @@ def _take_back(
 
 def _changed(seen: FileState) -> str:
     if not seen.is_file:
-        return "it is no file any more"
-    return f"it is another file than was meant: {seen.length} bytes, modified at {seen.modification_time} ms"
+        return "it is not a file any more"
+    return f"it is not the file that was decided on: {seen.length} bytes, modified at {seen.modification_time} ms"
 
 
 def batches(subjects: Iterable[CleanupFile], size: int) -> Iterator[list[CleanupFile]]:
-    """Yields lists of at most `size` subjects."""
+    """Divides the subjects into lists of at most `size`."""
     batch: list[CleanupFile] = []
     for subject in subjects:
         batch.append(subject)

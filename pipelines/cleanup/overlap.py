@@ -1,4 +1,4 @@
-"""Compares two directories by their URIs alone: whether one may lie inside the other."""
+"""Determines from the URIs of two directories alone whether one may lie inside the other."""
 
 import re
 
@@ -9,14 +9,18 @@ _STORES = {
     "file": "file", "hdfs": "hdfs", "webhdfs": "hdfs", "swebhdfs": "hdfs", "s3": "s3", "s3n": "s3", "s3a": "s3",
     "gs": "gs",
 }  # fmt: skip
-"""By scheme; schemes of one store may name the same file. A scheme not listed here, or none, may name any file."""
+"""The store of each scheme; schemes of one store may name the same file. Other schemes, or none, may name any file."""
 _BUCKETS = ("s3", "gs")
-"""Here the authority is the bucket, and without one it may be any; one HDFS has several: a nameservice, each name node,
-with a port or without."""
+"""In these stores the authority is the bucket; a URI without authority may name any bucket.
+
+One HDFS has several authorities: a nameservice, or each name node with or without a port.
+"""
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether the directories are the same, or one is inside the other, unless their file systems certainly differ.
+    """Returns whether the directories are the same or one is inside the other.
+
+    False if their file systems certainly differ.
 
     Two nameservices of HDFS may name the same HDFS, so only their paths are compared.
 
@@ -32,10 +36,14 @@ def overlap(one: str, other: str) -> bool:
 
 
 def _parts(uri: str) -> tuple[str, str | None, str]:
-    """Returns the store, the authority, and the path with a trailing slash."""
+    """Returns the store, the authority, and the path with a trailing slash.
+
+    Raises:
+        UsageError: the URI has no absolute path, or contains `..`.
+    """
     match = _URI.fullmatch(uri)
     scheme, authority, path = match.groups() if match else (None, None, None)
     elements = [element for element in (path or "").split("/") if element not in {"", "."}]
     if ".." in elements or (path is None and authority is None):
-        raise UsageError(f"{uri!r} is no full path without '..': write it like hdfs://ns1/hbase")
+        raise UsageError(f"{uri!r} is not a full path without '..'; write it like hdfs://ns1/hbase")
     return _STORES.get((scheme or "").lower(), ""), authority, "".join(f"/{element}" for element in elements) + "/"

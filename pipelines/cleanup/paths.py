@@ -1,4 +1,4 @@
-"""Checks which paths the clean-up may change; the last check before the file system, independent of its callers.
+"""Checks which paths the clean-up may change: the last check before the file system, independent of its callers.
 
 It checks only the text of a path; the stores check that no symbolic link leads out of the directories.
 """
@@ -12,17 +12,18 @@ from pipelines.common.conditions import Condition
 from pipelines.common.errors import RefusedError, UsageError
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*)|(?!//))(/.*)", re.DOTALL)
-# C0, DEL, C1, the two line separators of Unicode, and surrogate halves, which UTF-8 cannot encode
+# the control characters C0, DEL and C1, the two line separators of Unicode, and surrogate halves, which UTF-8 cannot
+# encode
 _UNSPEAKABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class StorePath(NamedTuple):
-    """A full URI in its parts; none of them is percent-encoded.
+    """The parts of a full URI; none of them is percent-encoded.
 
     Attributes:
-        scheme: `hdfs`, `file` …
+        scheme: for example `hdfs` or `file`.
         authority: empty if there is none, as in `file:/data` and `file:///data`.
-        path: absolute, without empty, `.` or `..` elements, and without a trailing slash.
+        path: an absolute path without empty, `.` or `..` elements and without a trailing slash.
     """
 
     scheme: str
@@ -34,34 +35,34 @@ def parse_uri(uri: str) -> StorePath:
     """Splits a full URI into its parts.
 
     Raises:
-        RefusedError: it has no scheme, an ambiguous path (`..`, `//`), or control characters.
+        RefusedError: the URI has no scheme, an ambiguous path (`..`, `//`), or control characters.
     """
     match = _URI.fullmatch(uri)
     if match is None:
         raise RefusedError(
-            Condition.PATH_MALFORMED, f"{uri!r} is no full URI; write it like hdfs://ns1/hbase/oldWALs/…"
+            Condition.PATH_MALFORMED, f"{uri!r} is not a full URI; write it like hdfs://ns1/hbase/oldWALs/…"
         )
     if _UNSPEAKABLE.search(uri):
         raise RefusedError(
-            Condition.PATH_MALFORMED, f"{uri!r} holds control characters; rename that file by hand, then try again"
+            Condition.PATH_MALFORMED, f"{uri!r} contains control characters; rename that file by hand, then try again"
         )
     scheme, authority, path = match.groups()
     if any(element in {"", ".", ".."} for element in path[1:].split("/")):
         raise RefusedError(
-            Condition.PATH_MALFORMED, f"{uri!r} has an empty, '.' or '..' element; give the path without any"
+            Condition.PATH_MALFORMED, f"{uri!r} has an empty, '.' or '..' element; give the path without such elements"
         )
     return StorePath(scheme, authority or "", path)
 
 
 def refuse_outside(uri: str, within: Sequence[str]) -> None:
-    """Accepts a path only if it lies strictly inside one of the directories.
+    """Refuses a path unless it lies strictly inside one of the directories.
 
     Args:
-        uri: full URI of what would be changed.
-        within: full URIs of directories; one trailing slash makes no difference.
+        uri: the full URI of the path to change.
+        within: the full URIs of the directories, each with or without a trailing slash.
 
     Raises:
-        RefusedError: it lies elsewhere, is one of the directories itself, or see `parse_uri`.
+        RefusedError: the path lies elsewhere, or is one of the directories itself; also for the reasons of `parse_uri`.
     """
     scheme, authority, path = parse_uri(uri)
     for directory in within:
@@ -70,7 +71,7 @@ def refuse_outside(uri: str, within: Sequence[str]) -> None:
             return
     raise RefusedError(
         Condition.OUTSIDE_WAL_ROOT,
-        f"{uri} lies outside of what the clean-up may touch ({', '.join(within) or 'nothing'}); "
+        f"{uri} lies outside the directories that the clean-up may change ({', '.join(within) or 'nothing'}); "
         "check the list, wal_root and clean.quarantine",
     )
 
@@ -79,18 +80,20 @@ def check_within(within: Iterable[str], root: str) -> tuple[str, ...]:
     """Checks the directories that a store may change, and returns them without trailing slashes.
 
     Args:
-        within: full URIs of directories.
-        root: full URI on the file system of the store.
+        within: the full URIs of the directories.
+        root: a full URI on the file system of the store.
 
     Raises:
-        UsageError: one is a root directory, or on another file system.
-        RefusedError: see `parse_uri`.
+        UsageError: a directory is the root directory, or on another file system.
+        RefusedError: for the reasons of `parse_uri`.
     """
     directories = tuple(directory.removesuffix("/") for directory in within)
     home = parse_uri(root.removesuffix("/"))
     for directory in directories:
         if _URI.fullmatch(directory) is None:
-            raise UsageError(f"{directory}/ is no directory that may be given to the clean-up; name one below the root")
+            raise UsageError(
+                f"{directory}/ is a root directory, which the clean-up may not change; name a directory below it"
+            )
         if _folder(directory)[:2] != home[:2]:
             raise UsageError(
                 f"{directory} is not on the file system of {root}: write both with one scheme and authority"
@@ -99,7 +102,7 @@ def check_within(within: Iterable[str], root: str) -> tuple[str, ...]:
 
 
 def folders_above(uris: Iterable[str]) -> list[str]:
-    """Returns every directory between the root and one of the paths, each once; without the root itself.
+    """Returns every directory between the root and one of the paths, each once, without the root itself.
 
     Args:
         uris: full URIs that `parse_uri` accepts.

@@ -1,4 +1,4 @@
-"""Makes clean and purge refuse while a finding pauses the clean-up, and puts the pause first in rehearsals."""
+"""Makes clean and purge refuse to work while a finding pauses the clean-up; rehearsals report the pause first."""
 
 from dataclasses import replace
 
@@ -11,15 +11,15 @@ from pipelines.reconcile.pause_of_runs import pause_of_cluster
 
 
 def find_pause(place: CleanupPlace, ports: CleanupPorts) -> Pause | None:
-    """Returns why nothing may be moved or deleted now, or None."""
+    """Returns why nothing may be moved or deleted now; None = the clean-up is not paused."""
     return pause_of_cluster(place.cluster, ports.findings, ports.clock.now_ms(), place.acknowledged)
 
 
 def refuse_while_paused(place: CleanupPlace, ports: CleanupPorts) -> None:
-    """Stops if a finding pauses the clean-up.
+    """Refuses to go on if a finding pauses the clean-up.
 
     Raises:
-        RefusedError: a finding does; with its remedy, and how to acknowledge it.
+        RefusedError: a finding pauses the clean-up; the message has its remedy and says how to acknowledge it.
         UsageError, UnavailableError: the lake cannot be read.
     """
     pause = find_pause(place, ports)
@@ -28,7 +28,7 @@ def refuse_while_paused(place: CleanupPlace, ports: CleanupPorts) -> None:
 
 
 def say_pause_first(outcome: JobResult, pause: Pause | None) -> JobResult:
-    """Returns the outcome with `paused` in its result, and with the pause at the beginning of its text."""
+    """Returns the outcome with the key `paused` in its result and the pause at the beginning of its text."""
     if pause is None:
         return replace(outcome, result={**outcome.result, "paused": None})
     text = (

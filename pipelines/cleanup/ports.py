@@ -1,6 +1,7 @@
-"""The port through which clean, restore and purge touch files; no other port of walsafe can move or delete files.
+"""Declares the port through which clean, restore and purge touch files.
 
-`reconcile`, `capture` and `explain` never receive it, and import-linter keeps its implementations from them.
+No other port of walsafe can move or delete files. `reconcile`, `capture` and `explain` never receive it, and
+import-linter keeps its implementations from them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from pipelines.files.file_batch import FileBatch
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A path as the file system shows it.
+    """The state of a path in the file system.
 
     Attributes:
         length: bytes.
@@ -27,42 +28,56 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A rename to do; full URIs of files on one file system."""
+    """A rename to do, with the full URIs of two files on one file system."""
 
     source: str
     target: str
 
 
 class WalStore(Protocol):
-    """Files of one file system, by full URI as in the delete-safe list (not percent-encoded).
+    """Reads, moves and deletes files of one file system, by full URI as in the delete-safe list (not percent-encoded).
 
-    Calls for many files are bulk calls: one answer for each element, in order; a bad element never hides the others.
-    Every method raises UnavailableError if the file system does not answer at all, or refuses everything (safe mode),
-    and UsageError if the user lacks all permission for the call.
+    A call for many files gives one answer for each element, in order; a bad element never hides the answers of the
+    others. Every method raises UnavailableError if the file system does not answer at all or refuses everything (safe
+    mode), and UsageError if the user lacks all permission for the call.
     """
 
     def seen(self, uris: Sequence[str]) -> list[FileState | None]:
-        """Returns what is at each path; None = nothing. Symbolic links are not followed."""
+        """Returns the state of each path; None = nothing is there. Symbolic links are not followed."""
         ...
 
     def move(self, moves: Sequence[Move]) -> list[str | None]:
-        """Renames each file, never overwriting nor creating a parent; None = done, else the reason, in one line."""
+        """Renames each file; never overwrites a file and never creates a parent.
+
+        Returns:
+            For each file None if it was renamed, else the reason in one line.
+        """
         ...
 
     def delete(self, uris: Sequence[str]) -> list[str | None]:
-        """Deletes each file permanently, never a directory; None = it is gone now, else the reason, in one line."""
+        """Deletes each file permanently, never a directory.
+
+        Returns:
+            For each file None if it is gone now, else the reason in one line.
+        """
         ...
 
     def walk(self, directory: str) -> Iterator[FileBatch]:
-        """Yields all files below a directory, with relative paths; nothing if there is no such directory."""
+        """Yields all files below a directory with their relative paths.
+
+        Yields nothing if there is no such directory.
+        """
         ...
 
     def make_directories(self, uris: Sequence[str]) -> None:
-        """Creates directories with their parents; existing ones are fine."""
+        """Creates directories with their parents; accepts directories that exist already."""
         ...
 
     def remove_empty(self, directory: str) -> bool:
-        """Removes a tree of directories without any file; False = it contains a file, and nothing was removed."""
+        """Removes a tree of directories that contains no file.
+
+        Returns False, and removes nothing, if it contains a file.
+        """
         ...
 
     def names(self, directory: str) -> list[str]:
@@ -70,15 +85,18 @@ class WalStore(Protocol):
         ...
 
     def rename_directory(self, source: str, target: str) -> bool:
-        """Renames a directory to a name that does not exist yet, atomically; False = no such source.
+        """Renames a directory atomically to a name that does not exist yet; returns False if there is no such source.
 
         Raises:
-            UnavailableError: the target exists, or the file system refused.
+            UnavailableError: the target exists, or the file system refused the rename.
         """
         ...
 
     def create(self, uri: str, text: str) -> bool:
-        """Creates a small UTF-8 file with its parents; False = it exists already. Of two callers only one gets True."""
+        """Creates a small UTF-8 file with its parents; returns False if it exists already.
+
+        Of two callers, only one gets True.
+        """
         ...
 
     def replace(self, uri: str, text: str) -> None:

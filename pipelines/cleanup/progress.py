@@ -9,9 +9,9 @@ class CleanupProgress:
     """Reports files, files/s and the remaining time after each batch.
 
     Args:
-        verb: what was done to the files.
-        files: total number of files.
-        ports: for `tell` and the clock.
+        verb: the beginning of each line, which says what was done to the files.
+        files: the total number of files.
+        ports: provide `tell` and the clock.
     """
 
     def __init__(self, verb: str, files: int, ports: CleanupPorts) -> None:
@@ -21,7 +21,7 @@ class CleanupProgress:
         self._began = ports.seconds()
 
     def more(self, tally: CleanupTally) -> None:
-        """Reports one line."""
+        """Reports the progress so far in one line."""
         rate = tally.files / max(self._ports.seconds() - self._began, 0.001)
         left = max(self._files - tally.files, 0) / max(rate, 0.001)
         self._ports.tell(

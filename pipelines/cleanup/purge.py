@@ -1,4 +1,7 @@
-"""The purge job: frees the space of quarantined runs, after a second look that no queue needs their files."""
+"""Implements the purge job.
+
+It frees the space of quarantined runs if a second look shows that no queue needs their files.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,12 +37,12 @@ from pipelines.lake.run_summary import DONE, FAILED, REFUSED
 
 @dataclass(frozen=True, slots=True)
 class PurgeRequest:
-    """What to purge, and how.
+    """Which runs to purge, and how.
 
     Attributes:
-        run_id: None = every quarantined run.
-        before_grace: the reason that a person gave for not waiting; None = wait.
-        execute: delete; otherwise only report.
+        run_id: the run to purge; None = every quarantined run.
+        before_grace: the reason that a person gave for not waiting; None = wait for the end of the grace.
+        execute: whether to delete; False = only report.
     """
 
     run_id: str | None = None
@@ -48,18 +51,18 @@ class PurgeRequest:
 
 
 def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> JobResult:
-    """Deletes, or archives and then deletes, the quarantined runs whose grace is over.
+    """Deletes the quarantined runs whose grace is over; archives their files first if an archive is configured.
 
-    If all runs are purged, a run that is refused or fails does not stop the others; the answer names each.
+    If all runs are purged, a run that is refused or fails does not stop the others; the answer names each of them.
 
     Returns:
-        Exit code 0; 4 if some files could not be deleted, or something did not answer. For all runs also 5 if some were
-        refused, 3 (or 2) if every one was.
+        The answer, with exit code 0; 4 if some files could not be deleted, or something did not answer. If all runs are
+        purged, also 5 if some of them were refused, and 3 (or 2) if every one was refused.
 
     Raises:
         RefusedError: the cluster cannot be trusted now, so nothing proves that the files of the requested run are not
             needed; or a finding pauses the clean-up (exit 3).
-        UsageError: no such run in the quarantine, or no reason given.
+        UsageError: the quarantine has no such run, or a reason is required and missing.
         UnavailableError: the file system, the lake, a source or the lease did not answer.
     """
     if request.before_grace is not None and not request.before_grace.strip():
@@ -93,7 +96,7 @@ def purge(request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts) -> Jo
 
 
 def _over(done: Sequence[RunPurge], holder: LeaseHolder | ReadOnlyHolder, ports: CleanupPorts) -> str | None:
-    """Returns why no further run is begun; None = continue."""
+    """Returns why no further run is begun; None = go on with the next run."""
     if not done:
         return None
     if done[-1].status in (STOPPED, NOT_BEGUN) or ports.stop():
@@ -109,7 +112,11 @@ def _over(done: Sequence[RunPurge], holder: LeaseHolder | ReadOnlyHolder, ports:
 def _decided(
     run_id: str, directory: str, request: PurgeRequest, place: CleanupPlace, ports: CleanupPorts
 ) -> DecidedRun:
-    """Returns the run that a directory of the quarantine belongs to."""
+    """Returns the run to which a directory of the quarantine belongs.
+
+    Raises:
+        RefusedError: the lake has no ended run to which it belongs.
+    """
     if request.run_id is not None:
         return decided_run(ports, place, run_id)
     found = ports.audit.decided(place.cluster, run_id)
@@ -117,7 +124,7 @@ def _decided(
         raise RefusedError(
             Condition.RUN_UNKNOWN,
             f"{directory} belongs to no run of {place.cluster} that ended in this lake, so nothing in it is deleted. "
-            "Look what it is: give the --lake of its run, or move it out of the quarantine",
+            "Find out what it is: give the --lake of its run, or move it out of the quarantine",
         )
     return found
 
@@ -217,13 +224,13 @@ def _execute(
 
 
 def _waits(decided: DecidedRun, place: CleanupPlace, ports: CleanupPorts) -> int:
-    """Returns the time (ms) until the grace of the last moved file is over."""
+    """Returns the time (ms) until the grace of the run's last moved file is over."""
     moved_at = ports.audit.moved_at(decided.run)
     return 0 if moved_at is None else moved_at + place.grace_ms - ports.clock.now_ms()
 
 
 def _ready(decided: DecidedRun, directory: str, ports: CleanupPorts) -> tuple[list[CleanupFile], list[FileResult]]:
-    """Looks at the cluster again; returns the files that may be deleted, and those that may not."""
+    """Looks at the cluster again; returns the files that may be deleted, and the results of the files that may not."""
     looked = ports.second_look.at_quarantine(directory, decided.run)
     check_second_look(looked, None, decided.cluster_id)
     ready: list[CleanupFile] = []

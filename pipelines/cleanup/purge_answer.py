@@ -1,4 +1,4 @@
-"""The answer of purge: the outcome of every run in the quarantine."""
+"""Builds the answer of purge from the outcome of every run in the quarantine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,13 +23,13 @@ WAITING, REHEARSAL, STOPPED, NOT_BEGUN = "WAITING", "REHEARSAL", "STOPPED", "NOT
 
 @dataclass
 class RunPurge:
-    """The outcome of one run.
+    """The outcome of one quarantined run.
 
     Attributes:
         status: WAITING, REHEARSAL, DONE, STOPPED; REFUSED, FAILED or NOT_BEGUN with a `reason`.
-        waits_ms: the remaining grace.
+        waits_ms: the remaining grace, in ms.
         unsettled: in a rehearsal, the number of files that an earlier job began and that have no outcome yet.
-        reason: why it was not purged, or not completely.
+        reason: why the run was not purged, or not completely.
         error: the exception; None = there was none.
     """
 
@@ -44,18 +44,18 @@ class RunPurge:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the job if this were the only run."""
+        """Returns the exit code that the job would have if this were its only run."""
         if self.error is not None:
             return self.error.exit_code
         return EXIT_UNAVAILABLE if count_failures(self.left) else EXIT_DONE
 
     def ended(self, error: WalsafeError) -> None:
-        """Records that the run was refused or failed; the tally says how far it came."""
+        """Records that the run was refused or failed; the tally says how far the purge of this run came."""
         self.status = REFUSED if error.exit_code == EXIT_REFUSED else FAILED
         self.reason, self.error = str(error), error
 
     def lines(self) -> list[str]:
-        """Returns the text output."""
+        """Returns the lines of the run's text output."""
         if self.status == WAITING:
             size, hours = human_bytes(self.tally.left_bytes), self.waits_ms / HOUR_MS
             files = f"{self.run_id}: {self.tally.left_files:,} files, {size}, rest for another {hours:.1f} h "
@@ -75,11 +75,11 @@ class RunPurge:
         if not self.unsettled:
             return []
         text = f"{self.run_id}: {self.unsettled:,} files that an earlier job began have no outcome yet; "
-        return [f"{text}--execute looks them up first, and the numbers here may change"]
+        return [f"{text}--execute looks them up first, and these numbers may change"]
 
 
 def purge_outcome(place: CleanupPlace, runs: Sequence[RunPurge]) -> JobResult:
-    """Returns the answer of purge."""
+    """Returns the answer of purge: exit code, JSON result and text."""
     code = _exit_code(runs)
     result: dict[str, object] = {
         "cluster": place.cluster,

@@ -34,12 +34,12 @@ class Quarantine:
 
     @property
     def home(self) -> str:
-        """The cluster's own folder."""
+        """Returns the cluster's own folder in the quarantine."""
         return f"{self.root}/{self.cluster}"
 
     @property
     def leases(self) -> str:
-        """The folder of leases."""
+        """Returns the folder of the cluster's leases."""
         return f"{self.home}/{LEASES}"
 
     def at_rest(self, run_id: str) -> str:
@@ -52,13 +52,13 @@ class Quarantine:
 
 
 def runs_in(names: Sequence[str]) -> dict[str, str]:
-    """Finds the quarantined runs among the names of a cluster's folder: current directory name by run_id.
+    """Finds the quarantined runs in the names of a cluster's folder; returns the current directory name by run_id.
 
-    If a run has two directories, the one at rest counts, else the one with the highest lease; the other is a tree of
-    empty directories made by a holder that had already lost its lease.
+    If a run has two directories, the one at rest counts, else the one with the highest lease. The other one is a tree
+    of empty directories, made by a holder that had already lost its lease.
     """
     found: dict[str, str] = {}
-    for name in sorted(names):  # ".at-work-…" by lease, then those at rest
+    for name in sorted(names):  # (tr) ".at-work-…" by lease, then those at rest
         match = _AT_WORK.fullmatch(name)
         if match:
             found[match.group(2)] = name
@@ -68,7 +68,7 @@ def runs_in(names: Sequence[str]) -> dict[str, str]:
 
 
 def lease_in(name: str) -> int:
-    """Returns the lease number in the name of a run's directory; 0 = the run is at rest."""
+    """Returns the lease number that is in the name of a run's directory; 0 = the run is at rest."""
     match = _AT_WORK.fullmatch(name)
     return int(match.group(1)) if match else 0
 
@@ -77,7 +77,7 @@ def check_quarantine(quarantine: str, archive: str | None, wal_root: str) -> Non
     """Checks that a rename can reach the quarantine, and that no cleaner of HBase can reach it or the archive.
 
     Raises:
-        UsageError: the quarantine is on another file system than the WAL root, or two of the three overlap.
+        UsageError: the quarantine is on another file system than the WAL root, or two of the three directories overlap.
     """
     ours, theirs = urlsplit(quarantine), urlsplit(wal_root)
     if (ours.scheme, ours.netloc) != (theirs.scheme, theirs.netloc):
@@ -89,7 +89,7 @@ def check_quarantine(quarantine: str, archive: str | None, wal_root: str) -> Non
     if archive is not None and overlap(archive, quarantine):
         raise UsageError(
             f"clean.archive {archive} and clean.quarantine {quarantine} overlap: one contains the other. Purge would "
-            "take files that it has archived for files in quarantine. Choose another directory for the archive"
+            "mistake archived files for quarantined ones. Choose another directory for the archive"
         )
 
 
@@ -99,12 +99,12 @@ def check_hbase_root(quarantine: str, archive: str | None, root: str) -> None:
     HBase's HFileCleaner deletes unknown files below `<hbase.rootdir>/archive`, and that could be the only copy.
 
     Args:
-        quarantine: from the configuration.
-        archive: from the configuration; None = purge deletes.
+        quarantine: the quarantine of the configuration.
+        archive: the archive of the configuration; None = purge deletes without archiving.
         root: `hbase.rootdir`.
 
     Raises:
-        UsageError: one of them is inside the root, or the root inside it; or they cannot be compared.
+        UsageError: one of them is inside the root, or the root is inside it, or they cannot be compared.
     """
     _keep_apart("hbase.rootdir", root, quarantine, archive)
 
@@ -117,7 +117,7 @@ def _keep_apart(name: str, root: str, quarantine: str, archive: str | None) -> N
             raise UsageError(f"{key} and {name} cannot be compared: {error}") from error
         if inside:
             raise UsageError(
-                f"{key} {place} and {name} {root} overlap: one contains the other. HBase's cleaners delete files "
-                f"there that they do not know, and these would be the only copies. Choose a directory outside {root}. "
+                f"{key} {place} and {name} {root} overlap: one contains the other. HBase's cleaners delete "
+                f"unknown files there, and those in {key} would be the only copies. Choose a directory outside {root}. "
                 "If it has files already, run restore first: restore does not check hbase.rootdir"
             )

@@ -6,11 +6,11 @@ from pipelines.cleanup.request import ARCHIVED_WALS
 
 
 def resting_files(store: WalStore, directory: str) -> list[CleanupFile]:
-    """Returns the files of a quarantined run, sorted by path; ignores everything that is not below its `oldWALs`.
+    """Returns the files of a quarantined run, sorted by path; ignores files that are not below its `oldWALs`.
 
     Args:
-        store: of the quarantine.
-        directory: the run's directory under its current name.
+        store: the store of the quarantine.
+        directory: the run's directory, with its current name.
     """
     found = [
         CleanupFile(f"{ARCHIVED_WALS}/{path}", length, modified)

@@ -1,4 +1,4 @@
-"""The read-only replacement of the lease holder in a rehearsal."""
+"""Replaces the lease holder in a rehearsal; it only reads."""
 
 from types import TracebackType
 
@@ -11,12 +11,12 @@ class ReadOnlyHolder:
     """Reads the quarantined runs for a rehearsal, and changes nothing; another job may be working on them.
 
     Args:
-        store: of the quarantine.
-        quarantine: of the cluster.
+        store: the store of the quarantine.
+        quarantine: the quarantine of the cluster.
     """
 
     number = 0
-    """Zero, the number of no lease."""
+    """Always zero, because no lease has this number."""
 
     def __init__(self, store: WalStore, quarantine: Quarantine) -> None:
         self._store = store
@@ -31,7 +31,7 @@ class ReadOnlyHolder:
         """Does nothing, because no lease was taken."""
 
     def runs(self) -> dict[str, str]:
-        """Returns the directory name of each quarantined run, sorted by run_id."""
+        """Returns the current directory name of each quarantined run, sorted by run_id."""
         return dict(sorted(self._names().items()))
 
     def take_run(self, run_id: str) -> str | None:
@@ -47,7 +47,7 @@ class ReadOnlyHolder:
         """
         if self.take_run(run_id) != directory:
             raise UnavailableError(
-                f"{directory} was renamed or removed while it was looked at: another job is at work on run {run_id}. "
+                f"{directory} was renamed or removed while this job read it: another job is at work on run {run_id}. "
                 "Rehearse again when it has ended"
             )
 

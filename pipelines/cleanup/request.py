@@ -1,4 +1,4 @@
-"""Shared by the clean-up jobs: the ports, the place, and the first checks."""
+"""Shared by the clean-up jobs: their ports, the description of the cluster, and the first checks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,10 +28,10 @@ class CleanupPorts:
     """The ports of clean, restore and purge.
 
     Attributes:
-        store: of the cluster and its quarantine; the only port that can move or delete files.
-        stop: whether a person asked the job to end (Ctrl-C); checked between batches.
+        store: the store of the cluster and its quarantine; the only port that can move or delete files.
+        stop: returns whether a person asked the job to end (Ctrl-C); called between batches.
         tell: reports progress, one line at a time.
-        seconds: a monotonic clock.
+        seconds: a monotonic clock, in seconds.
         archive: None = purge deletes without archiving.
         findings: reads the findings of the cluster's newest run, which may pause the clean-up.
     """
@@ -50,14 +50,15 @@ class CleanupPorts:
 
 @dataclass(frozen=True, slots=True)
 class CleanupPlace:
-    """The cluster, its directories and the limits of a clean-up job.
+    """The cluster, its directories, and the limits of a clean-up job.
 
     Attributes:
         wal_root: from the configuration, without a trailing slash.
-        holder: name of the lease holder; its last word is unique.
-        identity: of this attempt.
-        batch: number of files between two checks of the lease and of `stop`, and two writes to the audit.
-        lease_ms: time to live of the lease.
+        holder: the name of the lease holder; its last word is unique.
+        identity: the id of this attempt.
+        batch: the number of files in a batch; between batches the lease and `stop` are checked and the audit is
+            written.
+        lease_ms: the time to live of the lease.
         grace_ms: how long files stay in the quarantine before purge may delete them.
         acknowledged: findings that a person has acknowledged in the configuration.
     """
@@ -74,7 +75,7 @@ class CleanupPlace:
 
 
 def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> DecidedRun:
-    """Returns the run of reconcile that the clean-up is based on.
+    """Returns the run of reconcile on which the clean-up is based.
 
     Raises:
         UsageError: the run_id is not valid.
@@ -92,20 +93,21 @@ def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> Decide
 
 
 def check_second_look(looked: SecondLookResult, known_peers: tuple[str, ...] | None, cluster_id: str | None) -> None:
-    """Stops if the second look shows another cluster or another state than the list was decided for.
+    """Refuses to go on if the second look shows another cluster, or another state, than the list was decided for.
 
     Args:
         looked: the second look.
-        known_peers: of the list's snapshot; None if peers do not matter.
-        cluster_id: the cluster that the files were decided for; None = an older walsafe ran, which did not record it.
+        known_peers: the peers in the list's snapshot; None = peers do not matter.
+        cluster_id: the id of the cluster for which the files were decided; None = an older walsafe ran, which did not
+            record it.
 
     Raises:
-        RefusedError: with what to do; nothing was touched.
+        RefusedError: the message says what to do; nothing was touched.
     """
     if cluster_id is not None and looked.cluster_id != cluster_id:
         raise RefusedError(
             Condition.ANOTHER_CLUSTER,
-            f"the files were decided on for the cluster with id {cluster_id}, but the one that answers is "
+            f"the files were decided on for the cluster with id {cluster_id}, but the cluster that answers has id "
             f"{looked.cluster_id or 'unknown'}: check wal_root, capture.queues and hbase.site in the configuration",
         )
     if looked.refused is not None:

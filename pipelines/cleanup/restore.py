@@ -1,4 +1,4 @@
-"""The restore job: moves quarantined files back to where they were."""
+"""Implements the restore job: it moves quarantined files back to where they were."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ STRANGER = "no audit row says that walsafe moved it here: whoever put it here kn
 
 @dataclass(frozen=True, slots=True)
 class RestoreRequest:
-    """What to restore; no paths = the whole run."""
+    """Which files to restore; without paths, the whole run."""
 
     run_id: str
     paths: Sequence[str] = ()
@@ -32,14 +32,14 @@ class RestoreRequest:
 def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -> JobResult:
     """Moves files of a cleaned run back below oldWALs; never overwrites an existing file.
 
-    It needs no second look at the cluster, because moving a file back cannot lose data. It can be repeated after a
+    This needs no second look at the cluster, because moving a file back cannot lose data. It can be repeated after a
     crash.
 
     Returns:
-        Exit code 0, or 4 if some files could not be moved.
+        The answer, with exit code 0, or 4 if some files could not be moved.
 
     Raises:
-        UsageError: the run has no files in quarantine, or not the given ones.
+        UsageError: the run has no files in quarantine, or the given files are not among them.
         RefusedError: the lake has no DONE row of the run.
         UnavailableError: the file system, the lake or the lease did not answer.
     """
@@ -50,7 +50,7 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
         directory = holder.take_run(request.run_id)
         if directory is None:
             raise UsageError(
-                f"run {request.run_id} of {place.cluster} has nothing in {place.quarantine.root}: the table "
+                f"run {request.run_id} of {place.cluster} has no files in {place.quarantine.root}: the table "
                 "deletions says what became of its files"
             )
         attempt = CleanupAttempt(decided.run, CleanupAction.RESTORE, place.identity, holder.number)
@@ -96,7 +96,10 @@ def restore(request: RestoreRequest, place: CleanupPlace, ports: CleanupPorts) -
 def _wanted(
     resting: Sequence[CleanupFile], request: RestoreRequest, place: CleanupPlace, holder: LeaseHolder
 ) -> list[CleanupFile]:
-    """Returns the files to move back; skips requested files that are already back, so a command can be repeated."""
+    """Returns the files to move back.
+
+    Skips requested files that are already back, so that a command can be repeated.
+    """
     if not request.paths:
         return list(resting)
     by_path = {one.path: one for one in resting}
@@ -113,9 +116,13 @@ def _wanted(
 def _ours(
     asked: Sequence[CleanupFile], taken: Mapping[str, CleanupFile | None]
 ) -> tuple[list[CleanupFile], list[FileResult]]:
-    """Separates the files that clean moved here from those that somebody else put here, which are not restored.
+    """Separates the files that clean moved here from the files that somebody else put here, which are not restored.
 
-    A file that clean intended to move and could not move back counts as moved by it, whatever its length and time.
+    If clean intended to move a file and could not move it back, the file counts as moved by clean, whatever its length
+    and time.
+
+    Returns:
+        The files to restore, and the results of the others.
     """
     wanted, left = [], []
     for one in asked:

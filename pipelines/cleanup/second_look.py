@@ -1,4 +1,4 @@
-"""The second look of the clean-up: captures and decides again, with the parts of capture and reconcile."""
+"""Implements the second look of the clean-up: captures and decides again, with the parts of capture and reconcile."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -41,10 +41,10 @@ _COLUMNS = ("path", "length", "modification_time", "verdict", "reason")
 
 @dataclass(frozen=True, slots=True)
 class FilesBelow:
-    """A `FileSource` over the store, which lists the files of a second look.
+    """Lists the files of a second look through the store; a `FileSource`.
 
     Attributes:
-        directory: is listed as `oldWALs`.
+        directory: the directory that is listed as `oldWALs`.
     """
 
     store: WalStore
@@ -65,8 +65,8 @@ class CaptureParts:
     """The parts of a capture; see `pipelines.capture.capture` and `capture_zookeeper`.
 
     Attributes:
-        settings: of reconcile, with the same opt-ins.
-        target: opens the target of a snapshot by URI.
+        settings: the settings of reconcile, with the same opt-ins.
+        target: returns the target of a snapshot for a URI.
     """
 
     cluster: Cluster
@@ -78,11 +78,11 @@ class CaptureParts:
 
 
 class SparkSecondLook:
-    """`SecondLook` over the sources of a capture, Spark and the lake.
+    """Implements `SecondLook` with the sources of a capture, Spark and the lake.
 
     Args:
         spark: the session.
-        parts: of the capture; each look replaces its file source by its own.
+        parts: the parts of the capture; each look replaces the file source by its own.
         store: lists the files.
         audit: reads what was decided and done.
         lists: reads the lines of delete-safe lists.
@@ -127,7 +127,10 @@ class SparkSecondLook:
         self._scratch.remove()
 
     def _look(self, files: FileSource) -> tuple[SecondLookResult, DataFrame, int]:
-        """Captures and decides; returns the cluster's state, the verdict of each file, and the number of files."""
+        """Captures and decides again.
+
+        Returns the cluster's state, the verdict of each file, and the number of files.
+        """
         parts = self._parts
         self._looks += 1
         sources: CaptureSources | ZooKeeperSources = replace(parts.sources, files=files)
@@ -140,7 +143,7 @@ class SparkSecondLook:
         (case,) = cluster_cases([opened], None, parts.settings, parts.clock.now_ms())
         refused, decisions = case.refused, self._nothing()
         if captured.files == 0:
-            refused = None  # an empty listing, which refuses a snapshot, does no harm here: there is no file to decide
+            refused = None  # no harm in an empty listing, which makes a snapshot untrusted: there is no file to decide
         elif refused is None and case.view is not None and case.table is not None:
             frames = decision_frames(self._spark, [(case.view, case.table)])
             decided = with_answers(looked_up(reader.files([opened]), frames), frames).select(*_COLUMNS)
@@ -171,7 +174,11 @@ def _may_add_peer(snapshot: Snapshot) -> bool:
 
 
 def _check_lines(paths: DataFrame, listed: DataFrame, manifest: Manifest) -> None:
-    """Checks that every line is one file that this run found DELETABLE."""
+    """Checks that every line is a file that this run found DELETABLE, and that no file occurs twice.
+
+    Raises:
+        RefusedError: a line is not, or occurs twice.
+    """
     foreign = paths.where("path IS NULL").select("line").limit(1).collect()
     if foreign:
         raise RefusedError(

@@ -1,4 +1,4 @@
-"""Settles the intents that a dead job left: looks up the files and writes the missing outcomes."""
+"""Settles the intents that a dead job left: looks up their files and writes the missing outcomes."""
 
 from itertools import groupby
 
@@ -14,14 +14,14 @@ from pipelines.common.errors import UnavailableError
 def settle_intents(
     attempt: CleanupAttempt, directory: str, place: CleanupPlace, ports: CleanupPorts, holder: LeaseHolder
 ) -> int:
-    """Writes the missing outcomes; touches no file.
+    """Writes the missing outcomes of a run; touches no file.
 
     Args:
-        attempt: of the job that settles; it holds the lease.
-        directory: the run's current quarantine directory, under the name that this holder gave it.
-        place: of the cluster.
+        attempt: the attempt of the job that settles; this job holds the lease.
+        directory: the run's current quarantine directory, with the name that this holder gave it.
+        place: the cluster, its directories and limits.
         ports: the ports.
-        holder: of the lease; reads the file system.
+        holder: the lease holder, which reads the file system.
 
     Returns:
         The number of outcomes written.
@@ -36,11 +36,10 @@ def settle_intents(
         paths = [f"{end}/{one.subject.path}" for one in batched for end in (place.wal_root, directory)]
         own, *seen = holder.seen([directory, *paths])
         if own is None:
-            # Only if the new name of the directory is visible does a missing file prove that it is not in the
-            # quarantine.
+            # A missing file proves that it is not in the quarantine only if the new name of the directory is visible.
             raise UnavailableError(
-                f"the file system does not show {directory}, which this job had just named so: what a job before it "
-                "had begun cannot be looked up now, and has no outcome yet. Try again"
+                f"the file system does not show {directory}, the name that this job has just given it. "
+                "The files that an earlier job began cannot be looked up now and have no outcome yet. Try again"
             )
         results = [
             outcome_of_intent(

@@ -1,4 +1,4 @@
-"""The output of clean, restore and purge as text and as JSON."""
+"""Formats the output of clean, restore and purge as text and as JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ LATE_WAY_OUT = "Capture and reconcile again, and clean that list."
 
 
 def clean_outcome(place: CleanupPlace, run_id: str, report: "CleanReport", *, executed: bool) -> JobResult:
-    """Returns the answer of clean."""
+    """Returns the answer of clean: exit code, JSON result and text."""
     tally = report.tally
     result: dict[str, object] = {
         "cluster": place.cluster,
@@ -52,18 +52,21 @@ def clean_outcome(place: CleanupPlace, run_id: str, report: "CleanReport", *, ex
         )
     if report.unsettled:
         lines.append(
-            f"{report.unsettled:,} that an earlier job began have no outcome yet; --resume looks them up first, and "
-            "the numbers here may change."
+            f"{report.unsettled:,} files that an earlier job began have no outcome yet; --resume looks them up first, "
+            "and these numbers may change."
         )
     if report.settled:
-        lines.append(f"{report.settled:,} that an earlier job began and did not end were looked up and written down.")
+        lines.append(
+            f"{report.settled:,} files that an earlier job had begun were looked up, and their outcomes were recorded."
+        )
     lines += left_lines(report.left, tally.left_files)
     if report.late:
-        lines.append(f"Stopped: {report.reason}. What was not moved stays. {LATE_WAY_OUT}")
+        lines.append(f"Stopped: {report.reason}. The other files stay where they are. {LATE_WAY_OUT}")
     elif report.reason:
-        lines.append(f"Stopped: {report.reason}. " + ("Go on with --resume." if executed else "There is more."))
+        way_on = "Go on with --resume." if executed else "The list has more files."
+        lines.append(f"Stopped: {report.reason}. {way_on}")
     elif executed and report.failed:
-        lines.append(f"{report.failed:,} files could not be moved; put that right, then go on with --resume.")
+        lines.append(f"{report.failed:,} files could not be moved; solve this, then go on with --resume.")
     if not executed:
         lines.append("Nothing was touched: this was a rehearsal. Add --execute to move them.")
     elif tally.done_files:
@@ -83,7 +86,7 @@ def tally_object(tally: CleanupTally) -> dict[str, object]:
 
 
 def left_object(result: FileResult) -> Mapping[str, object]:
-    """Returns the JSON object of one file that was left."""
+    """Returns the JSON object of a file that was left."""
     return {
         "path": result.subject.path,
         "outcome": result.outcome.value,
@@ -93,10 +96,10 @@ def left_object(result: FileResult) -> Mapping[str, object]:
 
 
 def left_lines(left: Sequence[FileResult], files: int) -> list[str]:
-    """Lists the files that were left, some of them by name."""
+    """Returns lines about the files that were left; some of the files are named."""
     if not files:
         return []
-    lines = [f"{files:,} are left where they are:"]
+    lines = [f"{files:,} files stay where they are:"]
     for one in left[:SHOWN]:
         error = f" ({one.error})" if one.error else ""
         lines.append(f"  {one.outcome.value:<8} {one.subject.path}: {one.why or 'see deletions'}{error}")

@@ -1,8 +1,8 @@
-"""The conditions under which a job refuses: a stable name for programs, and for people what it means and what to do.
+"""The conditions under which a job refuses: a stable name for programs, with its meaning and remedy for people.
 
-The name stands in the JSON result beside the sentence (`error.condition`) and in docs/conditions.md, which is generated
-from this table and from that of the findings (finding_names.py). A name is never changed and never used for something
-else; the sentence may change at any time.
+The name is in the JSON result beside the message (`error.condition`) and in docs/conditions.md, which is generated from
+this table and from the table of findings (finding_names.py). A name is never changed and never used for another
+condition; the texts may change at any time.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from enum import Enum, unique
 
 @dataclass(frozen=True, slots=True)
 class ConditionText:
-    """What a condition means, and what the operator does about it; one sentence each."""
+    """The meaning of a condition, and what the operator does about it; one sentence each."""
 
     meaning: str
     what_to_do: str
@@ -19,24 +19,24 @@ class ConditionText:
 
 @unique
 class Condition(Enum):
-    """Why a job did not do what it was asked for."""
+    """The reason why a job did not do its work."""
 
-    # snapshots, and what they are made from
+    # snapshots and the inputs of snapshots
     SNAPSHOT_INCOMPLETE = ConditionText(
         "The capture did not finish, or a part that every snapshot has is missing.",
         "Capture again.",
     )
     SNAPSHOT_DAMAGED = ConditionText(
-        "A file of the snapshot is missing, is new, or differs from what `snapshot.json` says of it.",
+        "A file of the snapshot is missing, is new, or differs from its entry in `snapshot.json`.",
         "Capture again; find out who changed the directory.",
     )
     SNAPSHOT_OUT_OF_ORDER = ConditionText(
-        "The steps were not taken in the capture order, or two clocks time them.",
+        "The steps were not taken in the capture order, or the clocks of two hosts stamped them.",
         "Capture again with walsafe, or with one run of the export script that it ships.",
     )
     SNAPSHOT_UNTRUSTED = ConditionText(
-        "The snapshot is whole, but what it says of the cluster cannot be believed.",
-        "Do what the sentence says, then capture again; docs/runbook.md has each cause.",
+        "The snapshot is whole, but its data about the cluster cannot be trusted.",
+        "Follow the message, then capture again; docs/runbook.md explains each cause.",
     )
     LISTING_EMPTY = ConditionText(
         "The snapshot lists no file, and a cluster with a region server always has some.",
@@ -48,19 +48,19 @@ class Condition(Enum):
     )
     DOCUMENT_MALFORMED = ConditionText(
         "A document or a line is cut off, is not JSON, or has a key that is missing, unknown or wrong.",
-        "Write it again in the way that the sentence names; a snapshot is captured again.",
+        "Write it again in the way that the message names; capture a snapshot again.",
     )
     EXPORT_INCOMPLETE = ConditionText(
-        "An exported text is cut off: its closing line is missing, or counts other rows.",
+        "An exported text is cut off: its closing line is missing, or has another number of rows.",
         "Export again.",
     )
     EXPORT_DAMAGED = ConditionText(
-        "An exported text is not what the export script writes.",
+        "An exported text does not have the form that the export script writes.",
         "Export again with the script of this version, and do not edit its files.",
     )
     QUEUE_MALFORMED = ConditionText(
         "HBase itself throws on a row or znode of a replication queue.",
-        "Mend that queue, then capture again.",
+        "Repair that queue, then capture again.",
     )
     PEER_ID_AMBIGUOUS = ConditionText(
         "A peer id has a `-`, so that its queues would be read as those of another peer.",
@@ -68,10 +68,11 @@ class Condition(Enum):
     )
     MIXED_CLUSTERS = ConditionText(
         "Files, queues and servers were not read from one cluster.",
-        "Check `wal_root`, `capture.hbase.site` and where queues are read, then capture again.",
+        "Check `wal_root`, `capture.hbase.site` and the source of the queues, then capture again.",
     )
     MASTER_CHANGED = ConditionText(
-        "The active master changed during the capture, or was not known twice, so a crash may have been missed.",
+        "The active master changed during the capture, or was not known at both looks, so a crash may have "
+        "been missed.",
         "Capture again once one master is up.",
     )
     MIGRATION_PENDING = ConditionText(
@@ -79,49 +80,51 @@ class Condition(Enum):
         "Wait until it has ended, then capture again.",
     )
     CLUSTER_RUNNING = ConditionText(
-        "HBase is running, and what was asked for needs a cluster that is down.",
+        "HBase is running, but the requested job needs a cluster that is down.",
         "Stop HBase, then capture with `state.source: offline`; or use a job for a running cluster.",
     )
     CLUSTER_DOWN = ConditionText(
-        "The snapshot is of a cluster that was down, so nobody knows whose crash was unfinished.",
+        "The snapshot shows a cluster that was down, so it is unknown which crashes were unfinished.",
         "Start HBase, then capture again; `plan-syncup` takes such a snapshot.",
     )
     QUEUES_IN_TABLE = ConditionText(
-        "ZooKeeper was read for queues, and they are in `hbase:replication`, or may be, or are on their way there.",
+        "The queues were read from ZooKeeper, but they are, or may be, in `hbase:replication`, or are being "
+        "moved there.",
         "Wait until a migration has ended, then capture with queues from that table.",
     )
     QUEUES_IN_ZOOKEEPER = ConditionText(
-        "The queues are in ZooKeeper, and this job reads `hbase:replication`.",
+        "The queues are in ZooKeeper, but this job reads `hbase:replication`.",
         "Use `dump-queues` or `audit-queues`.",
     )
     QUEUE_TABLE_MISSING = ConditionText(
-        "There are peers and no `hbase:replication`, and HBase's own cleaner would delete everything then.",
-        "`cleaner_chore_switch false`, then find out who dropped it; of a cluster that is down, check `hbase.rootdir`.",
+        "There are peers but no `hbase:replication`; HBase's own cleaner would delete everything in this state.",
+        "`cleaner_chore_switch false`, then find out who dropped the table; if the cluster is down, check "
+        "`hbase.rootdir`.",
     )
 
     # reconcile and its lists
     CLOCK_WRONG = ConditionText(
-        "The capture starts later than the clock of this machine says it is.",
+        "The start of the capture is later than the present time of this machine's clock.",
         "Check NTP on both hosts, then capture again.",
     )
     GATE_FAILED = ConditionText(
-        "The quality gate found that the night breaks an expectation.",
-        "Read which one in table `quality_results`; docs/runbook.md has each of them.",
+        "The quality gate found that the data of the night do not meet an expectation.",
+        "Look up the expectation in table `quality_results`; docs/runbook.md explains each of them.",
     )
     GATE_NOT_EVALUATED = ConditionText(
-        "Great Expectations gave no answer, or contradicts itself.",
+        "Great Expectations gave no answer, or a contradictory one.",
         "Install the version that `constraints.txt` pins, then run the same command again.",
     )
     RUN_ID_TAKEN = ConditionText(
         "The run id was already used for another snapshot.",
-        "Give another `--run-id`, or none.",
+        "Give another `--run-id`, or omit the option.",
     )
     RUN_UNKNOWN = ConditionText(
-        "The lake has no run of that id and cluster which ended.",
+        "The lake has no ended run with that id and cluster.",
         "Check `--run-id`, `--cluster` and `--lake`.",
     )
     LIST_MISSING = ConditionText(
-        "The run has no manifest: it wrote no list, or not a whole one.",
+        "The run has no manifest: it wrote no list, or the list is incomplete.",
         "Check `--lists`, `--cluster` and `--run-id`, or reconcile again.",
     )
     LIST_DAMAGED = ConditionText(
@@ -129,15 +132,15 @@ class Condition(Enum):
         "Reconcile again under another `--run-id`; find out who changed the list.",
     )
     LIST_OF_ANOTHER_RUN = ConditionText(
-        "The list belongs to another run, cluster or snapshot than the lake says.",
+        "The list belongs to another run, cluster or snapshot than the one recorded in the lake.",
         "Use the list where reconcile wrote it, with the lake of that run.",
     )
     LIST_WITHOUT_PROOF = ConditionText(
-        "The list or its run does not say which cluster and which peers it was decided for.",
+        "The list or its run does not record the cluster and the peers for which it was decided.",
         "Capture with a source that knows the cluster's id, and reconcile again.",
     )
     LIST_EXPIRED = ConditionText(
-        "The list is older than it may be.",
+        "The list has expired.",
         "Capture and reconcile again, and clean that list.",
     )
     LIST_ALREADY_CLEANED = ConditionText(
@@ -151,11 +154,11 @@ class Condition(Enum):
 
     # clean, restore, purge, maintain
     CLEANUP_PAUSED = ConditionText(
-        "A finding pauses the clean-up, or the cluster's newest run did not end well.",
-        "Do what the finding says, or acknowledge it; docs/findings.md says which ones pause.",
+        "A finding pauses the clean-up, or the cluster's newest run failed.",
+        "Follow the finding's remedy, or acknowledge the finding; docs/findings.md says which findings pause.",
     )
     ANOTHER_CLUSTER = ConditionText(
-        "The id of the cluster (`hbase.id`) is not the one that the files were decided for.",
+        "The files were decided for a cluster with another id (`hbase.id`).",
         "Check `wal_root`, `capture.queues` and `hbase.site` in the configuration.",
     )
     ADD_PEER_RUNNING = ConditionText(
@@ -171,38 +174,38 @@ class Condition(Enum):
         "Run the same command again when no server starts, stops or crashes.",
     )
     OUTSIDE_WAL_ROOT = ConditionText(
-        "A path lies outside of the directories that the clean-up may touch.",
+        "A path lies outside the directories that the clean-up may change.",
         "Check the list, `wal_root` and `clean.quarantine`.",
     )
     PATH_MALFORMED = ConditionText(
-        "A path is no full URI, or has control characters or an empty, `.` or `..` element.",
+        "A path is not a full URI, or has control characters or an empty, `.` or `..` element.",
         "Write it like `hdfs://ns1/hbase/oldWALs/…`; rename such a file by hand.",
     )
     SYMBOLIC_LINK = ConditionText(
         "A directory is a symbolic link, which may lead anywhere.",
-        "Give the path that it stands for.",
+        "Give the path to which it leads.",
     )
     QUARANTINE_UNUSABLE = ConditionText(
         "The quarantine cannot hold the directory of the run.",
-        "Check `clean.quarantine` and what lies in it.",
+        "Check `clean.quarantine` and its content.",
     )
     DIRECTORY_UNKNOWN = ConditionText(
-        "A directory is not what walsafe wrote, or not where `maintain` looks, so it is not removed.",
-        "Look what it is; remove it by hand if nobody needs it.",
+        "A directory was not written by walsafe, or is not in a place where `maintain` looks, so it is not removed.",
+        "Find out what it is; remove it by hand if nobody needs it.",
     )
 
     # plan-syncup
     SYNCUP_BAD_WAL_NAME = ConditionText(
-        "ReplicationSyncUp throws at the name of a file below `WALs/` or `oldWALs/`.",
+        "ReplicationSyncUp would throw on the name of a file below `WALs/` or `oldWALs/`.",
         "Move that file away, then capture again.",
     )
     SYNCUP_SERIAL_PEER = ConditionText(
-        "ReplicationSyncUp would read queues of a serial peer, die, and make HBase drop queues at its next start.",
-        "Start HBase and let it ship.",
+        "ReplicationSyncUp would read queues of a serial peer and die, and HBase would drop queues at its next start.",
+        "Start HBase and let it ship the queues.",
     )
     SYNCUP_WALS_UNREAD = ConditionText(
         "ReplicationSyncUp would not ship WALs that a peer needs.",
-        "Take the way out that the sentence names.",
+        "Follow the remedy in the message.",
     )
 
     # splits of Pegasus partitions
@@ -212,10 +215,10 @@ class Condition(Enum):
     )
     DECREE_MISSING = ConditionText(
         "A committed decree is neither in the data nor in a private log, so writes would be lost.",
-        "Take the logs along, or give `--committed-decree`.",
+        "Copy the logs too, or give `--committed-decree`.",
     )
     DECREE_NOT_REPLAYABLE = ConditionText(
-        "A logged write needs a value that the log does not have.",
+        "A write in the log needs the previous value, which the log does not have.",
         "Flush the table first, or split a cold backup.",
     )
     REPLICA_DAMAGED = ConditionText(
@@ -225,22 +228,22 @@ class Condition(Enum):
 
     # of walsafe itself
     SELF_CHECK_FAILED = ConditionText(
-        "A demo did not find what it had put there: a defect of walsafe.",
+        "A demo did not find the data that it had written: this is a defect of walsafe.",
         "Report it with the output.",
     )
 
-    # no refusals: exit codes 2 and 4
+    # not refusals: exit codes 2 and 4
     SNAPSHOT_EXISTS = ConditionText(
-        "What `--out` names exists already (exit 2).",
-        "Use it if it is the snapshot of this night; else give a directory that does not exist yet.",
+        "The path given with `--out` exists already (exit 2).",
+        "Use it if it is the snapshot of this night; otherwise give a directory that does not exist yet.",
     )
     OBSERVER_READS = ConditionText(
-        "The Hadoop client would read from observer NameNodes, whose answers may be old (exit 2).",
+        "The Hadoop client would read from observer NameNodes, whose answers may be stale (exit 2).",
         "Configure a proxy provider that reads from the active NameNode for walsafe.",
     )
     USAGE = ConditionText(
         "Arguments, configuration or input are wrong in some other way (exit 2).",
-        "Change what the sentence names.",
+        "Correct the argument, key or input that the message names.",
     )
     LEASE_HELD = ConditionText(
         "Another clean-up job holds the lease of the cluster (exit 4).",
@@ -248,9 +251,9 @@ class Condition(Enum):
     )
     LEASE_LOST = ConditionText(
         "The lease expired, or cannot be read, so another job may have taken over (exit 4).",
-        "Run the same command again when no other job runs; `clean` goes on with `--resume`.",
+        "Run the same command again when no other job runs; to continue `clean`, give `--resume`.",
     )
     UNAVAILABLE = ConditionText(
         "A source or sink did not answer (exit 4).",
-        "Put it right, then run the same command again.",
+        "Solve the problem that the message names, then run the same command again.",
     )

@@ -18,7 +18,7 @@ class WalsafeError(Exception):
 
     Attributes:
         exit_code: the process's exit code.
-        condition: its stable name for programs.
+        condition: the stable name of the error for programs.
     """
 
     exit_code = EXIT_USAGE

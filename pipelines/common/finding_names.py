@@ -1,7 +1,7 @@
-"""The findings on queues and WALs: the name of each, and for people what it means and what to do, in one sentence each.
+"""The findings on queues and WALs: the name of each, with its meaning and remedy for people, in one sentence each.
 
-A name is the `code` of table `findings`. docs/conditions.md is generated from this table and from that of the refusals
-(conditions.py); docs/findings.md explains each finding at length. A finding of a split is called SPLIT_ and the rule's
+A name is the `code` of table `findings`. docs/conditions.md is generated from this table and from the table of refusals
+(conditions.py); docs/findings.md explains each finding at length. A finding of a split is named SPLIT_ and the rule's
 name (docs/split-rules.md).
 """
 
@@ -17,7 +17,7 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     "DUPLICATE_QUEUE": ConditionText(
         "One peer has several rows for the WALs of one server.",
-        "Let both finish; if one never moves, compare offsets, then remove it.",
+        "Let both queues finish; if one never moves, compare the offsets, then remove it.",
     ),
     "QUEUE_STALLED": ConditionText(
         "An offset has not moved for `findings.stalled_nights` nights, with files waiting all the while.",
@@ -37,7 +37,7 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Look at the file, then move it out of `oldWALs` by hand.",
     ),
     "INVALID_NAME": ConditionText(
-        "There are files below `oldWALs` that are no WALs, and HBase deletes them without waiting for any TTL.",
+        "There are files below `oldWALs` that are not WALs; HBase deletes them without waiting for any TTL.",
         "Move them elsewhere if they are wanted.",
     ),
     "CLOCK_SKEW": ConditionText(
@@ -49,7 +49,7 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Set `release.replication_table_wals: true` to have them listed.",
     ),
     "MISSING_WAL": ConditionText(
-        "An offset says that a WAL is to be read next, and it is neither below `WALs/` nor below `oldWALs/`.",
+        "An offset names a WAL to be read next that is neither below `WALs/` nor below `oldWALs/`.",
         "Look in `corrupt/` and in quarantines; if it is gone, compare the tables with VerifyReplication.",
     ),
     "BEYOND_EOF": ConditionText(
@@ -58,23 +58,23 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     # inside the WALs
     "HEADERLESS_WAL": ConditionText(
-        "The WAL at the head of a queue is empty or ends inside of its header, and replication stands still there.",
+        "The WAL at the head of a queue is empty or ends inside its header, so replication stands still there.",
         "Set `replication.source.eof.autorecovery=true` on the region servers.",
     ),
     "CORRUPT_WAL": ConditionText(
-        "The WAL at the head of a queue holds something that is no entry, and replication stands still there.",
+        "The WAL at the head of a queue contains bytes that are not an entry, so replication stands still there.",
         "`hdfs fsck -files -blocks`; if all replicas are broken, move it away and compare the tables.",
     ),
     "OFFSET_MID_ENTRY": ConditionText(
-        "A stored offset lies inside of an entry, so no reader can go on there.",
-        "Set it to where an entry begins, or compare the tables with VerifyReplication.",
+        "A stored offset lies inside an entry, so no reader can continue there.",
+        "Set the offset to the beginning of an entry, or compare the tables with VerifyReplication.",
     ),
     "UNWANTED_EDITS": ConditionText(
-        "A queue has 1 GiB or more before it, and its peer wants nothing of that.",
-        "`enable_peer` lets it read past them; if it is enabled, look why the queue stands still.",
+        "A queue has 1 GiB or more still to read, but its peer wants none of these edits.",
+        "`enable_peer` lets it read past them; if it is enabled, find out why the queue stands still.",
     ),
     "UNREADABLE_WAL": ConditionText(
-        "The file system did not give some of the WALs.",
+        "The file system could not return some of the WALs.",
         "`hdfs fsck -files -blocks`, then `inspect-wals --path`.",
     ),
     # synchronous replication
@@ -112,33 +112,33 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Make an incremental backup with all tables of the root; `hbase backup repair` for one that died.",
     ),
     "SERIAL_STUCK": ConditionText(
-        "A serial peer waits for an earlier range of a region that is not pushed.",
-        "Find who has the entries before: the queue of the server that the region was on.",
+        "A serial peer waits for an earlier range of a region, which has not been pushed.",
+        "Find the queue that has the earlier entries: that of the server on which the region was.",
     ),
     "ORPHAN_HFILE_REFS": ConditionText(
-        "References to bulk-loaded HFiles stand for a peer that does not exist.",
+        "There are references to bulk-loaded HFiles for a peer that does not exist.",
         "HBCK2 `replication --fix`.",
     ),
     # audits of queues
     "LOST_WALS": ConditionText(
-        "A WAL that a queue is to read is nowhere, and neither is any after it.",
+        "A WAL that a queue still has to read is missing, and so are all WALs after it.",
         "Look in `corrupt/` and in quarantines; if it is gone, compare the tables with VerifyReplication.",
     ),
     "SUSPECT_QUEUE": ConditionText(
         "A queue was claimed from a server that is online.",
-        "Find out why the master took that server for dead, and restart it.",
+        "Find out why the master considered that server dead, and restart it.",
     ),
     "STALE_LOCK": ConditionText(
         "A server of HBase 1.x died while it copied the queues of another one, and left its lock.",
-        "Make sure that no server is at it, then delete the znode.",
+        "Make sure that no server is copying these queues, then delete the znode.",
     ),
     "EMPTY_REPLICATOR": ConditionText(
-        "A dead server has a znode without a queue in it.",
+        "A dead server has a znode that contains no queue.",
         "Delete it, or leave it: it is harmless.",
     ),
     "CLAIM_OVERDUE": ConditionText(
         "The owner of a queue has been dead for an hour or more, and its crash still looks unfinished.",
-        "Where nothing but a directory is left, HBCK2 `scheduleRecoveries`.",
+        "If only a directory is left, run HBCK2 `scheduleRecoveries`.",
     ),
     # migration to HBase 3
     "MIGRATION_BLOCKED": ConditionText(
@@ -146,11 +146,11 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Delete the znode if there is no such WAL; set the data of an unreadable position to nothing.",
     ),
     "MIGRATION_COLLAPSED_QUEUES": ConditionText(
-        "Several queues of one server would fall into one row of the table, with different offsets.",
-        "Let the peer ship until one of them is gone, then capture and plan again.",
+        "Several queues of one server would be written to one row of the table, with different offsets.",
+        "Let the peer ship until one of these queues is gone, then capture and plan again.",
     ),
     "MIGRATION_PEER_ID": ConditionText(
-        "The id of a peer has a `-`, where HBase takes it to end.",
+        "The id of a peer contains a `-`, and HBase takes the part before it for the id.",
         "Add another peer to the same cluster under a plain id; remove this one when it has shipped all.",
     ),
     "MIGRATION_ENABLED_PEERS": ConditionText(
@@ -158,28 +158,28 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Disable them before the upgrade, enable them after the verification.",
     ),
     "MIGRATION_DROPS": ConditionText(
-        "What stands in ZooKeeper for a peer that does not exist is deleted without being written.",
+        "The migration deletes, without writing them to the table, the data of a peer that does not exist.",
         "Add the peer again, unless it was removed for good.",
     ),
     "MIGRATION_MISSING_WAL": ConditionText(
-        "The WAL that an offset would stand at is in no place where HBase looks.",
+        "The WAL that an offset would name is in no directory where HBase looks.",
         "Compare the tables with VerifyReplication, unless it was shipped.",
     ),
     "MIGRATION_HALF_CLAIMED": ConditionText(
         "A claim of HBase 1 died between copying and deleting, so WALs may be shipped twice.",
-        "Delete the lock if nobody is claiming; let the peer ship one of the queues, or bear with it.",
+        "Delete the lock if nobody is claiming; let the peer ship one of the queues, or accept the duplicates.",
     ),
     "MIGRATION_UNSETTLED": ConditionText(
         "The two readings of ZooKeeper disagree.",
         "Capture again, as close to the upgrade as you can.",
     ),
     "MIGRATION_DIFFERENCE": ConditionText(
-        "The table is not what ZooKeeper was.",
+        "The table differs from the data that ZooKeeper had.",
         "Look up the rule that the finding names, on the page of the migration.",
     ),
     # sync-up
     "SYNCUP_LEFTOVER": ConditionText(
-        "Files of an earlier ReplicationSyncUp stand, and HBase drops the queues of their servers when it starts.",
+        "Files of an earlier ReplicationSyncUp exist; HBase drops the queues of their servers when it starts.",
         "Run `ReplicationSyncUp -f` to its end before HBase starts, or remove the files.",
     ),
     "SYNCUP_DISABLED_PEER": ConditionText(
@@ -187,7 +187,7 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Enable the peer in ZooKeeper, or wait until HBase runs.",
     ),
     "SYNCUP_EMPTY_QUEUE": ConditionText(
-        "An enabled peer has a queue without any WAL to read, and the tool never sees it end.",
+        "An enabled peer has a queue without a WAL to read, and the tool waits for its end forever.",
         "Stop the tool when every other queue has finished.",
     ),
     "SYNCUP_TWO_FILE_SYSTEMS": ConditionText(
@@ -199,12 +199,12 @@ FINDINGS: Mapping[str, ConditionText] = {
         "Capture with `queues: hfiles`; compare the tables with VerifyReplication afterwards.",
     ),
     "SYNCUP_FLAG_STAYS": ConditionText(
-        "Servers own queues and have no directory below `WALs/`, so that their rows and flag files stay.",
+        "Servers own queues but have no directory below `WALs/`, so their rows and flag files stay.",
         "HBCK2 `scheduleRecoveries` when HBase runs.",
     ),
     "SYNCUP_STALE_OFFSETS": ConditionText(
         "Offsets moved after the last flush of `hbase:replication`, so some bytes are shipped twice.",
-        "Nothing: the same cells arrive again.",
+        "Nothing needs to be done: the same cells arrive again.",
     ),
     "SYNCUP_REMOVED_PEER": ConditionText(
         "The tool leaves the rows of a peer that does not exist.",
@@ -212,24 +212,25 @@ FINDINGS: Mapping[str, ConditionText] = {
     ),
     # directories
     "LEFTOVER_WAL_DIRECTORY": ConditionText(
-        "`WALs/<server>` stands, but the server is neither online nor has a crash procedure.",
+        "`WALs/<server>` exists, but the server is not online and has no crash procedure.",
         "HBCK2 `scheduleRecoveries` if it has files; an empty one may be removed.",
     ),
     # the cluster
     "CLEANER_NOT_RUNNING": ConditionText(
         "HBase's own cleaner should have deleted files more than three of its intervals ago.",
-        "Take the remedy of the cause that the finding names.",
+        "Follow the remedy for the cause that the finding names.",
     ),
     "FOREIGN_CLEANER": ConditionText(
         "Everything past its TTL is held, because a log-cleaner plugin or the state of HBase backup is unknown.",
         "Set `cleaners.plugins`, `cleaners.harmless` or `backup.enabled: false`.",
     ),
     "ADD_PEER_RUNNING": ConditionText(
-        "AddPeer was running, or that is unknown, so everything is held this night.",
+        "AddPeer was running, or it is unknown whether it was, so everything is held this night.",
         "Capture again once it has finished.",
     ),
     "CLUSTER_MOVED": ConditionText(
         "Files of dead servers are held because the cluster moved during the capture.",
-        "Nothing if it is rare; else raise `capture.quiet_attempts`, or capture at a calmer time.",
+        "Nothing needs to be done if it is rare; otherwise raise `capture.quiet_attempts`, or capture at a "
+        "calmer time.",
     ),
 }

@@ -9,7 +9,7 @@ class JobResult:
     """The result of one job.
 
     Attributes:
-        exit_code: process exit code.
+        exit_code: the exit code of the process.
         result: one JSON object, for `--output json` and `--result`.
         text: the same result as text, for `--output text`.
     """

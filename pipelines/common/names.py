@@ -1,4 +1,4 @@
-"""The form of cluster names and run ids."""
+"""Defines the form of cluster names and run ids."""
 
 import re
 

@@ -1,3 +1,3 @@
-"""The version that walsafe writes to `runs.walsafe_version`."""
+"""Defines the version that walsafe writes to `runs.walsafe_version`."""
 
 VERSION = "0.1.0"

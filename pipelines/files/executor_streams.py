@@ -112,4 +112,4 @@ def _last_words(errors: IO[bytes]) -> str:
     errors.seek(max(errors.tell() - _LAST_WORDS, 0))
     lines = errors.read().decode("utf-8", errors="replace").strip().splitlines()
     said = [line.removeprefix("cat: ") for line in lines if line.startswith("cat: ")]
-    return (said or lines or ["Hadoop's client ended without a word"])[-1]
+    return (said or lines or ["Hadoop's client ended without an error message"])[-1]

@@ -9,9 +9,9 @@ class FileBatch:
     """Some files of a listing, stored by column; all three columns have the same length.
 
     Attributes:
-        paths: relative to the WAL root, as in the snapshot: `oldWALs/…`, `WALs/<server>/…`, `remoteWALs/…`.
-        lengths: bytes.
-        modification_times: ms since the epoch, UTC.
+        paths: the paths relative to the WAL root, as in the snapshot: `oldWALs/…`, `WALs/<server>/…`, `remoteWALs/…`.
+        lengths: the lengths in bytes.
+        modification_times: the modification times in ms since the epoch, UTC.
     """
 
     paths: Sequence[str]

@@ -46,7 +46,7 @@ class FileReader(Protocol):
 
 
 class LocalFileReader:
-    """The driver's local disk."""
+    """Reads files on the driver's local disk."""
 
     def entries(self, path: str) -> list[DirectoryEntry] | None:
         """See `FileReader.entries`."""
@@ -83,7 +83,7 @@ class LocalFileReader:
 
 
 class HadoopFileReader:
-    """Any Hadoop file system, through Spark's JVM and the session's Hadoop configuration."""
+    """Reads files on any Hadoop file system, through Spark's JVM and the session's Hadoop configuration."""
 
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
@@ -142,7 +142,7 @@ class HadoopFileReader:
 
 
 def file_reader_for(spark: SparkSession, uri: str) -> FileReader:
-    """Returns the storage for a path or URI; a path without scheme belongs to the session's default file system."""
+    """Returns the reader for a path or URI; a path without scheme belongs to the session's default file system."""
     return LocalFileReader() if is_local(spark, uri) else HadoopFileReader(spark)
 
 

@@ -1,13 +1,13 @@
-"""One file or directory, as a file system shows it."""
+"""Describes one file or directory as the file system shows it."""
 
 from typing import NamedTuple
 
 
 class FileStatus(NamedTuple):
-    """What a file system says about one path; a symbolic link is neither a file nor a directory.
+    """The status of one path; a symbolic link is neither a file nor a directory.
 
     Attributes:
-        name: last element of the path; empty if the caller asked about one path.
+        name: the last element of the path; empty if the caller asked about one path.
         length: bytes; 0 for a directory.
         modification_time: ms since the epoch, UTC.
     """

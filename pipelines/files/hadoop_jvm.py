@@ -61,7 +61,7 @@ class HadoopJvm:
         known = _COMPILED.setdefault(self.gateway, {})
         if name not in known:
             compiler = self.view.org.codehaus.janino.SimpleCompiler()
-            # the context class loader of the thread knows the classes that came with --jars
+            # the thread's context class loader knows the classes that came with --jars
             compiler.setParentClassLoader(self.view.java.lang.Thread.currentThread().getContextClassLoader())
             compiler.cook(source)
             known[name] = compiler.getClassLoader().loadClass(name).newInstance()
@@ -81,7 +81,7 @@ class HadoopJvm:
 
 
 def java_cause(error: Exception) -> str:
-    """Returns the innermost Java exception as one line."""
+    """Returns the innermost Java exception of an error as one line."""
     if not isinstance(error, Py4JJavaError):
         return next(iter(str(error).splitlines()), type(error).__name__)
     cause = error.java_exception
@@ -92,10 +92,10 @@ def java_cause(error: Exception) -> str:
 
 @contextmanager
 def java_errors(what: str) -> Iterator[None]:
-    """Turns Java exceptions into walsafe errors.
+    """Turns Java exceptions of a `with` block into walsafe errors.
 
     Args:
-        what: the object that was read or written; the message begins with it.
+        what: the name of the object that was read or written; the message begins with it.
 
     Raises:
         UsageError: access is denied, the host is unknown, the path is not valid, or Hadoop has no file system for the
@@ -108,7 +108,7 @@ def java_errors(what: str) -> Iterator[None]:
         cause = java_cause(error)
         if any(name in cause for name in _WRONG_NAME_OR_RIGHTS):
             raise UsageError(f"{what}: {cause}; check the name, the user and its permissions") from error
-        raise UnavailableError(f"{what}: {cause}; put it right and try again") from error
+        raise UnavailableError(f"{what}: {cause}; solve this and try again") from error
     except IllegalArgumentException as error:  # PySpark's own class for the JVM's exception of that name
         cause = next(iter(str(error).splitlines()), "")
         raise UsageError(f"{what or repr(what)}: {cause}; check the name, the user and its permissions") from error

@@ -40,8 +40,8 @@ class HadoopListing:
     """Lists directories of one Hadoop `FileSystem`.
 
     Args:
-        hadoop: the JVM.
-        files: the `FileSystem`.
+        hadoop: the interface to Spark's JVM.
+        files: the file system.
     """
 
     def __init__(self, hadoop: HadoopJvm, files: JavaObject) -> None:
@@ -50,10 +50,10 @@ class HadoopListing:
         self._java = hadoop.compiled(_CLASS, _SOURCE)
 
     def pages(self, uri: str, page: int = PAGE) -> Iterator[Sequence[FileStatus]]:
-        """Yields the elements of a directory.
+        """Yields the elements of a directory in pages.
 
         Args:
-            uri: of the directory.
+            uri: the URI of the directory.
             page: the largest number of elements fetched at a time.
 
         Raises:

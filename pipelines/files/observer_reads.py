@@ -34,7 +34,7 @@ def refuse_observer_reads(hadoop: HadoopJvm, conf: JavaObject, uri: str, key: st
             if provider and _reads_from_observers(conf, provider):
                 raise UsageError(
                     f"{key} {uri}: the Hadoop property {name} is {provider}, which reads from observer name nodes. "
-                    "They may not know yet of a rename that was acknowledged, and clean, restore and purge must. For "
+                    "They may not know yet of an acknowledged rename, but clean, restore and purge must know it. For "
                     f"these jobs set it to {INSTEAD}: {where.format(name)}",
                     condition=Condition.OBSERVER_READS,
                 )
@@ -54,7 +54,10 @@ def _properties(hadoop: HadoopJvm, conf: JavaObject, uri: str) -> list[str]:
 
 
 def _reads_from_observers(conf: JavaObject, provider: str) -> bool:
-    """Checks the names of the class and of its superclasses; if the class cannot be loaded, only its own name."""
+    """Returns whether a proxy provider reads from observers, by the names of its class and superclasses.
+
+    If the class cannot be loaded, only its own name counts.
+    """
     if _MARK in provider.rpartition(".")[2]:
         return True
     try:

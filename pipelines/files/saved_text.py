@@ -13,7 +13,7 @@ class LocalCopies:
     """Local copies of saved files. `close` removes the copies; a local file is read in place.
 
     Args:
-        hadoop: the JVM; None = local files only.
+        hadoop: the interface to Spark's JVM; None = only local files can be read.
     """
 
     def __init__(self, hadoop: HadoopJvm | None = None) -> None:
@@ -56,10 +56,10 @@ class LocalCopies:
 
 
 def lines_of(path: Path, name: str) -> Iterator[tuple[int, str]]:
-    """Yields each line with its number, without the line ending.
+    """Yields each line of a text file with its number, without the line ending.
 
     Args:
-        path: the file, UTF-8.
+        path: the file, which must be UTF-8.
         name: the file's name in messages.
 
     Raises:

@@ -11,11 +11,11 @@ SECOND_LOOKS_FOLDER = ".second-looks"
 
 
 class ScratchDirectory:
-    """A unique directory name below a folder. The first write there creates the directory.
+    """Gives a job a unique directory below a folder. The first write there creates the directory.
 
     Args:
-        hadoop: the JVM.
-        folder: Hadoop URI that Spark's executors can read.
+        hadoop: the interface to Spark's JVM.
+        folder: a Hadoop URI that Spark's executors can read.
     """
 
     def __init__(self, hadoop: HadoopJvm, folder: str) -> None:

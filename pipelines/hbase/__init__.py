@@ -1,1 +1,4 @@
-"""The data that HBase writes, as values: server and WAL names, queue rows, znodes, the WAL format. No I/O."""
+"""Values and parsers for the data that HBase writes: server and WAL names, queue rows, znodes, the WAL format.
+
+No I/O.
+"""

@@ -1,4 +1,4 @@
-"""The master's lists of online and dead region servers, and which servers came or died between two readings."""
+"""Compares the master's lists of online and dead region servers: which servers came or died between two readings."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,17 @@ from pipelines.hbase.server_names import ServerName
 
 @dataclass(frozen=True, slots=True)
 class KnownServers:
-    """Two lists of the active master (`ServerManager`). The caller must ask for the dead servers first.
+    """The active master's lists of online and dead servers (`ServerManager`).
+
+    The caller must ask for the dead servers first.
 
     HBase adds a server to the dead list before it removes it from the online list (`moveFromOnlineToDeadServers`). The
     server stays on the dead list until another server starts at its address, an operator clears it, or another master
     becomes active.
 
     Attributes:
-        online: `ClusterMetrics.getServersName`.
-        dead: `ClusterMetrics.getDeadServerNames`.
+        online: the result of `ClusterMetrics.getServersName`.
+        dead: the result of `ClusterMetrics.getDeadServerNames`.
     """
 
     online: frozenset[ServerName]

@@ -18,10 +18,10 @@ class Region:
     """The contents of `.regioninfo`.
 
     Attributes:
-        name: encoded name, which is also the name of the region's directory.
-        region_id: time of the region's creation, ms.
-        start: first row key.
-        end: row key after the last one; empty = no end.
+        name: the encoded name, which is also the name of the region's directory.
+        region_id: the time of the region's creation, ms.
+        start: the first row key.
+        end: the first row key after the region; empty = the region has no end.
     """
 
     name: str
@@ -51,11 +51,11 @@ class TableEdit:
     """One cell of one entry in a WAL of `hbase:replication`.
 
     Attributes:
-        region: encoded name.
-        sequence_id: sequence id of the entry; it only grows within a region.
-        write_time: write time of the entry, ms since the epoch.
-        cell: row, family, qualifier, value.
-        kind: code of `KeyValue.Type`.
+        region: the encoded name of the region.
+        sequence_id: the sequence id of the entry; it only grows within a region.
+        write_time: the write time of the entry, ms since the epoch.
+        cell: the row, family, qualifier and value.
+        kind: a code of `KeyValue.Type`.
     """
 
     region: str
@@ -71,8 +71,8 @@ class UnflushedColumn:
 
     Attributes:
         cell: the cell with its current value; the value of a deleted cell is empty.
-        deleted: the cell is only in the store files; the table has deleted it.
-        write_time: time of the last write, ms since the epoch.
+        deleted: whether only the store files have the cell, because the table has deleted it.
+        write_time: the time of the last write, ms since the epoch.
     """
 
     cell: Cell
@@ -86,8 +86,8 @@ def unflushed_columns(
     """Returns the columns that the WALs of the table change compared with its store files.
 
     Args:
-        cells: cells of the store files.
-        edits: edits in the WALs of the table, in any order.
+        cells: the cells of the store files.
+        edits: the edits in the WALs of the table, in any order.
         flushed: the highest sequence id in the store files, by encoded region and family.
     """
     before = {_column(cell): cell.value for cell in cells}

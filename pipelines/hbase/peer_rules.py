@@ -1,4 +1,4 @@
-"""Which edits a peer receives (HBase `ReplicationPeerConfig.needToReplicate`, `SystemTableWALEntryFilter`)."""
+"""Decides which edits a peer receives (HBase `ReplicationPeerConfig.needToReplicate`, `SystemTableWALEntryFilter`)."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ SYSTEM_NAMESPACE = "hbase"
 REPLICATED_SYSTEM_TABLES = ("hbase:acl", "hbase:labels")
 DEFAULT_NAMESPACE = "default"
 Tables = Mapping[str, tuple[str, ...]]
-"""Column families by table (`namespace:table`, without the default namespace); an empty tuple means all families."""
+"""The column families by table (`namespace:table`, without the default namespace); an empty tuple = all families."""
 RULE_KEY = "walsafe.rule"
 """Key in a peer's `config` that holds the rule. Snapshot format 1 has no field for the rule and refuses unknown
 keys."""
@@ -19,9 +19,9 @@ class PeerRule:
     """The tables and namespaces in a peer's configuration.
 
     Attributes:
-        namespaces: namespaces that the peer replicates as a whole, if it does not replicate all tables.
+        namespaces: the namespaces that the peer replicates as a whole, if it does not replicate all tables.
         tables: further tables that it replicates.
-        exclude_namespaces: namespaces that the peer does not replicate, if it replicates all other tables.
+        exclude_namespaces: the namespaces that the peer does not replicate, if it replicates all other tables.
         exclude_tables: further tables that it does not replicate, as a whole or some of their families.
     """
 
@@ -35,11 +35,11 @@ def replicates_family(replicate_all: bool | None, rule: PeerRule | None, table: 
     """Returns whether the peer replicates edits of a family that has replication scope 1.
 
     Args:
-        replicate_all: True: everything except the exclusions; False: only the named tables and namespaces; None =
+        replicate_all: True = everything except the exclusions; False = only the named tables and namespaces; None =
             unknown.
         rule: the peer's rule; None = unknown.
-        table: table name as in `Tables`.
-        family: name of the column family.
+        table: the table name as in `Tables`.
+        family: the name of the column family.
 
     Returns:
         True also if the rule is unknown, except for system tables that HBase never replicates.

@@ -28,7 +28,7 @@ class Peer:
 
 
 def ambiguous_peer(peers: Sequence[Peer]) -> str | None:
-    """Returns a message about a peer whose queues would count as another peer's, or None.
+    """Returns a message about a peer whose queues would count as another peer's; None = there is no such peer.
 
     A queue's name is `<peer>-<server>`. `ReplicationPeerManager.preAddPeer` rejects a peer id that contains `-`; HBase
     1.x and 2.x also reject it when they add a peer.

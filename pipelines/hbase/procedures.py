@@ -23,7 +23,7 @@ _UNREADABLE = re.compile(r".*Cannot find type for url: type\.googleapis\.com/hba
 _MIGRATION_STATE = "MigrateReplicationQueueFromZkToTableStateData"
 _OTHER_STATES = frozenset(
     {
-        "AssignReplicationQueuesStateData",  # a child of every crash while there are peers; its parent counts
+        "AssignReplicationQueuesStateData",  # a child of every crash while there are peers; only its parent counts
         "RecoverStandbyStateData",
         "SyncReplicationReplayWALRemoteStateData",
         "SyncReplicationReplayWALStateData",
@@ -40,8 +40,8 @@ class Procedure:
     """One procedure.
 
     Attributes:
-        kind: class name without its package.
-        state: `ProcedureState`: INITIALIZING, RUNNABLE, WAITING … SUCCESS, FAILED, ROLLEDBACK; or UNKNOWN.
+        kind: the class name without its package.
+        state: a `ProcedureState`: INITIALIZING, RUNNABLE, WAITING … SUCCESS, FAILED, ROLLEDBACK; or UNKNOWN.
         messages: the state that the class itself stores.
     """
 
@@ -69,7 +69,7 @@ def _procedure(entry: object) -> Procedure:
     if isinstance(entry, str):
         return _unreadable(entry)
     if not isinstance(entry, dict):
-        raise MalformedError(f"a procedure that is no JSON object: {str(entry)[:120]!r}")
+        raise MalformedError(f"a procedure that is not a JSON object: {str(entry)[:120]!r}")
     name, state, messages = entry.get("className"), entry.get("state"), entry.get("stateMessage", [])
     if not isinstance(name, str) or not isinstance(state, str) or not isinstance(messages, list):
         raise MalformedError(f"a procedure without className and state: {str(entry)[:120]!r}")
@@ -88,10 +88,10 @@ def _unreadable(text: str) -> Procedure:
 
 
 def crashing_servers(procedures: Iterable[Procedure]) -> frozenset[ServerName]:
-    """Returns the servers of all crash procedures whose state is not SUCCESS; a FAILED procedure is unfinished too.
+    """Returns the servers of all crash procedures whose state is not SUCCESS. A FAILED procedure is unfinished too.
 
     Raises:
-        MalformedError: such a procedure, whatever its state, does not name its server.
+        MalformedError: a crash procedure in any state does not name its server.
     """
     found = [(one.state == _DONE, _server(one)) for one in procedures if one.kind.endswith(CRASH)]
     return frozenset(server for done, server in found if not done)
@@ -105,7 +105,7 @@ def is_running(procedures: Iterable[Procedure], kind: str) -> bool:
 def _server(procedure: Procedure) -> ServerName:
     found = [message["serverName"] for message in procedure.messages if "serverName" in message]
     if len(found) != 1 or not isinstance(found[0], dict) or not isinstance(found[0].get("hostName"), str):
-        raise MalformedError(f"a {procedure.kind} does not tell its server")
+        raise MalformedError(f"a {procedure.kind} does not name its server")
     name = found[0]
     # protobuf omits a port or start code that was never set; JSON writes 64-bit numbers as strings
     return ServerName.parse(f"{name['hostName']},{name.get('port', 0)},{name.get('startCode', -1)}")

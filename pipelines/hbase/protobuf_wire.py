@@ -23,13 +23,13 @@ def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, _VARINT_BITS + 6, 7):
         if pos >= end:
-            raise CutOffError("a message ends inside of a number")
+            raise CutOffError("a message ends inside a number")
         byte = data[pos]
         pos += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value & 0xFFFFFFFFFFFFFFFF, pos
-    raise MalformedError("a number of a message has no end")
+    raise MalformedError("a number in a message has more than ten bytes")
 
 
 def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int | bytes]]:
@@ -53,7 +53,7 @@ def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int | by
             else:
                 raise MalformedError(f"wire type {kind} in a message")
             if size > end - pos:
-                raise CutOffError("a message ends inside of a field")
+                raise CutOffError("a message ends inside a field")
             value = data[pos : pos + size]
             pos += size
         if number == 0:

@@ -1,4 +1,4 @@
-"""Rows of `hbase:replication`: queue ids and offsets.
+"""Parses rows of `hbase:replication`: queue ids and offsets.
 
 They follow HBase's `ReplicationQueueId`, `ReplicationGroupOffset` and `TableReplicationQueueStorage`;
 `tests/golden/hbase/names.tsv` records the answers of those classes.
@@ -48,7 +48,7 @@ class QueueId:
 
     @property
     def wals_of(self) -> ServerName:
-        """The server whose WALs this queue reads (`getServerWALsBelongTo`)."""
+        """Returns the server whose WALs this queue reads (`getServerWALsBelongTo`)."""
         return self.source or self.owner
 
     def claimed_by(self, target: ServerName) -> "QueueId":
@@ -136,7 +136,7 @@ class GroupOffset:
     """The position of a queue in one WAL group.
 
     Attributes:
-        wal: file name, verbatim; empty in a placeholder.
+        wal: the file name, verbatim; empty in a placeholder.
         offset: bytes from the start of the WAL; negative = this WAL is finished.
     """
 
@@ -145,14 +145,20 @@ class GroupOffset:
 
     @property
     def need(self) -> int:
-        """The smallest WAL timestamp still needed, ms; NEEDS_ALL if the WAL name of the offset has no timestamp."""
+        """Returns the smallest WAL timestamp still needed, ms.
+
+        NEEDS_ALL if the WAL name of the offset has no timestamp.
+        """
         timestamp = wal_timestamp(self.wal)
         if timestamp < 0:
             return NEEDS_ALL
         return timestamp if self.offset >= 0 else timestamp + 1
 
     def should_replicate(self, timestamp: int) -> bool:
-        """Returns HBase's `ReplicationOffsetUtil.shouldReplicate`, which compares timestamps only."""
+        """Returns whether a WAL with this timestamp is still to be replicated.
+
+        This is HBase's `ReplicationOffsetUtil.shouldReplicate`, which compares only the timestamps.
+        """
         own = wal_timestamp(self.wal)
         return timestamp > own or (timestamp == own and self.offset >= 0)
 
@@ -164,7 +170,7 @@ def parse_offset(text: str) -> GroupOffset:
     """Parses `<wal>:<offset>`, split at the last colon (`ReplicationGroupOffset.parse`).
 
     Raises:
-        MalformedError: HBase would throw.
+        MalformedError: HBase would throw on this text.
     """
     wal, colon, offset = text.rpartition(":")
     if not colon:

@@ -1,4 +1,4 @@
-"""Server names `host,port,startcode` (HBase `ServerName`)."""
+"""Parses server names `host,port,startcode` (HBase `ServerName`)."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _PRINTABLE_ASCII = re.compile(r"[\x20-\x7e]+")
 
 
 def parse_java_long(text: str) -> int:
-    """Returns the result of Java's `Long.parseLong`.
+    """Parses a number with the rules of Java's `Long.parseLong`.
 
     Raises:
         MalformedError: Java throws NumberFormatException, also for an overflow.
@@ -22,7 +22,7 @@ def parse_java_long(text: str) -> int:
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise MalformedError(f"not a number: {text[:80]!r}")
-    # Python refuses to convert a number of thousands of digits; a 64-bit number has at most 19
+    # Python refuses to convert a number with thousands of digits; a 64-bit number has at most 19
     value = int(match.group(1) + (match.group(2) or "0")) if len(match.group(2)) <= _MAX_DIGITS else MAX_LONG + 1
     if not MIN_LONG <= value <= MAX_LONG:
         raise MalformedError(f"not a 64-bit number: {text[:80]!r}")
@@ -66,7 +66,7 @@ class ServerName:
 
     @property
     def address(self) -> str:
-        """`host:port`, the key of backup boundaries."""
+        """Returns `host:port`, the key of backup boundaries."""
         return f"{self.host}:{self.port}"
 
     def __str__(self) -> str:

@@ -40,8 +40,8 @@ class WalName:
         name: the file name, verbatim.
         group: everything before the timestamp, still URL-encoded: the qualifier in `hbase:replication`.
         timestamp: ms; None if it does not fit in 64 bits (HBase throws NumberFormatException when it compares it).
-        server: None if HBase throws: the name does not begin with a server, or has a malformed escape or a port out of
-            range.
+        server: the server in the name; None if HBase throws: the name does not begin with a server, or has a malformed
+            escape or a port out of range.
     """
 
     name: str
@@ -51,12 +51,12 @@ class WalName:
 
     @property
     def is_meta(self) -> bool:
-        """Whether this is a WAL of hbase:meta, which HBase never replicates."""
+        """Returns whether this is a WAL of hbase:meta, which HBase never replicates."""
         return self.name.endswith(META_SUFFIX)
 
     @property
     def sync_peer_id(self) -> str | None:
-        """The peer of a synchronous replication WAL (`SyncReplicationWALProvider`); None for other WALs."""
+        """Returns the peer of a synchronous replication WAL (`SyncReplicationWALProvider`); None for other WALs."""
         if not self.name.endswith(SYNC_REPLICATION_SUFFIX):
             return None
         match = _SYNC_PEER.fullmatch(self.group)
@@ -75,7 +75,7 @@ def file_kind(name: str) -> FileKind:
 
 
 def parse_wal_name(name: str) -> WalName | None:
-    """Returns the parts of a WAL name; None if it is not one (HBase's `validateWALFilename` returns false)."""
+    """Parses a WAL name; returns None if the name is not a WAL name (HBase's `validateWALFilename` returns false)."""
     match = WAL_NAME.fullmatch(name)
     if match is None:
         return None
@@ -87,7 +87,7 @@ def parse_wal_name(name: str) -> WalName | None:
 
 
 def wal_timestamp(name: str) -> int:
-    """Returns HBase's `WAL timestamp`: -1 for a name that is not a WAL.
+    """Returns the timestamp that HBase reads from a WAL name, in ms; -1 for a name that is not a WAL name.
 
     Raises:
         MalformedError: the timestamp does not fit in 64 bits.
@@ -96,12 +96,12 @@ def wal_timestamp(name: str) -> int:
     if wal is None:
         return -1
     if wal.timestamp is None:
-        raise MalformedError(f"the timestamp of {name!r} does not fit 64 bits")
+        raise MalformedError(f"the timestamp of {name!r} does not fit in 64 bits")
     return wal.timestamp
 
 
 def server_of(name: str) -> ServerName | None:
-    """Returns the server at the beginning of the URL-decoded WAL name, or None if HBase throws."""
+    """Returns the server at the beginning of the URL-decoded WAL name; None if HBase throws."""
     if _BAD_ESCAPE.search(name):
         return None
     decoded = unquote_to_bytes(name.replace("+", " ")).decode("utf-8", errors="replace")
@@ -115,7 +115,7 @@ def server_of(name: str) -> ServerName | None:
 
 
 def encode_prefix(raw: str) -> str:
-    """Returns Java's `URLEncoder.encode(raw, UTF_8)`, as HBase writes a server or a namespace into a WAL name."""
+    """Encodes a server or a namespace as HBase writes it into a WAL name: Java's `URLEncoder.encode(raw, UTF_8)`."""
     return quote_plus(raw, safe="*").replace("~", "%7E")
 
 

@@ -73,9 +73,7 @@ def dated(
         )
         for row in found
     ]
-    return tuple(
-        sorted(rows, key=lambda row: (SEVERITIES.index(row.severity), -(row.bytes or 0), row.code, row.subject))
-    )
+    return tuple(sorted(rows, key=_urgency))
 
 
 def _urgency(row: FindingRow) -> tuple[int, int, str, str]:

@@ -41,10 +41,10 @@ class HadoopDirectories:
     """The directories below one folder of lists or of snapshots.
 
     Args:
-        hadoop: the JVM.
-        root: the folder; any Hadoop URI.
-        kind: LIST for `<root>/<cluster>/<run_id>`, SNAPSHOT for `<root>/<any>` and `<root>/<any>/<any>`, SECOND_LOOKS
-            for `<root>/<random>`, where only directories left by dead jobs remain.
+        hadoop: the interface to Spark's JVM.
+        root: the folder, as any Hadoop URI.
+        kind: LIST for `<root>/<cluster>/<run_id>`; SNAPSHOT for `<root>/<any>` and `<root>/<any>/<any>`; SECOND_LOOKS
+            for `<root>/<random>`, which contains only directories left by dead jobs.
     """
 
     def __init__(self, hadoop: HadoopJvm, root: str, kind: str) -> None:
@@ -80,7 +80,7 @@ class HadoopDirectories:
             for name, status in self._walk(self._hadoop.path(stored.uri)):
                 hidden = name.rpartition("/")[2].startswith(".")
                 if stored.kind != LEFTOVER and not hidden and name not in stored.names:
-                    return UntouchedEntry(stored.uri, f"it holds {name}, which is no part of a {stored.kind}")
+                    return UntouchedEntry(stored.uri, f"it contains {name}, which is not part of a {stored.kind}")
                 total += FileTotals(1, int(status.getLen()))
         return total
 
@@ -113,7 +113,7 @@ class HadoopDirectories:
             elif _LEFTOVERS[self._kind].fullmatch(name):
                 yield StoredDirectory(LEFTOVER, uri, self._changed(status))
             elif name.startswith(".") or self._kind == SECOND_LOOKS:
-                yield UntouchedEntry(uri, "no name that walsafe gives")
+                yield UntouchedEntry(uri, "walsafe does not give such a name")
             elif self._kind == LIST and depth == 1:
                 yield from self._below(path, depth + 1)
             else:
@@ -143,7 +143,7 @@ class HadoopDirectories:
             stream.close()
 
     def _changed(self, folder: JavaObject) -> int:
-        """Returns the newest modification time (ms) of a folder and the files below it; it records no time itself."""
+        """Returns the newest modification time (ms) of a folder and the files below it; the folder records none."""
         times = [int(status.getModificationTime()) for _, status in self._walk(folder.getPath())]
         return max([int(folder.getModificationTime()), *times])
 
@@ -187,7 +187,9 @@ class HadoopDirectories:
 def _list(uri: str, content: bytes) -> StoredDirectory:
     manifest = parse_manifest(content.decode("utf-8"), MANIFEST)
     if uri.split("/")[-2:] != [manifest.cluster, manifest.run_id]:
-        raise RefusedError(Condition.DIRECTORY_UNKNOWN, f"its {MANIFEST} is of {manifest.cluster}/{manifest.run_id}")
+        raise RefusedError(
+            Condition.DIRECTORY_UNKNOWN, f"its {MANIFEST} belongs to {manifest.cluster}/{manifest.run_id}"
+        )
     names = frozenset({MANIFEST, *(part.name for part in manifest.parts)})
     return StoredDirectory(
         LIST, uri, manifest.not_after, manifest.cluster, manifest.run_id, manifest.snapshot_sha256, names

@@ -1,4 +1,4 @@
-"""What maintain finds below a folder of lists or snapshots."""
+"""Values that describe the entries that maintain finds below a folder of lists or snapshots."""
 
 from dataclasses import dataclass
 

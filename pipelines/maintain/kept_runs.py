@@ -25,9 +25,9 @@ class KeptRuns:
         self._lake = lake_uri.rstrip("/")
 
     def needed(self, nights: int) -> NeededRuns:
-        """Returns the newest `nights` DONE runs of each cluster, and every run whose files may be in quarantine.
+        """Returns the newest `nights` DONE runs of each cluster, and every run with a file that may be in quarantine.
 
-        Also when the newest row of each `run_date` was written.
+        The result also says when the newest row of each `run_date` was written.
 
         Raises:
             UsageError: there is no lake, or one of its tables is damaged.

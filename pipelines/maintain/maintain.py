@@ -41,12 +41,12 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class MaintainRequest:
-    """The tables to maintain, and how.
+    """Which tables to maintain, and how.
 
     Attributes:
-        tables: tables of the lake; missing ones are skipped.
-        policy: retention times.
-        execute: False = report what would be done, and write nothing.
+        tables: the tables of the lake; missing ones are skipped.
+        policy: the retention times.
+        execute: whether to change anything; False = only report what would be done.
     """
 
     tables: Sequence[Table]
@@ -59,7 +59,7 @@ class MaintainPorts:
     """The ports that maintain works through.
 
     Attributes:
-        directories: the URI of each configured folder of lists or snapshots, with a function that opens it.
+        directories: the URI of each configured folder of lists or snapshots, with a function that opens the folder.
     """
 
     clock: Clock
@@ -72,9 +72,10 @@ def maintain(request: MaintainRequest, ports: MaintainPorts) -> JobResult:
     """Maintains one lake with its lists and snapshots.
 
     Returns:
-        Exit code 0; 4 if something was unavailable, 2 if something needs a person; the rest is done in either case.
-        `result` has `executed`, `tables`, `expired`, `left_alone`, `freed_bytes`, `later_bytes` (bytes of files that
-        VACUUM removes after their grace) and `errors`. In a rehearsal they describe what `--execute` would do.
+        The answer, with exit code 0; 4 if something was unavailable, 2 if something needs a person; everything else is
+        done in either case. `result` has `executed`, `tables`, `expired`, `left_alone`, `freed_bytes`, `later_bytes`
+        (bytes of files that VACUUM removes after their grace) and `errors`. In a rehearsal they describe what
+        `--execute` would do.
 
     Raises:
         UsageError: there is no lake.
@@ -111,7 +112,7 @@ class _Work:
 
     @property
     def exit_code(self) -> int:
-        """The exit code: an error that needs a person outranks one that a later try may not meet."""
+        """Returns the exit code: an error that needs a person outranks an error that may pass before the next try."""
         if not self._codes:
             return EXIT_DONE
         return EXIT_UNAVAILABLE if self._codes == {EXIT_UNAVAILABLE} else EXIT_USAGE
@@ -129,7 +130,7 @@ class _Work:
         }
 
     def tried(self, what: str, step: Callable[[], _T]) -> _T | None:
-        """Returns the result of `step`, or None after recording the error that it raised."""
+        """Runs `step` and returns its result; if it raises an error, records the error and returns None."""
         try:
             return step()
         except WalsafeError as error:
@@ -185,7 +186,7 @@ class _Work:
             if self._execute:
                 self._keeper.set_grace(table, wanted)
         if not self._execute and "new_grace_ms" in story:
-            return  # without writing, VACUUM cannot be asked what it would remove under a grace that is not set yet
+            return  # without writing, VACUUM cannot report what it would remove under a grace that is not set yet
         removable = self._keeper.removable(table)
         if removable.files and self._execute:
             self._keeper.vacuum(table)

@@ -1,4 +1,4 @@
-"""The text output of maintain, from the same result as the JSON output."""
+"""Formats the text output of maintain, from the result that is also the JSON output."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,14 +12,14 @@ _SHOWN = 10
 def maintain_text(result: Json) -> str:
     """Formats the tables, then the directories, then the totals."""
     done = bool(result["executed"])
-    lines = [] if done else ["Rehearsal: nothing was changed. --execute does what stands here.", ""]
+    lines = [] if done else ["Rehearsal: nothing was changed. --execute does what is listed here.", ""]
     for table in result["tables"]:
         lines += _table(table, done=done)
     lines += ["", *_directories(result, done=done)]
     for error in result["errors"]:
         lines.append(f"! {error['of']}: {error['message']}")
     freed, later = human_bytes(result["freed_bytes"]), human_bytes(result["later_bytes"])
-    lines.append(f"Freed: {freed}. Once readers have had their time: {later} more.")
+    lines.append(f"Freed: {freed}. VACUUM frees {later} more after the grace for readers.")
     return "\n".join(lines) + "\n"
 
 

@@ -208,7 +208,7 @@ def test_bytes_that_are_no_log() -> None:
 def test_an_offset_that_is_not_the_names() -> None:
     reader, _ = read(small_log(), start=77)
     assert reader.problem is not None
-    assert "its header says offset 0, its name 77" in reader.problem
+    assert "its header has offset 0, its name 77" in reader.problem
     moved = LogWriter(2, 1)
     moved.add(Entry(1, log_offset=5))
     reader, mutations = read(bytes(moved.data))

@@ -311,7 +311,7 @@ def test_a_wrong_address_is_named(story: Story, tmp_path: Path) -> None:
     document["capture"] = {**document["capture"], "hbase": {"site": f"{site}/hbase-site.xml"}}  # type: ignore[dict-item]
     section = parse_config(json.dumps(document), "test.yaml").capture
     assert section is not None
-    with pytest.raises(UsageError, match="peers are not in ZooKeeper, where none would be seen"):
+    with pytest.raises(UsageError, match="peers are not in ZooKeeper, and this source would find none"):
         capture_cluster("c", story.cluster.wal_root, section, f"file:{tmp_path}/o", JobContext("x", spark=story.spark))
     assert list(tmp_path.iterdir()) == []
 

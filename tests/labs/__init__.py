@@ -1,1 +1,1 @@
-"""The laboratories of the tests: real systems, worlds in memory, and small clusters that many tests share."""
+"""The laboratories of the tests: real systems, models in memory, and small clusters that many tests share."""

@@ -1,4 +1,4 @@
-"""A fleet in which every snapshot but a few is broken in its own way."""
+"""Provides a fleet in which every snapshot but a few is broken in its own way."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -35,10 +35,10 @@ class Broken:
     """One broken snapshot.
 
     Attributes:
-        words: of the message, as a regular expression.
-        make: what the cluster is like when it is captured.
-        damage: what happens to the written directory.
-        listed: its files can be read, so they are in `wal_verdicts`.
+        words: a regular expression that matches the message.
+        make: makes the cluster that is captured.
+        damage: damages the written directory.
+        listed: whether its files can be read, so that they are in `wal_verdicts`.
     """
 
     words: str
@@ -48,7 +48,7 @@ class Broken:
 
 
 def void(_: object) -> None:
-    """For expressions whose value nobody wants."""
+    """Returns None, for expressions whose value nobody needs."""
 
 
 def document(words: str, change: Callable[[dict[str, Any]], object], *, listed: bool = True) -> Broken:
@@ -92,7 +92,7 @@ ELSE = ServerName.parse("else.example.org,16020,1789000000000")
 
 
 def peer_with_a_hyphen(made: GeneratedCapture) -> GeneratedCapture:
-    """All that peer 1-x needs is in rows of 1-x, which read as those of peer 1 on a host called x-h1."""
+    """Returns a cluster in which all rows of peer 1-x read as rows of peer 1 on a host called x-h1."""
     renamed = (replace(cell, row=cell.row.replace(b"2-", b"1-x-", 1)) for cell in made.pass_1 if cell.row[:2] == b"2-")
     rows = (*(cell for cell in made.pass_1 if cell.row[:2] != b"2-"), *renamed)
     made = replace(made, pass_1=rows, pass_2=rows)
@@ -112,7 +112,7 @@ def queues_of_another(made: GeneratedCapture) -> GeneratedCapture:
 
 
 def listing_of_another(made: GeneratedCapture) -> GeneratedCapture:
-    """Servers, directories and queues agree, and the files are another cluster's."""
+    """Returns a cluster whose files belong to another cluster, while servers, directories and queues agree."""
     archived_ = tuple(file for file in made.files if file.path.startswith("oldWALs/"))
     return replace(made, files=(*archived_, ArchivedFile(f"WALs/{ELSE}/{wal(ELSE, 600)}", 0, timestamp(600))))
 

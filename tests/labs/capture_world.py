@@ -1,4 +1,4 @@
-"""A cluster that a capture asks, and that remembers what was asked, in which order."""
+"""Provides a cluster for captures that records every question and their order."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ CALM = MasterFlags(queue_table_exists=True, add_peer_running=False, migration_pe
 
 @dataclass
 class World:
-    """Every source and the sink in one, remembering what was asked, in which order."""
+    """Implements every source and the sink, and records every question and their order."""
 
     asked: list[str] = field(default_factory=list)
     now: int = 1_000

@@ -1,7 +1,7 @@
-"""The life of one HBase, stage by stage.
+"""Plays the life of one HBase, stage by stage.
 
-At each stage it is captured by two sets of sources, which must agree, and HBase's own ReplicationLogCleaner is asked in
-that same cluster about every captured file.
+At each stage two sets of sources, which must agree, capture it, and HBase's own ReplicationLogCleaner in the same
+cluster is asked about every captured file.
 """
 
 import json
@@ -54,7 +54,7 @@ HEALTHY = ("rolled", "disabled", "claimed", "claimed-again", "removed", "quiet",
 
 @dataclass
 class Stage:
-    """What one stage looked like: to walsafe, and to HBase itself."""
+    """The view of walsafe and the view of HBase at one stage."""
 
     name: str
     snapshot: Path
@@ -66,7 +66,7 @@ class Stage:
 
 
 def read_back(directory: Path) -> tuple[Snapshot, dict[str, int], list[str]]:
-    """A snapshot, its files, and the lines of both queue passes."""
+    """Reads a snapshot back: snapshot.json, its files, and the lines of both queue passes."""
     snapshot = parse_snapshot(json.loads((directory / "snapshot.json").read_text()))
     rows = pq.read_table(directory / "files").to_pylist()
     lines = [line for index in (1, 2) for line in (directory / f"queues-{index}.jsonl").read_text().splitlines()]
@@ -75,7 +75,7 @@ def read_back(directory: Path) -> tuple[Snapshot, dict[str, int], list[str]]:
 
 @dataclass
 class Story:
-    """The cluster, and what has been seen of it."""
+    """The cluster, and what has been captured of it."""
 
     cluster: HBaseCluster
     peer: HBaseCluster
@@ -105,7 +105,7 @@ class Story:
         return out
 
     def see(self, name: str, victim: str | None = None) -> Stage:
-        """Captures by every set of sources until they agree, with HBase asked before and after: nothing moved."""
+        """Captures with every set of sources until they agree, with HBase's answers before and after: nothing moved."""
         judge = Oracle(self.cluster)
         for attempt in range(ATTEMPTS):
             self.captures += 1
@@ -143,7 +143,7 @@ class Story:
         raise AssertionError(f"stage {name}: the sources never agreed; last difference in {moved}")
 
     def victim(self) -> str:
-        """A server with archived WALs of its own."""
+        """Returns a server with archived WALs of its own."""
         server = self.cluster.start_server()
         self.cluster.move_region(TABLE, server)
         self.cluster.archive_wals(TABLE)
@@ -154,7 +154,10 @@ class Story:
         self.cluster.kill_and_hold(server, stage)
 
     def owner_of(self, source: str) -> str:
-        """Who has claimed a dead server's queue for the first peer; each peer's queue is claimed on its own."""
+        """Returns the server that has claimed a dead server's queue for the first peer.
+
+        Queues of peers are claimed separately.
+        """
         rows = (cell.row.decode() for cell in self.cluster.queue_cells() if cell.family == b"queue")
         ours = (row for row in rows if row.startswith(f"{ONE}-") and row.endswith(f"/{source}"))
         owners = {row.removeprefix(f"{ONE}-").partition("/")[0] for row in ours}
@@ -163,7 +166,7 @@ class Story:
 
 
 def tell(story: Story) -> None:
-    """The life of the source cluster, stage by stage."""
+    """Plays the life of the source cluster, stage by stage."""
     cluster, peer = story.cluster, story.peer
     cluster.add_peer(ONE, peer.cluster_key)
     cluster.archive_wals(TABLE)
@@ -205,7 +208,7 @@ def tell(story: Story) -> None:
 
 
 def wait_until_shipped(cluster: HBaseCluster) -> None:
-    """Until every claimed queue is gone, and HBase keeps no archived WAL but those of its own replication table."""
+    """Waits until every claimed queue is gone, and HBase keeps only archived WALs of its own replication table."""
     # an offset is written when something is shipped: a server without a region owes its last one forever
     for index, server in enumerate(cluster.online_servers()):
         cluster.move_region(TABLE, server, index)

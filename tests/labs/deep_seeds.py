@@ -1,4 +1,4 @@
-"""Seeds of the long searches: new ones every day, and said in the record of a run (docs/deep.md)."""
+"""Provides seeds for the long searches: new ones every day, recorded with the run (docs/deep.md)."""
 
 import os
 import time

@@ -11,7 +11,7 @@ P = bytes.fromhex("5042554608bb03")
 
 
 def wals(address: str, *numbers: int, position: bytes = P) -> dict[str, bytes]:
-    """WALs in the seed's short form, the first one with a position."""
+    """Returns WALs with names in the document's short form; the first one has a position."""
     names = [f"{address}.{number}" for number in numbers]
     return {name: position if index == 0 else b"" for index, name in enumerate(names)}
 

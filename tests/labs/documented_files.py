@@ -20,6 +20,6 @@ FILES = tuple(
 
 
 def seen(first: Queues, second: Queues | None = None, **cversions: int) -> ClusterView:
-    """The view of a cluster with peer 2, both readings alike unless said otherwise."""
+    """Returns the view of a cluster with peer 2; both readings are equal unless a second one is given."""
     passes = znodes(first, **cversions), znodes(first if second is None else second, **cversions)
     return view_of_zookeeper(ZooKeeperCase(zookeeper_snapshot(["2"]), FILES, *passes, ReconcileSettings()))

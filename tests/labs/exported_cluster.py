@@ -1,4 +1,4 @@
-"""A generated cluster as `conf/export/walsafe-export.sh` would have saved it, and as somebody's own scans."""
+"""Writes a generated cluster as `conf/export/walsafe-export.sh` would save it, and as other saved scans."""
 
 import json
 from base64 import b64encode
@@ -19,7 +19,7 @@ EDGE = "edge1"
 
 
 def cell_lines(cells: Iterable[Cell]) -> list[str]:
-    """Cells of a scan, one a line."""
+    """Returns the cells of a scan, one a line."""
     return [
         json.dumps({name: b64encode(getattr(cell, name)).decode() for name in ("row", "family", "qualifier", "value")})
         for cell in cells
@@ -27,17 +27,20 @@ def cell_lines(cells: Iterable[Cell]) -> list[str]:
 
 
 def closed(cells: Sequence[Cell]) -> list[str]:
-    """The same with the closing count."""
+    """Returns the cells of a scan, one a line, and the closing count."""
     return [*cell_lines(cells), f"{len({cell.row for cell in cells})} row(s)"]
 
 
 def text_of(lines: Iterable[str]) -> str:
-    """Lines as a file has them."""
+    """Joins lines to the text of a file."""
     return "".join(f"{line}\n" for line in lines)
 
 
 def ls_lines(wal_root: str, files: Iterable[ArchivedFile], membership: Membership) -> list[str]:
-    """`hdfs dfs -ls -R` of WALs, remoteWALs and oldWALs, in UTC; what lies in no directory of a server comes first."""
+    """Returns the lines of `hdfs dfs -ls -R` of WALs, remoteWALs and oldWALs, in UTC.
+
+    Files that are in no directory of a server come first.
+    """
 
     def line(kind: str, length: int, time: int, path: str) -> str:
         minute = datetime.fromtimestamp(time // 1000, timezone.utc).strftime("%Y-%m-%d %H:%M")
@@ -62,8 +65,8 @@ class Exported:
 
     Attributes:
         made: the cluster.
-        hosts: of parts that another host than `EDGE` has stamped.
-        parts: lines between the stamps, by part.
+        hosts: the hosts that stamped parts, where it is another host than `EDGE`.
+        parts: the lines between the stamps, by part.
         times: when each part began and ended, ms.
     """
 
@@ -111,13 +114,13 @@ class Exported:
         self.times["settings"] = self.times["crashing-2"]
 
     def text(self, name: str) -> str:
-        """One part, stamped."""
+        """Returns the text of one part with its stamps."""
         started, finished = map(format_instant, self.times[name])
         begin = f"# walsafe-export 1 {name} started {started} host {self.hosts.get(name, EDGE)} zone UTC"
         return text_of([begin, *self.parts[name], f"# walsafe-export end {name} finished {finished} status 0"])
 
     def write(self, directory: Path) -> Path:
-        """All parts."""
+        """Writes all parts, and returns the directory."""
         directory.mkdir(parents=True, exist_ok=True)
         for name in self.parts:
             (directory / f"{name}.txt").write_text(self.text(name), encoding="utf-8")

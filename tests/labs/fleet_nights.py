@@ -1,4 +1,4 @@
-"""Four nights of a fleet in which each cluster has one thing to be found."""
+"""Provides four nights of a fleet in which each cluster has one fault to be found."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -67,7 +67,7 @@ def leftover(made: GeneratedCapture, _night: int) -> GeneratedCapture:
 
 
 def rewound(made: GeneratedCapture, night: int) -> GeneratedCapture:
-    """The table is restored after the first night: peer 1 needs the first WAL again."""
+    """Restores the table after the first night, so that peer 1 needs the first WAL again."""
     return with_cells(made, row(f"1-{H1}", group(H1), wal(H1, 1), 0)) if night else made
 
 
@@ -93,14 +93,14 @@ def beyond(made: GeneratedCapture, night: int) -> GeneratedCapture:
 
 
 def moved(made: GeneratedCapture, _night: int) -> GeneratedCapture:
-    """A server leaves while the cluster is read: the missing queue of the dead one proves nothing."""
+    """Lets a server leave during the capture, so that the missing queue of the dead server proves nothing."""
     second = made.snapshot.membership_2
     assert second is not None
     return with_snapshot(made, membership_2=replace(second, online=frozenset({H1})))
 
 
 def nothing(made: GeneratedCapture, _night: int) -> GeneratedCapture:
-    """Everything is younger than its time to live."""
+    """Makes every file younger than its time to live, so that nothing is deletable."""
     return with_snapshot(made, retention=Retention(365 * DAY_MS, 365 * DAY_MS, 365 * DAY_MS))
 
 

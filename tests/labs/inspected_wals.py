@@ -1,4 +1,4 @@
-"""A snapshot of the small cluster whose WALs are real files, and the job `inspect-wals` on it."""
+"""Runs `inspect-wals` on a snapshot of the small cluster whose WALs are real files."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ STUCK = f"2-{H2}"
 
 
 class Inspected:
-    """A snapshot with its WAL root, and the job."""
+    """A snapshot with its WAL root, and the job on it."""
 
     def __init__(self, spark: SparkSession, root: Path) -> None:
         self.desk = Desk(spark, root)
@@ -38,7 +38,10 @@ class Inspected:
         self.snapshot = self.desk.snapshot(self.made)
 
     def _capture(self) -> GeneratedCapture:
-        """H1: peer 2 is in the middle of its second WAL, peer 1 in its fourth. H2: an empty WAL is next for peer 2."""
+        """Returns the capture.
+
+        Peer 2 is in H1's second WAL, peer 1 in H1's fourth, and H2's next WAL for peer 2 is empty.
+        """
         made = small("small")
         made = replace(made, snapshot=replace(made.snapshot, wal_root=f"file://{self.hbase}", peers=PEERS))
         made = with_cells(
@@ -55,7 +58,7 @@ class Inspected:
         return replace(file, length=len(content))
 
     def run(self, *options: str, lake: bool = False) -> tuple[int, dict[str, Any]]:
-        """The exit code and the result object."""
+        """Runs the job; returns the exit code and the result object."""
         result = self.desk.root / "result.json"
         arguments = ["inspect-wals", "--snapshot", f"file:{self.snapshot}", *options, "--result", str(result)]
         if lake:

@@ -1,4 +1,4 @@
-"""A WAL root for tests of listings, and what they list."""
+"""Provides a WAL root for tests of listings, and its files."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A lake of old nights that maintain works on, with its folders of lists and snapshots."""
+"""Provides a lake of old nights for maintain, with its folders of lists and snapshots."""
 
 import os
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from schemas.wal_verdicts import WAL_VERDICTS
 from tests.labs.small_cluster import NOW, At
 
 A_NIGHTS = (200, 150, 100, 95, 2, 1, 0)
-"""Days before NOW. The newest four are needed for comparisons, the one of 95 days among them."""
+"""The age of each night, in days before NOW. The newest four, including that of 95 days, are needed for comparisons."""
 MANY_FILES = 2
 CONFIG = "maintain: {compact_from: 3}\n"
 Tree = dict[str, bytes]
@@ -99,7 +99,7 @@ def errors_of(outcome: JobResult) -> dict[str, str]:
 
 
 def forget(spark: SparkSession) -> None:
-    """A log that was changed by hand is read anew."""
+    """Makes Delta read a log anew that was changed by hand."""
     jvm: Any = spark._jvm
     jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
@@ -119,7 +119,7 @@ def with_folders(place: Place) -> str:
 
 
 def add_list(place: Place, cluster: str, run_id: str, ago: int, folder: str | None = None) -> Path:
-    """A list whose `not_after` was so many days ago; its files are from now."""
+    """Adds a list whose `not_after` was this many days ago; its files have the present time."""
     there = place.root / "lists" / cluster / (folder or run_id)
     there.mkdir(parents=True)
     instant = NOW - ago * DAY_MS

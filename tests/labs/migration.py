@@ -1,4 +1,4 @@
-"""An upgrade to HBase 3 in small: queues in ZooKeeper as HBase 2 left them, and the cluster that takes them over."""
+"""Plays a small upgrade to HBase 3: queues in ZooKeeper as HBase 2 left them, and the cluster that takes them over."""
 
 import json
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ def wal(server: str, number: int) -> str:
 
 
 def at(position: int) -> bytes:
-    """A position as HBase 2 writes it, without the varint's second byte."""
+    """Returns a position as HBase 2 writes it, without the varint's second byte."""
     return MAGIC + b"\x08" + bytes([position])
 
 
@@ -50,7 +50,7 @@ def _text(number: int, value: str) -> bytes:
 
 
 def znodes(quorum: str) -> dict[str, bytes]:
-    """What the old cluster left. No peer can be reached, so nothing is ever shipped."""
+    """Returns the znodes that the old cluster left. No peer can be reached, so nothing is ever shipped."""
     key = _text(1, f"{quorum}:/nowhere")
     return {
         f"/{NAME}/hbaseid": b"of an HBase that has gone, with its root directory",
@@ -67,7 +67,7 @@ def znodes(quorum: str) -> dict[str, bytes]:
         f"{BASE}/rs/{OLD}/{OFF}/{group(OLD)}.extra.{1_700_000_000_004}": at(8),
         f"{BASE}/rs/{OLD}/{LEGACY}/{wal(OLD, 10)}": b"",
         f"{BASE}/rs/{OLD}/removed/{wal(OLD, 9)}": at(1),
-        # claimed twice: its first owner counts
+        # claimed twice: the queue's first owner counts
         f"{BASE}/rs/{OLD}/{OFF}-{GONE}-{DEAD}/{wal(GONE, 1)}": (443).to_bytes(8, "big"),
         f"{BASE}/rs/{DEAD}/{OFF}/{wal(DEAD, 7)}": at(0),
         f"{BASE}/rs/{DEAD}/{ON}": b"",
@@ -92,7 +92,7 @@ FILES = (
 
 @dataclass
 class Upgrade:
-    """The steps of an upgrade, each called once and in order."""
+    """Runs the steps of an upgrade, each called once and in order."""
 
     jvm: Jvm
     hdfs: HdfsCluster
@@ -117,20 +117,20 @@ class Upgrade:
         return client
 
     def leave(self) -> None:
-        """What the old cluster left behind: znodes and files."""
+        """Writes what the old cluster left: znodes and files."""
         for path, data in znodes(self.quorum).items():
             self.put(path, data)
         for path in FILES:
             self.hdfs.create_file(f"/{NAME}-wals/{path}")
 
     def put(self, path: str, data: bytes) -> None:
-        if self.client.exists(path):  # made on the way to one below it
+        if self.client.exists(path):  # created on the way to a znode below it
             self.client.set(path, data)
         else:
             self.client.create(path, data, makepath=True)
 
     def start(self) -> HBaseCluster:
-        """HBase 3 for the first time; whatever it migrates it begins by itself."""
+        """Starts HBase 3 for the first time; it begins the migration by itself."""
         self.clusters.append(
             HBaseCluster(
                 self.jvm,
@@ -139,9 +139,9 @@ class Upgrade:
                 1,
                 zookeeper_of=self.zookeeper,
                 properties={
-                    # the old WALs must not stand below a root directory that HBase has yet to make
+                    # the old WALs must not be below a root directory that HBase still has to create
                     "hbase.wal.dir": self.wal_root,
-                    # ended procedures are forgotten at once, where production takes a quarter of an hour
+                    # the master forgets ended procedures at once, where production takes a quarter of an hour
                     "hbase.procedure.cleaner.interval": "1000",
                     "hbase.procedure.cleaner.evict.ttl": "1000",
                 },
@@ -150,16 +150,19 @@ class Upgrade:
         return self.clusters[0]
 
     def migration(self) -> list[dict[str, object]]:
-        """The procedure, as `list_procedures` shows it, until the master forgets it."""
+        """Returns the migration procedure as `list_procedures` shows it, until the master forgets it."""
         return [one for one in self.clusters[0].procedures() if str(one["className"]).endswith(MIGRATION)]
 
     def wait_migrated(self) -> None:
-        """Until it has ended and is forgotten: the client of HBase 2 cannot read its state."""
+        """Waits until the migration has ended and the master has forgotten it.
+
+        The client of HBase 2 cannot read its state.
+        """
         assert [one["state"] for one in self.migration()] != ["SUCCESS"]
         wait_until(lambda: not self.migration(), "the migration ends")
 
     def capture(self, name: str, queues: str) -> Path:
-        """A snapshot, from `zookeeper` or through `hbase`."""
+        """Takes a snapshot, from `zookeeper` or through `hbase`, and returns its directory."""
         out = self.work / name
         sources: dict[str, Any] = {"queues": {"source": "hbase"}, "state": {"source": "hbase"}}
         if queues == "zookeeper":
@@ -187,7 +190,7 @@ class Upgrade:
         return site
 
     def run(self, job: str, *options: str) -> tuple[int, dict[str, Any]]:
-        """The exit code and the result object of a job."""
+        """Runs a job; returns its exit code and result object."""
         result = self.work / f"{job}.json"
         code = main([job, *options, "--result", str(result)], context=JobContext(job, spark=self.spark))
         return code, json.loads(result.read_text())

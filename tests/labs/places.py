@@ -1,4 +1,4 @@
-"""Where the project, its pages and the recorded data of the tests lie."""
+"""Defines the paths of the project, its pages and the recorded data of the tests."""
 
 from pathlib import Path
 

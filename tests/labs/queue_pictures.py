@@ -18,7 +18,7 @@ KEY = RunKey.of("c", "r-queues", AT)
 
 
 def servers(online: str = "ab", crashing: str = "", directories: str = "", at: int = AT) -> ObservedServers:
-    """Servers by the first letter of their host."""
+    """Returns servers that are named by the first letter of their host."""
     every = {server.host[0]: server for server in (A, B, C, D, E)}
     return ObservedServers(
         at,
@@ -29,7 +29,7 @@ def servers(online: str = "ab", crashing: str = "", directories: str = "", at: i
 
 
 def queue(row: str, size: int = 0, **fields_: object) -> ObservedQueue:
-    """A queue in the table from a short row key, such as `1-a/b`."""
+    """Returns a queue in the table from a short row key, such as `1-a/b`."""
     peer, _, names = row.partition("-")
     owner, _, source = names.partition("/")
     every = {server.host[0]: server for server in (A, B, C, D, E)}
@@ -48,11 +48,11 @@ def cluster(*queues: ObservedQueue, who: ObservedServers | None = None, **fields
 
 
 def classes(found: Sequence[AuditRow]) -> dict[str, tuple[str, ...]]:
-    """All that each queue is."""
+    """Returns all classes of each queue."""
     return {row.queue: row.classes for row in found}
 
 
 def only(picture: ObservedCluster) -> AuditRow:
-    """The one row of its audit."""
+    """Returns the only row of the cluster's audit."""
     (row,) = audit_rows(picture)
     return row

@@ -1,4 +1,4 @@
-"""Captures of a real HBase with one line each, read back."""
+"""Captures a real HBase in one line of test code, and reads the snapshot back."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ HADOOP_FILES = {"source": "hadoop"}
 
 @dataclass(frozen=True)
 class Taken:
-    """A snapshot, read back; two are equal wherever they lie."""
+    """A snapshot that was read back; two are equal wherever they are stored."""
 
     snapshot: Snapshot
     files: list[tuple[str, int, Any]]
@@ -45,7 +45,7 @@ def read_back(directory: Path) -> Taken:
 
 
 class Lab:
-    """Captures with one line each."""
+    """Makes such captures."""
 
     def __init__(self, cluster: HBaseCluster, spark: SparkSession, work: Path) -> None:
         self.cluster = cluster

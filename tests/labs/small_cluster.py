@@ -51,7 +51,7 @@ Changed = Callable[[GeneratedCapture], GeneratedCapture]
 
 
 class At:
-    """A clock that stands."""
+    """A clock that always shows the same time."""
 
     def __init__(self, instant: int) -> None:
         self.instant = instant
@@ -61,32 +61,32 @@ class At:
 
 
 def group(server: ServerName) -> str:
-    """The WAL group of a server's only WAL writer."""
+    """Returns the WAL group of a server's only WAL writer."""
     return encode_prefix(str(server))
 
 
 def timestamp(number: int) -> int:
-    """When the numbered WAL of any server began, ms."""
+    """Returns the time at which the WAL with this number of any server began, ms."""
     return NOW - 10 * HOUR_MS + number * MINUTE_MS
 
 
 def wal(server: ServerName, number: int) -> str:
-    """The name of a server's numbered WAL."""
+    """Returns the name of a server's WAL with this number."""
     return f"{group(server)}.{timestamp(number)}"
 
 
 def archived(server: ServerName, number: int, length: int) -> ArchivedFile:
-    """The numbered WAL below oldWALs."""
+    """Returns a server's WAL with this number as a file below oldWALs."""
     return ArchivedFile(f"oldWALs/{wal(server, number)}", length, timestamp(number + 1))
 
 
 def row(queue: str, group_: str, wal_: str, offset: int) -> Cell:
-    """One cell of `hbase:replication`."""
+    """Returns one cell of `hbase:replication`."""
     return Cell(queue.encode(), QUEUE_FAMILY, group_.encode(), f"{wal_}:{offset}".encode())
 
 
 def cells(night: int = 0) -> Cells:
-    """The queue table, in scan order; enabled queues move a little every night."""
+    """Returns the cells of the queue table in scan order; enabled queues move a little every night."""
     return tuple(
         sorted(
             (
@@ -102,7 +102,7 @@ def cells(night: int = 0) -> Cells:
 
 
 def small(cluster: str, night: int = 0) -> GeneratedCapture:
-    """The cluster's capture of a night; nothing is wrong with it."""
+    """Returns the cluster's capture of a night, in which nothing is wrong."""
     at = NOW + night * DAY_MS
     files = [archived(H1, number, 1 << (number - 1)) for number in (1, 2, 3, 4)]
     files += [archived(H2, number, 16 << (number - 1)) for number in (1, 2)]
@@ -124,18 +124,21 @@ def small(cluster: str, night: int = 0) -> GeneratedCapture:
 
 
 def with_snapshot(made: GeneratedCapture, **changes: object) -> GeneratedCapture:
-    """The capture with other fields of snapshot.json."""
+    """Returns the capture with changed fields of snapshot.json."""
     return replace(made, snapshot=replace(made.snapshot, **changes))  # type: ignore[arg-type]
 
 
 def with_files(made: GeneratedCapture, *files: ArchivedFile) -> GeneratedCapture:
-    """The capture with further files; one of the same path takes the place of the old one."""
+    """Returns the capture with further files; a file with the same path replaces the old one."""
     paths = {file.path for file in files}
     return replace(made, files=(*(file for file in made.files if file.path not in paths), *files))
 
 
 def with_cells(made: GeneratedCapture, *changed: Cell) -> GeneratedCapture:
-    """The capture with further cells in both passes; one of the same row and qualifier replaces the old one."""
+    """Returns the capture with further cells in both passes.
+
+    A cell with the same row and qualifier replaces the old one.
+    """
     keys = {(cell.row, cell.qualifier) for cell in changed}
 
     def both(old: Cells) -> Cells:
@@ -154,7 +157,7 @@ def edited(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 
 def replaced_content(directory: Path, name: str, content: bytes) -> None:
-    """Replaces a file of the snapshot and has snapshot.json agree with it."""
+    """Replaces a file of the snapshot, and changes snapshot.json so that it agrees."""
     (directory / name).write_bytes(content)
 
     def change(document: dict[str, Any]) -> None:
@@ -168,7 +171,7 @@ def replaced_content(directory: Path, name: str, content: bytes) -> None:
 
 @dataclass(frozen=True)
 class Desk:
-    """A lake, a folder of lists, and a session to reconcile with."""
+    """A lake, a folder of lists, and a session with which to reconcile."""
 
     spark: SparkSession
     root: Path
@@ -187,7 +190,7 @@ class Desk:
         return OutputPlaces(f"file:{self.lake}", f"file:{self.lists}", metrics=self.metrics)
 
     def snapshot(self, made: GeneratedCapture, name: str | None = None) -> Path:
-        """Writes a snapshot directory by the sink of production."""
+        """Writes a snapshot directory with the sink of production."""
         out = self.root / "snapshots" / (name or made.snapshot.cluster)
         out.parent.mkdir(parents=True, exist_ok=True)
         write_snapshot(made, out)
@@ -202,7 +205,7 @@ class Desk:
         config: Config | None = None,
         accept: Mapping[str, str] | None = None,
     ) -> JobResult:
-        """One run."""
+        """Runs reconcile once."""
         return run_reconcile(
             JobContext("reconcile", At(now), self.spark),
             config or parse_config("quality: {share_from: 0MiB}", "test.yaml"),
@@ -214,17 +217,17 @@ class Desk:
         )
 
     def rows(self, table: str, condition: str = "true") -> list[dict[str, Any]]:
-        """Rows of a table of the lake."""
+        """Returns the rows of a table of the lake."""
         frame = self.spark.read.format("delta").load(f"file:{self.lake / table}").where(condition)
         return [one.asDict(recursive=True) for one in frame.collect()]
 
     def run_rows(self, cluster: str, run_id: str | None = None) -> list[dict[str, Any]]:
-        """Rows of `runs`, oldest first; a terminal row after its STARTED row."""
+        """Returns the rows of `runs`, the oldest first; a terminal row comes after its STARTED row."""
         rows = self.rows("runs", f"cluster = '{cluster}'" + (f" AND run_id = '{run_id}'" if run_id else ""))
         return sorted(rows, key=lambda one: (one["at"], one["status"] != "STARTED"))
 
     def list_files(self, cluster: str) -> dict[str, bytes]:
-        """Everything below a cluster's lists that a reader would look at, by path."""
+        """Returns everything below a cluster's lists that a reader would look at, by path."""
         folder = self.lists / cluster
         return {
             str(file.relative_to(folder)): file.read_bytes()
@@ -233,7 +236,7 @@ class Desk:
         }
 
     def lines(self, cluster: str, run_id: str) -> list[str]:
-        """The lines of a list, held to its manifest."""
+        """Returns the lines of a list, after checking them against its manifest."""
         folder = self.lists / cluster / run_id
         manifest = json.loads((folder / "manifest.json").read_text())
         lines: list[str] = []
@@ -248,11 +251,11 @@ class Desk:
 
 
 def clusters_of(outcome: JobResult) -> dict[str, dict[str, Any]]:
-    """The clusters of a result by name."""
+    """Returns the clusters of a result by name."""
     found: Any = outcome.result["clusters"]
     return {one["cluster"]: one for one in found}
 
 
 def paths(files: Sequence[ArchivedFile]) -> Iterator[str]:
-    """Their paths as lines of a list."""
+    """Yields the paths of the files as lines of a list."""
     return (f"{ROOT}/{file.path}" for file in files)

@@ -1,4 +1,4 @@
-"""The small cluster with its queues in ZooKeeper."""
+"""Provides the small cluster with its queues in ZooKeeper."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +11,14 @@ from tests.strategies.zookeeper import Queues, znodes, zookeeper_snapshot
 
 
 def zookeeper_directory(out: Path, made: GeneratedCapture, first: Queues, second: Queues, after: int = 7) -> Path:
-    """A snapshot as `capture` would write it: files, peers and times of a cluster, and other queues.
+    """Writes a snapshot as `capture` would: files, peers and times of a cluster, but other queues; returns its path.
 
     Args:
-        out: its directory.
+        out: the directory of the snapshot.
         made: the small cluster, or one like it.
-        first: reading of the queues.
-        second: the same again.
-        after: cversion of `rs` at the end; 7 = nothing moved.
+        first: the first reading of the queues.
+        second: the second reading of the queues.
+        after: the cversion of `rs` at the end; 7 = nothing moved.
     """
     snapshot = replace(
         zookeeper_snapshot(["1", "2"]),

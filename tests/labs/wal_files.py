@@ -1,4 +1,4 @@
-"""WAL files made by hand, byte by byte as HBase's ProtobufLogWriter does without compression."""
+"""Makes WAL files byte by byte as HBase's ProtobufLogWriter does without compression."""
 
 import struct
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ PUT = 4
 
 
 def varint(number: int) -> bytes:
-    """A number as protobuf writes it."""
+    """Encodes a number as a protobuf varint."""
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
@@ -21,7 +21,7 @@ def varint(number: int) -> bytes:
 
 
 def message(*fields: tuple[int, int | bytes]) -> bytes:
-    """A protobuf message of numbers and byte strings."""
+    """Encodes a protobuf message of numbers and byte strings."""
     return b"".join(
         varint(number << 3 | 2) + varint(len(value)) + value
         if isinstance(value, bytes)
@@ -31,19 +31,19 @@ def message(*fields: tuple[int, int | bytes]) -> bytes:
 
 
 def delimited(text: bytes) -> bytes:
-    """A message with its length before it."""
+    """Encodes a message with its length before it."""
     return varint(len(text)) + text
 
 
 def header(*further: tuple[int, int | bytes], codec: str = CODEC) -> bytes:
-    """Magic and header."""
+    """Encodes magic and header."""
     fields = ((1, 0), *further, (4, b"AsyncProtobufLogWriter"), (5, codec.encode()))
     return b"PWAL" + delimited(message(*fields))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a put, or of HBase's own."""
+    """One cell of a put, or a cell that HBase writes for its own use."""
 
     family: str
     value: bytes = b"v"
@@ -53,7 +53,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Edit:
-    """One entry."""
+    """One entry of a WAL."""
 
     table: str
     cells: Sequence[Cell] = (Cell("f"),)
@@ -62,7 +62,7 @@ class Edit:
 
 
 def cell(one: Cell) -> bytes:
-    """Length and KeyValue."""
+    """Encodes a cell: length and KeyValue."""
     family = one.family.encode()
     key = struct.pack(">H", len(one.row)) + one.row + bytes([len(family)]) + family + one.qualifier
     key += struct.pack(">qb", T, PUT)
@@ -71,7 +71,7 @@ def cell(one: Cell) -> bytes:
 
 
 def entry(edit: Edit, number: int = 0) -> bytes:
-    """Key and cells."""
+    """Encodes an entry: key and cells."""
     scopes = [(6, message((1, family.encode()), (2, scope))) for family, scope in edit.scopes.items()]
     clusters = [(8, message((1, place), (2, place))) for place in range(edit.clusters)]
     key = message(
@@ -87,12 +87,12 @@ def entry(edit: Edit, number: int = 0) -> bytes:
 
 
 def wal(*edits: Edit, trailer: bytes = TRAILER) -> bytes:
-    """A whole file."""
+    """Encodes a whole file."""
     return header() + b"".join(entry(edit, number) for number, edit in enumerate(edits)) + trailer
 
 
 def ends(*edits: Edit) -> list[int]:
-    """Where the header and each entry of `wal` end."""
+    """Returns the offsets at which the header and each entry of `wal` end."""
     found = [len(header())]
     for number, edit in enumerate(edits):
         found.append(found[-1] + len(entry(edit, number)))
@@ -100,7 +100,7 @@ def ends(*edits: Edit) -> list[int]:
 
 
 def bulk_load(table: str, *families: str, scopes: Mapping[str, int]) -> Edit:
-    """The marker of a bulk load of these families."""
+    """Returns the entry that marks a bulk load of these families."""
     stores = [(3, message((1, family.encode()), (2, b"home"), (3, b"hfile"))) for family in families]
     value = message((1, b"t"), (2, b"region"), *stores, (4, 7))
     return Edit(table, [Cell("METAFAMILY", value, b"METAROW", b"HBASE::BULK_LOAD")], scopes)

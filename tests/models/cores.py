@@ -1,4 +1,4 @@
-"""Plays pieces of work side by side, a process for each core."""
+"""Runs pieces of work side by side, in a process for each core."""
 
 import multiprocessing
 import os
@@ -11,10 +11,10 @@ ResultT = TypeVar("ResultT")
 
 
 def side_by_side(play: Callable[[WorkT], ResultT], work: Sequence[WorkT]) -> Iterator[ResultT]:
-    """Yields the result of each piece of work, in their order, as they come.
+    """Yields the result of each piece of work, in their order, as soon as it is known.
 
     Args:
-        play: what another process can import, with arguments that can be pickled.
+        play: a function that another process can import; its argument must be picklable.
         work: the pieces.
     """
     cores = min(os.cpu_count() or 1, len(work))

@@ -1,7 +1,7 @@
-"""A cluster whose life is drawn choice by choice: by hypothesis, which then shrinks what fails, or by a seed.
+"""Draws the life of a cluster choice by choice: by hypothesis, which then shrinks a failing example, or by a seed.
 
-Everything that `ClusterPlan` knows may happen, at any instant up to and within a capture. What it is made of is
-consistent, as HBase's own states are; `tests/strategies` adds what no HBase writes.
+Everything that `ClusterPlan` knows may happen, at any instant up to and within a capture. The parts are consistent with
+each other, as HBase's own states are; `tests/strategies` adds what no HBase writes.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,10 +28,10 @@ class Size:
     """How large a drawn cluster may be.
 
     Attributes:
-        servers: hosts; some have two lives.
-        peers: replication peers, at most.
+        servers: the number of hosts; some of them have two lives.
+        peers: the largest number of replication peers.
         past: how far back WALs go, ms; a group rolls about every 26 minutes.
-        oddities: files, rows, stalled queues and tampered WALs, at most so many of each.
+        oddities: the largest number of odd files, of odd rows, of stalled queues and of tampered WALs.
     """
 
     servers: int = 4
@@ -45,14 +45,14 @@ def drawn_plan(choose: Choose, night: int, size: Size = Size()) -> model.Cluster
 
     Args:
         choose: makes every choice; the same answers give the same cluster.
-        night: start of step `files`, ms; ask `capture_at` for that instant, or for a later one.
-        size: how large it may be.
+        night: the start of step `files`, ms; ask `capture_at` for that instant, or for a later one.
+        size: how large the cluster may be.
     """
     return _Drawing(choose, night, size).plan()
 
 
 class _Drawing:
-    """One cluster in the making."""
+    """Draws one cluster."""
 
     def __init__(self, choose: Choose, night: int, size: Size) -> None:
         self.choose = choose
@@ -92,7 +92,7 @@ class _Drawing:
         return items[self.choose(0, len(items) - 1)]
 
     def some(self, draw: Callable[[], ItemT]) -> list[ItemT]:
-        """Mostly none."""
+        """Draws a list, which is empty in most cases."""
         return [draw() for _ in range(max(0, self.choose(-2, self.size.oddities)))]
 
     def earlier(self) -> int:

@@ -1,4 +1,4 @@
-"""The twin of the demo's cluster: nothing is wrong with it."""
+"""Makes the twin of the demo's cluster, in which nothing is wrong."""
 
 from jobs.demo.cluster.model import MINUTE_MS, Claim, ClusterPlan, PeerPlan
 from jobs.demo.cluster.parts import SYNC_PEER, active_master, meta_stream, new_life, new_peer, peer_lags, with_streams
@@ -7,7 +7,7 @@ from pipelines.common.instants import DAY_MS
 
 
 def healthy_plan(first_night: int, seed: int = 7) -> ClusterPlan:
-    """The demo's cluster with nothing wrong: no finding and no file held that no one needs.
+    """Returns the demo's cluster with nothing wrong: there is no finding, and no file is held that no peer needs.
 
     Every peer is enabled and minutes behind, HBase's cleaner runs, and a server that crashed 3 days ago has been
     recovered and its queues finished.

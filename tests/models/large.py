@@ -1,9 +1,9 @@
-"""A cluster of any size: names, lengths and times of its files come by columns, so that 100 million take minutes.
+"""Makes a cluster of any size: names, lengths and times of its files come by columns, so that 100 million take minutes.
 
-For the benchmarks. Of the files under oldWALs 2.5 % belong to hbase:meta, 0.5 % have a valid name outside the form
-<group>.<13 digits>, 0.25 % are no WALs at all; no name makes HBase's cleaner throw. The groups are those of multiwal.
-5 % of them have no offset; one peer is disabled; a tenth of the servers are dead, half of these with their queues
-finished. Why it does not ask `jobs.demo.cluster.wals` for each WAL: docs/adr/0020-one-generator.md.
+It is for the benchmarks. Of the files under oldWALs 2.5 % belong to hbase:meta, 0.5 % have a valid name outside the
+form <group>.<13 digits>, 0.25 % are not WALs at all; no name makes HBase's cleaner throw. The groups are those of
+multiwal. 5 % of them have no offset; one peer is disabled; a tenth of the servers are dead, half of these with their
+queues finished. Why it does not ask `jobs.demo.cluster.wals` for each WAL: docs/adr/0020-one-generator.md.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,13 +39,13 @@ class Shape:
     """One cluster to generate; the same shape gives the same bytes.
 
     Attributes:
-        cluster: its name.
-        files: under oldWALs.
-        servers: region servers, the dead ones included.
-        peers: replication peers; the last one is disabled.
-        groups_per_server: WAL groups of each server; 1 = no multiwal.
-        seed: another one gives other lengths and offsets.
-        now: start of step `files`, ms.
+        cluster: the name of the cluster.
+        files: the number of files under oldWALs.
+        servers: the number of region servers, including the dead ones.
+        peers: the number of replication peers; the last one is disabled.
+        groups_per_server: the number of WAL groups of each server; 1 = no multiwal.
+        seed: another seed gives other lengths and offsets.
+        now: the start of step `files`, ms.
     """
 
     cluster: str
@@ -57,29 +57,29 @@ class Shape:
     now: int
 
     def server(self, number: int) -> ServerName:
-        """The numbered region server."""
+        """Returns the region server with this number."""
         return ServerName(f"rs{number:04d}.{self.cluster.lower()}.example.org", 16020, self.now - PAST_MS - HOUR_MS)
 
     def is_dead(self, number: int) -> bool:
-        """Whether it is fully dead."""
+        """Returns whether the server with this number is fully dead."""
         return number % round(1 / DEAD_SHARE) == 3
 
     def groups(self, number: int) -> list[str]:
-        """Its WAL groups."""
+        """Returns the WAL groups of the server with this number."""
         return list(wal_groups(self.server(number), self.groups_per_server))
 
     def files_of(self, number: int) -> int:
-        """How many of the files are its."""
+        """Returns how many of the files belong to the server with this number."""
         return self.files // self.servers + (number < self.files % self.servers)
 
     @property
     def interval(self) -> int:
-        """Ms between two WALs of a group, such that the last one is old enough to be judged."""
+        """Returns the ms between two WALs of a group, chosen so that the last one is old enough to be judged."""
         return max((PAST_MS - DAY_MS) // max(-(-self.files // self.servers) // self.groups_per_server + 1, 1), 1)
 
 
 def file_batches(shape: Shape) -> Iterator[FileBatch]:
-    """All files under oldWALs, server by server, sorted by name within each server."""
+    """Yields all files under oldWALs, server by server, sorted by name within each server."""
     for number in range(shape.servers):
         count = shape.files_of(number)
         if not count:
@@ -125,7 +125,7 @@ def _odd_name(groups: Sequence[str], index: int, timestamp: int) -> str:
 
 
 def queue_cells(shape: Shape) -> tuple[Cell, ...]:
-    """One scan of hbase:replication."""
+    """Returns one scan of hbase:replication."""
     random = np.random.default_rng([shape.seed, 1_000_003])
     per_group = -(-shape.files // shape.servers) // shape.groups_per_server + 1
     alive = [number for number in range(shape.servers) if not shape.is_dead(number)]
@@ -153,7 +153,7 @@ def queue_cells(shape: Shape) -> tuple[Cell, ...]:
 
 
 def snapshot(shape: Shape) -> Snapshot:
-    """snapshot.json without `contents`."""
+    """Returns snapshot.json without `contents`."""
     master = f"m1.{shape.cluster.lower()}.example.org,16000,{shape.now - PAST_MS}"
     online = frozenset(shape.server(number) for number in range(shape.servers) if not shape.is_dead(number))
     directories = tuple(WalDirectory(server, 2, shape.now) for server in sorted(online))
@@ -165,12 +165,14 @@ def snapshot(shape: Shape) -> Snapshot:
 
 
 def fleet(shape: Shape, clusters: int, largest: float | None = None) -> Iterator[Shape]:
-    """Many clusters that share the files with the skew of real fleets: cluster k gets a share of 1/k.
+    """Yields the shapes of many clusters that share the files with the skew of real fleets.
+
+    Cluster k gets a share of 1/k.
 
     Args:
-        shape: of all of them together.
-        clusters: how many.
-        largest: share of the first one, 0 to 1; None = as the others.
+        shape: the shape of all of them together.
+        clusters: the number of clusters.
+        largest: the share of the first one, 0 to 1; None = by the same rule.
     """
     weights = 1 / np.arange(1, clusters + 1)
     if largest is not None and clusters > 1:

@@ -1,6 +1,6 @@
-"""What meets HBase's parsers and comparisons where it hurts: names, timestamps, offsets and rows, well-formed or not.
+"""Lists inputs that are hard for HBase's parsers and comparisons: names, timestamps, offsets and rows, valid or not.
 
-The one list of these for the benchmarks and the property tests; a trap that is found goes in here.
+This is the only list of these for the benchmarks and the property tests; every new trap is added here.
 """
 
 from jobs.demo.cluster.parts import POISON_NAME
@@ -99,7 +99,7 @@ OTHER_FAMILIES = (
 
 
 def encodings(server: ServerName) -> tuple[str, ...]:
-    """How a server may stand at the start of a file name: HBase's own form first, then what decodes to the same."""
+    """Returns the forms of a server at the start of a file name: HBase's own first, then those that decode to it."""
     standard = encode_prefix(str(server))
     host, port, startcode = encode_prefix(server.host), server.port, server.startcode
     return (
@@ -117,7 +117,7 @@ def encodings(server: ServerName) -> tuple[str, ...]:
 
 
 def groups_of(encoded: str) -> tuple[str, ...]:
-    """The WAL groups of one server: every provider, and what only looks like one."""
+    """Returns the WAL groups of one server: those of every provider, and names that only look like a group."""
     return (
         encoded,
         encoded,

@@ -1,4 +1,4 @@
-"""Looks through all histories of a model, breadth-first, for the shortest that breaks it."""
+"""Searches all histories of a model breadth-first for the shortest one that breaks it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ FoundT = TypeVar("FoundT")
 
 
 class Model(Protocol[StateT, MoveT_co, FoundT_co]):
-    """What is searched."""
+    """A model that can be searched."""
 
     def first(self) -> StateT:
-        """The state in which every history begins."""
+        """Returns the state in which every history begins."""
         ...
 
     def moves(self, state: StateT) -> Iterator[tuple[MoveT_co, StateT]]:
-        """Every next state."""
+        """Yields every possible move with the state after it."""
         ...
 
     def is_hopeless(self, state: StateT) -> bool:
-        """Whether nothing that matters can follow, so that the state is not even visited."""
+        """Returns whether nothing that matters can follow, so that the state need not be visited."""
         ...
 
     def is_over(self, state: StateT) -> bool:
-        """Whether a history ends in the state."""
+        """Returns whether a history ends in the state."""
         ...
 
     def broken(self, before: StateT, after: StateT) -> FoundT_co | None:
-        """What the step to a new state, or that state, breaks; None = nothing."""
+        """Returns what a state, or the step to it, breaks; None = nothing."""
         ...
 
 
@@ -41,14 +41,16 @@ Edge = Callable[[int, MoveT, int, StateT], None]
 
 @dataclass(frozen=True)
 class Searched(Generic[FoundT]):
-    """What a search came to.
+    """The result of a search.
 
     Attributes:
-        parents: states visited, in their order, by hash: the hash of the state from which each was reached first.
-        finished: no state was left out.
-        ended: states in which a history has ended.
-        found: what the first history that breaks something breaks; it is a shortest one. None = none does.
-        last: hash of the state in which that history ends.
+        parents: the states visited, in their order, by hash; the value is the hash of the state from which each was
+            reached first.
+        finished: whether no state was left out.
+        ended: the number of states in which a history has ended.
+        found: what the first history that breaks something breaks; this history is a shortest one. None = nothing is
+            broken.
+        last: the hash of the state in which that history ends.
     """
 
     parents: dict[int, int | None]
@@ -61,14 +63,15 @@ class Searched(Generic[FoundT]):
 def search(
     model: Model[StateT, MoveT, FoundT], limit: int, edge: Edge[MoveT, StateT] | None = None
 ) -> Searched[FoundT]:
-    """Visits states until one breaks something, or to the end.
+    """Visits states until one breaks something, or until all are visited.
 
-    States are remembered by a 64-bit hash, so that one of n states is taken for another with a chance of n^2 / 2^65.
+    States are remembered by a 64-bit hash, so among n states one is mistaken for another with a probability of n^2 /
+    2^65.
 
     Args:
-        model: what is searched.
-        limit: states after which to give up.
-        edge: is told every step.
+        model: the model to search.
+        limit: the number of states after which to give up.
+        edge: is called with every step.
     """
     first = model.first()
     parents: dict[int, int | None] = {hash(first): None}
@@ -102,7 +105,10 @@ def search(
 def history(
     model: Model[StateT, MoveT, FoundT], parents: dict[int, int | None], last: int
 ) -> tuple[tuple[MoveT, ...], StateT]:
-    """The moves to a visited state, and that state: found again from the first one by the hashes on the way."""
+    """Returns the moves to a visited state, and that state.
+
+    Finds them again from the first state by the recorded hashes.
+    """
     trail = [last]
     while (before := parents[trail[-1]]) is not None:
         trail.append(before)

@@ -1,4 +1,4 @@
-"""What a generated cluster still needs: the truth that no capture reads."""
+"""Computes what a generated cluster still needs: the truth, which no capture reads."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from jobs.demo.cluster.wals import shipped_until, wals_of
 
 
 def needed_wals(plan: ClusterPlan, at: int) -> Iterator[Wal]:
-    """The WALs of which a peer that exists has not been shipped all by then."""
+    """Yields the WALs that an existing peer has not completely received by this time."""
     for life in plan.lives:
         slowest = min((shipped_until(plan, peer, life.server, at) for peer in plan.peers), default=NEVER)
         for stream in life.streams if life.started <= at else ():

@@ -1,4 +1,7 @@
-"""Plays one random history of a cluster with the capture: the seed decides who moves next, and when capture reads."""
+"""Plays one random history of a cluster with the capture.
+
+The seed decides who moves next, and when the capture reads.
+"""
 
 import random
 from collections.abc import Sequence
@@ -12,42 +15,42 @@ Move = tuple[str, tuple[int, ...]]
 
 
 class Played(Protocol[StateT]):
-    """What is played."""
+    """A game that can be played by seed."""
 
     def first(self) -> StateT:
-        """The state in which every history begins."""
+        """Returns the state in which every history begins."""
         ...
 
     def is_over(self, state: StateT) -> bool:
-        """Whether the capture has ended."""
+        """Returns whether the capture has ended."""
         ...
 
     def is_hopeless(self, state: StateT) -> bool:
-        """Whether no loss can follow."""
+        """Returns whether no loss can follow."""
         ...
 
     def next_read(self, state: StateT) -> Move:
-        """The capture's next read."""
+        """Returns the capture's next read."""
         ...
 
     def look(self, state: StateT) -> StateT | None:
-        """The state after that read; None = it cannot be answered now."""
+        """Returns the state after the capture's next read; None = the read cannot be answered now."""
         ...
 
     def drawn(self, state: StateT, draw: random.Random) -> tuple[Move, StateT] | None:
-        """An action of the cluster and the state after it; None = the draw has hit upon none."""
+        """Draws an action of the cluster; returns it with the state after it; None = the draw found no action."""
         ...
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How a history is played.
+    """Settings for playing a history.
 
     Attributes:
-        hurry: chances that the next move is a read of the capture; one of them holds for a history.
-        before: moves before the capture may begin; one of them holds for a history.
-        most: moves after which the capture reads whenever it can; with twice as many the history ends.
-        draws_from_all: where no action is drawn there is none, so that only a read can go on.
+        hurry: the possible chances that the next move is a read of the capture; one of them is drawn for a history.
+        before: the possible numbers of moves before the capture may begin; one of them is drawn for a history.
+        most: the number of moves after which the capture reads whenever it can; with twice as many the history ends.
+        draws_from_all: whether a draw without an action means that there is none, so that only a read can follow.
     """
 
     hurry: tuple[float, ...]

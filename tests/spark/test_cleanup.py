@@ -246,7 +246,7 @@ def test_what_was_not_begun_before_the_list_ended_stays(lab: Lab) -> None:
     assert "the list was valid until" in str(done.result["reason"])
     assert "2 files were moved, the others stay. Capture and reconcile again" in str(done.result["error"])
     assert "Moved 2 of 4 listed files" in done.text
-    assert "What was not moved stays. Capture and reconcile again" in done.text
+    assert "The other files stay where they are. Capture and reconcile again" in done.text
     assert len(before - lab.home()) == 2
     assert [(one["exit_code"], one["done_files"]) for one in lab.rows("cleanups", "status = 'STOPPED'")] == [(3, 2)]
     assert len(lab.rows("deletions", "phase = 'INTENT'")) == 2

@@ -113,7 +113,7 @@ def test_queues_of_a_simulated_cluster_that_were_cut_are_refused(
     queues.write_text(text_of(queues.read_text().splitlines()[:-2]))
     assert night.run(section, "cut", root) == 3
     assert not night.out("cut").exists()
-    assert "queues.jsonl: the closing `N row(s)` is missing" in capsys.readouterr().err
+    assert "queues.jsonl: no closing `N row(s)`" in capsys.readouterr().err
 
 
 STEPS = tuple(Exported(MADE).times)
@@ -138,7 +138,7 @@ def test_a_part_that_another_host_has_stamped_is_refused(
     directory = Exported(MADE, hosts={name: "edge2"}).write(night.root / "export")
     assert night.run(exported(directory)) == 3
     assert not night.out().exists()
-    assert "the clocks of two hosts do not tell which was first" in capsys.readouterr().err
+    assert "the clocks of two hosts do not show which was first" in capsys.readouterr().err
 
 
 @pytest.mark.promise("one-clock")

@@ -106,10 +106,10 @@ def test_a_text_is_read_in_pieces(
     ("lines", "words"),
     [
         ([HEADER.replace("FileSize", "Size")], "no column 'FileSize'"),
-        ([HEADER, row("/hbase/oldWALs/x.1", size="1.0K")], "FileSize '1.0K' is no number"),
-        ([HEADER, row("/hbase/oldWALs/x.1", size="9" * 19)], "FileSize '9999999999999999999' is no number"),
-        ([HEADER, row("/hbase/oldWALs/x.1", size="9" * 5000)], "FileSize '9999.*' is no number"),
-        ([HEADER, "/hbase/oldWALs/x.1\t3"], "FileSize None is no number"),
+        ([HEADER, row("/hbase/oldWALs/x.1", size="1.0K")], "FileSize '1.0K' is not a number"),
+        ([HEADER, row("/hbase/oldWALs/x.1", size="9" * 19)], "FileSize '9999999999999999999' is not a number"),
+        ([HEADER, row("/hbase/oldWALs/x.1", size="9" * 5000)], "FileSize '9999.*' is not a number"),
+        ([HEADER, "/hbase/oldWALs/x.1\t3"], "FileSize None is not a number"),
         ([HEADER, row("/hbase/oldWALs/x.1", modified="21.11.2026")], "not a time like"),
     ],
 )

@@ -261,4 +261,4 @@ def test_no_log_no_answer(desk: Desk) -> None:
     (desk.root / "logs" / "2.1.pegasus.gar" / "plog").mkdir(parents=True)
     (desk.root / "logs" / "2.1.pegasus.gar" / "plog" / "log.1.0").write_bytes(b"")
     code, result = desk.rerun()
-    assert (code, "no private log there" in result["error"]["message"]) == (2, True)
+    assert (code, "contains no private log" in result["error"]["message"]) == (2, True)

@@ -207,11 +207,11 @@ def test_plan_of_the_page(desk: Desk, capsys: pytest.CaptureFixture[str]) -> Non
         ({"value": [b"v"]}, (), "column 'key' must be the raw key as BINARY, found no such column"),
         ({"key": ["x"], "value": [b"v"]}, (), "found string"),
         ({"key": [b"\0\0k"], "value": [b"v"], "x": [1]}, (), "unknown column 'x'"),
-        ({"key": [b"\0\0k"]}, (), "wanted is 'value' as BINARY, or 'value_bytes'"),
-        ({"key": [b""], "value_bytes": [3]}, (), "there is no row in it"),
+        ({"key": [b"\0\0k"]}, (), "needs the column 'value' as BINARY, or 'value_bytes'"),
+        ({"key": [b""], "value_bytes": [3]}, (), "contains no row"),
         ({"key": [b"\0\0k"], "value_bytes": [3]}, ("--target", "many"), "--target many"),
         ({"key": [b"\0\0k"], "value_bytes": [3]}, ("--partitions", "6"), "--partitions 6: a power of two"),
-        (None, (), "no Parquet file in it; docs/split-plan.md says"),
+        (None, (), "contains no Parquet file; docs/split-plan.md says"),
     ],
 )
 def test_bad_rows_are_named(desk: Desk, table: dict[str, Any] | None, options: tuple[str, ...], words: str) -> None:
@@ -237,4 +237,4 @@ def test_a_damaged_file_of_rows_is_named(desk: Desk) -> None:
         path.write_bytes(data)
         code, result = desk.run("split-plan", "--rows", str(folder), "--partitions", "2")
         assert code == 2, result
-        assert "part.parquet is no whole Parquet file; export it again" in result["error"]["message"]
+        assert "part.parquet is not a whole Parquet file; export it again" in result["error"]["message"]

@@ -51,7 +51,7 @@ def test_every_row_is_where_its_hash_wants_it(
     again, told = table.run()
     assert (again, told["resumed"], told["rows"]) == (0, 4, len(table.live)), "it is there already"
     code, told = table.run(new=8)
-    assert (code, "made of something else" in told["error"]["message"]) == (2, True)
+    assert (code, "made of other inputs" in told["error"]["message"]) == (2, True)
 
 
 def test_expired_rows_by_option_and_parquet(spark: SparkSession, tmp_path: Path) -> None:
@@ -77,13 +77,13 @@ def test_expired_rows_by_option_and_parquet(spark: SparkSession, tmp_path: Path)
         ({"partition_index": [0], "key": [b"k"]}, "column 'value' must be binary, found no such column"),
         ({"partition_index": ["0"], "key": [b"k"], "value": [b"v"]}, "column 'partition_index' must be int32"),
         ({"partition_index": [0], "key": [b"k"], "value": [b"v"], "x": [1]}, "unknown column 'x'"),
-        ({"partition_index": [4], "key": [b"k"], "value": [b"v"]}, "a row is of partition 4; the table has 4"),
+        ({"partition_index": [4], "key": [b"k"], "value": [b"v"]}, "a row belongs to partition 4, but the table has 4"),
         (
             {"partition_index": [1, 1], "key": [b"k", b"k"], "value": [b"v", b"w"]},
-            "1 keys of partition 1 are there more",
+            "1 keys of partition 1 occur more",
         ),
         ({"partition_index": [1], "key": [None], "value": [b"v"]}, "has no key or no value"),
-        (None, "no Parquet there"),
+        (None, "contains no Parquet files"),
     ],
 )
 def test_bad_parquet_is_named(tmp_path: Path, rows: dict[str, Any] | None, words: str) -> None:
@@ -126,7 +126,7 @@ def test_parquet_that_split_run_wrote_is_never_read_wrong(tmp_path: Path) -> Non
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
         answer = read()
         assert answer == rows or str(path.parent) in answer, "or a byte that nobody looks at"
-        refused += f"{path} is no whole Parquet file" in answer
+        refused += f"{path} is not a whole Parquet file" in answer
     assert refused > 50
 
 

@@ -143,7 +143,7 @@ def test_what_a_replica_says_of_its_table(spark: SparkSession, tmp_path: Path) -
         told.write_bytes(app_info(app, "temp", count))
         code, result = table.run()
         assert code == 2
-        said = f"{told}: table {app} (temp) has {count} partitions, and --app-id {APP} --from {OLD} was given"
+        said = f"{told}: table {app} (temp) has {count} partitions, but --app-id {APP} --from {OLD} was given"
         assert said in result["error"]["message"]
     told.write_bytes(b"{}")
     log = table.reps / f"{APP}.3.pegasus" / "plog"
@@ -193,5 +193,5 @@ def test_a_cold_backup_of_another_count(tmp_path: Path) -> None:
     assert unread is not None
     assert str(metadata) in unread
     (folder / "0" / "current_checkpoint").write_text("chkpt_2")
-    with pytest.raises(UsageError, match="which is no directory there"):
+    with pytest.raises(UsageError, match="but there is no such directory"):
         backup_of(str(tmp_path), APP, OLD)

@@ -123,8 +123,8 @@ def test_each_kind_of_difference_is_named(verified: Verified) -> None:
     for (name, reason, side), words in {
         ("user1", "lost", "after"): "a copy is left in partition",
         ("user2", "lost", "after"): "not in its partition after",
-        ("new", "lost", "before"): "or come back",
-        ("user3", "value", "after"): "no time of writing says",
+        ("new", "lost", "before"): "has come back",
+        ("user3", "value", "after"): "no time of writing shows",
         ("user4", "value", "after"): "a write was undone",
         ("user4", "stale-newer", "after"): "the parent took a write",
         ("user5", "value", "before"): "written later",
@@ -132,8 +132,8 @@ def test_each_kind_of_difference_is_named(verified: Verified) -> None:
         ("user7", "stale-newer", "after"): "the parent took a write",
         ("late", "stale-newer", "after"): "which does not own it",
         ("user10", "foreign", "after"): "never belonged",
-        ("short", "malformed", "after"): "neither a key nor",
-        ("headless", "malformed", "after"): "neither a key nor",
+        ("short", "malformed", "after"): "does not write such a key",
+        ("headless", "malformed", "after"): "does not write such a key",
         ("user8", "malformed", "after"): "2 rows of one key",
     }.items():
         assert words in told.pop((name, reason, side))
@@ -208,18 +208,19 @@ def test_what_is_no_table_is_named(verified: Verified, capsys: pytest.CaptureFix
         return capsys.readouterr().err
 
     assert "no such directory" in refused("--after", f"file:{bad}/none")
-    assert "no Parquet file in it" in refused()
+    assert "contains no Parquet file" in refused()
     assert "unknown column 'ttl'" in refused(table={**columns, "ttl": [1]})
     assert "no column 'value'" in refused(table={name: columns[name] for name in ("partition_index", "key")})
     assert "'key' is string, it must be binary" in refused(table={**columns, "key": ["k"]})
-    assert "part.parquet is no whole Parquet file" in refused(raw=b"PAR1 nothing PAR1")
+    assert "part.parquet is not a whole Parquet file" in refused(raw=b"PAR1 nothing PAR1")
     whole = (verified.root / "good" / "part-00000.parquet").read_bytes()
-    assert "no whole Parquet file" in refused(raw=whole[: len(whole) // 2])
+    assert "not a whole Parquet file" in refused(raw=whole[: len(whole) // 2])
     pq.write_table(pa.table(columns), verified.root / "summed.parquet", write_page_checksum=True, compression="none")
     summed = (verified.root / "summed.parquet").read_bytes()
     place = summed.index(b"\x01\x00\x00\x00v")  # a value, behind its length
-    assert "no whole Parquet file" in refused(raw=summed[: place + 4] + b"w" + summed[place + 5 :])
-    assert "rows of partition 2, but the table is said to have 2" in refused("--before-partitions", "2", table=columns)
+    assert "not a whole Parquet file" in refused(raw=summed[: place + 4] + b"w" + summed[place + 5 :])
+    few = refused("--before-partitions", "2", table=columns)
+    assert "rows of partition 2, but the given partition count is 2" in few
     nothing = {**columns, "key": pa.array([None], pa.binary())}
     assert "without a partition_index, key or value (such as one of partition 1)" in refused(table=nothing)
     assert "was not created with 3" in refused("--after-created-with", "3", table=columns)

@@ -1,1 +1,1 @@
-"""The sources of a capture, one technology per module. They only read."""
+"""Contains the sources of a capture, one technology per module. They only read."""

@@ -42,7 +42,7 @@ class PartStamp:
 
     @property
     def taken(self) -> StepStamp:
-        """When the part was taken, and by whose clock."""
+        """Returns when the part was taken, and by whose clock."""
         return StepStamp(self.step, self.host)
 
 
@@ -50,9 +50,9 @@ class ExportPart:
     """One part of an export.
 
     Args:
-        path: local copy.
-        step: the step that the part must be of.
-        name: name of the part, for messages.
+        path: the local copy.
+        step: the step to which the part must belong.
+        name: the name of the part, for messages.
 
     Attributes:
         name: as given.
@@ -68,7 +68,7 @@ class ExportPart:
         """Returns the stamps; reads the whole part once.
 
         Raises:
-            SnapshotError: a stamp is missing, so the part is cut off, or not the export script's.
+            SnapshotError: a stamp is missing: the part is cut off, or the export script did not write it.
         """
         if self._stamp is None:
             for _ in self.lines():
@@ -81,7 +81,7 @@ class ExportPart:
         """Yields the numbered lines between the stamps.
 
         Raises:
-            SnapshotError: see `stamp`.
+            SnapshotError: for the reasons of `stamp`.
             UsageError: the text is cut off in the middle of a line.
         """
         begin: re.Match[str] | None = None
@@ -92,26 +92,26 @@ class ExportPart:
                 if begin is None or begin.group(1) != self._step:
                     raise SnapshotError(
                         Condition.EXPORT_DAMAGED,
-                        f"{self.name}: not a part {self._step!r} of walsafe-export.sh: {line[:120]!r}",
+                        f"{self.name} is not a part {self._step!r} that walsafe-export.sh wrote: {line[:120]!r}",
                     )
             elif end is not None:
                 raise SnapshotError(
                     Condition.EXPORT_DAMAGED,
-                    f"{self.name}, line {number}: something follows the closing line; export again",
+                    f"{self.name}, line {number}: there is text after the closing line; export again",
                 )
             elif line.startswith(_ANY):
                 end = _END.fullmatch(line)
                 if end is None or end.group(1) != self._step:
                     raise SnapshotError(
                         Condition.EXPORT_INCOMPLETE,
-                        f"{self.name}, line {number}: the step did not end well: {line[:120]!r}",
+                        f"{self.name}, line {number}: the step failed: {line[:120]!r}",
                     )
             else:
                 yield number, line
         if begin is None or end is None:
             raise SnapshotError(
                 Condition.EXPORT_INCOMPLETE,
-                f"{self.name}: cut off, its closing line is missing; run walsafe-export.sh again",
+                f"{self.name}: cut off, because its closing line is missing; run walsafe-export.sh again",
             )
         self._stamp = self._stamped(begin, end)
 
@@ -136,15 +136,15 @@ class ExportPart:
             return PartStamp(step, begin.group(3), ZoneInfo(begin.group(4)))
         except (MalformedError, ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise SnapshotError(
-                Condition.EXPORT_DAMAGED, f"{self.name}: a stamp that the script does not write: {error}"
+                Condition.EXPORT_DAMAGED, f"{self.name}: the script does not write such a stamp: {error}"
             ) from None
 
 
 class ExportDirectory:
-    """All parts of one export; every part that is read must be of one host, whose clock alone orders them.
+    """The parts of one export. Every part that is read must come from one host, because only its clock orders them.
 
     Args:
-        uri: URI of the directory.
+        uri: the URI of the directory.
         files: fetches the files.
     """
 
@@ -157,8 +157,8 @@ class ExportDirectory:
         """Returns the part of one step.
 
         Raises:
-            UsageError: there is none.
-            SnapshotError: it is not whole, or was stamped by another host than the parts read before.
+            UsageError: there is no such part.
+            SnapshotError: the part is not whole, or the parts read before were stamped by another host.
         """
         if step not in self._parts:
             name = f"{self._uri}/{step}.txt"
@@ -175,16 +175,16 @@ class ExportDirectory:
             raise SnapshotError(
                 Condition.SNAPSHOT_OUT_OF_ORDER,
                 f"{part.name} was stamped by the clock of host {part.stamp().host}, {first.name} by that of "
-                f"{first.stamp().host}: the clocks of two hosts do not tell which was first. Export again: one run of "
+                f"{first.stamp().host}: the clocks of two hosts do not show which was first. Export again: one run of "
                 "walsafe-export.sh writes all parts",
             )
         self._parts[step] = part
 
     def optional_part(self, name: str) -> ExportPart | None:
-        """Returns a part that not every export has; None = this export lacks it.
+        """Returns a part that only some exports have; None = this export does not have it.
 
         Raises:
-            SnapshotError, UsageError: the part is there, but is not whole or is of another host.
+            SnapshotError, UsageError: the part exists, but it is not whole or was stamped by another host.
         """
         try:
             self._files.local(f"{self._uri}/{name}.txt")

@@ -1,4 +1,4 @@
-"""Reads `hbase:replication` from saved scans: the export script's, or JSON lines in a snapshot's own form."""
+"""Reads `hbase:replication` from saved scans: scans of the export script, or JSON lines in the form of a snapshot."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, TypeVar
@@ -29,7 +29,7 @@ _VERSION: TypeAdapter[CellVersion] = TypeAdapter(Annotated[CellVersion, WrittenA
 
 
 class ExportedQueues:
-    """`QueueSource` that reads the export script's scans; each must end with its row count."""
+    """Reads the scans of the export script as a `QueueSource`; each scan must end with its row count."""
 
     def __init__(self, export: ExportDirectory) -> None:
         self._export = export
@@ -44,13 +44,13 @@ class ExportedQueues:
 
 
 class SavedCells:
-    """`QueueSource` that reads two files: JSON lines like those of a snapshot's `queues-1.jsonl`, then the row count.
+    """Reads two files as a `QueueSource`: JSON lines like those of a snapshot's `queues-1.jsonl`, then the row count.
 
-    A file that was cut between two lines is a scan with missing rows, and both files may be cut at the same one.
+    A file that was cut between two lines is a scan with missing rows, and both files may be cut at the same line.
 
     Args:
         files: fetches the files.
-        passes: URI and stamp of each file, by the name of the step.
+        passes: the URI and stamp of each file, by the name of the step.
     """
 
     def __init__(self, files: LocalCopies, passes: Mapping[str, tuple[str, StepStamp]]) -> None:
@@ -72,8 +72,8 @@ def scanned_cells(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Cell]
     """Yields the cells of a scan that ends with `N row(s)`.
 
     Raises:
-        SnapshotError: the closing line is missing or counts other rows: the scan is not whole.
-        UsageError: a line is no cell.
+        SnapshotError: the closing line is missing or has another number of rows: the scan is not whole.
+        UsageError: a line is not a cell.
     """
     return complete_scan(lines, name, parse_cell, _EXPORT_AGAIN)
 
@@ -82,16 +82,16 @@ def scanned_versions(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Ce
     """Yields the cell versions of an exported scan of one column; its last line must be `N row(s)`.
 
     Raises:
-        SnapshotError, UsageError: see `scanned_cells`.
+        SnapshotError, UsageError: for the reasons of `scanned_cells`.
     """
     return complete_scan(lines, name, parse_version, _EXPORT_AGAIN)
 
 
 def parse_cell(line: str, where: str) -> Cell:
-    """Parses one line of JSON.
+    """Parses a cell from a line of JSON.
 
     Raises:
-        UsageError: it is no cell; the message names the place.
+        UsageError: the line is not a cell; the message names the place.
     """
     return _parsed(CELL, line, where, '{"row":"<base64>","family":…,"qualifier":…,"value":…}')
 
@@ -100,7 +100,7 @@ def parse_version(line: str, where: str) -> CellVersion:
     """Parses one version of a cell from a line of JSON; times are in ms since the epoch.
 
     Raises:
-        UsageError: it is no version; the message names the place.
+        UsageError: the line is not a version of a cell; the message names the place.
     """
     return _parsed(_VERSION, line, where, '{"row":"<base64>","timestamp":ms,"value":"<base64>"}')
 

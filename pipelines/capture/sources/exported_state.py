@@ -1,4 +1,4 @@
-"""Reads what the active master answered to the export script, and the directories that the script listed."""
+"""Reads what the active master reported to the export script, and the directories that the script listed."""
 
 import logging
 from typing import Annotated
@@ -84,11 +84,11 @@ def _settings(form: _Settings) -> ClusterSettings:
 
 
 class ExportedState:
-    """`StateSource` and `WalDirectorySource` that read an export.
+    """Reads an export as `StateSource` and `WalDirectorySource`.
 
     Args:
-        export: parts of the export.
-        wal_root: full URI, as given to the script.
+        export: the parts of the export.
+        wal_root: the full URI that was given to the script.
     """
 
     def __init__(self, export: ExportDirectory, wal_root: str) -> None:
@@ -138,7 +138,7 @@ class ExportedState:
         return self._export.part("peers").value(_Peers).peers
 
     def has_backup_table(self) -> bool | None:
-        """See `PeerSource.has_backup_table`. Unknown if an older script wrote the export."""
+        """See `PeerSource.has_backup_table`. Returns None if an older script wrote the export."""
         part = self._export.part("peers")
         there = part.value(_BackupTable).backup_table
         if there is None:
@@ -150,25 +150,27 @@ class ExportedState:
         return there
 
     def backups(self) -> tuple[BackupSession, ...] | None:
-        """See `PeerSource.backups`. Unknown if the script did not find the table, or was an older one."""
+        """See `PeerSource.backups`. Returns None if the script did not find the table, or is an older one."""
         part = self._beside("backup")
         return None if part is None else counted_sessions(scanned_cells(part.lines(), "backup.txt"), part.name)
 
     def barriers(self) -> tuple[RegionBarriers, ...] | None:
-        """See `PeerSource.barriers`. Unknown if an older script wrote the export."""
+        """See `PeerSource.barriers`. Returns None if an older script wrote the export."""
         part = self._beside("barriers")
         return None if part is None else barriers_of(scanned_versions(part.lines(), "barriers.txt"))
 
     def _beside(self, name: str) -> ExportPart | None:
-        """Returns a part that only some exports have, and that is read after the peers; None = there is none.
+        """Returns a part that only some exports have, and that must be read after the peers.
+
+        None = there is no such part.
 
         Raises:
-            SnapshotError: the part was read before the peers were.
+            SnapshotError: the part was read before the peers.
         """
         part = self._export.optional_part(name)
         if part is not None and part.stamp().step.started_at < self._export.part("peers").stamp().step.finished_at:
             raise SnapshotError(
-                Condition.SNAPSHOT_OUT_OF_ORDER, f"{part.name}: not read behind the peers; export again"
+                Condition.SNAPSHOT_OUT_OF_ORDER, f"{part.name}: it was not read after the peers; export again"
             )
         return part
 

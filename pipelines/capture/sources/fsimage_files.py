@@ -1,4 +1,4 @@
-"""Lists files from the text that `hdfs oiv -p Delimited` makes of an fsimage: no load on any name node."""
+"""Lists files from the text that `hdfs oiv -p Delimited` makes of an fsimage, without load on any name node."""
 
 import re
 from collections.abc import Iterator
@@ -21,24 +21,25 @@ from pipelines.snapshot.capture_clocks import FILE_SYSTEM, StepStamp
 from pipelines.snapshot.model import CaptureStep
 
 _BATCH = 10_000
-_PIECE_BYTES = 16 << 20  # of text; the driver holds several times as much at once
+_PIECE_BYTES = 16 << 20  # bytes of text; the driver holds several times as much at once
 # Spark cannot begin in the middle of such a text, so it reads the text twice and distributes its rows by path
 _ONE_PIECE, _PIECES_OF_ONE = (".gz", ".zst", ".deflate", ".lz4", ".snappy"), 200
 _COLUMNS = ("Path", "ModificationTime", "FileSize", "Permission")
 
 
 class FsimageFiles:
-    """`FileSource` that reads the text of an image. An image shows one moment, so no file is in it twice.
+    """Reads the text of an image as a `FileSource`. An image shows one moment, so no file is in it twice.
 
-    The text has times to the minute, in the zone of the process that wrote it; the END of the minute counts.
+    The times in the text are rounded down to the minute, in the time zone of the process that wrote it; the END of the
+    minute counts.
 
     Args:
         spark: reads the text, which may be huge, a piece at a time; only paths below the WAL root reach the driver.
-        uri: URI of the text.
-        wal_root: full URI; only its path is used.
-        delimiter: as given to `-delimiter`.
-        zone: time zone of the process that wrote the text.
-        transaction_time: time of the image's last transaction, ms since the epoch.
+        uri: the URI of the text.
+        wal_root: a full URI, of which only the path is used.
+        delimiter: the value that was given to `-delimiter`.
+        zone: the time zone of the process that wrote the text.
+        transaction_time: the time of the image's last transaction, ms since the epoch.
     """
 
     def __init__(
@@ -79,7 +80,10 @@ class FsimageFiles:
         progress.end()
 
     def _rows(self) -> DataFrame:
-        """Returns only files, with relative paths. The writer quotes a field with a comma or a quote as CSV does."""
+        """Returns only the files, with relative paths.
+
+        The writer quotes a field with a comma or a quote as CSV does.
+        """
         spark = self._spark.newSession()
         spark.conf.set("spark.sql.files.maxPartitionBytes", str(_PIECE_BYTES))
         table = spark.read.csv(
@@ -95,7 +99,7 @@ class FsimageFiles:
         inside = F.lit(False)
         for top in (*LIVE_DIRECTORIES, ARCHIVE):
             inside |= F.col("Path").startswith(f"{self._root}/{top}/")
-        # a row without a permission was cut off; it is kept here, and refused below
+        # a row without a permission was cut off; it stays here, and is refused below
         files = F.col("Permission").isNull() | ~F.col("Permission").startswith("d")
         rows = table.where(inside & files).select(relative.alias("path"), "FileSize", "ModificationTime")
         return rows.repartitionByRange(_PIECES_OF_ONE, "path") if self._uri.endswith(_ONE_PIECE) else rows
@@ -104,7 +108,7 @@ class FsimageFiles:
         if text is not None and text.isascii() and text.isdecimal():
             with suppress(MalformedError):
                 return parse_java_long(text)
-        raise UsageError(f"{self._uri}: {path}: FileSize {text!r} is no number; the text is cut off or another's")
+        raise UsageError(f"{self._uri}: {path}: FileSize {text!r} is not a number; the text is cut off or malformed")
 
     def _modified(self, text: str | None, path: str) -> int:
         try:

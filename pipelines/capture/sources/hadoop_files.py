@@ -12,13 +12,13 @@ from pipelines.files.hadoop_listing import PAGE, HadoopListing
 
 
 class HadoopLister:
-    """`DirectoryLister` for one Hadoop file system, opened for this capture alone.
+    """Lists directories of one Hadoop file system, opened for this capture alone; a `DirectoryLister`.
 
     Args:
-        hadoop: the JVM.
-        wal_root: full URI.
-        properties: Hadoop properties on top of those that Spark was started with.
-        page: number of elements fetched at a time.
+        hadoop: the interface to Spark's JVM.
+        wal_root: the full URI of the WAL root.
+        properties: Hadoop properties, in addition to those with which Spark was started.
+        page: the number of elements fetched at a time.
 
     Raises:
         UsageError: there is no file system for that URI.

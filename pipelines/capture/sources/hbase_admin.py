@@ -1,4 +1,4 @@
-"""Reads what the active master knows, through HBase's `Admin` in Spark's JVM, and `hbase-site.xml`."""
+"""Reads the active master's state through HBase's `Admin` in Spark's JVM, and the settings from `hbase-site.xml`."""
 
 import logging
 import re
@@ -38,12 +38,12 @@ _ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 
 class HBaseAdmin:
-    """`StateSource` that asks the active master.
+    """Asks the active master; a `StateSource`.
 
     Args:
-        client: connection and configuration; the latter should be the master's own hbase-site.xml, since TTLs, cleaner
-            plugins and backup are taken from it.
-        znodes: replication data in ZooKeeper.
+        client: the connection and the configuration. The configuration should be the master's own hbase-site.xml,
+            because TTLs, cleaner plugins and backup are read from it.
+        znodes: the replication data in ZooKeeper.
     """
 
     def __init__(self, client: HBaseClient, znodes: ReplicationZnodes) -> None:
@@ -58,7 +58,7 @@ class HBaseAdmin:
         return self._client.hadoop.view.org.apache.hadoop.hbase.ClusterMetrics.Option
 
     def settings(self) -> ClusterSettings:
-        """Returns cluster id, HBase version, retention times and cleaner plugins, read with HBase's Admin API."""
+        """Returns the cluster id and HBase version that the master reports, and the settings of hbase-site.xml."""
         metrics = self._metrics(self._options.CLUSTER_ID, self._options.HBASE_VERSION)
         cluster_id = self._ask("cluster id", lambda: str(metrics.getClusterId()))
         return ClusterSettings(
@@ -74,7 +74,7 @@ class HBaseAdmin:
         )
 
     def active_master(self, _step: str) -> str:
-        """See `StateSource.active_master`. `HMaster.getNamespace` begins with `checkInitialized`."""
+        """See `StateSource.active_master`. It calls `HMaster.getNamespace`, which begins with `checkInitialized`."""
         self._ask("initialized master", lambda: self._client.admin.getNamespaceDescriptor("hbase"))
         master = self._metrics(self._options.MASTER).getMasterName()
         if master is None:
@@ -148,8 +148,8 @@ class HBaseAdmin:
             cause = java_cause(_cause(error))
             if any(word in cause for word in _LOADING):
                 raise UnavailableError(
-                    f"{self._client.where}: there is no active master that is initialized ({cause}); while one loads "
-                    "it would answer with no procedures. Try again when it is up"
+                    f"{self._client.where}: there is no active master that is initialized ({cause}); a loading master "
+                    "would report no procedures. Try again when it is up"
                 ) from error
             raise
 
@@ -158,7 +158,7 @@ class HBaseAdmin:
             return int(self._client.conf.getLong(name, default))
 
     def _plugins(self) -> tuple[str, ...]:
-        """Returns the plugins as the master loads them: without blanks and repetitions."""
+        """Returns the plugins that the master loads: without blanks and repetitions."""
         with java_errors(f"{self._client.where}, hbase.master.logcleaner.plugins"):
             text = self._client.conf.get("hbase.master.logcleaner.plugins", "")
         return tuple(dict.fromkeys(name.strip() for name in str(text).split(",") if name.strip()))
@@ -203,7 +203,7 @@ def _sync_state(description: JavaObject) -> str | None:
 
 
 def _known(thing: JavaObject, method: str) -> JavaObject:
-    """Returns the result of a method; None, which means unknown, if HBase 2's client does not have the method."""
+    """Returns the result of a method; None, which means unknown, if the client of HBase 2 does not have the method."""
     try:
         return getattr(thing, method)()
     except Py4JJavaError:

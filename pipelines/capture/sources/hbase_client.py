@@ -1,4 +1,4 @@
-"""HBase's own client in Spark's JVM (`--jars hbase-shaded-client-….jar`), shared by the sources that need it."""
+"""Uses HBase's own client in Spark's JVM (`--jars hbase-shaded-client-….jar`); several sources share it."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -20,11 +20,11 @@ class HBaseClient:
     """A connection to one HBase cluster, opened on first use.
 
     Args:
-        hadoop: the JVM, with HBase's client on its class path.
-        site: path or URI of `hbase-site.xml`; None = the one on the class path.
-        properties: HBase properties on top of it.
-        timeout_ms: limit of each call, its retries included.
-        where: name of the cluster in messages.
+        hadoop: the interface to Spark's JVM, with HBase's client on its class path.
+        site: the path or URI of `hbase-site.xml`; None = the file on the class path.
+        properties: HBase properties that replace those of the file.
+        timeout_ms: the limit of each call, including its retries.
+        where: the name of the cluster in messages.
 
     Raises:
         UsageError: HBase's client is not on the class path, or the file does not exist.
@@ -35,7 +35,7 @@ class HBaseClient:
     ) -> None:
         self.hadoop = hadoop
         self.where = where
-        # looked up by name, since py4j takes an unknown class for a package
+        # looked up by name, because py4j takes an unknown class for a package
         self.java_class(CLIENT_CLASS)
         with java_errors(where):
             self.conf: JavaObject = hadoop.view.org.apache.hadoop.hbase.HBaseConfiguration.create(hadoop.conf)
@@ -56,27 +56,27 @@ class HBaseClient:
 
     @cached_property
     def connection(self) -> JavaObject:
-        """`Connection`; thread-safe; `close` closes it."""
+        """Returns the thread-safe `Connection`; `close` closes it."""
         with java_errors(self.where):
             return self.hadoop.view.org.apache.hadoop.hbase.client.ConnectionFactory.createConnection(self.conf)
 
     @cached_property
     def admin(self) -> JavaObject:
-        """`Admin` of the connection."""
+        """Returns the `Admin` of the connection."""
         with java_errors(self.where):
             return self.connection.getAdmin()
 
     def table_name(self, name: str) -> JavaObject:
-        """Returns the `TableName` of a name."""
+        """Returns HBase's `TableName` object for a name."""
         return self.hadoop.view.org.apache.hadoop.hbase.TableName.valueOf(name)
 
     @property
     def queue_table(self) -> str:
-        """Name of the table with the replication queues."""
+        """Returns the name of the table with the replication queues."""
         return str(self.conf.get("hbase.replication.queue.table.name", "hbase:replication"))
 
     def java_class(self, name: str) -> JavaObject:
-        """Returns a `Class`, found as Spark finds the classes of `--jars`.
+        """Returns a Java `Class`, which is found in the same way as Spark finds the classes of `--jars`.
 
         Raises:
             UsageError: the class is not on the class path.
@@ -92,7 +92,7 @@ class HBaseClient:
             ) from error
 
     def close(self) -> None:
-        """Closes what was opened."""
+        """Closes the connection, if it was opened."""
         for name in ("admin", "connection"):
             opened = self.__dict__.pop(name, None)
             if opened is not None:

@@ -1,4 +1,4 @@
-"""Scans `hbase:replication` with HBase's own client in Spark's JVM; the source for Kerberos clusters."""
+"""Scans `hbase:replication` with HBase's own client in Spark's JVM; this source supports Kerberos."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from pipelines.hbase.replication_queues import Cell
 
 
 class HBaseClientQueues:
-    """`QueueSource` that uses HBase's client."""
+    """Scans the queue table with HBase's client; a `QueueSource`."""
 
     def __init__(self, client: HBaseClient) -> None:
         self._client = client

@@ -12,7 +12,7 @@ from pipelines.hbase.replication_queues import Cell, CellVersion
 _ROWS_AT_A_TIME = 500
 _CELLS_OF_A_ROW_AT_A_TIME = 1_000
 _PLAIN, _VERSIONS = "noVersionMap", "map"
-# everything that a Result would show as a JSON property besides `row` and its cells
+# every JSON property of a Result except `row` and its cells
 _OTHER_PROPERTIES = ("exists", "stats", "cursor", "stale", "partial", "empty", "cursorResult", "metrics")
 
 
@@ -20,10 +20,10 @@ def scan_cells(client: HBaseClient, table: str, family: bytes | None = None, pre
     """Yields the newest version of each cell, in scan order.
 
     Args:
-        client: client of the cluster.
-        table: name of the table, which must exist.
-        family: the only family to scan; None = all.
-        prefix: prefix of the row keys.
+        client: the client of the cluster.
+        table: the name of the table, which must exist.
+        family: the only family to scan; None = all families.
+        prefix: the prefix of the row keys.
 
     Raises:
         UsageError: the user may not read the table.
@@ -37,7 +37,7 @@ def scan_versions(client: HBaseClient, table: str, family: bytes, qualifier: byt
     """Yields all versions of one column.
 
     Raises:
-        UsageError, UnavailableError: see `scan_cells`.
+        UsageError, UnavailableError: for the reasons of `scan_cells`.
     """
     wanted = [base64.b64encode(name).decode("ascii") for name in (family, qualifier)]
     for document in _rows(client, table, family, b"", versions=True):
@@ -51,12 +51,12 @@ def result_mapper(hadoop: HadoopJvm, result: JavaObject, *, versions: bool = Fal
     """Returns Jackson's `ObjectMapper` that writes a `Result` in the form that `cells_of_row` reads.
 
     One py4j call per cell would take a second for 3,000 cells. Jackson, which Spark ships, turns a batch of rows into
-    JSON with base64 inside the JVM. Its maps are sorted by bytes in Java, and so in scan order.
+    JSON with base64 inside the JVM. Java sorts the maps of a `Result` by bytes, so they are in scan order.
 
     Args:
-        hadoop: the JVM.
-        result: the class `Result`, of any class loader.
-        versions: write all versions of each cell with their timestamps, instead of the newest.
+        hadoop: the interface to Spark's JVM.
+        result: the class `Result`, from any class loader.
+        versions: whether to write all versions of each cell with their timestamps, instead of only the newest.
     """
     properties = (_PLAIN if versions else _VERSIONS, *_OTHER_PROPERTIES)
     names = hadoop.gateway.new_array(hadoop.view.java.lang.String, len(properties))
@@ -73,7 +73,7 @@ def cells_of_row(document: Mapping[str, Any]) -> Iterator[Cell]:
     """Yields the cells of one row as `result_mapper` writes it, in scan order.
 
     Raises:
-        TypeError: the row has the form of another HBase client.
+        TypeError: the row has a form that only another HBase client writes.
     """
     row, families = _row(document, _PLAIN)
     for name, columns in families.items():
@@ -91,7 +91,7 @@ def _row(document: Mapping[str, Any], cells: str) -> tuple[bytes, dict[str, Any]
 def _rows(
     client: HBaseClient, table: str, family: bytes | None, prefix: bytes, *, versions: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yields rows as `result_mapper` writes them."""
+    """Yields rows in the form that `result_mapper` writes."""
     where = f"{client.where}, scan of {table}"
     with java_errors(where):
         result = client.java_class("org.apache.hadoop.hbase.client.Result")

@@ -1,4 +1,4 @@
-"""HBase's server classes in Spark's JVM, in a separate class loader, so beside an HBase client of any version."""
+"""Loads HBase's server classes in Spark's JVM with their own class loader, beside an HBase client of any version."""
 
 import glob
 from collections.abc import Iterator, Sequence
@@ -10,14 +10,14 @@ from pipelines.files.hadoop_jvm import HadoopJvm, JavaObject, java_errors
 
 
 class HBaseLibrary:
-    """Classes of an HBase installation's `lib`, called by reflection, since py4j's view shows Spark's class path alone.
+    """Calls classes of an HBase installation's `lib` by reflection, because py4j shows only Spark's class path.
 
-    Hadoop's classes are Spark's, which come first.
+    Hadoop's classes are those of Spark, which come first.
 
     Args:
-        hadoop: the JVM.
+        hadoop: the interface to Spark's JVM.
         jars: paths on the driver's machine; `*` matches any name.
-        where: name of the cluster in messages.
+        where: the name of the cluster in messages.
 
     Raises:
         UsageError: a pattern matches no file.
@@ -48,10 +48,10 @@ class HBaseLibrary:
             thread.setContextClassLoader(before)
 
     def java_class(self, name: str) -> JavaObject:
-        """Returns a `Class`.
+        """Returns a Java `Class` of the library.
 
         Raises:
-            UsageError: none of the jars has it.
+            UsageError: none of the jars has the class.
         """
         try:
             with java_errors(self._where):
@@ -88,12 +88,12 @@ class HBaseLibrary:
 
 
 def _files(pattern: str) -> list[Path]:
-    """Returns the files that match one pattern.
+    """Returns the files that match a pattern.
 
     Raises:
         UsageError: no file matches.
     """
     found = sorted(glob.glob(pattern.removeprefix("file://")))
     if not found:
-        raise UsageError(f"capture.queues.jars: no file goes by {pattern} on this machine")
+        raise UsageError(f"capture.queues.jars: no file matches {pattern} on this machine")
     return [Path(file).absolute() for file in found]

@@ -29,7 +29,10 @@ _LONG, _NEGATIVE = 8, 0x80
 
 
 def stated_backup(conf: JavaObject) -> Backup | None:
-    """Returns what `hbase.backup.enable` says; None if not set, which means "off" only in the master's own file."""
+    """Returns the value of `hbase.backup.enable`.
+
+    None if it is not set, which means "off" only in the master's own file.
+    """
     return None if conf.get(_BACKUP_ENABLE) is None else Backup(enabled=bool(conf.getBoolean(_BACKUP_ENABLE, False)))
 
 
@@ -39,7 +42,7 @@ def backup_table(conf: JavaObject) -> str:
 
 
 def has_backup_table(client: HBaseClient) -> bool | None:
-    """Returns whether the table of HBase backup exists; None if this user may not ask.
+    """Returns whether the table of HBase backup exists; None if this user lacks the right to ask.
 
     Raises:
         UnavailableError: HBase did not answer.
@@ -54,7 +57,7 @@ def has_backup_table(client: HBaseClient) -> bool | None:
 
 
 def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
-    """Returns the backups that define boundaries; None if they stay unknown, so that every WAL is held.
+    """Returns the backups that define boundaries; None if they are unknown, so that every WAL is held.
 
     Raises:
         UnavailableError: HBase did not answer.
@@ -63,7 +66,7 @@ def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
     try:
         with java_errors(f"{client.where}, table {name}"):
             there = bool(client.admin.tableExists(client.table_name(name)))
-        # BackupLogCleaner itself creates the table: if it does not exist, backup may use another table than this one
+        # BackupLogCleaner itself creates the table: if it does not exist, backup may use a table of another name
         return counted_sessions(scan_cells(client, name, SESSION_FAMILY, SESSION_ROW), name) if there else None
     except UsageError as error:
         logger.warning("Backup boundaries stay unknown, so every WAL is held: %s", error)
@@ -71,7 +74,7 @@ def read_backups(client: HBaseClient) -> tuple[BackupSession, ...] | None:
 
 
 def counted_sessions(cells: Iterable[Cell], name: str) -> tuple[BackupSession, ...] | None:
-    """Returns the sessions that count; None if the form of any session is unknown."""
+    """Returns the sessions that define boundaries; None if the form of any session is unknown."""
     try:
         return boundary_sessions(sessions_of(cells))
     except MalformedError as error:
@@ -93,10 +96,10 @@ def read_barriers(client: HBaseClient) -> tuple[RegionBarriers, ...] | None:
 
 
 def barriers_of(versions: Iterable[CellVersion]) -> tuple[RegionBarriers, ...]:
-    """Returns the barriers by region, in the order of rows; the row keys of `hbase:meta` are names of regions.
+    """Returns the barriers of each region, in the order of rows; the row keys of `hbase:meta` are names of regions.
 
-    It skips rows without a table or a region, and values that are no sequence id or whose timestamp is implausible, and
-    logs how many cells it skipped: HBase writes none of these, and no barrier frees a file.
+    It skips rows without a table or a region, and values that are not a sequence id or have an implausible timestamp,
+    and logs how many cells it skipped. HBase does not write any of these, and no barrier frees a file.
     """
     opened: dict[bytes, list[tuple[int, int]]] = {}
     over = 0
@@ -114,10 +117,10 @@ def barriers_of(versions: Iterable[CellVersion]) -> tuple[RegionBarriers, ...]:
         else:
             over += len(barriers)
     if over:
-        logger.warning("%s: %d cells of %s are no barriers and were passed over", _META, over, _BARRIER_FAMILY.decode())
+        logger.warning("%s: %d cells of %s are not barriers and were skipped", _META, over, _BARRIER_FAMILY.decode())
     return tuple(found)
 
 
 def _encoded(row: bytes) -> str:
-    """Returns the encoded name in `table,start key,id.<encoded>.`; a start key may contain anything."""
+    """Returns the encoded name from `table,start key,id.<encoded>.`; a start key may contain anything."""
     return row.removesuffix(b".").rpartition(b".")[2].decode("ascii", "replace")

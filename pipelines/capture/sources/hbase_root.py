@@ -1,4 +1,4 @@
-"""Finds HBase's own directory: `hbase.rootdir` of the configuration that the operator names."""
+"""Finds HBase's root directory: `hbase.rootdir` of the configuration that the operator names."""
 
 from collections.abc import Mapping
 
@@ -10,14 +10,14 @@ _SITE = "hbase-site.xml"
 
 
 def hbase_root(hadoop: HadoopJvm, site: str | None, properties: Mapping[str, str]) -> str | None:
-    """Returns `hbase.rootdir` as the configuration says it, without HBase's own classes.
+    """Returns `hbase.rootdir` from the configuration, without HBase's own classes.
 
-    It ignores HBase's default, a temporary directory: no cluster that is worth cleaning uses it.
+    It ignores HBase's default, a temporary directory, which no real cluster uses.
 
     Args:
-        hadoop: the JVM.
-        site: path or URI of `hbase-site.xml`; None = the one on the class path, if there is one.
-        properties: HBase properties on top of it.
+        hadoop: the interface to Spark's JVM.
+        site: the path or URI of `hbase-site.xml`; None = the file on the class path, if there is one.
+        properties: HBase properties that replace those of the file.
 
     Returns:
         The property; None if it is not set or contains an unresolved `${`.

@@ -1,7 +1,7 @@
-"""Reads `hbase:replication` of a cluster that is down from its store files, with HBase's own classes.
+"""Reads `hbase:replication` from its store files while the cluster is down, with HBase's own classes.
 
 HBase's region scanner clears the region's `.tmp` as a region server would, so it works on a copy on this machine:
-walsafe never writes to the original. The table is small: one cell for each queue and WAL group.
+walsafe never writes to the original. The table is small: it has one cell for each queue and WAL group.
 """
 
 import json
@@ -29,12 +29,12 @@ _RECOVERED_EDITS = "recovered.edits"
 
 
 class HFileTable:
-    """Store files of `hbase:replication` while HBase is down: it copies the table's directory and reads the copy once.
+    """Copies the directory of `hbase:replication` while HBase is down, and reads the copy once; a `QueueSource`.
 
     Args:
         library: HBase's classes.
-        root: `hbase.rootdir`, full URI.
-        table: `hbase.replication.queue.table.name`.
+        root: the full URI of `hbase.rootdir`.
+        table: the value of `hbase.replication.queue.table.name`.
     """
 
     def __init__(self, library: HBaseLibrary, root: str, table: str = "hbase:replication") -> None:
@@ -54,7 +54,7 @@ class HFileTable:
         """See `QueueSource.cells`. The second step checks that the store files are still those that were read.
 
         Raises:
-            RefusedError: a store file came, went or changed: HBase is running.
+            RefusedError: a store file was added, removed or changed: HBase is running.
         """
         found = self._cells
         if step == "queues-2" and self._listing() != self._listed:
@@ -84,7 +84,7 @@ class HFileTable:
         return tuple(found)
 
     def recovered_edits(self) -> tuple[str, ...]:
-        """Returns the files of edits that wait for the regions to open; an unfinished crash has left them."""
+        """Returns the files of edits that wait for their regions to open; an unfinished crash has left them."""
         found = []
         for region in self._regions:
             for name, _, _ in self._entries(f"{region.name}/{_RECOVERED_EDITS}"):
@@ -102,7 +102,7 @@ class HFileTable:
 
     @cached_property
     def _copied(self) -> Path:
-        """The table's directory on this machine, below a temporary root."""
+        """Copies the table's directory to a temporary root on this machine once, and returns the copy."""
         self._listed = self._listing()
         size = sum(length for _, length, _ in self._listed)
         logger.info("Copying %d store files of %s, %d bytes", len(self._listed), self._table, size)
@@ -175,7 +175,7 @@ class HFileTable:
         )
 
     def _sequence_id(self, path: str) -> int:
-        """Returns the highest sequence id in a store file; -1 for a reference to the older parent region's."""
+        """Returns the highest sequence id in a store file; -1 for a reference to a file of the older parent region."""
         if not _is_encoded(path.rpartition("/")[2]):
             return -1
         kinds = self._library.java_class
@@ -195,7 +195,7 @@ class HFileTable:
 
     @cached_property
     def _conf(self) -> JavaObject:
-        """HBase's defaults on top of Spark's Hadoop configuration; its root is the copy."""
+        """Returns HBase's defaults on top of Spark's Hadoop configuration, with the copy as HBase's root."""
         library = self._library
         with library.in_use():
             conf = library.static(
@@ -212,7 +212,7 @@ class HFileTable:
         return hadoop.view.org.apache.hadoop.fs.FileSystem.getLocal(hadoop.conf).getRawFileSystem()
 
     def _listing(self) -> tuple[tuple[str, int, int], ...]:
-        """Returns path below the table, length (bytes) and modification time (ms) of every store file."""
+        """Returns the path below the table, the length (bytes) and the modification time (ms) of every store file."""
         found: list[tuple[str, int, int]] = []
         regions = [name for name, is_directory, _ in self._entries("") if is_directory and _is_encoded(name)]
         for region in sorted(regions):
@@ -222,7 +222,10 @@ class HFileTable:
         return tuple(sorted(found))
 
     def _entries(self, below: str) -> list[tuple[str, bool, tuple[int, int]]]:
-        """Returns (name, is a directory, (length, time)) of a directory's elements; none if it does not exist."""
+        """Returns (name, is a directory, (length, time)) of a directory's elements.
+
+        Empty if the directory does not exist.
+        """
         where = f"{self._where}/{below}".rstrip("/")
         with java_errors(where):
             path = self._path(where)
@@ -239,7 +242,7 @@ class HFileTable:
 
 
 def _is_encoded(name: str) -> bool:
-    """Whether this is the name of a region or of a store file: 32 hexadecimal digits."""
+    """Returns whether this is the name of a region or of a store file: 32 hexadecimal digits."""
     return len(name) == 32 and set(name) <= set("0123456789abcdef")
 
 

@@ -1,4 +1,4 @@
-"""Parses saved text of `hdfs dfs -ls -R <wal_root>/WALs <wal_root>/remoteWALs <wal_root>/oldWALs`."""
+"""Parses the saved text of `hdfs dfs -ls -R <wal_root>/WALs <wal_root>/remoteWALs <wal_root>/oldWALs`."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,7 @@ from pipelines.snapshot.model import WalDirectory
 NumberedLines: TypeAlias = Callable[[], Iterator[tuple[int, str]]]
 
 _BATCH = 10_000
-# owner and group may contain blanks; the path is everything after one blank
+# owner and group may contain blanks; the path is everything after the one blank
 _LINE = re.compile(
     r"([-dl])[-rwxsStT]{9}[+.]? +(?:-|[0-9]+) .+? ([0-9]+) ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}) (.*)",
     re.DOTALL,
@@ -26,7 +26,7 @@ _LINE = re.compile(
 
 @dataclass(slots=True)
 class LsLine:
-    """One line of the text. `path` is relative to the WAL root, `modification_time` in ms since the epoch, UTC."""
+    """One parsed line; `path` is relative to the WAL root, `modification_time` in ms since the epoch, UTC."""
 
     path: str
     is_directory: bool
@@ -38,9 +38,9 @@ class LsText:
     """Parses the text of one listing.
 
     Args:
-        wal_root: full URI; the text may have full URIs or bare paths.
-        zone: time zone in which the text was printed.
-        name: name of the text, for messages.
+        wal_root: a full URI; the text may have full URIs or bare paths.
+        zone: the time zone in which the text was printed.
+        name: the name of the text, for messages.
     """
 
     def __init__(self, wal_root: str, zone: ZoneInfo, name: str) -> None:
@@ -50,7 +50,7 @@ class LsText:
         self._name = name
 
     def listed(self, lines: Iterable[tuple[int, str]]) -> Iterator[LsLine]:
-        """Yields every line, parsed.
+        """Parses the lines and yields each.
 
         Raises:
             UsageError: a line has another form (such as the sizes of `-h`), or a path is outside the WAL root.
@@ -77,11 +77,11 @@ class LsText:
         raise UsageError(f"{self._name}, line {number}: {path[:120]!r} is not below wal_root {self._root}")
 
     def batches(self, lines: Iterable[tuple[int, str]]) -> Iterator[FileBatch]:
-        """Yields the listing as `FileSource.files` does.
+        """Yields the listing in the order that `FileSource.files` promises.
 
         Raises:
-            UsageError: see `listed`; or a file of `oldWALs` comes before one of a live directory, or a file is in
-                neither.
+            UsageError: for the reasons of `listed`; or a file of `oldWALs` comes before a file of a live directory, or
+                a file is in none of these directories.
         """
         progress = ListingProgress()
         live: dict[str, list[tuple[str, int, int]]] = {}
@@ -119,7 +119,8 @@ class LsText:
         """Returns the directories below `WALs/`, from a text of `hdfs dfs -ls -R <wal_root>/WALs`.
 
         Raises:
-            UsageError: see `listed`; or the text has a file but not its directory, which proves that a server lives.
+            UsageError: for the reasons of `listed`; or the text has a file but not its directory, which proves that a
+                server lives.
         """
         top = LIVE_DIRECTORIES[0]
         times: dict[ServerName, int] = {}
@@ -135,7 +136,7 @@ class LsText:
                 entries[server] = entries.get(server, 0) + 1
         for server in sorted(entries.keys() - times.keys()):
             raise UsageError(
-                f"{self._name}: files below {top}/{server}, but no line of that directory; list {top} whole"
+                f"{self._name} has files below {top}/{server}, but no line for that directory; list {top} completely"
             )
         return tuple(WalDirectory(server, entries.get(server, 0), times[server]) for server in sorted(times))
 
@@ -146,11 +147,11 @@ def batch_of(rows: list[tuple[str, int, int]]) -> FileBatch:
 
 
 class LsFiles:
-    """`FileSource` that reads a saved text.
+    """Reads a saved text as a `FileSource`.
 
     Args:
         lines: returns the numbered lines anew at each call.
-        text: parses them.
+        text: parses the lines.
         stamp: when the listing was taken, and by whose clock.
     """
 

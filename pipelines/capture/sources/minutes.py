@@ -1,4 +1,4 @@
-"""Parses times that a tool printed to the minute, in some time zone."""
+"""Parses times that a tool printed to the minute in some time zone."""
 
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -16,8 +16,8 @@ def end_of_minute(text: str, zone: ZoneInfo) -> int:
     When the clocks are set back, the minute occurs twice; the later one counts.
 
     Args:
-        text: as `hdfs dfs -ls` and `hdfs oiv -p Delimited` print it.
-        zone: time zone of the process that printed it.
+        text: the time as `hdfs dfs -ls` and `hdfs oiv -p Delimited` print it.
+        zone: the time zone of the process that printed it.
 
     Returns:
         Ms since the epoch, UTC.

@@ -1,4 +1,4 @@
-"""Reads a cluster that is down: which processes ZooKeeper still knows, and what is below its two root directories."""
+"""Reads the state of a cluster that is down: its znodes in ZooKeeper, and the files below its two root directories."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,19 +19,19 @@ from pipelines.snapshot.syncup_facts import INFO_FLAG, FlagFile
 _FLAGS = "ReplicationSyncUp"
 _LARGEST_INFO = 4096
 _UNREAD = {WalEnd.CORRUPT, WalEnd.ENCRYPTED, WalEnd.FOREIGN}
-_QUEUE_DATA = ("rs", "regions", "hfile-refs")  # any of them makes HBase 3's master migrate
+_QUEUE_DATA = ("rs", "regions", "hfile-refs")  # each of them makes HBase 3's master migrate
 
 
 class OfflineCluster:
-    """What can be read of a cluster whose masters and region servers are down, with HDFS and ZooKeeper up.
+    """Reads a cluster whose masters and region servers are down, while HDFS and ZooKeeper are up.
 
     Args:
-        state: peers, settings and `hbase-site.xml`.
-        client: ZooKeeper, for the znodes that only a running HBase has.
-        hadoop: the JVM.
-        wal_root: full URI of `hbase.wal.dir`.
-        parent: `zookeeper.znode.parent`.
-        replication: `zookeeper.znode.replication`, the znode below it.
+        state: reads peers, settings and `hbase-site.xml`.
+        client: ZooKeeper's client, for the znodes that only a running HBase has.
+        hadoop: the interface to Spark's JVM.
+        wal_root: the full URI of `hbase.wal.dir`.
+        parent: the value of `zookeeper.znode.parent`.
+        replication: the value of `zookeeper.znode.replication`: the name of the znode below the parent.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class OfflineCluster:
         return self._state.peers()
 
     def running(self) -> str | None:
-        """Returns which HBase process is running nevertheless, in words; None = none.
+        """Returns in words which HBase process is running nevertheless; None = none is running.
 
-        Checks znodes that vanish with their process.
+        It checks the znodes that vanish with their process.
         """
         if self._client.exists(f"{self._parent}/master"):
             return f"an active master has {self._parent}/master in ZooKeeper"
@@ -76,7 +76,7 @@ class OfflineCluster:
         return any(self._client.exists(f"{self._parent}/{self._replication}/{name}") for name in _QUEUE_DATA)
 
     def root(self) -> str:
-        """Returns `hbase.rootdir`, full URI.
+        """Returns the full URI of `hbase.rootdir`.
 
         Raises:
             UsageError: hbase-site.xml does not set it.
@@ -103,12 +103,14 @@ class OfflineCluster:
         return sorted(found, key=lambda flag: flag.name)
 
     def edits(self, paths: Sequence[str]) -> tuple[Sequence[TableEdit], str | None]:
-        """Returns the edits in WALs of `hbase:replication`, and why they may be incomplete, in words, or None.
+        """Returns the edits in WALs of `hbase:replication`, and the reason why they may be incomplete.
+
+        None = they are complete.
 
         The driver reads one WAL after the other: there is at most one per server.
 
         Args:
-            paths: paths of the WALs below the WAL root.
+            paths: the paths of the WALs below the WAL root.
         """
         found: list[TableEdit] = []
         problems = []
@@ -120,7 +122,7 @@ class OfflineCluster:
         return found, problems[0] if problems else None
 
     def _statuses(self, uri: str) -> list[JavaObject]:
-        """Returns the elements of a directory; none if it does not exist."""
+        """Returns the elements of a directory; empty if it does not exist."""
         with java_errors(uri):
             path = self._hadoop.path(uri)
             files = path.getFileSystem(self._hadoop.conf)
@@ -138,7 +140,7 @@ class OfflineCluster:
 
 
 def _edits(uri: str, conf: str) -> tuple[list[TableEdit], str | None]:
-    """Returns the edits of one WAL, and why they may be incomplete, or None."""
+    """Returns the edits of one WAL, and the reason why they may be incomplete; None = they are complete."""
     found: list[TableEdit] = []
     pending: list[tuple[Cell, int]] = []
 

@@ -1,4 +1,4 @@
-"""Reads replication data in ZooKeeper besides HBase 3's queue table, through Apache Curator, which Spark ships."""
+"""Reads the replication data that is in ZooKeeper besides HBase 3's queue table, through Spark's Apache Curator."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -13,20 +13,20 @@ from pipelines.hbase.zookeeper.wire import without_metadata
 
 logger = logging.getLogger(__name__)
 
-# HBase 3's master starts its migration if any of these exists (ZKReplicationQueueStorageForMigration)
+# HBase 3's master starts its migration if any of these znodes exists (ZKReplicationQueueStorageForMigration)
 _QUEUE_DATA = ("rs", "regions", "hfile-refs")
 
 
 @dataclass(frozen=True)
 class ReplicationZnodes:
-    """The part of ZooKeeper that replication uses.
+    """Reads the znodes of HBase's replication.
 
     Attributes:
-        hadoop: the JVM.
+        hadoop: the interface to Spark's JVM.
         quorum: `host:port,host:port`.
         root: the znode of HBase, `/hbase` by default.
-        replication: name of the replication znode below it.
-        timeout_ms: limit for connecting and for each call.
+        replication: the name of the replication znode below `root`.
+        timeout_ms: the limit for connecting and for each call.
     """
 
     hadoop: HadoopJvm
@@ -37,7 +37,7 @@ class ReplicationZnodes:
 
     @classmethod
     def of(cls, hadoop: HadoopJvm, conf: JavaObject, timeout_ms: int) -> "ReplicationZnodes":
-        """Builds it from an HBase `Configuration`, as HBase reads it."""
+        """Creates the reader from an HBase `Configuration`, with the properties that HBase reads."""
         port = conf.get("hbase.zookeeper.property.clientPort", "2181")
         hosts = [host.strip() for host in str(conf.get("hbase.zookeeper.quorum", "localhost")).split(",")]
         parent, name = (
@@ -48,7 +48,7 @@ class ReplicationZnodes:
         return cls(hadoop, quorum, str(parent).rstrip("/"), str(name), timeout_ms)
 
     def queue_data(self) -> bool | None:
-        """Returns whether queue data is there; None if ZooKeeper cannot be asked or has no HBase there."""
+        """Returns whether queue data exists; None if ZooKeeper does not answer or no HBase has its znodes there."""
         try:
             with java_errors(f"ZooKeeper {self.quorum}"):
                 return self._any_exists()
@@ -57,10 +57,10 @@ class ReplicationZnodes:
             return None
 
     def synchronous(self, peers: Sequence[Peer]) -> tuple[Peer, ...]:
-        """Completes the peers with their synchronous replication, which HBase 2's client does not know.
+        """Returns the peers with the state of their synchronous replication, which HBase 2's client does not know.
 
-        It is read where `ZKReplicationPeerStorage` keeps it, for peers that lack it. It stays unknown if HBase keeps
-        its peers in files, or ZooKeeper cannot be asked.
+        The state is read where `ZKReplicationPeerStorage` keeps it, for the peers that lack it. It stays unknown if
+        HBase keeps its peers in files, or if ZooKeeper does not answer.
         """
         if all(peer.sync_replication_state for peer in peers):
             return tuple(peers)
@@ -89,7 +89,7 @@ class ReplicationZnodes:
                 logger.warning("ZooKeeper %s did not answer within %d ms", self.quorum, self.timeout_ms)
                 return None
             if curator.checkExists().forPath(f"{self.root}/hbaseid") is None:
-                # every HBase has it: a wrong quorum or znode must not look like "nothing there"
+                # every HBase has this znode: a wrong quorum or znode must not look like "there is no queue data"
                 logger.warning("ZooKeeper %s has no %s/hbaseid: leftovers are unknown", self.quorum, self.root)
                 return None
             return any(

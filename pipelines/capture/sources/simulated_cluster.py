@@ -29,7 +29,7 @@ STATE, QUEUES = "state.json", "queues.jsonl"
 
 
 class SimulatedQueues:
-    """`QueueSource` that reads `queues.jsonl`."""
+    """Reads `queues.jsonl` as a `QueueSource`."""
 
     def __init__(self, directory: str) -> None:
         self._file = Path(directory) / QUEUES
@@ -44,7 +44,7 @@ class SimulatedQueues:
 
 
 class SimulatedState:
-    """`StateSource` that reads `state.json`."""
+    """Reads `state.json` as a `StateSource`."""
 
     def __init__(self, directory: str) -> None:
         self._file = Path(directory) / STATE
@@ -80,15 +80,15 @@ class SimulatedState:
         return self._state().peers
 
     def has_backup_table(self) -> bool | None:
-        """See `PeerSource.has_backup_table`. Unknown: only `state.json` can say whether backup is on."""
+        """See `PeerSource.has_backup_table`. Returns None: only `state.json` can say whether backup is on."""
         return None
 
     def backups(self) -> tuple[BackupSession, ...] | None:
-        """See `PeerSource.backups`. Unknown: no file says more than `state.json`."""
+        """See `PeerSource.backups`. Returns None: no other file says more than `state.json`."""
         return None
 
     def barriers(self) -> tuple[RegionBarriers, ...] | None:
-        """See `PeerSource.barriers`. Unknown, as `backups`."""
+        """See `PeerSource.barriers`. Returns None, as `backups`."""
         return None
 
     def flags(self, _step: str) -> MasterFlags:

@@ -14,15 +14,17 @@ _CELLS_OF_A_ROW_AT_A_TIME = 1_000
 
 
 class ThriftQueues:
-    """`QueueSource` that uses the Thrift gateway. It speaks neither Kerberos nor TLS: use `hbase` for such clusters.
+    """Scans the queue table through the Thrift gateway; a `QueueSource`.
+
+    It supports neither Kerberos nor TLS; use `hbase` for such clusters.
 
     Args:
-        host: host of the gateway.
-        port: port of the gateway, 9090 by default in HBase.
-        transport: `buffered` or `framed`, as the gateway was started.
-        protocol: `binary` or `compact`, as the gateway was started.
-        timeout_ms: limit of each call.
-        table: name of the table with the replication queues.
+        host: the host of the gateway.
+        port: the port of the gateway, 9090 by default in HBase.
+        transport: the transport with which the gateway was started: `buffered` or `framed`.
+        protocol: the protocol with which the gateway was started: `binary` or `compact`.
+        timeout_ms: the limit of each call.
+        table: the name of the table with the replication queues.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class ThriftQueues:
         """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def cells(self, _step: str) -> Iterator[Cell]:
-        """See `QueueSource.cells`. Each pass opens its own connection, since gateways drop idle ones."""
+        """See `QueueSource.cells`. Each pass opens its own connection, because gateways close idle ones."""
         connection = None
         try:
             connection = happybase.Connection(**self._options)
@@ -73,7 +75,7 @@ class ThriftQueues:
 
 
 def _message(error: Exception) -> str:
-    """Returns the first line of an error. Thrift's own errors keep Java's text, as bytes or text, in `message`."""
+    """Returns the first line of an error; Thrift's own errors keep Java's text in `message`, as bytes or as text."""
     message = getattr(error, "message", None) or str(error) or type(error).__name__
     text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
     return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)[:300]

@@ -37,24 +37,24 @@ class NoSuchDirectoryError(Exception):
 
 
 class DirectoryLister(Protocol):
-    """Lists directories of one file system."""
+    """Lists the directories of one file system."""
 
     def pages(self, directory: str) -> Iterator[Sequence[WalTreeEntry]]:
         """Yields the elements of a directory below the WAL root, in pages of a bounded size.
 
         Raises:
-            NoSuchDirectoryError: before the first page or later.
+            NoSuchDirectoryError: the directory does not exist; raised before the first page or later.
             UnavailableError, UsageError: the file system did not answer.
         """
         ...
 
 
 class WalTree:
-    """`FileSource` and `WalDirectorySource` that use a lister.
+    """Walks a WAL root with a lister; a `FileSource` and `WalDirectorySource`.
 
     Args:
-        lister: lister of the file system.
-        wal_root: for messages.
+        lister: lists the directories of the file system.
+        wal_root: the WAL root, for messages.
     """
 
     def __init__(self, lister: DirectoryLister, wal_root: str) -> None:
@@ -65,7 +65,10 @@ class WalTree:
         """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def files(self) -> Iterator[FileBatch]:
-        """See `FileSource.files`. Memory grows with the live directories and with one page, not with `oldWALs/`."""
+        """See `FileSource.files`.
+
+        The memory needed grows with the live directories and one page, not with `oldWALs/`.
+        """
         progress = ListingProgress()
         live = self._live()
         logger.info("%d files below %s", sum(map(len, live.values())), ", ".join(LIVE_DIRECTORIES))
@@ -73,7 +76,7 @@ class WalTree:
         for directory, page in self._walk(ARCHIVE):
             found = True
             for entry in page:
-                live.pop(entry.name, None)  # archived meanwhile: it counts once, in oldWALs
+                live.pop(entry.name, None)  # archived meanwhile: the file counts once, in oldWALs
             progress.more(len(page))
             if page:
                 yield _batch(directory, page)
@@ -99,7 +102,7 @@ class WalTree:
             try:
                 entries = sum(map(len, self._lister.pages(f"{LIVE_DIRECTORIES[0]}/{entry.name}")))
             except NoSuchDirectoryError:
-                entries = 1  # renamed to -splitting, or removed: its contents are no longer known
+                entries = 1  # renamed to -splitting, or removed: its content is no longer known
             before = counts.get(server, (0, 0))
             counts[server] = (before[0] + entries, max(before[1], entry.modification_time))
         return tuple(WalDirectory(server, *counts[server]) for server in sorted(counts))
@@ -121,11 +124,12 @@ class WalTree:
         raise UnavailableError(f"directories below {self._root} kept changing while they were listed; try again")
 
     def _walk(self, root: str, *, strict: bool = False) -> Iterator[tuple[str, list[WalTreeEntry]]]:
-        """Yields pages of files, depth first. A root that does not exist yields none.
+        """Yields pages of files, depth first; yields none if the root does not exist.
 
         Args:
-            root: directory to start from.
-            strict: raise if a directory vanishes; else it counts as empty (HBase removes empty ones below oldWALs).
+            root: the directory to start from.
+            strict: whether to raise an error if a directory vanishes. Otherwise the directory counts as empty, because
+                HBase removes empty directories below oldWALs.
         """
         waiting = [root]
         while waiting:
@@ -150,28 +154,35 @@ class ListingProgress:
         self._files = 0
 
     def more(self, files: int) -> None:
-        """Counts files, and logs the count now and then."""
+        """Adds files to the count, and logs the count now and then."""
         self._files += files
         if time.monotonic() - self._reported >= _REPORT_SECONDS:
             self._reported = time.monotonic()
             self.end("so far")
 
     def end(self, word: str = "in all") -> None:
-        """Logs the count and the rate; after the last file, or so far."""
+        """Logs the count and the rate.
+
+        Args:
+            word: the word after the count, for example "so far".
+        """
         seconds = max(time.monotonic() - self._began, 0.001)
         logger.info("Listed %d files %s, %d files/s", self._files, word, self._files / seconds)
 
 
 def live_key(*path: str) -> str:
-    """Returns the key by which a file of a live directory is found in the archive: below `WALs/`, its name.
+    """Returns the key by which a file of a live directory is found in the archive; below `WALs/` it is the file's name.
 
-    A copy below `remoteWALs/` is never archived; a file of the same name below `oldWALs/` is another file.
+    A copy below `remoteWALs/` is never archived: a file of this name below `oldWALs/` is another file.
     """
     return path[-1] if path[0] == LIVE_DIRECTORIES[0] else "/".join(path)
 
 
 def server_of_directory(name: str) -> ServerName | None:
-    """Returns the server of a directory below `WALs/`, or None: such a directory has no WAL of a region server."""
+    """Returns the server of a directory below `WALs/`; None = the directory belongs to no server.
+
+    A directory that belongs to no server has no WAL of a region server.
+    """
     try:
         return ServerName.parse(name.removesuffix(SPLITTING))
     except MalformedError:
@@ -183,7 +194,7 @@ def _server(entry: WalTreeEntry) -> ServerName | None:
         return None
     server = server_of_directory(entry.name)
     if server is None:
-        logger.warning("WALs/%s is not named after a server and is left out", entry.name)
+        logger.warning("WALs/%s is not named after a server, so it is ignored", entry.name)
     return server
 
 

@@ -1,4 +1,4 @@
-"""A saved listing that also shows which servers have a directory below `WALs/`."""
+"""Reads a saved listing that also shows which servers have a directory below `WALs/`."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,10 +15,10 @@ _WALS = f"{LIVE_DIRECTORIES[0]}/"
 
 
 class WatchedListing:
-    """`FileSource` and `WalDirectorySource` that read one listing.
+    """Reads one listing as `FileSource` and `WalDirectorySource`.
 
     Args:
-        listing: read once; it does not contain directories without a file.
+        listing: the listing, which is read once; it does not contain directories without a file.
     """
 
     def __init__(self, listing: FileSource) -> None:
@@ -41,7 +41,10 @@ class WatchedListing:
             yield batch
 
     def wal_directories(self) -> tuple[WalDirectory, ...]:
-        """See `WalDirectorySource.wal_directories`. Has the newest file's time; complete only after `files` ended."""
+        """See `WalDirectorySource.wal_directories`. The result is complete only after `files` has ended.
+
+        A directory gets the time of its newest file.
+        """
         found = []
         for directory, (entries, newest) in self._entries.items():
             with suppress(MalformedError):  # not a server's directory: a file directly below WALs/

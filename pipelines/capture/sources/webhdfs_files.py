@@ -26,22 +26,22 @@ class _PagingClient(InsecureClient):  # type: ignore[misc] # hdfs ships no types
 
 
 class WebHdfsLister:
-    """`DirectoryLister` that uses WebHDFS.
+    """Lists directories through WebHDFS; a `DirectoryLister`.
 
     A standby name node refuses to answer, and the library tries the next one. An observer answers, perhaps with an
     older state, so it must not be among the URLs.
 
     Args:
-        urls: `http://host:port` of every name node.
-        wal_root: full URI; only its path is used.
-        user: `user.name`; None = the user of this process.
-        timeout_ms: limit of each request.
+        urls: the address `http://host:port` of every name node.
+        wal_root: a full URI, of which only the path is used.
+        user: the value of `user.name`; None = the user of this process.
+        timeout_ms: the limit of each request.
     """
 
     def __init__(self, urls: Sequence[str], wal_root: str, user: str | None = None, timeout_ms: int = 60_000) -> None:
         match = _PATH_OF_URI.fullmatch(wal_root)
         if match is None:
-            raise UsageError(f"wal_root {wal_root} has no path: give it like hdfs://ns1/hbase")
+            raise UsageError(f"wal_root {wal_root} has no path; write it like hdfs://ns1/hbase")
         self._path = match.group(1)
         self._where = f"WebHDFS {', '.join(urls)}"
         self._client = _PagingClient(";".join(urls), user=user, timeout=timeout_ms / 1000)
@@ -54,7 +54,7 @@ class WebHdfsLister:
         while self._batched:
             page, remaining = self._batch(path, last)
             if page is None:
-                logger.info("%s knows no LISTSTATUS_BATCH: directories come whole", self._where)
+                logger.info("%s lacks LISTSTATUS_BATCH: each directory comes in one answer", self._where)
                 self._batched = False
                 break
             if page and last and page[0].name.encode() <= last.encode():
@@ -69,7 +69,9 @@ class WebHdfsLister:
             if remaining == 0:
                 return
             if not page:
-                raise UnavailableError(f"{self._where} sends an empty page of {path} and says there is more; try again")
+                raise UnavailableError(
+                    f"{self._where} sends an empty page of {path} and reports that more elements follow; try again"
+                )
         yield self._whole(path)
 
     def _batch(self, path: str, last: str) -> tuple[list[WalTreeEntry] | None, int]:
@@ -98,7 +100,7 @@ class WebHdfsLister:
     def _ask(self, path: str, operation: str, parameters: dict[str, str]) -> Any:  # noqa: ANN401 - JSON
         try:
             return getattr(self._client, operation)(path, **parameters).json()
-        except (RequestException, KeyError, TypeError) as error:  # a body that is not in WebHDFS's form
+        except (RequestException, KeyError, TypeError) as error:  # a body that does not have WebHDFS's form
             raise UnavailableError(f"{self._where}, {path}: {_short(error)}; check urls, then try again") from error
 
     def _strange(self, path: str) -> UnavailableError:

@@ -21,12 +21,12 @@ _AT_A_TIME = 200
 
 
 class ZooKeeperClient:
-    """A session, opened on first use.
+    """A ZooKeeper session, opened on first use.
 
     Args:
         quorum: `host:port,host:port`.
-        timeout_ms: limit for connecting, and for each answer.
-        digest: `user:password` of ZooKeeper's scheme `digest`; None = no authentication.
+        timeout_ms: the limit for connecting, and for each answer.
+        digest: `user:password` for ZooKeeper's scheme `digest`; None = no authentication.
     """
 
     def __init__(self, quorum: str, timeout_ms: int, digest: str | None = None) -> None:
@@ -41,11 +41,11 @@ class ZooKeeperClient:
         return self._ask(path, lambda client: client.exists_async(path)) is not None
 
     def data(self, path: str) -> bytes | None:
-        """Returns the data of a znode; None = there is none."""
+        """Returns the data of a znode; None = there is no such znode."""
         return self.many([path])[0]
 
     def many(self, paths: Sequence[str]) -> list[bytes | None]:
-        """Returns the data of znodes, in their order; None = there is none."""
+        """Returns the data of znodes, in the order of the paths; None = there is no such znode."""
         found: list[bytes | None] = []
         for start in range(0, len(paths), _AT_A_TIME):
             asked = [(path, self._client().get_async(path)) for path in paths[start : start + _AT_A_TIME]]
@@ -55,7 +55,10 @@ class ZooKeeperClient:
         return found
 
     def children(self, path: str) -> tuple[list[str], int] | None:
-        """Returns the children's names, sorted, with the cversion of exactly these; None = there is no such znode."""
+        """Returns the names of a znode's children, sorted, and the cversion that belongs to them.
+
+        None = there is no such znode.
+        """
         value = self._ask(path, lambda client: client.get_children_async(path, include_data=True))
         return None if value is None else (sorted(value[0]), int(value[1].cversion))
 
@@ -65,13 +68,16 @@ class ZooKeeperClient:
 
     @contextmanager
     def one_session(self) -> Iterator[None]:
-        """Ensures that the block reads in one session: in a session ZooKeeper never goes back to an older state.
+        """Ensures that the `with` block reads in one session.
 
-        A session may expire between two reads. kazoo then opens another silently, maybe with a server that lags behind,
-        and a reading would contain znodes from before the listing (docs/proof.md, mutant `zk-any-session`).
+        Within a session ZooKeeper never goes back to an older state.
+
+        A session may expire between two reads. Then kazoo silently opens another session, perhaps with a server that
+        lags behind, and a reading would contain znodes from before the listing (docs/proof.md, mutant
+        `zk-any-session`).
 
         Raises:
-            UnavailableError: it was not one session.
+            UnavailableError: the block read in more than one session.
         """
         before = self._client().client_id
         yield

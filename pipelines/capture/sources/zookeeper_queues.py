@@ -1,4 +1,4 @@
-"""Reads replication data that HBase 1.x and 2.x keep in ZooKeeper: queues, peers, and what else is below that znode."""
+"""Reads the replication data that HBase 1.x and 2.x keep in ZooKeeper: queues, peers, and the other znodes below it."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,16 +14,16 @@ from pipelines.hbase.zookeeper.wire import MAGIC, fields_by_number, last_text, w
 logger = logging.getLogger(__name__)
 
 _LEVELS = {HFILE_REFS: 2, REGIONS: 3}
-"""Depth of the parts that contain no queues."""
+"""The depth of each part that contains no queues."""
 
 
 class ZooKeeperQueues:
-    """`ZnodeSource` that also reads the peers and the cluster's id.
+    """Reads queues, peers and the cluster's id from ZooKeeper; a `ZnodeSource`.
 
     Args:
-        client: client of the quorum.
-        parent: `zookeeper.znode.parent`.
-        replication: `zookeeper.znode.replication`, the znode below it.
+        client: the client of the quorum.
+        parent: the value of `zookeeper.znode.parent`.
+        replication: the value of `zookeeper.znode.replication`: the name of the znode below the parent.
     """
 
     def __init__(self, client: ZooKeeperClient, parent: str = "/hbase", replication: str = "replication") -> None:
@@ -36,7 +36,10 @@ class ZooKeeperQueues:
         """See `CaptureSource.stamp`. Returns None: the source is read live."""
 
     def znode_names(self) -> Mapping[str, str]:
-        """Returns the znodes that are read, by the property that names each; all but two are HBase's defaults."""
+        """Returns the names of the znodes that are read, by the property that sets each.
+
+        All but two are HBase's defaults.
+        """
         return {
             "zookeeper.znode.parent": self._parent,
             "zookeeper.znode.replication": self._replication,
@@ -47,13 +50,13 @@ class ZooKeeperQueues:
     def znodes(self, step: str) -> Sequence[Znode]:
         """See `ZnodeSource.znodes`.
 
-        A WAL that was listed and is gone when its data is read still counts: it was in the queue.
+        A WAL that vanishes after it was listed and before its data is read still counts, because it was in the queue.
 
         Raises:
             UnavailableError: ZooKeeper does not answer, or the session ended meanwhile.
-            UsageError: there is no HBase there, or a znode may not be read.
+            UsageError: no HBase has its znodes there, or a znode may not be read.
         """
-        self.cluster_id()  # every HBase has one: a wrong quorum or znode must not look like "no queues"
+        self.cluster_id()  # every HBase has it: a wrong quorum or znode must not look like "there are no queues"
         with self._client.one_session():
             self._client.sync(self._base)
             found = [self._queues_znode(), *self._queues()]
@@ -95,16 +98,16 @@ class ZooKeeperQueues:
             return tuple(
                 parse_peer(peer, without_metadata(own), _plain(state), _plain(sync_state))
                 for peer, own, state, sync_state in zip(ids, data, states, sync, strict=True)
-                if own is not None  # removed meanwhile
+                if own is not None  # the peer was removed meanwhile
             )
         except MalformedError as error:
             raise UsageError(f"{self._client.where}, {self._base}/{PEERS}: {error}") from error
 
     def has_table(self, name: str) -> bool | None:
-        """Returns whether HBase has a table, by the states in `<parent>/table`, which HBase 1.x keeps and 2.x mirrors.
+        """Returns whether HBase has a table, by the states below `<parent>/table`; None = unknown.
 
-        None = unknown: not even `hbase:namespace`, which every such HBase has, has a state there, or it may not be
-        read.
+        HBase 1.x keeps these states in ZooKeeper, and 2.x mirrors them. The answer is unknown if a state may not be
+        read, or if even `hbase:namespace`, which every such HBase has, has no state there.
         """
         states = f"{self._parent}/table"
         try:
@@ -117,15 +120,15 @@ class ZooKeeperQueues:
             return None
 
     def cluster_id(self) -> str | None:
-        """Returns the content of `hbaseid`; None if it is in a form that no HBase from 0.96 on writes.
+        """Returns the content of `hbaseid`; None if no HBase from 0.96 on writes this form.
 
         Raises:
-            UsageError: there is no such znode, so no HBase is there.
+            UsageError: there is no such znode, so no HBase has its znodes there.
         """
         data = self._client.data(f"{self._parent}/hbaseid")
         if data is None:
             raise UsageError(
-                f"{self._client.where} has no {self._parent}/hbaseid: no HBase lives there. Check "
+                f"{self._client.where} has no {self._parent}/hbaseid: no HBase keeps its znodes there. Check "
                 "capture.queues.quorum and capture.queues.parent (zookeeper.znode.parent)"
             )
         try:
@@ -145,7 +148,7 @@ class ZooKeeperQueues:
         for server in servers:
             path = f"{root}/{server}"
             found = self._client.children(path)
-            if found is None:  # claimed and removed: the cversion of `rs` shows it
+            if found is None:  # the queue was claimed and removed: the cversion of `rs` shows it
                 continue
             names, cversion = found
             (data,) = self._client.many([path])
@@ -154,11 +157,14 @@ class ZooKeeperQueues:
                 yield from self._queue(f"{path}/{name}")
 
     def _servers_again(self, read: Sequence[Znode]) -> Iterator[Znode]:
-        """Reads the servers' znodes again: a claim that has begun since may have moved what was not read yet."""
+        """Reads the servers' znodes again.
+
+        A claim that began in the meantime may have moved a queue that was not read yet.
+        """
         depth = f"{self._base}/{QUEUES}/".count("/")
         for path in [znode.path for znode in read if znode.path.count("/") == depth]:
             found = self._client.children(path)
-            if found is not None:  # else it is gone, and the cversion of `rs` shows it
+            if found is not None:  # otherwise it is gone, and the cversion of `rs` shows it
                 yield Znode(path, b"", found[1])
 
     def _queue(self, path: str) -> Iterator[Znode]:
@@ -171,7 +177,7 @@ class ZooKeeperQueues:
             yield Znode(one, data or b"", cversion if one == path else 0)
 
     def _leaves(self, path: str, levels: int) -> Iterator[Znode]:
-        """Yields the znodes so many levels below a path; none if the path does not exist."""
+        """Yields the znodes at a depth of `levels` below a path; yields none if the path does not exist."""
         names, _ = self._client.children(path) or ([], 0)
         below = [f"{path}/{name}" for name in names]
         if levels > 1:

@@ -21,13 +21,13 @@ _IN_ZOOKEEPER = ("zookeeper", "org.apache.hadoop.hbase.replication.zkreplication
 
 
 class ZooKeeperState:
-    """`PeerSource` for sites that give no access to the master.
+    """Reads the state of a cluster for sites that give no access to the master; a `PeerSource`.
 
     Args:
-        queues: source of the same cluster.
-        hadoop: the JVM, which has Hadoop's `Configuration`; HBase's own classes are not needed.
-        site: path or URI of the MASTER's hbase-site.xml: TTLs, cleaner plugins and backup are read from it.
-        section: section of the configuration that says where ZooKeeper is, for messages.
+        queues: reads the znodes of the same cluster.
+        hadoop: the interface to Spark's JVM, which has Hadoop's `Configuration`; HBase's own classes are not needed.
+        site: the path or URI of the MASTER's hbase-site.xml, which has the TTLs, cleaner plugins and backup.
+        section: the section of the configuration that says where ZooKeeper is, for messages.
     """
 
     def __init__(self, queues: ZooKeeperQueues, hadoop: HadoopJvm, site: str, section: str = "capture.queues") -> None:
@@ -52,16 +52,16 @@ class ZooKeeperState:
             return self._queues.has_table(backup_table(conf))
 
     def backups(self) -> None:
-        """See `PeerSource.backups`. Unknown: ZooKeeper does not contain them."""
+        """See `PeerSource.backups`. Returns None, because ZooKeeper does not contain them."""
 
     def barriers(self) -> None:
-        """See `PeerSource.barriers`. Unknown, as `backups`."""
+        """See `PeerSource.barriers`. Returns None, because ZooKeeper does not contain them."""
 
     def settings(self) -> ClusterSettings:
         """See `PeerSource.settings`. The version of HBase stays unknown.
 
         Raises:
-            UsageError: the file does not exist, or HBase has its peers and queues below other znodes.
+            UsageError: the file does not exist, or HBase keeps its peers and queues below other znodes.
         """
         with java_errors(self._site):
             conf = self._configuration()
@@ -86,7 +86,11 @@ class ZooKeeperState:
         return None if value is None else str(value)
 
     def _check_names(self, conf: JavaObject) -> None:
-        """Refuses znodes in which neither peers nor queues are: every WAL would look as if no peer needed it."""
+        """Refuses znodes that contain neither peers nor queues: every WAL would look as if no peer needed it.
+
+        Raises:
+            UsageError: hbase-site.xml names other znodes, or another storage of peers.
+        """
         for name, read in self._queues.znode_names().items():
             there = str(conf.get(name, _ZNODES.get(name, read))).strip()
             if there.rstrip("/") != read:
@@ -97,8 +101,8 @@ class ZooKeeperState:
         storage = str(conf.get(_PEER_STORAGE, _IN_ZOOKEEPER[0])).strip()
         if storage.lower() not in _IN_ZOOKEEPER:
             raise UsageError(
-                f"{self._site} says that {_PEER_STORAGE} is {storage}: peers are not in ZooKeeper, where none would be "
-                "seen. Only HBase's Admin reads them (capture.state: {source: hbase}), from a cluster that runs"
+                f"{self._site} says that {_PEER_STORAGE} is {storage}: peers are not in ZooKeeper, and this source "
+                "would find none. Only HBase's Admin reads them (capture.state: {source: hbase}), of a running cluster"
             )
 
     def _configuration(self) -> JavaObject:

@@ -1,1 +1,1 @@
-"""The file stores through which the clean-up moves and deletes files."""
+"""Contains the file stores through which the clean-up moves and deletes files."""

@@ -1,4 +1,4 @@
-"""What a clean-up asks of one file system about one path: the port below `FileSystemWalStore`."""
+"""Declares the calls of the clean-up on one path of one file system: the port below `FileSystemWalStore`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -8,7 +8,7 @@ from pipelines.files.file_status import FileStatus
 
 
 class FileCallError(Exception):
-    """A call that the file system refused or did not answer."""
+    """The file system refused a call, or did not answer it."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.text)
@@ -22,26 +22,26 @@ class FileCalls(Protocol):
     """
 
     def status(self, uri: str) -> FileStatus:
-        """Returns what is at a path, without following symbolic links; without its name."""
+        """Returns the status of a path, without its name; does not follow symbolic links."""
         ...
 
     def pages(self, uri: str) -> Iterator[Sequence[FileStatus]]:
-        """Yields the elements of a directory."""
+        """Yields the elements of a directory in pages."""
         ...
 
     def rename(self, source: str, target: str) -> None:
-        """Renames a directory; never replaces, never moves into a directory, never makes a parent."""
+        """Renames a directory; never replaces the target, never moves into a directory, never creates a parent."""
         ...
 
     def rename_file(self, source: str, target: str) -> None:
-        """Renames a file; never replaces, never moves into a directory, never makes a parent.
+        """Renames a file; never replaces the target, never moves into a directory, never creates a parent.
 
-        It fails with `OTHER` if the source is a directory or a symbolic link.
+        The call fails with `OTHER` if the source is a directory or a symbolic link.
         """
         ...
 
     def replace(self, source: str, target: str) -> None:
-        """Renames a file, and replaces the file of that name atomically if there is one."""
+        """Renames a file; if the target exists, replaces it atomically."""
         ...
 
     def delete_file(self, uri: str) -> None:
@@ -53,15 +53,18 @@ class FileCalls(Protocol):
         ...
 
     def make_directory(self, uri: str) -> None:
-        """Creates a directory with its parents; an existing one is fine."""
+        """Creates a directory with its parents; accepts a directory that exists already."""
         ...
 
     def write_new(self, uri: str, text: str) -> None:
-        """Creates a UTF-8 file with its parents; of several callers one succeeds, and the others fail by `exists`."""
+        """Creates a UTF-8 file with its parents.
+
+        Of several callers one succeeds, and the others get a failure that `exists`.
+        """
         ...
 
     def read(self, uri: str) -> str:
-        """Returns the text of a file."""
+        """Returns the text of a UTF-8 file."""
         ...
 
     def close(self) -> None:
@@ -70,10 +73,10 @@ class FileCalls(Protocol):
 
 
 def check_file(calls: FileCalls, uri: str) -> None:
-    """Accepts a path only if a file is there.
+    """Accepts a path only if it is a file.
 
     Raises:
-        FileCallError: `OTHER` for a directory or a symbolic link, else as `FileCalls.status`.
+        FileCallError: `OTHER` for a directory or a symbolic link; otherwise the errors of `FileCalls.status`.
     """
     if not calls.status(uri).is_file:
         raise FileCallError(parse_failure(OTHER))

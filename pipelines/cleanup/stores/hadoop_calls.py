@@ -1,4 +1,4 @@
-"""The clean-up's calls through Hadoop's `FileSystem` in Spark's JVM: any scheme, HA nameservices, Kerberos."""
+"""Calls Hadoop's `FileSystem` in Spark's JVM for the clean-up: any scheme, HA nameservices, Kerberos."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -115,16 +115,16 @@ public class HadoopCalls {
 
 
 class HadoopCalls:
-    """`FileCalls` over one Hadoop file system, which is opened for these calls alone.
+    """Implements `FileCalls` over one Hadoop file system, which is opened for these calls alone.
 
     Args:
-        hadoop: the JVM.
-        root: full URI on the file system.
-        properties: Hadoop properties in addition to those that Spark was started with.
+        hadoop: the interface to Spark's JVM.
+        root: a full URI on the file system.
+        properties: Hadoop properties, in addition to those with which Spark was started.
 
     Raises:
-        UsageError: no file system for that URI, or reads may be answered by an observer.
-        UnavailableError: it cannot be reached.
+        UsageError: there is no file system for that URI, or an observer may answer reads.
+        UnavailableError: the file system cannot be reached.
     """
 
     def __init__(self, hadoop: HadoopJvm, root: str, properties: Mapping[str, str] | None = None) -> None:
@@ -157,7 +157,8 @@ class HadoopCalls:
             try:
                 yield from self._listing.pages(uri, _PAGE)
             except Py4JJavaError as error:
-                # not its cause: a key file that is missing on this machine must not end the listing as complete
+                # not the cause of the exception: a key file that is missing on this machine must not end the listing as
+                # if it were complete
                 raise FileCallError(parse_failure(str(error.java_exception.toString()))) from error
 
     def rename(self, source: str, target: str) -> None:

@@ -1,4 +1,4 @@
-"""The clean-up's calls on the local disk."""
+"""Makes the clean-up's calls on the local disk."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from pipelines.cleanup.stores.store_failures import OTHER, Failure, parse_failur
 from pipelines.files.file_status import FileStatus
 
 _PAGE = 5_000
-# the names by which Hadoop knows these errors
+# the names that Hadoop gives to these errors
 _KINDS = {
     errno.ENOENT: "FileNotFoundException",
     errno.ENOTDIR: "ParentNotDirectoryException",
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 class LocalCalls:
-    """`FileCalls` on the local disk."""
+    """Implements `FileCalls` on the local disk."""
 
     def status(self, uri: str) -> FileStatus:
         """See `FileCalls.status`."""
@@ -34,7 +34,7 @@ class LocalCalls:
             return _described(_path(uri), "")
 
     def pages(self, uri: str) -> Iterator[Sequence[FileStatus]]:
-        """See `FileCalls.pages`; an element that vanishes meanwhile is left out."""
+        """See `FileCalls.pages`; omits an element that vanishes meanwhile."""
         directory = _path(uri)
         with _failures():
             entries = os.scandir(directory)
@@ -45,7 +45,7 @@ class LocalCalls:
                     names = [entry.name for entry in islice(entries, _PAGE)]
                 for name in names:
                     with suppress(FileNotFoundError), _failures(FileNotFoundError):
-                        # a name that is no UTF-8 gets a replacement character, and so names no file
+                        # a name that is not UTF-8 gets a replacement character, and so names no file
                         page.append(_described(directory / name, os.fsencode(name).decode("utf-8", "replace")))
                 if not names:
                     return
@@ -55,7 +55,7 @@ class LocalCalls:
     def rename(self, source: str, target: str) -> None:
         """See `FileCalls.rename`."""
         with _failures():
-            # not os.path.lexists, which also takes an error of the disk for "nothing there"
+            # not os.path.lexists, which also reports an error of the disk as "does not exist"
             with suppress(FileNotFoundError):
                 _path(target).lstat()
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), _path(target))
@@ -104,7 +104,7 @@ class LocalCalls:
             return _path(uri).read_bytes().decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing, because nothing is open."""
 
 
 def _path(uri: str) -> Path:
@@ -120,7 +120,7 @@ def _described(path: Path, name: str) -> FileStatus:
 
 @contextmanager
 def _failures(*passed: type[OSError]) -> Iterator[None]:
-    """Turns an error of the operating system into FileCallError, but for the types that pass."""
+    """Turns errors of the operating system into FileCallError, except the types in `passed`."""
     try:
         yield
     except passed:

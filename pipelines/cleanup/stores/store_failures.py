@@ -21,7 +21,7 @@ OTHER = f"{OTHER_KIND}: it is a directory or a symbolic link, which walsafe neit
 NOT_TRIED = "NotTried: the file system stopped answering"
 _GONE = {"FileNotFoundException", "NoSuchFileException", "ParentNotDirectoryException"}
 _DENIED = {"AccessControlException", "AccessDeniedException", "TraverseAccessControlException", "SecurityException"}
-# errors of a second creator while the first still writes, or after it died while writing
+# the errors that a second creator gets while the first one still writes, or after it died while writing
 _EXISTS = {"FileAlreadyExistsException", "AlreadyBeingCreatedException", "RecoveryInProgressException"}
 _JAVA = re.compile(r"(?:[\w$.]+[.$])?(\w+)(?:\((?:[\w$.]+[.$])?(\w+)\))?(?::\s*(.*))?", re.DOTALL)
 _LENGTH = 400
@@ -29,11 +29,11 @@ _LENGTH = 400
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failure reported by a file system.
+    """One failure that a file system reported.
 
     Attributes:
-        kind: simple name of the Java exception.
-        message: its first line.
+        kind: the simple name of the Java exception.
+        message: the first line of its message.
     """
 
     kind: str
@@ -41,32 +41,35 @@ class Failure:
 
     @property
     def text(self) -> str:
-        """The kind and message, in one line."""
+        """Returns the kind and message in one line."""
         return f"{self.kind}: {self.message}"[:_LENGTH] if self.message else self.kind
 
     @property
     def gone(self) -> bool:
-        """Whether the path does not exist."""
+        """Returns whether the path does not exist."""
         return self.kind in _GONE
 
     @property
     def exists(self) -> bool:
-        """Whether the path exists already."""
+        """Returns whether the path exists already."""
         return self.kind in _EXISTS
 
     @property
     def denied(self) -> bool:
-        """Whether the user lacks permission."""
+        """Returns whether the user lacks permission."""
         return self.kind in _DENIED
 
     @property
     def unavailable(self) -> bool:
-        """Whether the file system does not answer, or refuses every user, so that any other file would fail too."""
+        """Returns whether the file system does not answer, or refuses every user.
+
+        Then any other file would fail too.
+        """
         return re.search(UNAVAILABLE, self.text) is not None or self._not_tried
 
     @property
     def perhaps_done(self) -> bool:
-        """Whether the work may have been done: the answer was lost, or did not come from the file system."""
+        """Returns whether the work may have been done: the answer was lost, or did not come from the file system."""
         if self._not_tried or "SafeMode" in self.text:
             return False
         return re.search(_BROKEN, self.text) is not None
@@ -77,7 +80,7 @@ class Failure:
 
 
 def parse_failure(text: str) -> Failure:
-    """Parses the text of `Throwable.toString()`; for a `RemoteException` the exception of the server counts."""
+    """Parses the text of `Throwable.toString()`; in a `RemoteException`, the exception of the server counts."""
     match = _JAVA.fullmatch(text.strip())
     if match is None:
         return Failure("IOException", _first_line(text))
@@ -89,9 +92,9 @@ def raise_common(failures: Sequence[Failure], asked: int, what: str) -> None:
     """Raises an exception if a call about many files failed for a reason that is not specific to a file.
 
     Args:
-        failures: of the elements that failed.
-        asked: number of elements; if one of them succeeded, every failure is specific to its element.
-        what: what was tried, for the message.
+        failures: the failures of the elements that failed.
+        asked: the number of all elements; if one of them succeeded, every failure is specific to its element.
+        what: what was tried, as the beginning of the message.
 
     Raises:
         UnavailableError: nothing succeeded, and the file system does not answer or refuses every user.
@@ -101,32 +104,35 @@ def raise_common(failures: Sequence[Failure], asked: int, what: str) -> None:
         return
     common = [failure for failure in failures if failure.unavailable]
     if common:
-        raise UnavailableError(f"{what}: {to_blame(common).text}; put it right and try again")
+        raise UnavailableError(f"{what}: {to_blame(common).text}; solve this and try again")
     if all(failure.denied for failure in failures):
         raise denied(failures[0], what)
 
 
 def to_blame(failures: Sequence[Failure]) -> Failure:
-    """Returns the first failure that has a cause; concurrent calls that were not tried may come before it."""
+    """Returns the first failure that has a cause of its own.
+
+    If calls are concurrent, calls that were not tried may come before it.
+    """
     return next((failure for failure in failures if failure.kind != NOT_TRIED.partition(":")[0]), failures[0])
 
 
 def outcomes(answers: Sequence[Failure | None], what: str) -> list[str | None]:
-    """Returns the answers of a call about many files: None = done, else the reason; raises as `raise_common`."""
+    """Turns the answers of a call about many files into reasons: None = done; raises the errors of `raise_common`."""
     raise_common([answer for answer in answers if answer], len(answers), what)
     return [answer.text if answer else None for answer in answers]
 
 
 def denied(failure: Failure, what: str) -> UsageError:
-    """Returns the error for a user without permission."""
+    """Returns the error for a user who lacks permission."""
     return UsageError(f"{what}: {failure.text}; check the user and its permissions")
 
 
 def failed(failure: Failure, what: str) -> UsageError | UnavailableError:
-    """Returns the error for a call about one path."""
+    """Returns the error for a failed call about one path."""
     if failure.denied:
         return denied(failure, what)
-    return UnavailableError(f"{what}: {failure.text}; put it right and try again")
+    return UnavailableError(f"{what}: {failure.text}; solve this and try again")
 
 
 def _first_line(text: str) -> str:

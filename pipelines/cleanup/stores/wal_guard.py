@@ -13,15 +13,15 @@ Describe = Callable[[Sequence[str]], Sequence[FileStatus | Failure]]
 
 
 class WalGuard:
-    """Checks the paths that one store may change.
+    """Checks the paths that one store is about to change.
 
     Args:
-        root: full URI on the store's file system.
-        within: full URIs of the directories inside which alone the store may change anything.
-        describe: of the store.
+        root: a full URI on the store's file system.
+        within: the full URIs of the directories inside which alone the store may change anything.
+        describe: returns the status of each URI, without following symbolic links.
 
     Raises:
-        UsageError: `within` is not on that file system.
+        UsageError: a directory of `within` is not on that file system.
     """
 
     def __init__(self, root: str, within: Iterable[str], describe: Describe) -> None:
@@ -31,7 +31,7 @@ class WalGuard:
         self._describe = describe
 
     def allow(self, uris: Sequence[str]) -> None:
-        """Accepts only paths that may be changed; asks the file system about each directory above them once.
+        """Accepts only paths that may be changed; asks the file system once about each directory above them.
 
         Raises:
             RefusedError: a path lies elsewhere, or a symbolic link is on the way to it.
@@ -47,19 +47,19 @@ class WalGuard:
                 raise RefusedError(
                     Condition.SYMBOLIC_LINK,
                     f"{folder} is a symbolic link, which may lead anywhere: nothing was changed; "
-                    "give the path that it stands for",
+                    "give the path to which it leads",
                 )
-            # a folder that is missing or not readable is ignored: the call on the elements themselves fails then
+            # a folder that is missing or not readable is ignored here: the calls on its elements fail then
             if isinstance(answer, Failure) and not answer.gone and not answer.denied:
                 failures.append(answer)
         if failures:
             raise failed(to_blame(failures), what)
 
     def own(self, uris: Iterable[str]) -> None:
-        """Accepts only paths on this file system, for reading.
+        """Checks that paths are on this file system; they are only to be read.
 
         Raises:
-            RefusedError: another file system, or an invalid path.
+            RefusedError: a path is on another file system, or is invalid.
         """
         for uri in uris:
             if parse_uri(uri)[:2] != self._home[:2]:

@@ -30,20 +30,21 @@ _R = TypeVar("_R")
 
 
 class FileSystemWalStore:
-    """`WalStore` over one file system.
+    """Implements `WalStore` over one file system.
 
-    Nothing is changed outside `within`, nor below a symbolic link. A call that raises UnavailableError may have done
-    part of its work, and an element whose connection broke may have been done: check with `seen`.
+    Nothing outside `within` is changed, and nothing below a symbolic link. A call that raises UnavailableError may have
+    done part of its work; if the connection broke during an element, that element may have been done: check with
+    `seen`.
 
     Args:
-        calls: of the file system.
-        root: full URI on the file system.
-        within: full URIs of the directories inside which alone it may change anything.
-        threads: number of concurrent calls.
-        where: what messages call the file system; None = the root.
+        calls: the calls of the file system.
+        root: a full URI on the file system.
+        within: the full URIs of the directories inside which alone the store may change anything.
+        threads: the number of concurrent calls.
+        where: the name of the file system in messages; None = the root.
 
     Raises:
-        UsageError: `within` is not on the file system of root.
+        UsageError: a directory of `within` is not on the file system of `root`.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class FileSystemWalStore:
         ]
 
     def move(self, moves: Sequence[Move]) -> list[str | None]:
-        """See `WalStore.move`; a directory or a symbolic link is not moved."""
+        """See `WalStore.move`; does not move a directory or a symbolic link."""
         self._guard.allow([path for move in moves for path in (move.source, move.target)])
         answers = self._each(lambda move: self._calls.rename_file(move.source, move.target), moves)
         return outcomes(_failures(answers), f"moving {len(moves)} files on {self._where}")
@@ -92,7 +93,7 @@ class FileSystemWalStore:
             self._make_directory(uri)
 
     def remove_empty(self, directory: str) -> bool:
-        """See `WalStore.remove_empty`; a file created meanwhile stays, with the directories above it."""
+        """See `WalStore.remove_empty`; a file that is created meanwhile stays, with the directories above it."""
         self._guard.allow([directory])
         directories = directories_without_files(self._pages, directory)
         if directories is None:
@@ -115,7 +116,7 @@ class FileSystemWalStore:
                 return False
             raise failed(before, what)
         if not before.is_directory:
-            raise UnavailableError(f"{what}: the source is no directory; look what has taken its place")
+            raise UnavailableError(f"{what}: the source is not a directory; find out what has taken its place")
         try:
             self._calls.rename(source, target)
         except FileCallError as error:
@@ -137,7 +138,7 @@ class FileSystemWalStore:
         return True
 
     def replace(self, uri: str, text: str) -> None:
-        """See `WalStore.replace`: writes a temporary file beside it, then renames that over it atomically."""
+        """See `WalStore.replace`; writes a temporary file beside the file, then renames it over the file atomically."""
         self._guard.allow([uri])
         parent, _, name = uri.rpartition("/")
         temporary = f"{parent}/.{name}.{uuid.uuid4().hex}"
@@ -152,12 +153,12 @@ class FileSystemWalStore:
             raise
 
     def read(self, uri: str) -> str | None:
-        """See `WalStore.read`; if the creator died, returns what it had written, even if empty."""
+        """See `WalStore.read`; if the creator of the file died, returns what it had written, which may be nothing."""
         self._guard.own([uri])
         what = f"reading {uri}"
         try:
             if not self._calls.status(uri).is_file:
-                raise UnavailableError(f"{what}: it is no file; look what has taken its place")
+                raise UnavailableError(f"{what}: it is not a file; find out what has taken its place")
             return self._calls.read(uri)
         except FileCallError as error:
             if error.failure.gone:
@@ -170,10 +171,10 @@ class FileSystemWalStore:
         self._calls.close()
 
     def _each(self, call: Callable[[_T], _R], elements: Sequence[_T]) -> list[_R | Failure]:
-        """Calls for each element; the answers are in order, and a failure is the answer of its element.
+        """Calls a function for each element; returns the answers in order, with a failure as the answer of its element.
 
-        Once a call fails because the file system does not answer, the elements that have not begun are not tried: each
-        could wait for minutes.
+        Once a call fails because the file system does not answer, the elements that have not begun are not tried,
+        because each of them could wait for minutes.
         """
         broken = Event()
 
@@ -195,7 +196,7 @@ class FileSystemWalStore:
             calls.extend(self._pool.submit(one, element) for element in elements)
             return [submitted.result() for submitted in calls]
         except BaseException:
-            # whoever handles this must find no rename or deletion still under way
+            # whoever handles this failure must find no rename or deletion still under way
             broken.set()
             wait(calls)
             raise
@@ -221,7 +222,7 @@ class FileSystemWalStore:
         return True
 
     def _pages(self, directory: str) -> Iterator[Sequence[FileStatus]]:
-        """See `Pages`."""
+        """Yields the pages of a directory as `Pages` describes."""
         self._guard.own([directory])
         try:
             if self._calls.status(directory).is_directory:

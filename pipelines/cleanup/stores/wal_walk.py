@@ -1,4 +1,4 @@
-"""Walks trees of directories for the stores that move and delete, independent of the file system."""
+"""Walks directory trees for the stores that move and delete; independent of the file system."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -6,7 +6,7 @@ from pipelines.files.file_batch import FileBatch
 from pipelines.files.file_status import FileStatus
 
 Pages = Callable[[str], Iterator[Sequence[FileStatus]]]
-"""Lists a directory, given by its URI, in pages; yields none if there is no such directory (any more)."""
+"""Lists the directory at a URI in pages; yields no page if there is no such directory (any more)."""
 
 
 def walk_files(pages: Pages, directory: str) -> Iterator[FileBatch]:
@@ -31,7 +31,10 @@ def walk_files(pages: Pages, directory: str) -> Iterator[FileBatch]:
 
 
 def directories_without_files(pages: Pages, directory: str) -> list[str] | None:
-    """Returns the URIs of a tree of directories, children before parents; None = it contains something else."""
+    """Returns the URIs of all directories of a tree, children before parents.
+
+    None = the tree contains something else.
+    """
     found = [directory]
     for parent in found:  # the list grows in the loop
         for page in pages(parent):

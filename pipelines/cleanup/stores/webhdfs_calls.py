@@ -1,4 +1,4 @@
-"""The clean-up's calls through WebHDFS, with the `hdfs` library: no Hadoop client, no Kerberos."""
+"""Makes the clean-up's calls through WebHDFS, with the `hdfs` library: no Hadoop client, no Kerberos."""
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ _IGNORED = Failure("UnsupportedOperationException", "the server ignores renameop
 
 
 class _Client(InsecureClient):  # type: ignore[misc] # hdfs ships no types
-    """The library's client, with operations and parameters that it lacks."""
+    """The library's client with the operations and parameters that it lacks."""
 
     file_status = _Request("GET").to_method("GETFILESTATUS")
     listing = _Request("GET").to_method("LISTSTATUS")
@@ -32,12 +32,12 @@ class _Client(InsecureClient):  # type: ignore[misc] # hdfs ships no types
     making = _Request("PUT").to_method("MKDIRS")
 
     def resolve(self, hdfs_path: str) -> str:
-        """Returns the name unchanged; the library would replace `#LATEST` in it by the newest element."""
+        """Returns the path unchanged; the library would replace `#LATEST` in it by the newest element."""
         return hdfs_path
 
 
 class WebHdfsCalls:
-    """`FileCalls` by WebHDFS requests.
+    """Implements `FileCalls` with WebHDFS requests.
 
     Changes go to the name node that accepts them. After the first change, reads go only to that name node. A rename
     carries `renameoptions`, so that the name node renames as `FileContext` does. HttpFS ignores them: this is detected
@@ -45,10 +45,10 @@ class WebHdfsCalls:
     and find no WAL at all; use `source: hadoop` there.
 
     Args:
-        urls: `http://host:port` of every name node; an observer must not be among them.
-        user: `user.name`; None = the user of this process.
-        timeout_ms: of each request.
-        threads: number of concurrent requests.
+        urls: the address `http://host:port` of every name node; an observer must not be among them.
+        user: the value of `user.name`; None = the user of this process.
+        timeout_ms: the timeout of each request.
+        threads: the number of concurrent requests.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class WebHdfsCalls:
         return self._ask(self._reader.file_status, uri, lambda answer: _parsed(answer["FileStatus"]))
 
     def pages(self, uri: str) -> Iterator[Sequence[FileStatus]]:
-        """See `FileCalls.pages`; all elements are in one answer, and a file has one element without a name."""
+        """See `FileCalls.pages`; one answer has all elements. The path of a file yields one element without a name."""
         yield self._ask(
             self._reader.listing,
             uri,
@@ -82,7 +82,7 @@ class WebHdfsCalls:
 
         Raises:
             UsageError: the server ignores `renameoptions`, so a rename could replace a file or end inside a directory.
-            UnavailableError: the server does not say whether it knows them.
+            UnavailableError: the server does not say whether it knows `renameoptions`.
         """
         with self._proving:
             if not self._renames_safely:
@@ -136,13 +136,17 @@ class WebHdfsCalls:
 
     def _rename(self, source: str, target: str, options: str) -> None:
         response = self._send(self._client.renaming, source, destination=_path(target), renameoptions=options)
-        if response.content:  # the older rename, which knows no options, answers {"boolean": …}
+        if response.content:  # the older rename, which does not know the options, answers {"boolean": …}
             raise FileCallError(_IGNORED)
 
     def _prove_rename(self, source: str) -> None:
         """Tests whether the server knows `renameoptions`, by renaming a name beside the source that does not exist.
 
-        A name node that knows them answers that there is no such file; HttpFS answers `false`.
+        A name node that knows the options answers that there is no such file; HttpFS answers `false`.
+
+        Raises:
+            UsageError: the server ignores them.
+            UnavailableError: the server does not say.
         """
         nobody = f"{source.rpartition('/')[0]}/.walsafe-{uuid.uuid4().hex}"
         try:
@@ -150,12 +154,12 @@ class WebHdfsCalls:
         except FileCallError as error:
             if error.failure == _IGNORED:
                 raise UsageError(
-                    f"{self._where} ignores renameoptions, as HttpFS does: a rename could land elsewhere, so none was "
+                    f"{self._where} ignores renameoptions, as HttpFS does: a rename could end elsewhere, so none was "
                     "tried. Give the addresses of the name nodes as urls, or use source: hadoop"
                 ) from error
             if error.failure.kind == "FileNotFoundException":
                 self._renames_safely = True
-            elif error.failure.denied or error.failure.gone:  # of this source's directory alone
+            elif error.failure.denied or error.failure.gone:  # proves nothing of other directories
                 raise
             else:
                 raise failed(error.failure, f"{self._where}: asking how it renames") from error
@@ -170,7 +174,7 @@ class WebHdfsCalls:
         return _Client(urls, user=self._user, timeout=self._timeout, session=self._session)
 
     def _read_from_writer(self) -> None:
-        """Sends reads from now on to the name node that has just accepted a change; the others may be behind it."""
+        """Sends all further reads to the name node that has just accepted a change; the others may be behind it."""
         url = self._client._urls[0]  # noqa: SLF001 - the library has no other word for the one that answered
         if self._reader is self._client or self._reader.url != url:
             self._reader = self._made(url)
@@ -182,16 +186,16 @@ class WebHdfsCalls:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Translates exceptions of the library to FileCallError."""
+    """Translates exceptions of the library into FileCallError."""
     try:
         yield
     except HdfsError as error:
         text = next(iter(str(error).splitlines()), "")
-        # for a 401 the library keeps no exception name
+        # the library does not keep the exception name of a 401
         kind = error.exception or ("SecurityException" if text.startswith("Authentication failure") else "HdfsError")
         raise FileCallError(Failure(kind, text)) from error
     except (JSONDecodeError, KeyError, TypeError) as error:  # a proxy's page, for example
-        raise FileCallError(Failure("ConnectError", "an answer that is not of WebHDFS; check urls")) from error
+        raise FileCallError(Failure("ConnectError", "the answer does not come from WebHDFS; check urls")) from error
     except RequestException as error:
         text = next(iter(str(error).splitlines()), "")
         raise FileCallError(Failure(type(error).__name__, text)) from error

@@ -14,8 +14,8 @@ def in_turn(columns: Mapping[str, Column]) -> tuple[Column, ...]:
     plan once and not once per column.
 
     Args:
-        columns: by name, in order. If the frame already has a column of the same name, later expressions see the
-            frame's column.
+        columns: the expressions by name, in order. If the frame already has a column of the same name, later
+            expressions see the frame's column.
     """
     return tuple(column.alias(name) for name, column in columns.items())
 

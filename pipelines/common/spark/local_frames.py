@@ -18,7 +18,7 @@ def local_frame(spark: SparkSession, rows: Iterable[Sequence[object]], schema: S
     Args:
         spark: the session.
         rows: tuples in the order of the schema; structs as tuples, timestamps as datetimes with a time zone.
-        schema: schema of the result.
+        schema: the schema of the result.
     """
     arrow = to_arrow_schema(schema, timezone="UTC")
     values = list(rows)

@@ -11,7 +11,7 @@ from pipelines.hbase.wal_format.header import WalHeader
 from pipelines.hbase.wal_format.window import LARGEST, FileWindow
 
 META_FAMILY = b"METAFAMILY"
-"""Family of the cells that HBase writes for its own use: flushes, compactions, bulk loads, markers."""
+"""The family of the cells that HBase writes for its own use: flushes, compactions, bulk loads, markers."""
 _HEAD = struct.Struct(">iiiH")  # length of the cell, of its key, of its value, of its row
 _HEAD_SIZE = 14
 _LENGTHS = 8  # length fields of key and value, which count as part of the cell
@@ -32,11 +32,11 @@ class CellVisitor(Protocol):
         """Receives one cell.
 
         Args:
-            row: row key.
-            family: column family.
-            qualifier: column qualifier.
-            stamp: eight bytes of timestamp, one byte of type.
-            value_length: bytes of the uncompressed value.
+            row: the row key.
+            family: the column family.
+            qualifier: the column qualifier.
+            stamp: eight bytes with the timestamp, then one byte with the type.
+            value_length: the number of bytes of the uncompressed value.
             value: the value, for cells of `META_FAMILY` and, if the reader was made with `values`, for all cells; else
                 None. None also if the compression is not in `INFLATABLE`.
         """
@@ -50,7 +50,7 @@ class CellDecoder(Protocol):
         """Reads `count` cells and passes each to `visit`.
 
         Raises:
-            CutOffError: the file ends before the last of them.
+            CutOffError: the file ends before the end of the last cell.
             MalformedError: the bytes are not cells.
         """
         ...
@@ -73,7 +73,7 @@ class PlainCells:
                 window.have(_LARGEST_KEY_PART)
                 data, pos = window.data, window.pos
                 if len(data) - pos < _HEAD_SIZE:
-                    raise CutOffError("the file ends inside of a cell")
+                    raise CutOffError("the file ends inside a cell")
             length, key_length, value_length, row_length = _HEAD.unpack_from(data, pos)
             row_end = pos + _HEAD_SIZE + row_length
             key_end = pos + 4 + _LENGTHS + key_length
@@ -143,7 +143,7 @@ class CompressedCells:
             visit(row, family, qualifier, stamp, value_length, value)
 
     def _tags(self, length: int) -> None:
-        """Skips tags, but lets the dictionary see them (`TagCompressionContext.uncompressTags`)."""
+        """Skips tags, but adds them to the dictionary (`TagCompressionContext.uncompressTags`)."""
         if not self._header.compressed_tags:
             self._window.skip(length)
             return
@@ -164,19 +164,23 @@ def _check_lengths(length: int, key_length: int, value_length: int, row_length: 
         or length < _LENGTHS + key_length + value_length
     ):
         raise MalformedError(
-            f"not a cell: {length} bytes, of them {key_length} of key and {value_length} of value; "
+            f"not a cell: {length} bytes, with {key_length} of key and {value_length} of value; "
             f"row {row_length}, family {family_length}"
         )
 
 
 def _inflated(data: bytes, length: int, algorithm: str | None) -> bytes:
-    """Decompresses one value; each value is a separate gzip stream."""
+    """Decompresses one value, which is a separate gzip stream.
+
+    Raises:
+        MalformedError: the value cannot be decompressed, or has another length.
+    """
     if algorithm != "GZ" or not length:
         return data[:length]
     try:
         value = zlib.decompressobj(_GZIP).decompress(data, length)
     except zlib.error as error:
-        raise MalformedError(f"a value cannot be inflated: {error}") from None
+        raise MalformedError(f"a value cannot be decompressed: {error}") from None
     if len(value) != length:
-        raise MalformedError(f"a value of {length} bytes inflates to {len(value)}")
+        raise MalformedError(f"a value of {length} bytes has {len(value)} bytes after decompression")
     return value

@@ -68,7 +68,7 @@ class LruDictionary:
         try:
             return self.item(rest)
         except CutOffError:
-            raise MalformedError("a field ends inside of an item of the dictionary") from None
+            raise MalformedError("a field ends inside an item of the dictionary") from None
 
 
 class Dictionaries:

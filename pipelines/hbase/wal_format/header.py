@@ -23,12 +23,12 @@ class WalHeader:
     """The header of a WAL.
 
     Attributes:
-        writer: class that wrote the file, without its package; None in files of old HBase versions.
-        codec: class of the cell codec, with its package; None = HBase's default codec.
-        encrypted: the cells can only be read with the cluster's key.
-        compressed: names are in dictionaries.
-        compressed_tags: tags are in a dictionary too.
-        value_algorithm: compression of the values; None = not compressed.
+        writer: the class that wrote the file, without its package; None in files of old HBase versions.
+        codec: the class of the cell codec, with its package; None = HBase's default codec.
+        encrypted: whether the cells can only be read with the cluster's key.
+        compressed: whether names are in dictionaries.
+        compressed_tags: whether tags are in a dictionary too.
+        value_algorithm: the compression of the values; None = not compressed.
     """
 
     writer: str | None = None
@@ -52,11 +52,11 @@ def read_header(window: FileWindow) -> WalHeader:
             raise MalformedError(f"not a WAL: it begins with {magic!r}, not with {MAGIC!r}")
         message = window.take(window.varint())
     except CutOffError as error:
-        raise HeaderEndError("the file ends inside of its header") from error
+        raise HeaderEndError("the file ends inside its header") from error
     try:
         numbers, texts = _values(message)
     except CutOffError as error:
-        raise HeaderEndError("the header ends inside of a field") from error
+        raise HeaderEndError("the header ends inside a field") from error
     header = WalHeader(
         writer=texts.get(4),
         codec=texts.get(5),

@@ -22,15 +22,15 @@ class WalEnd(str, Enum):
     """How a file ends, from the view of replication (`ProtobufWALTailingReader`, `WALEntryStream`)."""
 
     CLOSED = "CLOSED"
-    """With its trailer: the writer closed the file."""
+    """It ends with its trailer: the writer closed the file."""
     OPEN = "OPEN"
-    """After an entry, without a trailer: the file is still being written, or its writer died."""
+    """It ends after an entry, without a trailer: the file is still being written, or its writer died."""
     TORN = "TORN"
-    """Inside an entry or the trailer: the writer died. Readers stop after the last whole entry."""
+    """It ends inside an entry or the trailer: the writer died. Readers stop after the last whole entry."""
     NO_HEADER = "NO_HEADER"
     """The file is empty or ends inside its header: replication retries forever (HBase: WALHeaderEOFException)."""
     CORRUPT = "CORRUPT"
-    """Bytes that are not an entry: replication retries forever."""
+    """It contains bytes that are not an entry: replication retries forever."""
     ENCRYPTED = "ENCRYPTED"
     """The reader read only the header: the cells need the cluster's key."""
     FOREIGN = "FOREIGN"
@@ -42,9 +42,9 @@ class WalEntry:
     """One entry.
 
     Attributes:
-        key: its key.
-        start: offset of its first byte.
-        end: offset after its last byte; replication stores this offset once it has shipped the entry.
+        key: the key of the entry.
+        start: the offset of the entry's first byte.
+        end: the offset after its last byte; replication stores this offset once it has shipped the entry.
     """
 
     key: WalKey
@@ -56,11 +56,11 @@ class WalReader:
     """Reads one file once.
 
     Attributes:
-        header: None until the header is read, or if the file has none.
-        header_end: offset of the first entry.
-        good_end: offset after the last whole entry; the header's end if there is no entry.
-        length: bytes of the file; None unless the file was read to its end.
-        ending: valid once `entries` has ended.
+        header: the header; None until it is read, or if the file has no header.
+        header_end: the offset of the first entry.
+        good_end: the offset after the last whole entry; the header's end if there is no entry.
+        length: the bytes of the file; None unless the file was read to its end.
+        ending: how the file ends; valid once `entries` has ended.
         problem: text that says what is wrong with the file; None if it is CLOSED or OPEN.
     """
 
@@ -100,7 +100,7 @@ class WalReader:
             self._ends(WalEnd.ENCRYPTED, f"its cells are encrypted ({header.codec})")
             return None, None
         if header.codec not in {None, PLAIN_CODEC}:
-            self._ends(WalEnd.FOREIGN, f"its cells are in the codec {header.codec}, which is not known here")
+            self._ends(WalEnd.FOREIGN, f"its cells use the codec {header.codec}, which walsafe does not know")
             return None, None
         if not header.compressed:
             return PlainCells(self._window, values=self._values), None
@@ -132,7 +132,7 @@ class WalReader:
         data, left = window.data, len(window.data) - window.pos
         if left < _TRAILER_FRAME and _EMPTY_TRAILER.startswith(data[window.pos :]):
             if left:
-                self._ends(WalEnd.TORN, "the file ends inside of its trailer")
+                self._ends(WalEnd.TORN, "the file ends inside its trailer")
             return True
         size = int.from_bytes(data[-_TRAILER_FRAME:-4], "big", signed=True)
         if left == size + _TRAILER_FRAME and data.endswith(TRAILER_MAGIC):

@@ -17,13 +17,13 @@ class WalKey:
     """The key of one entry.
 
     Attributes:
-        region: encoded region name.
+        region: the encoded region name.
         table: `namespace:table`, without the default namespace.
-        sequence_id: sequence id of the edit.
+        sequence_id: the sequence id of the edit.
         write_time: ms since the epoch.
-        scopes: replication scope by family at the time of the edit; families without a scope are absent.
-        cells: number of cells that follow.
-        clusters: number of other clusters that the edit has passed through.
+        scopes: the replication scope by family at the time of the edit; families without a scope are absent.
+        cells: the number of cells that follow.
+        clusters: the number of other clusters that the edit has passed through.
     """
 
     region: bytes
@@ -63,7 +63,7 @@ def parse_wal_key(data: bytes, dictionaries: Dictionaries | None) -> WalKey:
         size, begin = varint(data, pos + 1, end)
         pos = begin + size
         if pos > end:
-            raise CutOffError("a key ends inside of a field")
+            raise CutOffError("a key ends inside a field")
         part = data[begin:pos]
         if tag == 0x0A:
             region = part
@@ -99,7 +99,7 @@ def _other(data: bytes, pos: int, end: int) -> int:
     if size < 0 or tag < 8:
         raise MalformedError(f"tag {tag} in a key")
     if size > end - begin:
-        raise CutOffError("a key ends inside of a field")
+        raise CutOffError("a key ends inside a field")
     return begin + size
 
 

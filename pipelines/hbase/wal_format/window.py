@@ -1,4 +1,4 @@
-"""A stream of bytes with a cursor; only the bytes from the cursor on are kept in memory."""
+"""Gives decoders a stream of bytes with a cursor; only the bytes from the cursor on are kept in memory."""
 
 from collections.abc import Callable
 
@@ -6,9 +6,9 @@ from pipelines.common.errors import MalformedError
 from pipelines.hbase.protobuf_wire import CutOffError
 
 BLOCK = 1 << 20
-"""Bytes per read."""
+"""The number of bytes in one read."""
 LARGEST = 64 << 20
-"""The largest piece that must be in memory whole (a key, a row, a qualifier); larger values are skipped unread."""
+"""The largest piece that must be in memory as a whole (a key, row or qualifier); larger values are skipped unread."""
 _VARINT_BITS = 64
 
 
@@ -31,16 +31,18 @@ class FileWindow:
 
     @property
     def offset(self) -> int:
-        """Bytes from the start of the file to the cursor."""
+        """Returns the number of bytes from the start of the file to the cursor."""
         return self._base + self.pos
 
     @property
     def length(self) -> int | None:
-        """Bytes of the file; None until its end is reached."""
+        """Returns the number of bytes of the file; None until its end is reached."""
         return self._base + len(self.data) if self._ended else None
 
     def have(self, count: int) -> bool:
-        """Returns whether `count` bytes follow, and loads them; if fewer follow, all of them are loaded.
+        """Loads `count` bytes after the cursor, and returns whether the file has so many.
+
+        If it has fewer, all are loaded.
 
         Raises:
             MalformedError: the bytes are not in memory yet and `count` is larger than `LARGEST`.
@@ -51,7 +53,7 @@ class FileWindow:
         if self._ended:
             return False
         if count > LARGEST:
-            raise MalformedError(f"{count} bytes in one piece at {self.offset}, which no WAL holds")
+            raise MalformedError(f"{count} bytes in one piece at {self.offset}, which is too large for a WAL")
         pieces = [self.data[self.pos :]]
         while missing > 0 and (piece := self._more(max(missing, BLOCK))):
             pieces.append(piece)
@@ -64,16 +66,16 @@ class FileWindow:
         """Loads `count` bytes into memory.
 
         Raises:
-            CutOffError: the file ends before.
+            CutOffError: the file has fewer bytes.
         """
         if not self.have(count):
-            raise CutOffError(f"the file ends at {self._base + len(self.data)}, inside of an entry")
+            raise CutOffError(f"the file ends at {self._base + len(self.data)}, inside an entry")
 
     def take(self, count: int) -> bytes:
         """Returns the next `count` bytes and moves the cursor after them.
 
         Raises:
-            CutOffError: the file ends before.
+            CutOffError: the file has fewer bytes.
         """
         self.need(count)
         begin = self.pos
@@ -84,7 +86,7 @@ class FileWindow:
         """Moves the cursor over `count` bytes without keeping them.
 
         Raises:
-            CutOffError: the file ends before.
+            CutOffError: the file has fewer bytes.
         """
         missing = count - (len(self.data) - self.pos)
         if missing <= 0:
@@ -96,7 +98,7 @@ class FileWindow:
             self._base += len(piece)
             missing -= len(piece)
         if missing > 0:
-            raise CutOffError(f"the file ends at {self._base}, inside of an entry")
+            raise CutOffError(f"the file ends at {self._base}, inside an entry")
 
     def _more(self, count: int) -> bytes:
         piece = b"" if self._ended else self._read(count)

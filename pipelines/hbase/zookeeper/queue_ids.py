@@ -1,4 +1,4 @@
-"""Queue ids of HBase 1.x and 2.x (HBase `ReplicationQueueInfo`).
+"""Parses queue ids of HBase 1.x and 2.x (HBase `ReplicationQueueInfo`).
 
 `tests/golden/hbase/names.tsv`, section "zk queue info", records the answers of that class.
 """
@@ -19,7 +19,7 @@ class ZkQueueId:
     Attributes:
         text: the znode's name, verbatim.
         peer_id: the part before the first `-`.
-        recovered: some server has claimed the queue at least once.
+        recovered: whether some server has claimed the queue at least once.
         dead_servers: the former owners, the first one first; names that HBase cannot parse are left out, as HBase does.
     """
 

@@ -10,13 +10,14 @@ from pipelines.hbase.zookeeper.tree import ReplicationTree, ZkQueue
 
 @dataclass(frozen=True)
 class QueuedWals:
-    """The WALs that are in a queue.
+    """The WALs that are in a queue in either reading.
 
     Attributes:
-        read_from: start of the first reading, ms since the epoch. The readings may miss a file that is archived later.
+        read_from: the start of the first reading, ms since the epoch. The readings may miss a file that is archived
+            later.
         queues_of: by WAL name, every queue of either reading that has the WAL, sorted, with the smaller position; None
             = the position is unreadable in every reading that has it.
-        first_reading: WAL names in the first reading: what HBase's own cleaner would have seen then.
+        first_reading: the WAL names in the first reading: the names that HBase's own cleaner would have seen then.
     """
 
     read_from: int
@@ -28,8 +29,8 @@ def queued_wals(trees: Sequence[ReplicationTree], read_from: int) -> QueuedWals:
     """Combines both readings: a WAL that is in a queue of either reading counts as queued.
 
     Args:
-        trees: first and second reading.
-        read_from: start of step queues-1, ms.
+        trees: the first and the second reading.
+        read_from: the start of step queues-1, ms.
     """
     merged: dict[str, dict[QueueId, int | None]] = {}
     for tree in trees:
@@ -48,7 +49,9 @@ def queued_wals(trees: Sequence[ReplicationTree], read_from: int) -> QueuedWals:
 
 
 def queue_key(queue: ZkQueue) -> QueueId:
-    """Returns the queue's key as in every table: peer, current owner and, for a claimed queue, the first owner.
+    """Returns the key that identifies a queue in all tables.
+
+    The key has the peer, the current owner and, for a claimed queue, the first owner.
 
     Two queues of one server that were claimed by different paths from the same first owner have the same key.
     """
@@ -86,7 +89,7 @@ def number_of(wal: str) -> int | None:
 
 
 def unsettled_reason(trees: Sequence[ReplicationTree]) -> str | None:
-    """Returns why queues may have moved without being seen by the two readings, or None.
+    """Returns why queues may have moved without being seen by the two readings; None = they did not.
 
     A claim changes the cversion of `rs`: HBase 2 creates and deletes a child of `rs` for this purpose (HBASE-12865),
     and HBase 1 deletes the dead server's znode at the end. HBase 1 also compares the cversions of `rs/<server>`, and so

@@ -32,8 +32,8 @@ class ZkQueue:
 
     Attributes:
         owner: the server whose znode contains the queue.
-        queue: its name.
-        wals: position by WAL name, in the order read; None = HBase could not read the position either.
+        queue: the name of the queue.
+        wals: the position by WAL name, in the order read; None = HBase could not read the position either.
     """
 
     owner: ServerName
@@ -42,7 +42,7 @@ class ZkQueue:
 
     @property
     def source(self) -> ServerName:
-        """The server that wrote the WALs, which is the first owner."""
+        """Returns the server that wrote the WALs, which is the first owner."""
         return self.queue.dead_servers[0] if self.queue.dead_servers else self.owner
 
 
@@ -51,16 +51,17 @@ class ReplicationTree:
     """One reading.
 
     Attributes:
-        queues: queues of all servers, empty ones too, sorted.
-        opened: cversion of `rs` before anything below it was read; None = not read then, ABSENT = the znode did not
-            exist.
-        closed: cversion of `rs` after everything below it was read; values as for `opened`.
-        cversions: cversion of each `rs/<server>`; it changes when a queue or a lock is created or deleted.
-        cversions_after: the same, read again after all queues; empty if it was not read again.
-        locks: servers whose queues another server is moving (HBase 1.x), with that server if the znode names it. If
+        queues: the queues of all servers, including empty ones, sorted.
+        opened: the cversion of `rs` before anything below it was read; None = it was not read then, ABSENT = the znode
+            did not exist.
+        closed: the cversion of `rs` after everything below it was read, with the same special values as `opened`.
+        cversions: the cversion of each `rs/<server>`; it changes when a queue or a lock is created or deleted.
+        cversions_after: the cversion of each `rs/<server>`, read again after all queues; empty if it was not read
+            again.
+        locks: the servers whose queues another server is moving (HBase 1.x), with that server if the znode names it. If
             that server crashes, the lock stays forever.
-        hfile_refs: names of bulk-loaded HFiles by peer.
-        sequence_ids: last pushed sequence id by encoded region and peer.
+        hfile_refs: the names of bulk-loaded HFiles by peer.
+        sequence_ids: the last pushed sequence id by encoded region and peer.
     """
 
     queues: tuple[ZkQueue, ...]
@@ -77,8 +78,8 @@ def parse_tree(znodes: Sequence[Znode]) -> ReplicationTree:
     """Parses one reading.
 
     Args:
-        znodes: in the order in which they were read; `rs` itself before or after everything below it, or both. A
-            server's znode may appear a second time after all queues.
+        znodes: the znodes in the order in which they were read; `rs` itself comes before or after everything below it,
+            or both. A server's znode may appear a second time after all queues.
 
     Raises:
         MalformedError: a znode is not part of replication, or HBase throws on a server name. An unknown tree might keep
@@ -91,7 +92,7 @@ def parse_tree(znodes: Sequence[Znode]) -> ReplicationTree:
             continue
         part, _, rest = znode.path[len(base) + 1 :].partition("/")
         if not znode.path.startswith(f"{base}/") or part not in _PARTS:
-            raise MalformedError(f"znode {znode.path!r} is none of replication's: {base} has {', '.join(_PARTS)}")
+            raise MalformedError(f"znode {znode.path!r} is not part of replication: {base} has {', '.join(_PARTS)}")
         names = rest.split("/") if rest else []
         if "" in names:
             raise MalformedError(f"znode {znode.path!r} has an empty name")
@@ -109,7 +110,7 @@ def base_of(znodes: Iterable[Znode]) -> str:
     """
     found = [znode.path for znode in znodes if znode.path.endswith(f"/{QUEUES}")]
     if not found:
-        raise MalformedError("no znode 'rs' was read: it stands before and after the queues")
+        raise MalformedError("no znode 'rs' was read; it must come before and after the queues")
     return min(found, key=lambda path: (path.count("/"), path)).removesuffix(f"/{QUEUES}")
 
 
@@ -138,7 +139,7 @@ class _Builder:
         elif part == REGIONS and len(names) == 3:
             region, dash, peer = "".join(names).rpartition("-")
             if not dash:
-                raise MalformedError(f"znode {znode.path!r} is no region and peer")
+                raise MalformedError(f"znode {znode.path!r} does not name a region and a peer")
             self._sequence_ids[region, peer] = parse_position(without_metadata(znode.data))
 
     def _add_queue(self, names: list[str], znode: Znode) -> None:
@@ -167,7 +168,7 @@ class _Builder:
             case [queue, wal]:
                 self._queues.setdefault((owner, queue), {})[wal] = _position(znode.data)
             case _:
-                raise MalformedError(f"znode {znode.path!r} stands below a WAL")
+                raise MalformedError(f"znode {znode.path!r} is below a WAL")
 
     def built(self) -> ReplicationTree:
         locked = {server for server in self._locks if not self._queues[server, _LOCK]}

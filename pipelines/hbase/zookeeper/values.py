@@ -32,7 +32,7 @@ def parse_position(data: bytes | None) -> int:
         MalformedError: HBase throws.
     """
     if data is None:
-        raise MalformedError("no data in place of a WAL position")
+        raise MalformedError("a WAL position without data")
     if data.startswith(MAGIC):
         position = last_number(fields_by_number(data[len(MAGIC) :]), 1)
         if position is None:
@@ -72,12 +72,15 @@ def parse_sync_states(data: bytes) -> tuple[str, ...]:
 def _sync_state(fields: Mapping[int, tuple[Value, ...]]) -> str:
     state = last_number(fields, 1)
     if state is None or not 0 <= state < len(SYNC_REPLICATION_STATES):
-        raise MalformedError(f"no synchronous replication state: {state}")
+        raise MalformedError(f"not a synchronous replication state: {state}")
     return SYNC_REPLICATION_STATES[state]
 
 
 def parse_lock_owner(data: bytes) -> str | None:
-    """Returns the owner of `rs/<server>/lock` (`ReplicationLock`, HBase 1.x without multi); None if it names none."""
+    """Returns the owner in `rs/<server>/lock` (`ReplicationLock`, HBase 1.x without multi).
+
+    None if the lock names no owner.
+    """
     if not data.startswith(MAGIC):
         return None
     try:
@@ -90,10 +93,10 @@ def parse_peer(peer_id: str, data: bytes, state: bytes | None, sync_state: bytes
     """Parses a peer from `peers/<id>` (`ReplicationPeerConfigUtil.parsePeerFrom`); text without magic is a cluster key.
 
     Args:
-        peer_id: the znode's name.
-        data: the znode's data.
-        state: data of its child `peer-state`; None = no such znode, which HBase 2 reads as disabled.
-        sync_state: data of `sync-rep-state`; None = no such znode, as always before HBase 3.
+        peer_id: the name of the znode.
+        data: the data of the znode.
+        state: the data of its child `peer-state`; None = there is no such znode, which HBase 2 reads as disabled.
+        sync_state: the data of `sync-rep-state`; None = there is no such znode, as always before HBase 3.
 
     Raises:
         MalformedError: HBase throws.

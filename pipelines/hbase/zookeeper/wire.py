@@ -10,7 +10,7 @@ MAGIC = b"PBUF"
 """The prefix that HBase puts before a message in a znode (`ProtobufMagic`)."""
 _METADATA, _METADATA_HEAD = b"\xff", 5
 Value = int | bytes
-"""A varint as an unsigned 64-bit number; every other type as bytes."""
+"""The value of a field: a varint as an unsigned 64-bit number, every other type as bytes."""
 
 
 def without_metadata(data: bytes) -> bytes:
@@ -51,7 +51,7 @@ def delimited_messages(data: bytes) -> Iterator[bytes]:
     while at < len(data):
         size, at = varint(data, at, len(data))
         if size > len(data) - at:
-            raise MalformedError("the data end inside of a message")
+            raise MalformedError("the data end inside a message")
         yield data[at : at + size]
         at += size
 

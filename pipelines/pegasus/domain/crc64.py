@@ -1,6 +1,6 @@
-"""CRC-64/NVME, the hash with which Pegasus distributes hash keys over partitions (src/utils/crc.cpp).
+"""Computes CRC-64/NVME, the hash with which Pegasus distributes hash keys over partitions (src/utils/crc.cpp).
 
-Reflected, polynomial 0xAD93D23594C93659, initial value and final XOR all ones.
+The CRC is reflected, with the polynomial 0xAD93D23594C93659; the initial value and the final XOR are all ones.
 """
 
 REFLECTED_POLYNOMIAL = 0x9A6C9329AC4BC9B5
@@ -19,7 +19,7 @@ TABLE: tuple[int, ...] = tuple(_entry(index) for index in range(256))
 
 
 def crc64(data: bytes, before: int = 0) -> int:
-    """Returns the CRC of some bytes, 0 … 2^64-1; 0 for no bytes.
+    """Returns the CRC of some bytes, 0 … 2^64-1; the CRC of no bytes is 0.
 
     Args:
         data: the bytes.

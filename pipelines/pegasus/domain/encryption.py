@@ -28,6 +28,6 @@ def refuse_encrypted(head: bytes, where: str) -> None:
     if is_encrypted(head):
         raise RefusedError(
             Condition.DATA_ENCRYPTED,
-            f"{where} is encrypted by Pegasus (encrypt_data_at_rest), and nobody but its server has the key. Export "
-            "the table's rows through a client as Parquet, and give those (docs/split-rows.md)",
+            f"{where} is encrypted by Pegasus (encrypt_data_at_rest), and only its server has the key. Export "
+            "the table's rows through a client as Parquet, and give that directory (docs/split-rows.md)",
         )

@@ -23,20 +23,20 @@ _HASH = re.compile("[0-9a-f]{16}")
 
 @dataclass(frozen=True, slots=True)
 class JournalRequest:
-    """One request.
+    """One request and its answer.
 
     Attributes:
-        line: line number in the journal, from 1.
+        line: the line number in the journal, from 1.
         at_us: μs since the epoch.
-        client: name of the client.
+        client: the name of the client.
         kind: read, write or scan.
-        hash: hash in the request's header, 0 … 2^64-1; a scan has the number of its partition here.
+        hash: the hash in the request's header, 0 … 2^64-1; a scan has the number of its partition here.
         partition: the partition that received the request.
-        version: `partition_version` of the primary that answered; None = unknown.
-        code: error code of the answer.
-        decree: decree in the answer to an acknowledged write; None = unknown.
+        version: the `partition_version` of the primary that answered; None = unknown.
+        code: the error code of the answer.
+        decree: the decree in the answer to an acknowledged write; None = unknown.
         node: the node that answered; None = unknown.
-        foreign_rows: rows that a scan returned and that its partition does not own; None = unknown.
+        foreign_rows: the number of rows that a scan returned and that its partition does not own; None = unknown.
     """
 
     line: int

@@ -1,4 +1,4 @@
-r"""Raw keys of Pegasus's data column family (src/base/pegasus_key_schema.h), and their printed form.
+r"""Encodes and decodes raw keys of Pegasus's data column family (src/base/pegasus_key_schema.h), and prints them.
 
 A raw key is the length of the hash key (two bytes, big-endian), the hash key and the sort key. RocksDB compares raw
 keys byte by byte, so the length of the hash key is the first sort criterion.
@@ -12,7 +12,7 @@ from pipelines.pegasus.domain.crc64 import crc64
 
 LENGTH_BYTES = 2
 MAX_HASH_KEY = 0xFFFE
-"""Pegasus asserts that a hash key is shorter than 65535 bytes."""
+"""The longest hash key, in bytes: Pegasus asserts that a hash key is shorter than 65535 bytes."""
 EMPTY_WRITE = b""
 """The raw key under which the primary stores an empty write. No client can write it."""
 _PLAIN = re.compile(rb"[ -!#-\[\]-~]")
@@ -33,7 +33,7 @@ def encode_key(hash_key: bytes, sort_key: bytes) -> bytes:
         MalformedError: the hash key is longer than `MAX_HASH_KEY` bytes.
     """
     if len(hash_key) > MAX_HASH_KEY:
-        raise MalformedError(f"hash key of {len(hash_key)} bytes: at most {MAX_HASH_KEY}")
+        raise MalformedError(f"hash key of {len(hash_key)} bytes: the limit is {MAX_HASH_KEY}")
     return len(hash_key).to_bytes(LENGTH_BYTES, "big") + hash_key + sort_key
 
 
@@ -60,7 +60,7 @@ def key_hash(raw: bytes) -> int:
     """Returns `pegasus_key_hash`, 0 … 2^64-1: the CRC-64 of the hash key, or of the sort key if the hash key is empty.
 
     Raises:
-        MalformedError: see `decode_key`.
+        MalformedError: for the reasons of `decode_key`.
     """
     key = decode_key(raw)
     return crc64(key.hash_key or key.sort_key)

@@ -36,7 +36,7 @@ def preflight(state: ClusterState, table: PegasusTable, to_count: int | None) ->
     Args:
         state: the newest state.
         table: the table in that state.
-        to_count: requested partition count; None = twice the current one.
+        to_count: the requested partition count; None = twice the current count.
     """
     yield from _counts(table, to_count)
     yield from _under_way(table)
@@ -52,7 +52,7 @@ def preflight_checks(table: PegasusTable, found: list[FindingRow]) -> list[Prefl
     for rule in RULES:
         mine = [row for row in found if row.code == f"SPLIT_{rule}"]
         if not mine:
-            rows.append(PreflightCheck(table.app_id, table.name, rule, "OK", "nothing is in the way"))
+            rows.append(PreflightCheck(table.app_id, table.name, rule, "OK", "nothing prevents the split"))
         for row in mine:
             unknown = '"unknown": true' in row.evidence
             verdict = "UNKNOWN" if unknown else "BLOCKER" if row.severity == ERROR else "WARNING"
@@ -66,15 +66,17 @@ def _counts(table: PegasusTable, to_count: int | None) -> Iterator[FindingRow]:
         share = deleted_share(count)
         yield _found(
             "C1", ERROR, table,
-            f"{count} partitions are no power of two: after a split to {2 * count}, compaction deletes {share:.0%} of "
+            f"{count} partitions are not a power of two: after a split to {2 * count}, compaction deletes "
+            f"{share:.0%} of "
             "its keys. The server allows it.",
-            "Do not split it. Make a table with a power of two and copy the data, or use split-run, which places every "
+            "Do not split it. Create a table with a power of two and copy the data, or use split-run, which "
+            "places every "
             "key by its hash.", deleted_share=round(share, 4),
         )  # fmt: skip
     if to_count is not None and to_count != 2 * count:
         yield _found(
             "C2", ERROR, table, f"a split goes from {count} to {2 * count} partitions, not to {to_count}.",
-            f"Split to {2 * count}, and again after that; split-run does several doublings in one.", wanted=to_count,
+            f"Split to {2 * count}, then split again; split-run can double several times in one run.", wanted=to_count,
         )  # fmt: skip
 
 
@@ -87,7 +89,7 @@ def _under_way(table: PegasusTable) -> Iterator[FindingRow]:
             "C7", ERROR, table,
             f"nodes of {len(holes)} partitions below {half} are missing, such as {holes[0]}: after a restart of the "
             "meta servers the table would never become available.",
-            "Mend the nodes first; do not restart the meta servers before.", partitions=holes[:20],
+            "Repair the nodes first; do not restart the meta servers before that.", partitions=holes[:20],
         )  # fmt: skip
     if len(missing) > len(holes):
         yield _found(
@@ -107,7 +109,7 @@ def _env(table: PegasusTable) -> Iterator[FindingRow]:
         yield _found(
             "C9", WARNING, table,
             f"it has been split before, and {VALIDATE_ENV} is {table.envs.get(VALIDATE_ENV, 'not set')}: scans "
-            "see rows twice, and no compaction removes what is stale.",
+            "see rows twice, and no compaction removes the stale rows.",
             f"set_app_envs {VALIDATE_ENV} true, then a manual compaction, then split-stale.",
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Findings of the split jobs: rows of the shared findings table, one for each violated rule and subject."""
+"""Builds the findings of the split jobs: rows of the shared findings table, one for each violated rule and subject."""
 
 import json
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ def rule_violation(rule: str, severity: str, subject: str, message: str, remedy:
     """Returns the finding for one violation of a rule.
 
     Args:
-        rule: its name, such as C5.
-        severity: error = a blocker or a proven difference, warning or info.
-        subject: table, partition, replica or log.
-        message: one sentence.
+        rule: the name of the rule, such as C5.
+        severity: error (a blocker or a proven difference), warning or info.
+        subject: the table, partition, replica or log.
+        message: the finding in one sentence.
         remedy: what to do.
-        evidence: the values that prove it; stored as JSON.
+        evidence: the values that prove the finding; stored as JSON.
     """
     text = json.dumps(evidence, sort_keys=True, default=str)
     code = f"{MARK}{rule}"
@@ -37,5 +37,5 @@ def most_severe(rows: Iterable[FindingRow]) -> list[FindingRow]:
 
 
 def is_proven(rows: Iterable[FindingRow]) -> bool:
-    """Returns whether a run must end with exit code 3: it has an error that is not acknowledged."""
+    """Returns whether the findings have an error that is not acknowledged; the run must then end with exit code 3."""
     return any(row.severity == ERROR and not row.acknowledged for row in rows)

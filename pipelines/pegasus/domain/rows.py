@@ -27,12 +27,13 @@ class Placement:
     """How the rows of one table are distributed.
 
     Attributes:
-        count: its partitions.
-        created_with: partitions before any split that may have left copies; `count` = no split has.
-        data_version: `pegasus_data_version` of its replicas, 0 or 1.
+        count: the number of the table's partitions.
+        created_with: the number of partitions before any split that may have left copies; `count` = there was no such
+            split.
+        data_version: the `pegasus_data_version` of its replicas, 0 or 1.
 
     Raises:
-        UsageError: no table has such counts.
+        UsageError: no table can have such counts.
     """
 
     count: int
@@ -70,11 +71,12 @@ class RowGroup:
     """A group of rows that are counted together.
 
     Attributes:
-        index: the partition that stores them.
-        group: `hash % groups`: the partition that owns them in the table with more partitions; -1 without a hash.
-        kind: their kind.
-        expired: their TTL is over.
-        forever: they have no TTL.
+        index: the partition that stores the rows.
+        group: `hash % groups`: the partition that owns the rows in the table with more partitions; -1 = they have no
+            hash.
+        kind: the kind of the rows.
+        expired: whether their TTL is over.
+        forever: whether they have no TTL.
     """
 
     index: int
@@ -89,11 +91,11 @@ class RowTally:
     """Sums over a multiset of rows, independent of their order.
 
     Attributes:
-        rows: number of rows.
-        bytes: bytes of their keys and values.
-        digest_sum: sum of the rows' 64-bit digests modulo 2^64.
-        digest_xor: XOR of the digests.
-        newest: greatest timetag; 0 = no row has one.
+        rows: the number of rows.
+        bytes: the bytes of their keys and values.
+        digest_sum: the sum of the rows' 64-bit digests modulo 2^64.
+        digest_xor: the XOR of the digests.
+        newest: the greatest timetag; 0 = no row has a timetag.
     """
 
     rows: int = 0
@@ -112,12 +114,15 @@ class RowTally:
         )
 
     def same_rows(self, other: "RowTally") -> bool:
-        """Returns whether count and digests agree. Two different multisets agree with a probability of 2^-64."""
+        """Returns whether count and digests of two tallies agree.
+
+        Two different multisets agree with a probability of 2^-64.
+        """
         return (self.rows, self.digest_sum, self.digest_xor) == (other.rows, other.digest_sum, other.digest_xor)
 
     @property
     def digest(self) -> str:
-        """The two digests as 32 hexadecimal digits."""
+        """Returns the two digests as 32 hexadecimal digits."""
         return f"{self.digest_sum:016x}{self.digest_xor:016x}"
 
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 FINEST = 10
-"""The number of doublings that are computed."""
+"""The largest number of doublings that is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowTotals:
-    """Rows and bytes."""
+    """A number of rows and their bytes."""
 
     rows: int = 0
     bytes: int = 0
@@ -23,9 +23,9 @@ class SplitPlanRow:
     """A row of `split_plan`: one parent, split once.
 
     Attributes:
-        keep_rows: rows that stay in the parent.
-        move_rows: rows that go to the child.
-        skew: bytes of the larger half divided by those of an even half: 1 = even, 2 = all in one half.
+        keep_rows: the number of rows that stay in the parent.
+        move_rows: the number of rows that go to the child.
+        skew: the bytes of the larger half divided by those of an even half: 1 = even, 2 = all rows are in one half.
     """
 
     parent: int
@@ -41,7 +41,7 @@ class SplitPlanRow:
 
 @dataclass(frozen=True, slots=True)
 class DoublingLevel:
-    """The table after some doublings; `largest` is the bytes of its largest partition."""
+    """The table after some doublings; `largest` is the size of its largest partition in bytes."""
 
     doublings: int
     partitions: int
@@ -49,11 +49,11 @@ class DoublingLevel:
 
 
 def one_split(sizes: Mapping[int, RowTotals], count: int) -> list[SplitPlanRow]:
-    """Returns each parent and child after one doubling.
+    """Returns the sizes of each parent and child after one doubling.
 
     Args:
-        sizes: by `hash & mask`, with a mask that covers `2 · count - 1`.
-        count: current partitions, a power of two.
+        sizes: the sizes by `hash & mask`, with a mask that covers `2 · count - 1`.
+        count: the current number of partitions, a power of two.
     """
     halves = sizes_at_count(sizes, 2 * count)
     rows = []
@@ -67,7 +67,7 @@ def one_split(sizes: Mapping[int, RowTotals], count: int) -> list[SplitPlanRow]:
 
 
 def split_levels(sizes: Mapping[int, RowTotals], count: int) -> list[DoublingLevel]:
-    """Returns the table now and after 1 … `FINEST` doublings."""
+    """Returns the sizes of the table now and after 1 … `FINEST` doublings."""
     found = []
     for doublings in range(FINEST + 1):
         partitions = count << doublings
@@ -77,7 +77,7 @@ def split_levels(sizes: Mapping[int, RowTotals], count: int) -> list[DoublingLev
 
 
 def doublings_for(found: list[DoublingLevel], target: int) -> int | None:
-    """Returns the fewest doublings after which no partition is above `target` bytes; None = more than computed."""
+    """Returns the fewest doublings after which no partition is above `target` bytes; None = more than were computed."""
     return next((level.doublings for level in found if level.largest <= target), None)
 
 

@@ -31,21 +31,21 @@ class RowFate(Enum):
 DROPPED = frozenset({RowFate.DROPPED_EXPIRED, RowFate.DROPPED_STALE})
 STALE_KINDS = frozenset({RowKind.STALE, RowKind.FOREIGN})
 STANDING = frozenset({RowFate.KEPT_REJECTING.value, RowFate.KEPT_UNCOUNTED.value, RowFate.KEPT_OLD_VERSION.value})
-"""Fates of copies that compaction does not drop yet, because the split has not ended."""
+"""The fates of copies that compaction does not drop yet, because the split has not ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterSettings:
-    """The settings that decide, besides the row itself.
+    """The settings that, besides the row itself, decide its fate.
 
     Attributes:
-        placement: distribution of the table.
-        validate: `replica.split.validate_partition_hash` is true on the replicas.
-        default_ttl: `default_ttl` of the table, seconds; 0 = none.
-        versions: `partition_version` by partition, where it is not the count - 1.
+        placement: how the rows of the table are distributed.
+        validate: whether `replica.split.validate_partition_hash` is true on the replicas.
+        default_ttl: the `default_ttl` of the table in seconds; 0 = no default.
+        versions: the `partition_version` by partition, where it is not the count - 1.
 
     Raises:
-        UsageError: no partition has such a version.
+        UsageError: no partition can have such a version.
     """
 
     placement: Placement
@@ -62,7 +62,7 @@ class FilterSettings:
 
     @property
     def groups(self) -> int:
-        """The next power of two, so that `group & version` equals `hash & version`."""
+        """Returns the next power of two, so that `group & version` equals `hash & version`."""
         return 1 << (self.placement.count - 1).bit_length()
 
     def version(self, index: int) -> int:
@@ -84,7 +84,7 @@ class StaleRow:
 
 
 def fate_of(place: RowGroup, settings: FilterSettings) -> RowFate:
-    """Returns what the filter does with the rows of a place (`place.group` = hash % `settings.groups`)."""
+    """Returns what the filter does with a group of rows; `place.group` must be hash % `settings.groups`."""
     if place.kind is RowKind.EMPTY_WRITE:
         return RowFate.KEPT_EMPTY_WRITE
     if place.kind is RowKind.MALFORMED:
@@ -137,7 +137,7 @@ def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSetting
             "C9",
             ERROR,
             table,
-            f"Table {table}: {_amount(lost)} are copies of a split that nothing will ever take: the env "
+            f"Table {table}: {_amount(lost)} are copies of a split that nothing will ever remove: the env "
             "replica.split.validate_partition_hash is not true. Scans return them twice.",
             "Set the env to true again (backup and restore lose it, Pegasus issue #1964), then compact; look with "
             "split-verify first.",
@@ -149,8 +149,9 @@ def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSetting
             "C1",
             ERROR,
             table,
-            f"Table {table}: the filter will take {_amount(RowTally(wrongly, size))} that belong where they are: its "
-            f"rule is hash & {settings.placement.count - 1}, and {settings.placement.count} is no power of two.",
+            f"Table {table}: the filter will drop {_amount(RowTally(wrongly, size))} from the partitions to which "
+            "they belong: its "
+            f"rule is hash & {settings.placement.count - 1}, and {settings.placement.count} is not a power of two.",
             "Set replica.split.validate_partition_hash to false before any compaction, and move the data to a table "
             "with a power of two.",
             rows=wrongly,
@@ -167,8 +168,8 @@ def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSetting
                 "D4",
                 WARNING,
                 f"{table}/{fate.value}",
-                f"Table {table}: {_amount(held)} are copies that compaction does not take yet: {words}.",
-                "Wait for the split to end, then compact; split-audit-config tells whether it hangs.",
+                f"Table {table}: {_amount(held)} are copies that compaction does not remove yet: {words}.",
+                "Wait for the split to end, then compact; split-audit-config shows whether it hangs.",
                 rows=held.rows,
                 bytes=held.bytes,
             )
@@ -178,7 +179,7 @@ def stale_findings(table: str, rows: Iterable[StaleRow], settings: FilterSetting
             "D4",
             INFO,
             table,
-            f"Table {table}: a manual compaction takes {_amount(RowTally(taken.rows - wrongly, taken.bytes - size))} "
+            f"Table {table}: a manual compaction removes {_amount(RowTally(taken.rows - wrongly, taken.bytes - size))} "
             "of copies that a split has left.",
             "Prove the split with split-verify first: a compaction cannot be undone.",
             rows=taken.rows - wrongly,

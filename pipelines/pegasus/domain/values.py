@@ -1,8 +1,8 @@
-"""Values of the data column family: when a row expires and when it was written (src/base/pegasus_value_schema.h).
+"""Encodes and decodes values of the data column family: when a row expires and when it was written.
 
-All numbers are big-endian. Version 0 is `expire_ts`, data; version 1 `expire_ts`, `timetag`, data; version 2 a byte
-0x82, `expire_ts`, `timetag`, data. The first bit identifies version 2. Only the replica's meta column family
-(`pegasus_data_version`) distinguishes 0 from 1; new replicas have 1.
+The format is that of src/base/pegasus_value_schema.h; all numbers are big-endian. Version 0 is `expire_ts`, data;
+version 1 `expire_ts`, `timetag`, data; version 2 a byte 0x82, `expire_ts`, `timetag`, data. The first bit identifies
+version 2. Only the replica's meta column family (`pegasus_data_version`) distinguishes 0 from 1; new replicas have 1.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Timetag:
     Attributes:
         timestamp_us: microseconds since 1970, by the primary's clock.
         cluster_id: the cluster that first wrote the value, 0 … 127.
-        deleted: it is the record of a delete.
+        deleted: whether this is the record of a delete.
     """
 
     timestamp_us: int
@@ -39,7 +39,7 @@ class Timetag:
 
     @property
     def packed(self) -> int:
-        """The 64 bits. Of two writes of one key, the one with the greater number wins."""
+        """Returns the timetag as 64 bits. Of two writes of one key, the one with the greater number wins."""
         return self.timestamp_us << 8 | self.cluster_id << 1 | int(self.deleted)
 
 
@@ -69,8 +69,8 @@ def decode_value(raw: bytes, data_version: int = 1) -> StoredValue:
     """Decodes a stored value.
 
     Args:
-        raw: all its bytes.
-        data_version: `pegasus_data_version` of the replica, for values that do not contain their version.
+        raw: all bytes of the value.
+        data_version: the `pegasus_data_version` of the replica, for values that do not contain their version.
 
     Raises:
         MalformedError: the value is too short for its header, or the version is unknown.
@@ -88,7 +88,7 @@ def decode_value(raw: bytes, data_version: int = 1) -> StoredValue:
 
 
 def value_version(raw: bytes, data_version: int = 1) -> int:
-    """Returns the version of a value: from its mark byte, else that of its replica.
+    """Returns the version of a value: the version in its mark byte, or if it has no mark, the version of its replica.
 
     A mark with an unknown number is read as the newest version, as Pegasus does.
 
@@ -119,10 +119,10 @@ def encode_value(value: StoredValue) -> bytes:
 
 
 def is_expired(expire_ts: int, now_s: int) -> bool:
-    """Returns whether a value has expired, like Pegasus's `check_if_ts_expired`.
+    """Returns whether a value has expired, with the rule of Pegasus's `check_if_ts_expired`.
 
     Args:
-        expire_ts: of the value, seconds since 2016; 0 = never.
+        expire_ts: the expiry of the value, seconds since 2016; 0 = never.
         now_s: seconds since 1970.
     """
     return 0 < expire_ts <= now_s - EPOCH_S

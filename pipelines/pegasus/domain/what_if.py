@@ -21,12 +21,13 @@ class SplitStage:
 
     Attributes:
         name: one of the stages S0 to S11 of docs/split-rules.md.
-        words: what has happened.
-        doubled: meta answers with the new count.
-        child_ballot: ballot of a child in meta; None = meta does not count that partition.
-        parent_old: the parent's version is the old count - 1, else the new count - 1; `rejects` overrides it with -1.
-        rejects: the parent rejects every request.
-        child_serves: the child's primary is active.
+        words: what has happened by then.
+        doubled: whether meta answers with the new count.
+        child_ballot: the ballot of a child in meta; None = meta does not count that partition.
+        parent_old: whether the parent's version is the old count - 1; otherwise it is the new count - 1. `rejects`
+            replaces both by -1.
+        rejects: whether the parent rejects every request.
+        child_serves: whether the child's primary is active.
     """
 
     name: str
@@ -47,7 +48,7 @@ STAGES = (
     SplitStage("S10", "the parent counts as meta does", True, 1, False, False, True),
 )
 CLIENTS = ("old", "new")
-"""`old` has cached the table before the split, `new` asks meta now."""
+"""The client `old` has cached the table before the split; the client `new` asks meta now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,12 @@ class RouteRow:
 
 
 def answer_at_stage(key_hash: int, old_count: int, stage: SplitStage, client: str) -> tuple[int, PrimaryAnswer]:
-    """Returns the partition that a client asks, and the answer.
+    """Returns the partition that a client asks, and the answer of its primary.
 
     Args:
-        key_hash: 0 … 2^64-1.
-        old_count: partitions before the split, a power of two.
-        stage: stage of the split.
+        key_hash: the hash of the request, 0 … 2^64-1.
+        old_count: the number of partitions before the split, a power of two.
+        stage: the stage of the split.
         client: one of `CLIENTS`.
     """
     if client == "new" and stage.doubled:
@@ -85,8 +86,9 @@ def what_if(requests: Mapping[int, int], old_count: int, names: str) -> list[Rou
     """Counts the requests by answer, at each stage.
 
     Args:
-        requests: hash → number of requests. The answer depends only on the hash's last bits, so these are sufficient.
-        old_count: partitions before the split.
+        requests: hash → number of requests. The answer depends only on the last bits of the hash, so these bits are
+            enough.
+        old_count: the number of partitions before the split.
         names: `seed` or `shipped`: which error code a rejection has, see `REJECT_CODES`.
     """
     rows = []

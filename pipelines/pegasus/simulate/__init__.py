@@ -1,1 +1,1 @@
-"""Executable model of a partition split: one group of replicas, its meta server and its clients."""
+"""Simulates a partition split: one group of replicas, its meta server and its clients."""

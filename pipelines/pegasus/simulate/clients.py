@@ -1,4 +1,4 @@
-"""Steps of clients and of compaction, and the invariants that hold in every state."""
+"""Defines the steps of clients and of compaction, and the invariants that hold in every state."""
 
 from collections.abc import Iterator
 
@@ -35,7 +35,7 @@ OK, REJECTED, MISUSED = "ERR_OK", "REJECT", "ERR_PARENT_PARTITION_MISUSED"
 
 
 def client_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
-    """Yields the steps of clients: writes, one after the other.
+    """Yields the steps of clients: one write after the other.
 
     Unless the scope has a client with a cache, a client may know any state of the table, so it tries parent and child.
     """
@@ -55,14 +55,14 @@ def client_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
 
 
 def known(world: World) -> int:
-    """Returns what meta answers to a client."""
+    """Returns the state of the table that meta reports to a client."""
     return REGISTERED if world.meta.child is not None else NO_BALLOT if world.meta.doubled else OLD_COUNT
 
 
 def said(world: World, half: str) -> str | None:
-    """Returns the primary's answer to a key of that half, by `partition_version`; None = there is no primary.
+    """Returns the primary's answer to a key of that half, by its `partition_version`; None = there is no primary.
 
-    Without the env the server does not check (`src/replica/replica.h`, `validate_partition_hash`).
+    If the env is not set, the server does not check the hash (`src/replica/replica.h`, `validate_partition_hash`).
     """
     primary = leader(world)
     if primary is None:
@@ -90,7 +90,7 @@ def _prepared(world: World, place: int) -> World:
 def _may_commit(world: World, place: int) -> bool:
     """Returns whether a write can commit.
 
-    One that was prepared in sync mode needs every child's answer, too, even if sync mode has ended since.
+    A write that was prepared in sync mode also needs the answer of every child, even if sync mode has ended since.
     """
     primary = leader(world)
     if primary is None or not primary.has >> place & 1:

@@ -1,4 +1,4 @@
-"""Faults and operator actions of the model; each uses one of the faults that a search allows."""
+"""Defines the faults and operator actions of the model; each step uses one of the faults that a search allows."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -42,7 +42,10 @@ def fault_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
 
 
 def _reconfigured(world: World, design: Design) -> Iterator[Step]:
-    """Meta removes a dead node from the group with a new ballot, but only while no other write of meta is pending."""
+    """Yields the step in which meta removes a dead node from the group with a new ballot.
+
+    Meta does this only while no other write of meta is pending.
+    """
     meta = world.meta
     dead = [node for node, one in enumerate(world.replicas) if not one.alive and meta.members >> node & 1]
     nodes = living_members(world)
@@ -52,9 +55,9 @@ def _reconfigured(world: World, design: Design) -> Iterator[Step]:
 
 
 def _new_ballot(world: World, primary: int, members: int, design: Design) -> World:
-    """F7: a new ballot ends all children, unless meta has registered the child. Parents keep or reset their version.
+    """F7: returns the world after a new ballot, which ends all children unless meta has registered the child.
 
-    The writes that are under way are never answered; their clients try again.
+    Parents keep or reset their version. The writes that are under way are never answered; their clients try again.
     """
     meta = world.meta._replace(ballot=world.meta.ballot + 1, primary=primary, members=members)
     promoted = primary != world.meta.primary
@@ -75,9 +78,9 @@ def _new_ballot(world: World, primary: int, members: int, design: Design) -> Wor
 
 
 def _crash(world: World, design: Design) -> Iterator[Step]:
-    """A node dies, but two nodes stay.
+    """Yields the steps in which a node dies; at least two nodes stay.
 
-    With one node, a split waits until meta has found another, which the model does not have.
+    With one node, a split waits until meta has found another node, which the model does not have.
     """
     _ = design
     nodes = living_members(world)
@@ -86,7 +89,10 @@ def _crash(world: World, design: Design) -> Iterator[Step]:
 
 
 def _restart(world: World, design: Design) -> Iterator[Step]:
-    """F18: a node returns outside the group; its child's directory looks valid, although meta has no such child."""
+    """F18: yields the steps in which a node returns outside the group.
+
+    The directory of its child looks valid, although meta has no such child.
+    """
     for node, one in enumerate(world.replicas):
         out = not world.meta.members >> node & 1
         if not one.alive and out and one.counted:
@@ -109,14 +115,20 @@ def _meta_failover(world: World, design: Design) -> Iterator[Step]:
 
 
 def _zookeeper_timeout(world: World, design: Design) -> Iterator[Step]:
-    """F2, F25: the write did not happen. Meta's memory is unchanged, and the request is sent again."""
+    """F2, F25: yields the step in which a write to ZooKeeper did not happen.
+
+    Meta's memory is unchanged, and the request is sent again.
+    """
     _ = design
     if world.meta.pending in {"double", "child"}:
         yield ("zookeeper_timeout", 0), world._replace(meta=world.meta._replace(pending=""))
 
 
 def _child_fails(world: World, design: Design) -> Iterator[Step]:
-    """F6, F10, F11: a child cannot be created or cannot learn. Only its own parent notices."""
+    """F6, F10, F11: yields the steps in which a child cannot be created or cannot learn.
+
+    Only its own parent notices.
+    """
     _ = design
     for node in living_members(world):
         one = world.replicas[node]
@@ -126,7 +138,7 @@ def _child_fails(world: World, design: Design) -> Iterator[Step]:
 
 
 def _copy_fails(world: World, design: Design) -> Iterator[Step]:
-    """F9: the checkpoint could not be copied. The child starts to learn again."""
+    """F9: yields the steps in which the checkpoint could not be copied. The child starts to learn again."""
     _ = design
     for node in living_members(world):
         if world.replicas[node].child == LEARNT:
@@ -134,7 +146,10 @@ def _copy_fails(world: World, design: Design) -> Iterator[Step]:
 
 
 def _child_refuses(world: World, design: Design) -> Iterator[Step]:
-    """F14: a child refuses a mutation of sync mode. The primary treats this as a failed replica: a new ballot."""
+    """F14: yields the steps in which a child refuses a mutation of sync mode.
+
+    The primary treats this as a failed replica: a new ballot.
+    """
     if world.lead.sync and world.meta.child is None and not world.meta.pending:
         for node in living_members(world):
             if world.replicas[node].child != NO_CHILD:
@@ -144,7 +159,7 @@ def _child_refuses(world: World, design: Design) -> Iterator[Step]:
 
 
 def _notify_refused(world: World, design: Design) -> Iterator[Step]:
-    """F13: the primary refuses a child's message that it is caught up. The child ends."""
+    """F13: yields the steps in which the primary refuses a child's message that it is caught up. The child ends."""
     _ = design
     for node in living_members(world):
         if world.replicas[node].child == CAUGHT_UP:
@@ -153,7 +168,10 @@ def _notify_refused(world: World, design: Design) -> Iterator[Step]:
 
 
 def _count_outdated(world: World, design: Design) -> Iterator[Step]:
-    """F17: a child answers VERSION_OUTDATED to the new count. The primary leaves sync mode and starts it again."""
+    """F17: yields the steps in which a child answers VERSION_OUTDATED to the new count.
+
+    The primary leaves sync mode and starts it again.
+    """
     _ = design
     if world.lead.point and not world.lead.registering:
         lead = world.lead._replace(sync=False, point=False, counted=0)
@@ -161,7 +179,10 @@ def _count_outdated(world: World, design: Design) -> Iterator[Step]:
 
 
 def _disk_tight(world: World, design: Design) -> Iterator[Step]:
-    """F37: other tables use the space that a split needs: used + 3 times the table is above 90 % of the disk."""
+    """F37: yields the steps in which other tables use the space that a split needs.
+
+    Then used + 3 times the table is above 90 % of the disk.
+    """
     _ = design
     for node in living_members(world) if not world.meta.doubled and not world.meta.pending else ():
         if not world.tight >> node & 1:
@@ -169,7 +190,7 @@ def _disk_tight(world: World, design: Design) -> Iterator[Step]:
 
 
 def _learner(world: World, design: Design) -> Iterator[Step]:
-    """F3, F17: a learner appears; a split in sync mode is aborted."""
+    """F3, F17: yields the step in which a learner appears; a split in sync mode is aborted."""
     _ = design
     if not world.learner:
         lead = world.lead._replace(sync=False, point=False, counted=0) if not world.lead.registering else world.lead
@@ -177,7 +198,7 @@ def _learner(world: World, design: Design) -> Iterator[Step]:
 
 
 def _answer_lost(world: World, design: Design) -> Iterator[Step]:
-    """F24: meta's answer is lost; the request remains."""
+    """F24: yields the steps in which meta's answer is lost; the request remains."""
     _ = design
     for one in sorted(world.mail):
         if one[0] == "answer":
@@ -198,7 +219,7 @@ def _restart_split(world: World, design: Design) -> Iterator[Step]:
 
 
 def _cancel(world: World, design: Design) -> Iterator[Step]:
-    """F32: the split is cancelled. F33: meta refuses with CHILD_REGISTERED once it has the child."""
+    """F32: yields the step that cancels the split. F33: meta refuses with CHILD_REGISTERED once it has the child."""
     _ = design
     meta = world.meta
     if meta.status in {SPLITTING, PAUSED, PAUSING} and meta.child is None and not meta.pending:
@@ -221,7 +242,10 @@ def start_error(request: str, world: World) -> str:
 
 
 def _asked(world: World, design: Design, request: str) -> Iterator[Step]:
-    """F1: a refused request must not change anything. A request for another table cannot affect this one."""
+    """F1: yields a refused request, which must not change anything.
+
+    A request for another table cannot affect this one.
+    """
     error = start_error(request, world)
     if error == "ERR_OK" or world.meta.pending:
         return  # ERR_OK would start the split itself; the next doubling is another split

@@ -1,4 +1,4 @@
-"""The steps of the protocol without failures: start, execute, register."""
+"""Defines the steps of the protocol without failures: start, execute, register."""
 
 from collections.abc import Iterator
 
@@ -71,7 +71,7 @@ def _child_written(world: World, design: Design) -> World:
 
 
 def _registered(world: World, ballot: int, design: Design) -> World:
-    """[10, 11] Meta handles the request."""
+    """[10, 11] Returns the world after meta has handled a request to register the child."""
     meta = world.meta
     if meta.child is not None:
         return _answer(world, ballot, "ERR_CHILD_REGISTERED")
@@ -91,7 +91,7 @@ def _answered(world: World, ballot: int) -> bool:
 
 
 def _stops(world: World) -> Iterator[Step]:
-    """Pausing and cancelling: the primary ends all children, then meta records it."""
+    """Yields the steps of pausing and cancelling: the primary ends all children, then meta records it."""
     meta = world.meta
     if meta.status not in {PAUSING, CANCELING} or meta.pending or world.lead.registering:
         return  # F21: meta refuses the registration first
@@ -106,7 +106,10 @@ def _stops(world: World) -> Iterator[Step]:
 
 
 def _child_group(world: World) -> Iterator[Step]:
-    """The child's own group once meta has it: its primary is notified, or another is elected (F28)."""
+    """Yields the steps of the child's own group once meta has it.
+
+    Its primary is notified, or another is elected (F28).
+    """
     child = world.meta.child
     if child is None:
         return
@@ -151,7 +154,10 @@ def _primary_steps(world: World, primary: Replica, scope: Scope, design: Design)
 
 
 def _created(world: World, design: Design) -> World:
-    """The primary starts. Secondaries that have no child, or that must restart, start with it."""
+    """Returns the world after the primary has started the split.
+
+    Secondaries that have no child, or that must restart, start with it.
+    """
     nodes = living_members(world)
     for node in nodes:
         one = world.replicas[node]
@@ -175,7 +181,7 @@ def _asked(world: World, node: int, design: Design) -> World:
 
 
 def _taken(world: World, ballot: int, error: str) -> World:
-    """[12] The primary handles meta's answer; it drops an answer about another ballot."""
+    """[12] Returns the world after the primary has handled meta's answer; it drops an answer about another ballot."""
     world = world._replace(mail=frozenset(one for one in world.mail if one[1] != ballot))
     if ballot != world.meta.ballot or not world.lead.registering:
         return world
@@ -188,7 +194,7 @@ def _taken(world: World, ballot: int, error: str) -> World:
 
 
 def _activated(world: World, node: int) -> World:
-    """[12, 13] First the child serves, then the parent gives its half away."""
+    """[12, 13] Returns the world after the activation: first the child serves, then the parent gives its half away."""
     counted = world.replicas[node].counted
     return put(world, node, version=NEW, active=counted)._replace(lead=NO_LEAD)
 
@@ -226,7 +232,7 @@ def _child_steps(world: World, node: int) -> Iterator[Step]:
 
 
 def meta_after_failover(meta: Meta, design: Design) -> Meta:
-    """Returns what a new meta leader reads from ZooKeeper: the count, and whether there is a child."""
+    """Returns the state that a new meta leader reads from ZooKeeper: the count, and whether there is a child."""
     forgotten = SPLITTING if meta.doubled and meta.child is None else IDLE
     keeps = design.remember_pause and meta.status in {PAUSED, PAUSING, CANCELING}
     return meta._replace(status=meta.status if keeps else forgotten, pending="")

@@ -1,6 +1,6 @@
-"""A full scan during a split (F36).
+"""Defines the steps of a full scan during a split (F36).
 
-Pegasus promises exact rows before and after a split, and nothing for a scan that overlaps it.
+Pegasus promises exact rows before and after a split, and promises nothing for a scan that overlaps it.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,8 @@ from pipelines.pegasus.simulate.world import (
 def scan_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
     """Yields the steps of one scan.
 
-    It asks meta for the partitions, then reads each of them. A child with ballot -1 is read from its parent, once more.
+    The scan asks meta for the partitions, then reads each of them. For a child with ballot -1 it reads the parent once
+    more.
     """
     if not scope.scans:
         return
@@ -45,14 +46,17 @@ def scan_steps(world: World, scope: Scope, design: Design) -> Iterator[Step]:
 
 
 def overlaps(world: World) -> bool:
-    """Returns whether a split is under way: from the new count in ZooKeeper until child and parent serve with it."""
+    """Returns whether a split is under way.
+
+    A split lasts from the new count in ZooKeeper until child and parent serve with that count.
+    """
     primary = leader(world)
     ended = child_serves(world) and primary is not None and primary.version == NEW
     return world.meta.doubled and not ended
 
 
 def asks_child(world: World) -> bool:
-    """Returns whether the next piece of the scan is the child's own."""
+    """Returns whether the next piece of the scan is read from the child itself."""
     return world.scan is not None and world.scan.next == 1 and world.meta.child is not None
 
 

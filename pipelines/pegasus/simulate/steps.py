@@ -1,4 +1,4 @@
-"""Every step that can happen next in the model of a partition split."""
+"""Collects every step that can happen next in the model of a partition split."""
 
 from collections.abc import Iterator
 

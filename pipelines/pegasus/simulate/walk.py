@@ -26,8 +26,8 @@ class WalkHistory:
     Attributes:
         seed: the seed; -1 = the history was found by a search.
         design: the protocol.
-        moves: its steps.
-        worlds: its states, one more than steps.
+        moves: the steps of the history.
+        worlds: its states, one more than its steps.
         broken: the invariant that its last state breaks; None = none.
     """
 
@@ -40,7 +40,7 @@ class WalkHistory:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the split has ended."""
+        """Returns whether the split has ended."""
         return is_settled(self.worlds[-1])
 
 

@@ -1,7 +1,7 @@
 """The state of one group that is being split: meta, parents with their children, writes, and messages.
 
-The names are Pegasus's. A write is a bit; `has` masks say which writes a replica has. Messages that are repeated until
-they are answered need no state: a lost message is one that arrives later.
+The names are those of Pegasus. A write is a bit; `has` masks show which writes a replica has. Messages that are
+repeated until they are answered need no state: a lost message is one that arrives later.
 """
 
 from typing import Any, NamedTuple
@@ -22,15 +22,16 @@ class Meta(NamedTuple):
 
     Attributes:
         times: the partition count in ZooKeeper as a multiple of the old count: 1 or 2; any other value is an error.
-        ballot: ballot of the parent.
-        primary: node of the parent's primary.
-        members: nodes of the parent's group, a mask.
-        child: ballot and primary of the child in ZooKeeper; None = ballot -1.
-        status: status of the split, in memory only.
+        ballot: the ballot of the parent.
+        primary: the node of the parent's primary.
+        members: the nodes of the parent's group, a mask.
+        child: the ballot and primary of the child in ZooKeeper; None = ballot -1.
+        status: the status of the split, in memory only.
         pending: the write to ZooKeeper that is under way: "double", "child", "halve" or "".
         asked: the operator's last request: "", "pause" or "cancel".
-        born: ballot of the parent when the child was registered.
-        validates: the table's env `replica.split.validate_partition_hash` is true; it is false before the first split.
+        born: the ballot of the parent when the child was registered.
+        validates: whether the table's env `replica.split.validate_partition_hash` is true; it is false before the first
+            split.
     """
 
     times: int
@@ -46,12 +47,12 @@ class Meta(NamedTuple):
 
     @property
     def doubled(self) -> bool:
-        """Whether the split has begun."""
+        """Returns whether the split has begun."""
         return self.times > 1
 
     @property
     def is_splitting(self) -> bool:
-        """Whether the child is not registered yet."""
+        """Returns whether the child is not registered yet."""
         return self.doubled and self.child is None
 
 
@@ -59,15 +60,15 @@ class Replica(NamedTuple):
     """A parent on a node, and its child on the same node.
 
     Attributes:
-        alive: the node runs.
-        ballot: the ballot that it knows.
+        alive: whether the node runs.
+        ballot: the ballot that the node knows.
         version: OLD, REJECT or NEW.
-        has: writes of the parent.
-        child: progress of its child.
-        child_ballot: ballot with which the child was created.
-        child_has: writes of the child.
-        counted: the child has written the new count into its `.app-info`.
-        active: the child serves, as primary or secondary.
+        has: the writes that the parent has.
+        child: the progress of its child.
+        child_ballot: the ballot with which the child was created.
+        child_has: the writes that the child has.
+        counted: whether the child has written the new count into its `.app-info`.
+        active: whether the child serves, as primary or secondary.
     """
 
     alive: bool
@@ -85,11 +86,11 @@ class Lead(NamedTuple):
     """The part of the split that only the primary has in memory.
 
     Attributes:
-        caught: children that have reported that they are caught up, a mask of nodes.
-        sync: writes wait for the children.
-        point: the sync point is committed.
-        counted: children that have taken the new count, a mask of nodes.
-        registering: it has asked meta to register the child.
+        caught: the children that have reported that they are caught up, a mask of nodes.
+        sync: whether writes wait for the children.
+        point: whether the sync point is committed.
+        counted: the children that have taken the new count, a mask of nodes.
+        registering: whether the primary has asked meta to register the child.
     """
 
     caught: int
@@ -103,12 +104,12 @@ class Scan(NamedTuple):
     """A full scan: it asks meta for the partitions once, then reads them one after the other.
 
     Attributes:
-        pieces: partitions that it knows: 1 or 2.
-        next: index of the next piece.
-        due: writes that were acknowledged when it began.
-        seen: writes that it returned.
-        twice: writes that it returned twice.
-        flagged: it overlaps the split, so Pegasus promises nothing about its rows.
+        pieces: the number of partitions that the scan knows: 1 or 2.
+        next: the index of the next piece.
+        due: the writes that were acknowledged when the scan began.
+        seen: the writes that the scan returned.
+        twice: the writes that the scan returned twice.
+        flagged: whether the scan overlaps the split, so that Pegasus promises nothing about its rows.
     """
 
     pieces: int
@@ -120,7 +121,7 @@ class Scan(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has read all pieces."""
+        """Returns whether the scan has read all pieces."""
         return self.next == self.pieces
 
 

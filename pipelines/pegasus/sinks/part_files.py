@@ -20,7 +20,7 @@ class RowFileWriter(Protocol):
     """Writes one file."""
 
     def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
-        """Appends rows; their keys are above all earlier ones."""
+        """Appends rows; their keys must be above all keys appended before."""
         ...
 
     def close(self) -> None:
@@ -43,7 +43,7 @@ def sst_writer(path: Path) -> Any:  # noqa: ANN401 - a library without types
 
 
 class SstWriter:
-    """Writes an SST; every method raises UnavailableError if it cannot be written."""
+    """Writes an SST file; every method raises UnavailableError if the file cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -67,11 +67,13 @@ class SstWriter:
         try:
             yield
         except Exception as error:  # noqa: BLE001 - rocksdict raises bare exceptions
-            raise UnavailableError(f"{self._path} cannot be written ({error}); start again, and it goes on") from None
+            raise UnavailableError(
+                f"{self._path} cannot be written ({error}); start the job again, and it continues"
+            ) from None
 
 
 class ParquetWriter:
-    """Writes the columns partition_index, key and value, which split-verify reads."""
+    """Writes a Parquet file with the columns partition_index, key and value, which split-verify reads."""
 
     SCHEMA = pa.schema([("partition_index", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
 
@@ -91,7 +93,7 @@ class ParquetWriter:
 
 
 class PartitionFiles:
-    """The files of one old partition's rows below `folder`, by new partition."""
+    """Writes the rows of one old partition to files below `folder`, by new partition."""
 
     def __init__(self, folder: Path, parent: int, file_bytes: int, *, parquet: bool) -> None:
         self._folder, self._parent = folder, parent
@@ -101,7 +103,7 @@ class PartitionFiles:
         self._done: list[PartFile] = []
 
     def put(self, partition: int, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
-        """Appends rows to a new partition."""
+        """Appends rows to the current file of a new partition."""
         if partition not in self._open:
             self._open[partition] = self._begin(partition)
         writer, _, sizes = self._open[partition]

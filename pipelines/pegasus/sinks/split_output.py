@@ -1,4 +1,4 @@
-"""The output of an offline split: staged by old partition with a manifest each, then published by one rename."""
+"""Stores the output of an offline split: staged by old partition with a manifest each, then published by one rename."""
 
 import json
 import os
@@ -16,19 +16,20 @@ _PART = "part.json"
 
 
 class SplitOutput:
-    """`<out>/<cluster>/<app>` in Pegasus's bulk-load layout, or the same layout with Parquet files.
+    """Writes `<out>/<cluster>/<app>` in Pegasus's bulk-load layout, or the same layout with Parquet files.
 
-    Until it is complete it is `<out>/<cluster>/.<app>.staging`. A part that has its manifest is not made again.
+    Until the output is complete it is named `<out>/<cluster>/.<app>.staging`. A part that has its manifest is not made
+    again.
     """
 
     def __init__(self, out: str, cluster: str, app: str, inputs: str) -> None:
-        """`inputs` is a digest of the inputs of the split."""
+        """Creates the object, without touching the disk; `inputs` is a digest of the inputs of the split."""
         self.final = Path(out) / cluster / app
         self.staging = Path(out) / cluster / f".{app}.staging"
         self._inputs = inputs
 
     def begin(self) -> list[PartitionResult] | None:
-        """Creates the staging directory, or returns the parts if the output of the same inputs exists already.
+        """Creates the staging directory, or returns the parts if an output of the same inputs exists already.
 
         Raises:
             UsageError: an output of other inputs exists.
@@ -39,24 +40,24 @@ class SplitOutput:
             said = json.loads(manifest.read_text()) if manifest.is_file() else {}
             if said.get("inputs") != self._inputs:
                 raise UsageError(
-                    f"{self.final} is there already, and made of something else; move it away or give another --out"
+                    f"{self.final} exists already and was made of other inputs; move it away or give another --out"
                 )
             return [_done(part) for part in said["parts"]]
         try:
             self.staging.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UnavailableError(f"{self.staging} cannot be made: {error.strerror}") from None
+            raise UnavailableError(f"{self.staging} cannot be created: {error.strerror}") from None
         return None
 
     def part(self, partition: int) -> Path:
-        """Returns the directory of one old partition's files, emptied."""
+        """Empties and returns the directory for the files of one old partition."""
         folder = self.staging / f"part-{partition}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         return folder
 
     def kept(self, partition: int, fingerprint: str) -> PartitionResult | None:
-        """Returns the result of an earlier attempt; None = it is incomplete, or of other inputs."""
+        """Returns the result of an earlier attempt for a part; None = it is incomplete, or was made of other inputs."""
         manifest = self.staging / f"part-{partition}" / _PART
         if not manifest.is_file():
             return None
@@ -95,7 +96,9 @@ class SplitOutput:
             whole.rename(self.final)
             shutil.rmtree(self.staging)
         except OSError as error:
-            raise UnavailableError(f"{error.filename}: {error.strerror}; start again, and it goes on") from None
+            raise UnavailableError(
+                f"{error.filename}: {error.strerror}; start the job again, and it continues"
+            ) from None
 
 
 def _link(source: Path, target: Path) -> None:

@@ -18,7 +18,7 @@ _BATCH = 10_000
 
 
 def check_rows(directory: str, count: int) -> None:
-    """Checks the columns, and the partition of every row.
+    """Checks the columns of a directory of Parquet files, and the partition of every row.
 
     Raises:
         UsageError: a column is missing, unknown or of another type, a row has no partition or one outside `count`, or a
@@ -40,7 +40,9 @@ def check_rows(directory: str, count: int) -> None:
         if len(column):
             ends = pc.min_max(column).as_py()
             if ends["min"] < 0 or ends["max"] >= count:
-                raise UsageError(f"{directory}: a row is of partition {ends['max']}; the table has {count}")
+                raise UsageError(
+                    f"{directory}: a row belongs to partition {ends['max']}, but the table has {count} partitions"
+                )
 
 
 @contextmanager
@@ -48,7 +50,7 @@ def opened_rows(directory: str, partition: int) -> Iterator[ReplicaDb]:
     """Opens the rows of one partition in key order.
 
     Raises:
-        UsageError: there is no Parquet file, a file is damaged, a row has no key or value, a key is there twice, or
+        UsageError: there is no Parquet file, a file is damaged, a row has no key or value, a key occurs twice, or
             rocksdict is not installed.
     """
     rocksdict = rocksdict_module()
@@ -69,7 +71,7 @@ def opened_rows(directory: str, partition: int) -> Iterator[ReplicaDb]:
                 put += batch.num_rows
             kept = sum(1 for _ in database.items())
             if kept != put:
-                raise UsageError(f"{directory}: {put - kept} keys of partition {partition} are there more than once")
+                raise UsageError(f"{directory}: {put - kept} keys of partition {partition} occur more than once")
             yield ReplicaDb(1, 0, database, directory, scratch)
         finally:
             database.close()
@@ -87,17 +89,17 @@ def _damage_named(path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowInvalid) as error:
-        raise UsageError(f"{path} is no whole Parquet file ({error}); export it again") from None
+        raise UsageError(f"{path} is not a whole Parquet file ({error}); export it again") from None
 
 
 def _dataset(directory: str) -> ds.Dataset:
     files = [str(path) for path in sorted(Path(directory).rglob("*.parquet"))]
     if not files:
-        raise UsageError(f"{directory}: no Parquet there (files end in .parquet)")
+        raise UsageError(f"{directory} contains no Parquet files (their names must end in .parquet)")
     checked = ds.ParquetFileFormat(
         default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
     )
     try:
         return ds.dataset(files, format=checked)
     except (OSError, pa.ArrowInvalid) as error:
-        raise UsageError(f"{directory}: no Parquet there ({error})") from None
+        raise UsageError(f"{directory} contains no Parquet files ({error})") from None

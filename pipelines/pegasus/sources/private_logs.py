@@ -21,17 +21,17 @@ class LogDirectoryEntry(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name without the path."""
+        """Returns the name of the entry without its path."""
         ...
 
     @property
     def is_directory(self) -> bool:
-        """Whether it is a directory."""
+        """Returns whether the entry is a directory."""
         ...
 
 
 class LogFileSystem(Protocol):
-    """The file system operations that are needed."""
+    """The file system operations that reading logs needs."""
 
     def entries(self, path: str) -> Sequence[LogDirectoryEntry] | None:
         """Returns the entries of a directory; None = there is no such directory."""
@@ -55,27 +55,27 @@ class PrivateLogs:
         self._opener = opener
 
     def decode(self, uri: str) -> DataFrame:
-        """Returns every log below a directory as `transforms.log_rows.DECODED`, persisted for repeated use.
+        """Decodes every log below a directory to `transforms.log_rows.DECODED`, persisted for repeated use.
 
         Raises:
-            UsageError: there is no log below it.
+            UsageError: there is no log below the directory.
         """
         root = self._files.qualified(uri).rstrip("/")
         found = list(self._logs(root, "", 0))
         if not found:
             raise UsageError(
-                f"{uri}: no private log there; wanted is …/<app>.<partition>.pegasus/plog/log.<index>.<offset>"
+                f"{uri} contains no private log; expected is …/<app>.<partition>.pegasus/plog/log.<index>.<offset>"
             )
         tasks = self._spark.createDataFrame(found, TASK).repartition(min(len(found), _MOST_TASKS))
         return tasks.mapInArrow(log_decoder(self._opener), DECODED).persist(StorageLevel.DISK_ONLY)
 
     def journal(self, uri: str) -> DataFrame:
-        """Returns the lines of a request journal as `transforms.journal_rows.ASKED`.
+        """Reads the lines of a request journal and parses them to `transforms.journal_rows.ASKED`.
 
         The driver reads the journal and numbers its lines.
 
         Raises:
-            UsageError: it is a directory, empty, or not UTF-8.
+            UsageError: the journal is a directory, empty, or not UTF-8.
         """
         entries = self._files.entries(uri)
         if entries is not None:
@@ -91,7 +91,10 @@ class PrivateLogs:
         return parsed_lines(frame, uri).persist(StorageLevel.DISK_ONLY)
 
     def _logs(self, path: str, node: str, depth: int) -> Iterator[tuple[str, str, int, int, str]]:
-        """Yields uri, node, table, partition and log of each log below; skips directories put aside by a server."""
+        """Yields URI, node, table, partition and log name of each log below.
+
+        Skips directories that a server has put aside.
+        """
         if depth > _DEEPEST:
             raise UsageError(f"{path}: {_DEEPEST} directories deep and still no replica; give one nearer to them")
         for entry in self._files.entries(path) or ():

@@ -22,8 +22,8 @@ class ReplicaDb:
     """An open database.
 
     Attributes:
-        data_version: `pegasus_data_version`.
-        flushed: `pegasus_last_flushed_decree`.
+        data_version: the `pegasus_data_version`.
+        flushed: the `pegasus_last_flushed_decree`.
     """
 
     data_version: int
@@ -60,9 +60,7 @@ class ReplicaDb:
                 Condition.REPLICA_DAMAGED, _stopped(self._where, count, str(error).replace(self._clone, self._where))
             ) from None
         if iterator.valid():
-            raise RefusedError(
-                Condition.REPLICA_DAMAGED, _stopped(self._where, count, "it has more rows when it is asked again")
-            )
+            raise RefusedError(Condition.REPLICA_DAMAGED, _stopped(self._where, count, "a second read finds more rows"))
 
 
 @contextmanager
@@ -70,8 +68,8 @@ def opened_db(directory: str) -> Iterator[ReplicaDb]:
     """Opens a database read-only through a directory of links, because rocksdict writes a file into what it opens.
 
     Raises:
-        UsageError: it is not a RocksDB of Pegasus, or rocksdict is not installed.
-        RefusedError: it is encrypted.
+        UsageError: the directory is not a RocksDB of Pegasus, or rocksdict is not installed.
+        RefusedError: the database is encrypted.
         UnavailableError: the directory cannot be read.
     """
     rocksdict = rocksdict_module()
@@ -81,7 +79,7 @@ def opened_db(directory: str) -> Iterator[ReplicaDb]:
         try:
             families = rocksdict.Rdict.list_cf(clone, options)
             if _META not in families:
-                raise UsageError(f"{directory}: no column family {_META}, so it is no data of Pegasus 2 or newer")
+                raise UsageError(f"{directory}: no column family {_META}, so this is not data of Pegasus 2 or newer")
             known = {name: options for name in families if name != "default"}
             database = rocksdict.Rdict(
                 clone, options=options, column_families=known, access_type=rocksdict.AccessType.read_only(False)
@@ -110,7 +108,7 @@ def rocksdict_module() -> Any:  # noqa: ANN401 - a library without types
     """Imports the optional library.
 
     Raises:
-        UsageError: it is not installed.
+        UsageError: the library is not installed.
     """
     try:
         return importlib.import_module("rocksdict")
@@ -124,7 +122,7 @@ def _linked(directory: Path, clone: Path) -> None:
     except OSError as error:
         raise UnavailableError(f"{directory} cannot be read: {error.strerror}") from None
     if "CURRENT" not in names:
-        raise UsageError(f"{directory}: no file CURRENT, so it is no RocksDB")
+        raise UsageError(f"{directory}: no file CURRENT, so this is not a RocksDB")
     for name in names:
         if name not in _LEFT_OUT:
             path = (directory / name).resolve()
@@ -142,14 +140,14 @@ def _head(path: Path) -> bytes:
 
 
 def _stopped(where: str, count: int, said: str) -> str:
-    """Returns the error message.
+    """Returns the error message for a RocksDB that stopped before its end.
 
     A merge gets its own advice, because a table of Pegasus has no merge operator (`pegasus_server_impl_init.cpp`).
     """
     way_out = "take the replica of another server, or a cold backup"
     if "merge" in said.lower():
         way_out = "Pegasus writes no merges: let the program that wrote them compact the whole database first"
-    return f"{where}: RocksDB gives {count:,} rows and then stops ({said}); rows would be lost. So {way_out}"
+    return f"{where}: RocksDB returns {count:,} rows and then stops ({said}); rows would be lost. So {way_out}"
 
 
 def _number(meta: Any, key: bytes, directory: str) -> int:  # noqa: ANN401 - rocksdict's column family

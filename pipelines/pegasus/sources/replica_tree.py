@@ -1,4 +1,4 @@
-"""Finds old partitions on a file system: replica directories, or a cold backup."""
+"""Finds old partitions on a file system: in replica directories, or in a cold backup."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ def find_old_partitions(root: str, app_id: int, count: int) -> list[OldPartition
     """Returns one source for each old partition: `<app>.<partition>.pegasus/data/rdb`, logs in `plog`.
 
     Raises:
-        UsageError: a partition has none, or more than one, or its `.app-info` has another table or count.
+        UsageError: a partition has no source or more than one, or its `.app-info` has another table or count.
         RefusedError: `.app-info` is encrypted.
         UnavailableError: `.app-info` cannot be read.
     """
@@ -37,14 +37,16 @@ def backup_of(root: str, app_id: int, count: int) -> list[OldPartition]:
     """Returns one source for each partition of the cold backup `<root>/<app>_<id>`, which has no logs.
 
     Raises:
-        UsageError: it is not a finished backup of that table, a partition is missing, or `app_metadata` has another
-            table or count.
+        UsageError: the directory is not a finished backup of that table, a partition is missing, or `app_metadata` has
+            another table or count.
         RefusedError: `app_metadata` is encrypted.
         UnavailableError: `app_metadata` cannot be read.
     """
     folders = [path for path in sorted(Path(root).glob("*_*")) if path.name.rpartition("_")[2] == str(app_id)]
     if len(folders) != 1:
-        raise UsageError(f"{root}: {len(folders)} directories end in _{app_id}; give the one of a backup id")
+        raise UsageError(
+            f"{root}: {len(folders)} directories end in _{app_id}; give the directory of a single backup id"
+        )
     (folder,) = folders
     if not (folder / "meta" / "app_backup_status").is_file():
         raise UsageError(f"{folder}: no meta/app_backup_status, so the backup has not ended")
@@ -57,13 +59,17 @@ def backup_of(root: str, app_id: int, count: int) -> list[OldPartition]:
                 raise UsageError(f"{path}: no current_checkpoint, which names the directory that counts")
             name = current.read_text(encoding="utf-8").strip()
             if "/" in name or not (path / name).is_dir():
-                raise UsageError(f"{current} names {name!r}, which is no directory there")
+                raise UsageError(f"{current} names {name!r}, but there is no such directory")
             found.setdefault(int(path.name), []).append(OldPartition(int(path.name), str(path / name), None, unread))
     return _each_once(found, str(folder), app_id, count)
 
 
 def _agreed(path: Path, parse: Callable[[bytes], AppInfo], app_id: int, count: int) -> str | None:
-    """Compares the file's table and count with the caller's; returns why a file cannot be parsed, else None."""
+    """Compares the file's table and count with the caller's.
+
+    Returns:
+        Why the file cannot be parsed; None = it agrees, or there is no such file.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -77,7 +83,7 @@ def _agreed(path: Path, parse: Callable[[bytes], AppInfo], app_id: int, count: i
         return f"{path}: {error}"
     if (said.app_id, said.partition_count) != (app_id, count):
         raise UsageError(
-            f"{path}: table {said.app_id} ({said.app_name}) has {said.partition_count} partitions, and --app-id "
+            f"{path}: table {said.app_id} ({said.app_name}) has {said.partition_count} partitions, but --app-id "
             f"{app_id} --from {count} was given. Give the table's own numbers and the data of all its partitions"
         )
     return None
@@ -93,12 +99,14 @@ def _each_once(found: dict[int, list[OldPartition]], root: str, app_id: int, cou
     doubled = next((sources for _, sources in sorted(found.items()) if len(sources) > 1), None)
     if doubled:
         places = " and ".join(source.database for source in doubled[:2])
-        raise UsageError(f"partition {app_id}.{doubled[0].partition} is there twice: {places}; which one counts?")
+        raise UsageError(
+            f"partition {app_id}.{doubled[0].partition} exists twice: {places}; remove one of them from the input"
+        )
     return [found[index][0] for index in range(count)]
 
 
 def _directories(path: Path, depth: int) -> Iterator[Path]:
-    """Yields replica directories below; skips those that a server has put aside."""
+    """Yields the replica directories below a path; skips those that a server has put aside."""
     if depth > _DEEPEST or not path.is_dir():
         return
     for below in sorted(path.iterdir()):

@@ -15,7 +15,7 @@ from pipelines.pegasus.transforms.examined_rows import ExamineSettings
 from pipelines.pegasus.transforms.row_frames import detail_rows, row_sums
 
 COLUMNS: dict[str, DataType] = {"partition_index": IntegerType(), "key": BinaryType(), "value": BinaryType()}
-"""All columns of such a file; no other is allowed."""
+"""All columns of a file of rows; no other column is allowed."""
 CHECKED = {"parquet.page.verify-checksum.enabled": "true"}
 """Spark verifies pages that have a checksum; those of split-run have one."""
 _DAMAGED = re.compile(
@@ -33,7 +33,7 @@ class ParquetRows:
         """Returns the rows of a directory.
 
         Raises:
-            UsageError: there are none, or the columns are not `COLUMNS`.
+            UsageError: there are no rows, or the columns are not `COLUMNS`.
         """
         with parquet_errors(uri):
             frame = self._spark.read.options(**CHECKED).parquet(uri)
@@ -41,7 +41,7 @@ class ParquetRows:
         return frame.select(*COLUMNS)
 
     def tally(self, uri: str, question: ExamineSettings) -> Tallies:
-        """Returns the sums of all rows of a directory. The whole directory is read when it returns."""
+        """Returns the sums of all rows of a directory, after reading the whole directory."""
         rows = self.rows(uri)
         with parquet_errors(uri):
             return row_sums(rows, question)
@@ -49,7 +49,7 @@ class ParquetRows:
     def details(
         self, uri: str, question: ExamineSettings, groups: Collection[int], kinds: Collection[RowKind]
     ) -> DataFrame:
-        """Returns the single rows of some groups or of some kinds (`row_frames.DETAIL_SCHEMA`)."""
+        """Returns the single rows of some groups or of some kinds, with the columns of `row_frames.DETAIL_SCHEMA`."""
         return detail_rows(self.rows(uri), question, groups, kinds)
 
 
@@ -75,8 +75,8 @@ def parquet_errors(uri: str, page: str = "docs/split-rows.md") -> Iterator[None]
     """Translates Spark's errors of reading Parquet. Use it around actions, because Spark reads lazily.
 
     Args:
-        uri: directory that is read.
-        page: documentation page of its format.
+        uri: the directory that is read.
+        page: the documentation page of its format.
 
     Raises:
         UsageError: there is no Parquet file, or a file is damaged.
@@ -86,11 +86,11 @@ def parquet_errors(uri: str, page: str = "docs/split-rows.md") -> Iterator[None]
     except (PySparkException, Py4JJavaError) as error:
         text = str(error)
         if "PATH_NOT_FOUND" in text:
-            raise UsageError(f"{uri}: no such directory; give one of Parquet files ({page})") from error
+            raise UsageError(f"{uri}: no such directory; give a directory of Parquet files ({page})") from error
         if "UNABLE_TO_INFER_SCHEMA" in text:
-            raise UsageError(f"{uri}: no Parquet file in it; {page} says what belongs there") from error
+            raise UsageError(f"{uri} contains no Parquet file; {page} says what it must contain") from error
         if _DAMAGED.search(text):
             damaged = re.search(r"(?:file:|hdfs:|s3a?:)?/\S+\.parquet", text)
             where = damaged.group(0) if damaged else "a file"
-            raise UsageError(f"{uri}: {where} is no whole Parquet file; export it again") from error
+            raise UsageError(f"{uri}: {where} is not a whole Parquet file; export it again") from error
         raise

@@ -14,12 +14,12 @@ class StateDirectoryEntry(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name without the path."""
+        """Returns the name of the entry without its path."""
         ...
 
 
 class StateFileSystem(Protocol):
-    """The file system operations that are needed."""
+    """The file system operations that reading state files needs."""
 
     def entries(self, path: str) -> Sequence[StateDirectoryEntry] | None:
         """Returns the entries of a directory; None = there is no such directory."""
@@ -40,19 +40,21 @@ class StateFiles:
         """Returns the states of a file, or of every `*.json` of a directory, in time order.
 
         Raises:
-            UsageError: there is none, a file is invalid, or two states are of different clusters or of the same time.
+            UsageError: there is no state, a file is invalid, or two states belong to different clusters or have the
+                same time.
         """
         entries = self._files.entries(uri)
         names = [uri] if entries is None else [f"{uri.rstrip('/')}/{one.name}" for one in entries]
         paths = [name for name in names if entries is None or name.endswith(".json")]
         if not paths:
-            raise UsageError(f"{uri}: no *.json there; a state file is docs/split-state.md")
+            raise UsageError(f"{uri} contains no *.json; docs/split-state.md describes state files")
         states = sorted((parse_state(self._files.read(path), path) for path in paths), key=lambda one: one.observed_at)
         for one, other in pairwise(states):
             if one.cluster != other.cluster:
                 raise UsageError(
-                    f"{other.where} is of cluster {other.cluster}, {one.where} of {one.cluster}: one series, please"
+                    f"{other.where} belongs to cluster {other.cluster}, {one.where} to {one.cluster}; give the "
+                    "states of one cluster"
                 )
             if one.observed_at == other.observed_at:
-                raise UsageError(f"{one.where} and {other.where} are of the same moment; which one counts?")
+                raise UsageError(f"{one.where} and {other.where} have the same time; remove one of them")
         return states

@@ -1,1 +1,1 @@
-"""The rules of `domain` for columns of millions of rows, in numpy, Arrow and DataFrames."""
+"""Applies the rules of `domain` to columns of millions of rows, in numpy, Arrow and DataFrames."""

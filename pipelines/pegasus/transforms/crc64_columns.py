@@ -31,7 +31,7 @@ _TABLE: Hashes = np.array(TABLE, dtype=np.uint64)
 
 @lru_cache(maxsize=1)
 def _distances() -> Hashes:
-    """Returns L, one row for each distance from the end."""
+    """Returns the table L, one row for each distance from the end."""
     rows = np.empty((LINEAR_BYTES, 256), dtype=np.uint64)
     rows[0] = _TABLE
     for distance in range(1, LINEAR_BYTES):
@@ -42,7 +42,7 @@ def _distances() -> Hashes:
 
 @lru_cache(maxsize=1)
 def _zeros() -> Hashes:
-    """Returns K."""
+    """Returns the table K."""
     found, crc = [0], 0
     for _ in range(LINEAR_BYTES):
         crc = crc64(b"\0", crc)
@@ -54,9 +54,9 @@ def crc64_columns(data: Bytes, starts: Offsets, lengths: Offsets) -> Hashes:
     """Returns the CRC of each string.
 
     Args:
-        data: bytes of all strings.
-        starts: offset in `data` at which each string begins.
-        lengths: bytes of each string; may be 0.
+        data: the bytes of all strings.
+        starts: the offset in `data` at which each string begins.
+        lengths: the number of bytes of each string; may be 0.
     """
     crcs = np.empty(len(starts), dtype=np.uint64)
     for begin in range(0, len(starts), BATCH):
@@ -77,7 +77,7 @@ def _batch(data: Bytes, starts: Offsets, lengths: Offsets, crcs: Hashes) -> None
 
 
 def _linear(data: Bytes, starts: Offsets, lengths: Offsets) -> Hashes:
-    """Computes the strings of at most `LINEAR_BYTES`."""
+    """Returns the CRC of each string, by table look-ups; no string may be longer than `LINEAR_BYTES`."""
     shortest, longest = int(lengths.min(initial=LINEAR_BYTES)), int(lengths.max(initial=0))
     order = None
     if shortest < longest:  # longest first, so that the strings with a byte at a given distance are a slice
@@ -116,14 +116,14 @@ def _words(data: Bytes, starts: Offsets, ends: Offsets) -> tuple[Hashes, Offsets
 
 
 def _alive(lengths: Offsets, longest: int) -> list[int]:
-    """Returns how many strings are longer than each distance."""
+    """Returns, for each distance from the end, how many strings are longer than that distance."""
     counts = np.bincount(lengths, minlength=longest + 1)
     alive: list[int] = (len(lengths) - np.cumsum(counts)).tolist()
     return alive
 
 
 def _stepped(data: Bytes, starts: Offsets, lengths: Offsets) -> Hashes:
-    """Computes the CRCs byte by byte from the definition, the longest strings first."""
+    """Returns the CRC of each string, computed byte by byte from the definition, for strings of any length."""
     order = np.argsort(-lengths, kind="stable")
     at, alive = starts[order], _alive(lengths, int(lengths.max(initial=0)))
     registers = np.full(len(starts), ALL_ONES, dtype=np.uint64)

@@ -18,8 +18,8 @@ class ExamineSettings(NamedTuple):
     """How the rows of one table are examined.
 
     Attributes:
-        placement: distribution of the table.
-        groups: rows are grouped by `hash % groups`.
+        placement: how the rows of the table are distributed.
+        groups: the number of groups; rows are grouped by `hash % groups`.
         now_s: seconds since 1970, to decide which rows have expired.
     """
 
@@ -29,7 +29,7 @@ class ExamineSettings(NamedTuple):
 
 
 class ExaminedBatch(NamedTuple):
-    """An examined batch; `RowGroup` and `RowTally` describe the columns."""
+    """The result for a batch of rows; `RowGroup` and `RowTally` describe the columns."""
 
     lies_in: NDArray[np.int32]
     group: NDArray[np.int32]
@@ -43,7 +43,10 @@ class ExaminedBatch(NamedTuple):
 
 
 def examine_rows(batch: Any, question: ExamineSettings) -> ExaminedBatch:  # noqa: ANN401 - pyarrow ships no types
-    """Examines a RecordBatch of `partition_index`, `key`, `head`, `value_length`, `digest` (see `row_frames.heads`)."""
+    """Returns the kind, owner and other properties of each row of a RecordBatch.
+
+    The batch has `partition_index`, `key`, `head`, `value_length` and `digest` (see `row_frames.heads`).
+    """
     placement = question.placement
     incomplete = _incomplete(batch)
     index = np.asarray(pc.fill_null(batch.column("partition_index"), 0))

@@ -27,11 +27,11 @@ ASKED = StructType(
 
 
 def parsed_lines(lines: DataFrame, where: str) -> DataFrame:
-    """Parses the lines of a journal into `ASKED`.
+    """Parses the lines of a journal to the columns of `ASKED`.
 
     Args:
-        lines: `value` and its line number `line`.
-        where: name of the journal for messages.
+        lines: the text of each line in `value`, and its number in `line`.
+        where: the name of the journal in messages.
     """
 
     def parse(batches: Iterator[Any]) -> Iterator[Any]:

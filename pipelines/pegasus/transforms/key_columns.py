@@ -1,4 +1,4 @@
-"""Hashes and partitions of columns of raw keys (the vectorised form of `domain.keys` and `domain.partitions`)."""
+"""Computes hashes and partitions of columns of raw keys (vectorised `domain.keys` and `domain.partitions`)."""
 
 from typing import Any, NamedTuple
 
@@ -18,12 +18,12 @@ class BinaryColumn(NamedTuple):
 
     @property
     def starts(self) -> Offsets:
-        """Offset at which each string begins."""
+        """Returns the offset at which each string begins."""
         return self.offsets[:-1]
 
     @property
     def lengths(self) -> Offsets:
-        """Bytes of each string."""
+        """Returns the number of bytes of each string."""
         return np.diff(self.offsets)
 
 
@@ -31,9 +31,9 @@ class KeyHashes(NamedTuple):
     """The result for a column of raw keys.
 
     Attributes:
-        hashes: `pegasus_key_hash` of each key; 0 if it is malformed or the key of an empty write.
-        malformed: keys that `decode_key` refuses, without the empty ones.
-        empty: keys without bytes: records of empty writes.
+        hashes: the `pegasus_key_hash` of each key; 0 if the key is malformed or the key of an empty write.
+        malformed: whether `decode_key` refuses the key; false for empty keys.
+        empty: whether the key has no bytes: the record of an empty write.
     """
 
     hashes: Hashes
@@ -42,7 +42,7 @@ class KeyHashes(NamedTuple):
 
 
 def binary_column(array: Any) -> BinaryColumn:  # noqa: ANN401 - pyarrow ships no types
-    """Returns bytes and offsets of a pyarrow `BinaryArray`, `LargeBinaryArray` or similar; NULL counts as empty."""
+    """Returns the bytes and offsets of a pyarrow array of byte strings, such as `BinaryArray`; NULL counts as empty."""
     width = np.int64 if str(array.type).startswith("large") else np.int32
     _, offsets, data = array.buffers()
     ends = np.frombuffer(offsets, dtype=width)[array.offset : array.offset + len(array) + 1].astype(np.int64)
@@ -62,7 +62,7 @@ def key_hashes(keys: BinaryColumn) -> KeyHashes:
 
 
 def _batch(data: Bytes, offsets: Offsets, found: KeyHashes) -> None:
-    """Computes the result for one batch of keys, in place."""
+    """Computes the result for one batch of keys and writes it into `found`."""
     lengths, starts = np.diff(offsets), offsets[:-1]
     np.equal(lengths, 0, out=found.empty)
     short = lengths < LENGTH_BYTES

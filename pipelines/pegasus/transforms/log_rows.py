@@ -76,7 +76,11 @@ DECODED = StructType([StructField("file", FILE), StructField("mutation", MUTATIO
 
 
 def log_decoder(opener: Opener) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Returns the function with which `mapInArrow` turns `TASK` into `DECODED`."""
+    """Returns the function for `mapInArrow` that decodes the logs of `TASK` rows to rows of `DECODED`.
+
+    Args:
+        opener: opens the URI of a log for reading.
+    """
 
     def decode_logs(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -87,7 +91,7 @@ def log_decoder(opener: Opener) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def log_batches(task: dict[str, Any], opener: Opener) -> Iterator[Any]:
-    """Yields the batches of one log. Invalid contents and file system errors never raise."""
+    """Decodes one log and yields its rows in batches. Invalid contents and file system errors never raise an error."""
     tally = _Tally(task)
     rows: list[dict[str, Any]] = []
     try:

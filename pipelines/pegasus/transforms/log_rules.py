@@ -26,22 +26,22 @@ def effective_mutations(mutations: DataFrame) -> DataFrame:
 
 
 def decree_gaps(decrees: DataFrame) -> DataFrame:
-    """Checks L2: decrees missing between two decrees of a replica."""
+    """Checks L2: returns the decrees that are missing between two decrees of a replica."""
     before = F.lag("decree").over(Window.partitionBy(*REPLICA).orderBy("decree"))
     missing = decrees.withColumn("missing", F.col("decree") - before - 1).where("missing > 0")
     return _summed(missing, "GAP", F.sum("missing"))
 
 
 def conflicting_mutations(decrees: DataFrame) -> DataFrame:
-    """Checks L6: two mutations with the same decree and ballot."""
+    """Checks L6: returns the decrees for which a replica has two mutations of one ballot."""
     return _summed(decrees.where("conflicting"), "CONFLICT")
 
 
 def against_parent(decrees: DataFrame, groups: DataFrame) -> DataFrame:
-    """Checks L2 and L3 by decree: compares what a child copied with its parent's log on the same node.
+    """Checks L2 and L3 by decree: compares the mutations that a child copied with its parent's log on the same node.
 
     Args:
-        decrees: see `effective_mutations`.
+        decrees: the result of `effective_mutations`.
         groups: parent, child, child_ballot, committed (NULL = unknown).
     """
     parent = decrees.join(F.broadcast(groups), F.col("partition") == F.col("parent"))
@@ -61,15 +61,17 @@ def against_parent(decrees: DataFrame, groups: DataFrame) -> DataFrame:
 
 
 def misplaced_keys(decrees: DataFrame, groups: DataFrame, new_count: int) -> DataFrame:
-    """Checks L4 and L5: after the registration, parents that took their child's keys and children that took other keys.
+    """Checks L4 and L5: misplaced keys.
+
+    It finds parents that accepted their child's keys after the registration, and children with other keys.
 
     A parent keeps its ballot when its child is registered. So a decree that it committed after the registration is
     late, too, unless the child on the same node has copied it: in sync mode every write is copied before its answer.
 
     Args:
-        decrees: see `effective_mutations`.
+        decrees: the result of `effective_mutations`.
         groups: parent, child, child_ballot, committed (NULL = unknown).
-        new_count: partitions after the split.
+        new_count: the number of partitions after the split.
     """
     foreign = F.exists("hashes", lambda one: one.bitwiseAND(F.lit(new_count - 1)) != F.col("partition").cast("long"))
     late = decrees.join(F.broadcast(groups), F.col("partition") == F.col("parent"))
@@ -100,11 +102,11 @@ def copied_to(decrees: DataFrame, groups: DataFrame) -> DataFrame:
 
 
 def unlogged_writes(acknowledged: DataFrame, decrees: DataFrame, durable: DataFrame) -> DataFrame:
-    """Checks L6: acknowledged writes that are in no log of their partition and not covered by its durable decree.
+    """Checks L6: finds acknowledged writes that are in no log of their partition and not covered by its durable decree.
 
     Args:
         acknowledged: app_id, partition, decree, hash (signed; NULL = unknown).
-        decrees: see `effective_mutations`.
+        decrees: the result of `effective_mutations`.
         durable: partition, durable: the largest last durable decree of its replicas.
     """
     logged = decrees.select(*_SAME, "hashes")

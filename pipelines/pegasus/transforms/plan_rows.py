@@ -29,8 +29,8 @@ def hashed_keys(rows: DataFrame, where: str) -> DataFrame:
     """Returns each key with its hash and the bytes of key and value, without records of empty writes.
 
     Args:
-        rows: `key` (raw key), and `value` or `value_bytes`.
-        where: name for messages.
+        rows: the columns `key` (raw key), and `value` or `value_bytes`.
+        where: the name of the rows in messages.
 
     Raises:
         UsageError: a column is missing, unknown or of another type.
@@ -38,7 +38,7 @@ def hashed_keys(rows: DataFrame, where: str) -> DataFrame:
     kinds = dict(rows.dtypes)
     unknown = sorted(set(kinds) - _COLUMNS)
     if unknown:
-        raise UsageError(f"{where}: unknown column {unknown[0]!r}; docs/split-plan.md has those that may be there")
+        raise UsageError(f"{where}: unknown column {unknown[0]!r}; docs/split-plan.md lists the allowed columns")
     if kinds.get("key") != "binary":
         raise UsageError(
             f"{where}: column 'key' must be the raw key as BINARY, found {kinds.get('key', 'no such column')}"
@@ -48,7 +48,7 @@ def hashed_keys(rows: DataFrame, where: str) -> DataFrame:
     elif kinds.get("value_bytes") in {"int", "bigint"}:
         size = F.col("value_bytes")
     else:
-        raise UsageError(f"{where}: wanted is 'value' as BINARY, or 'value_bytes' as a number")
+        raise UsageError(f"{where} needs the column 'value' as BINARY, or 'value_bytes' as a number")
     sized = rows.select(F.coalesce("key", F.lit(b"")).alias("key"), size.cast("long").alias("size"))
     return sized.mapInArrow(_hash, HASHED)
 
@@ -63,7 +63,7 @@ def sizes_by_hash_bits(keys: DataFrame, count: int) -> dict[int, RowTotals]:
 
 
 def hot_hashes(keys: DataFrame, target: int, most: int) -> list[tuple[int, int, int, bytes]]:
-    """Returns hashes above `target` bytes, which no split divides: hash, rows, bytes, one of their keys."""
+    """Returns the hashes above `target` bytes, which no split divides: hash, rows, bytes, one of the keys."""
     sums = keys.where("NOT malformed").groupBy("hash")
     found = sums.agg(F.count("*").alias("rows"), F.sum("size").alias("bytes"), F.min("key").alias("key"))
     rows = found.where(F.col("bytes") > target).orderBy(F.desc("bytes")).limit(most).collect()

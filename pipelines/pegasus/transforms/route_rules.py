@@ -18,11 +18,11 @@ def expected_answer() -> Column:
 
 
 def broken_route_rules(asked: DataFrame, old_count: int | None) -> DataFrame:
-    """Returns the violations: rule, partition, first line in the journal, and their number by rule and partition.
+    """Returns the violations by rule and partition: the first line in the journal, and their number.
 
     Args:
-        asked: `transforms.journal_rows.ASKED`.
-        old_count: partitions before the split; None = unknown: Q3 is not checked.
+        asked: the requests, `transforms.journal_rows.ASKED`.
+        old_count: the number of partitions before the split; None = unknown: Q3 is not checked.
     """
     said = F.when(F.col("code").isin(*REJECTS), REJECT).otherwise(F.col("code"))
     keyed = asked.where("kind <> 'scan'").withColumn("said", said).withColumn("expected", expected_answer())

@@ -60,7 +60,10 @@ _COPIES = ("before", "after", "stale")
 
 
 def row_heads(rows: DataFrame) -> DataFrame:
-    """Selects what is needed of every row. Only the first bytes, the length and a digest of the value leave the JVM."""
+    """Selects the needed part of every row.
+
+    Only the first bytes, the length and a digest of the value leave the JVM.
+    """
     return rows.select(
         "partition_index",
         "key",
@@ -112,7 +115,7 @@ def judged_keys(before: DataFrame, after: DataFrame) -> DataFrame:
 
 
 def odd_rows(frame: DataFrame, side: str) -> DataFrame:
-    """Returns rows of `DETAIL_SCHEMA` whose kind alone is a difference, as `JUDGED_SCHEMA`."""
+    """Returns the rows of `DETAIL_SCHEMA` whose kind alone is a difference, in the form `JUDGED_SCHEMA`."""
     word = F.when(F.col("kind") == int(RowKind.FOREIGN), "foreign").when(F.col("kind") == int(RowKind.STALE), "stale")
     index = F.col("partition_index")
     sentences = {
@@ -134,7 +137,7 @@ def odd_rows(frame: DataFrame, side: str) -> DataFrame:
         (F.col("timetag") if side == BEFORE else nothing).alias("before_timetag"),
         (F.col("timetag") if side == AFTER else nothing).alias("after_timetag"),
         nothing.alias("stale_timetag"),
-        F.coalesce(detail, F.lit("neither a key nor a value that Pegasus writes")).alias("detail"),
+        F.coalesce(detail, F.lit("Pegasus does not write such a key or value")).alias("detail"),
     )
 
 

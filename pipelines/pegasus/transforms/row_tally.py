@@ -1,4 +1,4 @@
-"""Sums up rows by place inside a task, so that only a few sums leave it instead of millions of rows."""
+"""Sums up rows by place inside a task, so that a few sums leave the task instead of millions of rows."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -37,7 +37,7 @@ Batches = Iterator[Any]
 
 
 def tally_of(question: ExamineSettings) -> Callable[[Batches], Batches]:
-    """Returns the function for `mapInArrow`: one batch of sums for all batches of a task."""
+    """Returns the function for `mapInArrow` that turns all batches of a task into one batch of sums."""
 
     def count(batches: Batches) -> Batches:
         tallies: Tallies = {}
@@ -49,7 +49,7 @@ def tally_of(question: ExamineSettings) -> Callable[[Batches], Batches]:
 
 
 def add_batch(tallies: Tallies, rows: ExaminedBatch) -> None:
-    """Adds the rows of one batch."""
+    """Adds the rows of one batch to the tallies."""
     if not len(rows.lies_in):
         return
     # encode each place as one number; a batch has few places, so the sort finds long runs
@@ -108,6 +108,6 @@ def _as_batch(tallies: Tallies) -> Any:  # noqa: ANN401 - pyarrow ships no types
 
 
 def _bits(values: list[int]) -> Any:  # noqa: ANN401
-    """Returns unsigned numbers as the signed ones with the same bits."""
+    """Returns unsigned numbers as signed numbers with the same bits."""
     bits: NDArray[np.int64] = np.array(values, dtype=np.uint64).view(np.int64)
     return pa.array(bits)

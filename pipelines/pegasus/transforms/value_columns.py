@@ -1,4 +1,4 @@
-"""Expiry and write times of columns of values (the vectorised form of `domain.values`)."""
+"""Computes expiry and write times of columns of values (the vectorised form of `domain.values`)."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class ValueHeads(NamedTuple):
     Attributes:
         expire_ts: seconds since 2016; 0 = never, or malformed.
         timetags: `Timetag.packed`; 0 if there is none.
-        malformed: values that `decode_value` refuses.
+        malformed: whether `decode_value` refuses the value.
     """
 
     expire_ts: NDArray[np.int64]
@@ -36,7 +36,7 @@ def value_heads(values: BinaryColumn, data_version: int) -> ValueHeads:
     """Returns the header of every value.
 
     Args:
-        values: whole values or their first `HEAD_BYTES`.
+        values: the whole values, or their first `HEAD_BYTES`.
         data_version: 0 or 1, for values that do not contain their version.
     """
     lengths, starts = values.lengths, values.starts
@@ -56,5 +56,5 @@ def value_heads(values: BinaryColumn, data_version: int) -> ValueHeads:
 
 
 def _bytes_at(data: Bytes, places: Offsets, count: int) -> list[Bytes]:
-    """Returns `count` bytes from each place on; arbitrary bytes after the end of the data."""
+    """Returns `count` bytes, beginning at each place; the bytes after the end of the data are arbitrary."""
     return [data.take(places + offset, mode="clip") for offset in range(count)]

@@ -33,9 +33,9 @@ class LogInputs:
     """The inputs of the job.
 
     Attributes:
-        decoded: `transforms.log_rows.DECODED`.
-        facts: facts of the table.
-        journal: `transforms.journal_rows.ASKED`; None = no journal.
+        decoded: the decoded logs, `transforms.log_rows.DECODED`.
+        facts: the facts of the table.
+        journal: the requests, `transforms.journal_rows.ASKED`; None = no journal.
     """
 
     decoded: DataFrame
@@ -53,7 +53,7 @@ def run_audit_log(run: JobRun, inputs: LogInputs, lake: JobLake) -> JobResult:
     """Checks the logs; see `deliver` for the exit code.
 
     Raises:
-        UsageError: the logs are of another table, or a line of the journal is invalid.
+        UsageError: the logs belong to another table, or a line of the journal is invalid.
         RefusedError: logs are encrypted.
     """
     facts = inputs.facts
@@ -61,7 +61,7 @@ def run_audit_log(run: JobRun, inputs: LogInputs, lake: JobLake) -> JobResult:
     rows = inputs.decoded.where("file IS NOT NULL").select("file.*").collect()
     files = judged_logs([LogFile(**{name: row[name] for name in names}) for row in rows], facts)
     if all(file.app_id != facts.app_id for file in files):
-        raise UsageError(f"no log is of table {facts.app_id}, which the facts are about")
+        raise UsageError(f"no log belongs to table {facts.app_id}, which the facts describe")
     if encrypted := [file for file in files if file.problem == ENCRYPTED]:
         raise RefusedError(
             Condition.DATA_ENCRYPTED,

@@ -29,7 +29,7 @@ def split_run(
         cluster: its name.
         at_ms: the time of the examined data, ms since the epoch.
         inputs: everything that distinguishes this run from another of the same time.
-        run_id: given by the caller; None = made from the others.
+        run_id: the run id that the caller gave; None = it is made from the other attributes.
         acknowledged: acknowledged findings in the configuration.
 
     Raises:

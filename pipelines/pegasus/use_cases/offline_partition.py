@@ -28,16 +28,16 @@ BATCH = 50_000
 
 
 class OpenDb(Protocol):
-    """A replica's data."""
+    """The open data of a replica."""
 
     @property
     def data_version(self) -> int:
-        """`pegasus_data_version`."""
+        """Returns the `pegasus_data_version`."""
         ...
 
     @property
     def flushed(self) -> int:
-        """`pegasus_last_flushed_decree`."""
+        """Returns the `pegasus_last_flushed_decree`."""
         ...
 
     def rows(self) -> Iterator[tuple[bytes, bytes]]:
@@ -46,10 +46,10 @@ class OpenDb(Protocol):
 
 
 class PartSink(Protocol):
-    """Files of new partitions."""
+    """Writes the files of new partitions."""
 
     def put(self, partition: int, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
-        """Appends rows, in key order."""
+        """Appends rows to a new partition, in key order."""
         ...
 
     def close(self) -> tuple[PartFile, ...]:
@@ -59,7 +59,7 @@ class PartSink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartitionTools:
-    """The technologies of a task."""
+    """The functions of other layers that a task calls."""
 
     open_db: Callable[[str], AbstractContextManager[OpenDb]]
     mutations: Callable[[str], Iterable[Mutation]]
@@ -87,7 +87,7 @@ def split_partition(
         elif rules.committed is not None and rules.committed > database.flushed:
             raise RefusedError(
                 Condition.DECREE_MISSING,
-                f"{source.database}: the data end at decree {database.flushed}, and there is no log up to "
+                f"{source.database}: the data end at decree {database.flushed}, but there is no log up to "
                 f"{rules.committed}",
             )
         sink = tools.sink(source.partition)

@@ -21,7 +21,7 @@ from schemas.split_plan import SPLIT_PLAN
 
 MOST_HOT = 20
 SKEWED = 1.5
-"""From this skew on a parent is reported: its larger half has three quarters of its bytes or more."""
+"""A parent is reported from this skew on: its larger half has three quarters of its bytes or more."""
 _SHOWN = 16
 
 
@@ -30,10 +30,10 @@ class PlanQuestion:
     """The input of the job.
 
     Attributes:
-        rows: see `transforms.plan_rows.hashed`.
-        where: name for messages.
-        count: current partitions.
-        target: largest wanted size of a partition in bytes.
+        rows: the hashed keys, see `transforms.plan_rows.hashed_keys`.
+        where: the name of the rows in messages.
+        count: the current number of partitions.
+        target: the largest wanted size of a partition in bytes.
     """
 
     rows: DataFrame
@@ -51,7 +51,7 @@ def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
     keys = hashed_keys(question.rows, question.where).persist()
     found = sizes_by_hash_bits(keys, question.count << FINEST)
     if not found:
-        raise UsageError(f"{question.where}: there is no row in it")
+        raise UsageError(f"{question.where} contains no row")
     plan = one_split(found, question.count)
     after = split_levels(found, question.count)
     needed = doublings_for(after, question.target)
@@ -82,11 +82,11 @@ def run_plan(run: JobRun, question: PlanQuestion, lake: JobLake) -> JobResult:
 def _needed(doublings: int | None, question: PlanQuestion) -> str:
     size = human_bytes(question.target)
     if doublings is None:
-        return f"  no {FINEST} doublings bring every partition to {size}"
+        return f"  {FINEST} doublings are not enough to bring every partition to {size}"
     if doublings == 0:
         return f"  no partition is above {size}: no split is needed"
     count = question.count << doublings
-    return f"  {human_count(doublings, 'doubling')} to have no partition above {size}: {count} partitions"
+    return f"  {human_count(doublings, 'doubling')} needed for no partition above {size}: {count} partitions"
 
 
 def _plan_lines(plan: Sequence[SplitPlanRow]) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _hot(hot: Sequence[tuple[int, int, int, bytes]], target: int) -> Iterator[Fi
         yield rule_violation(
             "HOT_KEY", WARNING, f"{key_hash & (1 << 64) - 1:016x}",
             f"Hash key \"{name}\" has {human_bytes(size)} in {human_count(rows, 'row')}, more than the "
-            f"{human_bytes(target)} that a partition should have: no split divides it.",
+            f"{human_bytes(target)} that a partition should have: no split can divide it.",
             "Spread it over several hash keys.", bytes=size, rows=rows,
         )  # fmt: skip
 
@@ -129,5 +129,5 @@ def _malformed(number: int, where: str) -> Iterator[FindingRow]:
         yield rule_violation(
             "D6", WARNING, "",
             f"{where} has {human_count(number, 'key')} that Pegasus does not write; not counted here.",
-            "Look whether the column has raw keys: two bytes of length, hash key, sort key.", keys=number,
+            "Check that the column has raw keys: two bytes of length, hash key, sort key.", keys=number,
         )  # fmt: skip

@@ -22,15 +22,15 @@ from schemas.split_routes import SPLIT_ROUTES
 
 _WORDS = {
     "Q1": (
-        ERROR, "answered {n} otherwise than its version and the hash demand",
+        ERROR, "gave {n} another answer than its version and the hash require",
         "Look at that server's version (split-audit-config, R2).",
     ),
     "Q2": (ERROR, "accepted {n} to write while its version was -1", "Compare parent and child with split-verify."),
     "Q3": (
         ERROR, "accepted {n} after its child had accepted the same keys",
-        "Compare parent and child with split-verify: the child's readers miss what the parent took.",
+        "Compare parent and child with split-verify: the child's readers miss the writes that the parent accepted.",
     ),
-    "Q4": (WARNING, "was asked {n} again by clients that it had told to ask elsewhere", "Update that client library."),
+    "Q4": (WARNING, "received {n} again from clients that it had redirected", "Update that client library."),
     "Q5": (ERROR, "gave scans rows that it does not own, in {n}", "Set replica.split.validate_partition_hash to true."),
     "Q5_OVERLAP": (WARNING, "gave scans rows that it does not own, in {n} during the split", "Scan again."),
 }  # fmt: skip
@@ -41,9 +41,9 @@ class RouteQuestion:
     """The input of the job.
 
     Attributes:
-        journal: `transforms.journal_rows.ASKED`; None = only a what-if.
-        hashes: hashes for the what-if, in addition to the journal's.
-        old_count: partitions before the split; None = unknown, no what-if.
+        journal: the requests, `transforms.journal_rows.ASKED`; None = only a what-if.
+        hashes: the hashes for the what-if, in addition to those of the journal.
+        old_count: the number of partitions before the split; None = unknown, so no what-if.
         names: `seed` or `shipped`: which error code a rejection has, see `REJECT_CODES`.
     """
 
@@ -54,7 +54,10 @@ class RouteQuestion:
 
 
 def checked_journal(journal: DataFrame) -> int:
-    """Returns the time of the journal's newest request, ms since the epoch.
+    """Checks that every line of the journal is valid.
+
+    Returns:
+        The time of the newest request, ms since the epoch.
 
     Raises:
         UsageError: a line is invalid; the message names file, line and key.

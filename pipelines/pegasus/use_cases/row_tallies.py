@@ -11,13 +11,13 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_tallies(tallies: Tallies, uri: str, placement: Placement) -> Tallies:
-    """Returns the sums unchanged.
+    """Checks the sums of a table's rows, and returns them unchanged.
 
     Raises:
-        UsageError: a row is of a partition that the table does not have, or lacks a column.
+        UsageError: a row belongs to a partition that the table does not have, or a row lacks a column.
     """
     for kind, words in (
-        (RowKind.OUT_OF_RANGE, f"rows of partition {{index}}, but the table is said to have {placement.count}"),
+        (RowKind.OUT_OF_RANGE, f"rows of partition {{index}}, but the given partition count is {placement.count}"),
         (RowKind.INCOMPLETE, "rows without a partition_index, key or value (such as one of partition {index})"),
     ):
         places = faulty_places(tallies, kind)

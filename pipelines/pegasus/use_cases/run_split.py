@@ -1,4 +1,4 @@
-"""split-run: an offline split of all partitions of a table."""
+"""split-run: splits all partitions of a table offline."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,9 +17,9 @@ class SplitResult:
     """The result of the split.
 
     Attributes:
-        app: name of the table.
-        location: directory of the output.
-        doubts: warnings.
+        app: the name of the table.
+        location: the directory of the output.
+        doubts: the warnings about the split.
     """
 
     app: str

@@ -22,10 +22,10 @@ class StaleRequest:
     """The input of the job.
 
     Attributes:
-        table: name of the Pegasus table.
-        uri: directory of its rows.
-        settings: settings of the filter.
-        at_ms: time of the compaction, ms since the epoch.
+        table: the name of the Pegasus table.
+        uri: the directory of its rows.
+        settings: the settings of the filter.
+        at_ms: the time of the compaction, ms since the epoch.
     """
 
     table: str
@@ -41,7 +41,7 @@ def split_stale(request: StaleRequest, rows: ParquetRows, run: JobRun, lake: Job
         Exit code 3 if the filter would leave copies forever or drop rows that belong to their partition, else 0.
 
     Raises:
-        UsageError: the rows are not those of a table with this partition count.
+        UsageError: the rows do not belong to a table with this partition count.
     """
     settings = request.settings
     question = ExamineSettings(settings.placement, settings.groups, request.at_ms // 1000)

@@ -39,8 +39,8 @@ class ComparedSide:
     """One side of the comparison.
 
     Attributes:
-        uri: directory of rows.
-        placement: expected distribution of the rows.
+        uri: the directory of rows.
+        placement: the expected distribution of the rows.
     """
 
     uri: str
@@ -52,9 +52,9 @@ class VerifyRequest:
     """The input of the job.
 
     Attributes:
-        table: name of the Pegasus table.
+        table: the name of the Pegasus table.
         at_ms: the time that decides which rows have expired, ms since the epoch.
-        compacted: a manual compaction has finished after the split: no stale copy may be left.
+        compacted: whether a manual compaction has finished after the split, so that no stale copy may be left.
         most: the largest number of differences of each reason that are reported one by one.
     """
 
@@ -67,7 +67,7 @@ class VerifyRequest:
 
     @property
     def inputs(self) -> Mapping[str, str]:
-        """Everything that distinguishes this run from another of the same time."""
+        """Returns everything that distinguishes this run from another run of the same time."""
         return {name: str(getattr(self, name)) for name in ("table", "before", "after", "compacted", "most")}
 
 
@@ -78,7 +78,7 @@ def split_verify(request: VerifyRequest, rows: ParquetRows, run: JobRun, lake: J
         Exit code 3 if a difference is proven and not acknowledged, else 0.
 
     Raises:
-        UsageError: the rows are not those of tables with these partition counts.
+        UsageError: the rows do not belong to tables with these partition counts.
         UnavailableError: the rows cannot be read, or the lake cannot be written.
     """
     groups = groups_of(request.before.placement, request.after.placement)

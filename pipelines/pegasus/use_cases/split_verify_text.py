@@ -1,4 +1,4 @@
-"""The result of split-verify, as JSON and as text."""
+"""Formats the result of split-verify as JSON and as text."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -12,7 +12,7 @@ _SHOWN = 20
 
 
 def verify_result(compared: Comparison, differences: Differences) -> dict[str, object]:
-    """Returns the job's part of the JSON object; the names are those of the tables' columns."""
+    """Returns the job's part of the JSON object; the keys are the names of the tables' columns."""
     return {
         "is_equal": not compared.differing,
         "partitions": [asdict(row) for row in compared.partitions],
@@ -31,7 +31,7 @@ def verify_result(compared: Comparison, differences: Differences) -> dict[str, o
 
 
 def verify_lines(table: str, compared: Comparison, differences: Differences) -> Iterator[str]:
-    """Yields the text for the operator."""
+    """Yields the lines of the text for the operator."""
     yield from _head(table, compared)
     yield from _partitions(compared)
     yield from _differences(differences)

@@ -1,10 +1,10 @@
-"""The person: answers every approval through Airflow's own REST application, as the page Required Actions does.
+"""Plays the person: answers every approval through Airflow's own REST application, as the page Required Actions does.
 
-Started in Airflow's own environment beside run_nights.py, in a process of its own as in life, until it is ended:
+It is started in Airflow's own environment beside run_nights.py, as a separate process, and runs until it is ended:
 
     answer_approvals.py Approve|Reject OUT
 
-Appends `{"subject": …, "body": …}` of each approval to OUT, as it was shown.
+It appends `{"subject": …, "body": …}` of each approval to OUT, as it was shown.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Airflow in an environment of its own, `.venv-airflow`: made once, and anew when constraints-airflow.txt changes."""
+"""Creates Airflow's own environment `.venv-airflow`; renews it when constraints-airflow.txt changes."""
 
 import fcntl
 import shutil
@@ -13,7 +13,10 @@ WANTED = ("apache-airflow", "apache-airflow-providers-standard")
 
 
 def airflow_python() -> Path:
-    """The Python of Airflow's environment; a half-made one is made again, and of two starts one waits."""
+    """Returns the Python of Airflow's environment.
+
+    Completes a half-made one, and lets only one process make it at a time.
+    """
     home = PROJECT / ".venv-airflow"
     python, stamp = home / "bin" / "python", home / "walsafe-installed"
     wanted = CONSTRAINTS.read_text(encoding="utf-8")

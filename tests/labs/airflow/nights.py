@@ -1,4 +1,4 @@
-"""An Airflow of its own, and nights that run in it."""
+"""Runs nights of the DAG in a separate Airflow."""
 
 import json
 import os
@@ -18,13 +18,13 @@ DAG = PROJECT / "jobs" / "dags" / "walsafe_nightly.py"
 
 @dataclass(frozen=True)
 class Night:
-    """What became of one run of the DAG."""
+    """The result of one run of the DAG."""
 
     state: str
     tasks: Sequence[Mapping[str, Any]]
 
     def states(self, task: str) -> list[str]:
-        """In the order of the clusters."""
+        """Returns the states of a task's instances, in the order of the clusters."""
         return [one["state"] for one in sorted(self.tasks, key=lambda one: one["map_index"]) if one["task"] == task]
 
     def tries(self, task: str) -> list[int]:
@@ -36,7 +36,7 @@ class Night:
 
 @dataclass(frozen=True)
 class Airflow:
-    """An AIRFLOW_HOME with its database, SQLite."""
+    """An AIRFLOW_HOME with its database (SQLite)."""
 
     python: Path
     home: Path
@@ -79,7 +79,10 @@ class Airflow:
 
     @contextmanager
     def person(self, config: Path, answer: str) -> Iterator[Path]:
-        """Somebody who answers every approval; gives the file of what they were asked, a line each."""
+        """Starts a process that answers every approval.
+
+        Yields the file with the approvals that it was asked for, a line each.
+        """
         asked = self.home / "asked.jsonl"
         command = [str(self.python), str(HERE / "answer_approvals.py"), answer, str(asked)]
         with (self.home / "person.log").open("w") as log:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Stands for `spark-submit.sh`: writes its arguments down and answers as the night's script says.
+"""Replaces `spark-submit.sh`: records its arguments, and answers as the script of the night says.
 
 `<folder>/script.json` holds `{"<run_id>": {"JOB" or "JOB cluster" or "JOB cluster --execute": [answer, …]}}`; an answer
-is `{"code": n, "result": {…}, "text": "…"}`. Each call takes the next one, the last one again and again, and where
-nothing is said the job does well. The night is read from the result file's path.
+is `{"code": n, "result": {…}, "text": "…"}`. Each call takes the next answer, and repeats the last one at the end;
+without an answer the job succeeds. The night is read from the path of the result file.
 """
 
 import json

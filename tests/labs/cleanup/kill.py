@@ -36,7 +36,7 @@ CUTS = {
 
 @dataclass
 class Life:
-    """Of one process."""
+    """The life of one process."""
 
     die: Callable[[], None]
     dead: bool = False
@@ -48,7 +48,7 @@ class Life:
 
 @dataclass
 class Cut:
-    """A port whose one call is the last thing that its process does; a dead process makes no calls."""
+    """A port with one call that is the last action of its process; a dead process makes no calls."""
 
     inner: Any
     call: str
@@ -74,7 +74,7 @@ class Cut:
 
 
 def cut(ports: CleanupPorts, name: str, die: Callable[[], None]) -> CleanupPorts:
-    """Edges that end the process at a named cut."""
+    """Returns the ports with a named call at which the process dies."""
     life = Life(die)
     port, call, where = CUTS[name]
     return replace(
@@ -86,17 +86,17 @@ def cut(ports: CleanupPorts, name: str, die: Callable[[], None]) -> CleanupPorts
 
 
 def raise_killed() -> None:
-    """Death within a living test."""
+    """Simulates the death of a process within a living test."""
     raise Killed
 
 
 def kill_myself() -> None:
-    """Death that no code of ours sees."""
+    """Kills this process by SIGKILL, which no code of ours can see."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main(config: str, lake: str, lists: str, scratch: str, job: str, name: str) -> None:
-    """The job in a process of its own."""
+    """Runs the job in this process."""
     spark = local_session(Path(scratch), memory="700m")
     with open_cleanup(JobContext(job, At(NOW), spark), config, CLUSTER, lake, lists) as (place, edges):
         ports = cut(edges, name, kill_myself)

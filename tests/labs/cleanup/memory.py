@@ -1,4 +1,4 @@
-"""The file system of the clean-up in memory, so that a job can be stopped, killed or overtaken at each side effect.
+"""Simulates the clean-up's file system in memory, so that a test can stop, kill or overtake a job at each side effect.
 
 Every call that changes something is a *step* with a name (`Process.step`); a call for many files is a step for each.
 """
@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 
 class Killed(BaseException):
-    """SIGKILL: no `except Exception` sees it, and a dead process changes nothing in its `finally` either."""
+    """Simulates SIGKILL: no `except Exception` sees it, and a dead process changes nothing in its `finally` either."""
 
 
 @dataclass(frozen=True)
 class Kill:
-    """Die at the step with that number, before it or after it."""
+    """The step at which a process dies, and whether it dies before or after it."""
 
     step: int
     after: bool
@@ -31,13 +31,13 @@ class Kill:
 
 @dataclass
 class Process:
-    """One job.
+    """One job as a process.
 
     Attributes:
-        kill: where it dies; None = it lives.
+        kill: the step at which it dies; None = it does not die.
         meanwhile: what happens just before the step with that number, while this job sleeps.
-        steps: names of the steps so far.
-        behind: its looks at the file system are answered from an earlier state; None = from the present one.
+        steps: the names of the steps so far.
+        behind: answers its reads from an earlier state of the file system; None = from the present state.
     """
 
     kill: Kill | None = None
@@ -47,7 +47,7 @@ class Process:
     behind: "Behind | None" = None
 
     def step(self, name: str, effect: Callable[[], T]) -> T:
-        """Do one thing that others can see."""
+        """Executes a step, which has an effect that others can see, and dies before or after it if that is planned."""
         self.alive()
         number = len(self.steps)
         self.steps.append(name)
@@ -70,7 +70,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Entry:
-    """A file; `text` of the small ones."""
+    """A file; only small files have a `text`."""
 
     length: int
     modification_time: int
@@ -79,7 +79,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Picture:
-    """What a file system shows at one moment."""
+    """The content of a file system at one moment."""
 
     files: Mapping[str, Entry]
     directories: AbstractSet[str]
@@ -100,11 +100,11 @@ class Picture:
 
 @dataclass
 class Behind:
-    """A client whose looks are answered from an earlier state of the file system.
+    """A client whose reads are answered from an earlier state of the file system.
 
     Attributes:
-        lags: of one look after the other, in changes of the file system; when they are used up it has caught up.
-        back: whether a look may show an older state than the look before it, as of two observers in turn.
+        lags: how far each read is behind, in changes of the file system; once they are used up, reads are current.
+        back: whether a read may show an older state than the read before it, as with two observers in turn.
     """
 
     lags: Sequence[int]
@@ -124,13 +124,13 @@ class Behind:
 
 @dataclass
 class Disk:
-    """A file system.
+    """A file system in memory.
 
     Attributes:
-        now: ms.
-        taken: the highest lease that ever gave a run's directory its name.
-        unfenced: what a holder did to files of a run that a later one had taken; must stay empty.
-        past: what there was after each change so far, for clients that read behind.
+        now: the time, ms.
+        taken: the highest lease whose holder ever gave a run's directory its name.
+        unfenced: the changes that a holder made to files of a run after a later holder had taken it; must stay empty.
+        past: the content after each change so far, for clients that read behind.
     """
 
     now: int
@@ -142,11 +142,11 @@ class Disk:
 
     @property
     def picture(self) -> "Picture":
-        """What there is now; it changes with the disk."""
+        """Returns the present content; it changes with the disk."""
         return Picture(self.files, self.directories)
 
     def remember(self) -> None:
-        """Keep what there is now for clients that read behind."""
+        """Stores the present content for clients that read behind."""
         self.past.append(Picture(dict(self.files), set(self.directories)))
 
     def make(self, directory: str) -> None:
@@ -179,7 +179,7 @@ def _at_work(uri: str) -> tuple[int, str]:
 
 
 class MemoryStore:
-    """`WalStore` of one process; what changes something is decided on the state of now, as on an active name node."""
+    """Implements `WalStore` for one process; changes apply to the present state, as on an active name node."""
 
     def __init__(self, disk: Disk, process: Process) -> None:
         self._disk = disk
@@ -193,7 +193,7 @@ class MemoryStore:
         return self._process.step(name, remembered)
 
     def _picture(self) -> Picture:
-        """What a look shows."""
+        """Returns the content that a read shows."""
         self._process.alive()
         behind = self._process.behind
         return behind.picture(self._disk) if behind else self._disk.picture

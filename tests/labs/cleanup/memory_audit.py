@@ -1,4 +1,4 @@
-"""The audit tables of the clean-up in memory; an append is one step, as a commit of Delta is."""
+"""Implements the clean-up's audit tables in memory; an append is one step, like a commit of Delta."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _LEFT_THE_QUARANTINE = (FileOutcome.RESTORED, FileOutcome.PURGED, FileOutcome.AR
 
 @dataclass(frozen=True)
 class Row:
-    """A row of `deletions`: an intent where there is no result; `archive` is where its file was to be archived."""
+    """A row of `deletions`: an intent if it has no result; `archive` is where the file was to be archived."""
 
     run: RunKey
     action: CleanupAction
@@ -31,11 +31,11 @@ class Row:
 
 @dataclass
 class Lake:
-    """The tables.
+    """The tables of the lake.
 
     Attributes:
         endings: how the attempts ended, in their order.
-        untrue: outcomes that were not so when a job set about to write them down; must stay empty.
+        untrue: the outcomes that were false when a job was about to record them; must stay empty.
     """
 
     decided: dict[str, DecidedRun] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Lake:
         return sorted(found, key=lambda row: (row.lease, row.batch, row.subject.path))
 
     def placed(self, run: RunKey) -> dict[str, Row]:
-        """The row of each path that says last where it is, as `LakeAudit.outcomes` has it."""
+        """Returns, for each path, the last row that determines where the file is, as `LakeAudit.outcomes` does."""
         rows = [
             row for row in self.deletions if row.run == run and row.result and row.result.outcome in PLACING_OUTCOMES
         ]
@@ -58,10 +58,10 @@ class Lake:
 
 
 class MemoryAudit:
-    """`CleanupAudit` of one process; an append is one step, as a commit of Delta is.
+    """Implements `CleanupAudit` for one process; an append is one step, like a commit of Delta.
 
     Args:
-        places: the files below oldWALs, and those of a run in quarantine.
+        places: returns the files below oldWALs, and those of a run in quarantine.
     """
 
     def __init__(

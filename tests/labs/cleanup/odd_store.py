@@ -1,4 +1,4 @@
-"""A run of three files whose store gives one odd answer, and what the jobs of the clean-up make of it."""
+"""Runs clean-up jobs on three files with a store that gives one odd answer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +24,10 @@ class Odd:
     """A store with one odd call.
 
     Attributes:
-        hides: paths that a look does not show, in files that were renamed or stay after their deletion.
-        answers: what a call about that path answers, in the place of its own answer.
+        hides: the paths that a read does not show, of files that were renamed, or that stay after their deletion.
+        answers: the answer of the call about that path, instead of its own.
         does: whether the call does its work nevertheless.
-        call: which.
+        call: the name of the odd call.
     """
 
     inner: Any

@@ -1,4 +1,4 @@
-"""The small cluster laid out on disk, with everything that a night and its clean-up do to it."""
+"""Lays out the small cluster on disk, and runs nights and clean-up jobs on it."""
 
 import json
 import os
@@ -38,8 +38,8 @@ class Lab:
 
     Attributes:
         made: the cluster as it is now.
-        clock: of all jobs.
-        changed: what a test puts in the place of the edges.
+        clock: the clock of all jobs.
+        changed: the ports that a test puts in place of the real ones.
     """
 
     spark: SparkSession
@@ -84,16 +84,16 @@ class Lab:
         return self.root / "quarantine" / CLUSTER
 
     def changes(self, made: GeneratedCapture) -> None:
-        """The cluster goes on; its files stay."""
+        """Changes the state of the cluster; its files stay."""
         self.made = made
         write_answers(made, self.live)
 
     def pass_on(self, ms: int) -> None:
-        """Time goes by."""
+        """Advances the clock."""
         self.clock.instant += ms
 
     def after(self, ms: int, job: Callable[[], JobResult]) -> JobResult:
-        """What a job says at a later time, which does not come for the other jobs."""
+        """Runs a job at a later time, which the other jobs do not see, and returns its result."""
         self.pass_on(ms)
         try:
             return job()
@@ -101,7 +101,7 @@ class Lab:
             self.pass_on(-ms)
 
     def night(self, run_id: str = RUN) -> JobResult:
-        """Capture and reconcile."""
+        """Runs capture and reconcile."""
         context = JobContext("test", self.clock, self.spark)
         config = load_config(str(self.config), context)
         assert config.wal_root is not None
@@ -113,7 +113,7 @@ class Lab:
 
     @contextmanager
     def edges(self, job: str) -> Iterator[tuple[CleanupPlace, CleanupPorts]]:
-        """Place and ports of a clean-up job, with what the test changed."""
+        """Yields place and ports of a clean-up job, with the changes of the test."""
         context = JobContext(job, self.clock, self.spark)
         lists = f"file:{self.root}/lists"
         with open_cleanup(context, str(self.config), CLUSTER, self.lake, lists, out_of_quarantine=job == "restore") as (
@@ -125,39 +125,39 @@ class Lab:
     def clean(
         self, run_id: str = RUN, *, execute: bool = False, resume: bool = False, max_files: int | None = None
     ) -> JobResult:
-        """Job clean."""
+        """Runs the job clean."""
         with self.edges("clean") as (place, ports):
             return clean(CleanRequest(run_id, max_files, execute=execute, resume=resume), place, ports)
 
     def restore(self, *paths: str, run_id: str = RUN) -> JobResult:
-        """Job restore."""
+        """Runs the job restore."""
         with self.edges("restore") as (place, ports):
             return restore(RestoreRequest(run_id, paths), place, ports)
 
     def purge(self, *, execute: bool = False, before_grace: str | None = None) -> JobResult:
-        """Job purge."""
+        """Runs the job purge."""
         with self.edges("purge") as (place, ports):
             return purge(PurgeRequest(None, before_grace, execute=execute), place, ports)
 
     def lease_expires(self) -> None:
-        """The holder of the newest lease is dead or asleep: nobody has renewed it for a long time."""
+        """Lets the newest lease expire: its holder is dead or asleep and has not renewed it for a long time."""
         newest = max((self.quarantine / LEASES).glob("*.json"))
         os.utime(newest, (0, 0))
 
     # what is where
 
     def tree(self) -> dict[str, bytes | None]:
-        """All files and directories of the cluster, its quarantine, lists and lake; None = a directory."""
+        """Returns all files and directories of the cluster, its quarantine, lists and lake; None = a directory."""
         found = (file for file in self.root.rglob("*") if file != self.config)
         return {str(file.relative_to(self.root)): file.read_bytes() if file.is_file() else None for file in found}
 
     def home(self) -> set[str]:
-        """Files below oldWALs."""
+        """Returns the files below oldWALs."""
         root = self.live / ROOT
         return {str(file.relative_to(root)) for file in (root / "oldWALs").rglob("*") if file.is_file()}
 
     def resting(self) -> dict[str, str]:
-        """Files in quarantine, by path: the run that they belong to, at rest or at work."""
+        """Returns the files in quarantine, at rest or at work; the value is the run to which each belongs."""
         found = {}
         for file in self.quarantine.rglob("*"):
             run, _, path = str(file.relative_to(self.quarantine)).partition("/")
@@ -166,12 +166,12 @@ class Lab:
         return found
 
     def rows(self, table: str, condition: str = "true") -> list[dict[str, Any]]:
-        """Rows of the lake."""
+        """Returns the rows of a table of the lake."""
         frame = self.spark.read.format("delta").load(f"{self.lake}/{table}").where(condition)
         return [one.asDict(recursive=True) for one in frame.collect()]
 
     def outcomes(self) -> dict[str, str]:
-        """The last outcome of each path, as the audit has it."""
+        """Returns the last outcome of each path in the audit."""
         rows = sorted(
             self.rows("deletions", "phase = 'OUTCOME'"), key=lambda one: (one["lease"], one["batch"], one["at"])
         )
@@ -179,10 +179,12 @@ class Lab:
 
 
 class NightOver:
-    """Labs whose night is over: it is decided once, and each lab gets its bytes again at the same place.
+    """Provides labs whose night is over.
+
+    The night is decided once, and each lab gets a copy of its bytes at the same place.
 
     Args:
-        base: a directory of the whole session; the lake, lists and snapshots name it.
+        base: a directory of the whole session; the lake, lists and snapshots contain its path.
     """
 
     def __init__(self, spark: SparkSession, base: Path) -> None:
@@ -194,18 +196,20 @@ class NightOver:
         shutil.copytree(self._root, self._kept)
 
     def lab(self, kind: type[L], options: Mapping[str, object] | None = None) -> L:
-        """A lab as it was just after the night.
+        """Returns a lab in the state just after the night.
 
         Args:
-            options: of the configuration's section `clean`; the night knows nothing of them.
+            kind: the class of the lab.
+            options: the keys of the configuration's section `clean`; the night does not use them.
         """
         return self._again(self._kept, kind, options)
 
     def cleaned(self, kind: type[L], options: Mapping[str, object] | None = None) -> L:
-        """A lab whose list was cleaned after the night, once for all who ask: its files rest.
+        """Returns a lab whose list was cleaned after the night, so that its files are in quarantine; cleaned only once.
 
         Args:
-            options: of the configuration's section `clean`; that clean-up knew nothing of them.
+            kind: the class of the lab.
+            options: the keys of the configuration's section `clean`; that clean-up did not use them.
         """
         if not self._cleaned.exists():
             lab = self.lab(Lab)

@@ -1,4 +1,4 @@
-"""A night and its clean-up on a real HBase and HDFS, with the rights of docs/cleanup-privileges.md alone."""
+"""Runs a night and its clean-up on a real HBase and HDFS, with only the rights of docs/cleanup-privileges.md."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ Entry = tuple[int, int]
 
 
 class Later:
-    """The machine's clock, put forward."""
+    """A clock that is ahead of the machine's clock."""
 
     def __init__(self, ms: int) -> None:
         self._ms = ms
@@ -51,7 +51,7 @@ class Later:
 
 
 class Before:
-    """An edge at which something happens just before a method is called for the first time."""
+    """A port that does something just before a method is called for the first time."""
 
     def __init__(self, inner: object, method: str, event: Callable[[], object]) -> None:
         self._inner = inner
@@ -67,17 +67,17 @@ class Before:
 
 @dataclass
 class RealLab:
-    """One cluster under one name of its own in the lake, the lists and the quarantine.
+    """One cluster with its own name in the lake, the lists and the quarantine.
 
     Attributes:
-        name: `cluster` of the configuration; each test has one.
-        files: `capture.files`, and with it the technology of the store.
-        batch: `clean.batch`.
-        lake_on_hdfs: where the lake can refuse its user; on the disk it takes half the time.
-        clock: of all jobs.
-        changed: what a test puts in the place of the edges.
-        site_of: whose hbase-site.xml the configuration names.
-        sections: keys of `capture`, in the place of those for queues in a table.
+        name: the `cluster` of the configuration; each test has its own.
+        files: the section `capture.files`, which also determines the technology of the store.
+        batch: the value of `clean.batch`.
+        lake_on_hdfs: whether the lake is on HDFS, where it can refuse its user; on the disk it takes half the time.
+        clock: the clock of all jobs.
+        changed: the ports that a test puts in place of the real ones.
+        site_of: the cluster whose hbase-site.xml the configuration names.
+        sections: the keys of `capture` that replace those for queues in a table.
     """
 
     cluster: HBaseCluster
@@ -99,7 +99,7 @@ class RealLab:
 
     @property
     def quarantine(self) -> str:
-        """The cluster's, without scheme and authority."""
+        """Returns the path of the cluster's quarantine, without scheme and authority."""
         return f"{HOME}/quarantine/{self.name}"
 
     @property
@@ -129,7 +129,7 @@ class RealLab:
         return str(file)
 
     def night(self) -> JobResult:
-        """Capture and reconcile."""
+        """Runs capture and reconcile."""
         context = JobContext("test", self.clock, self.spark)
         config = load_config(self.config(), context)
         assert config.wal_root is not None
@@ -141,7 +141,7 @@ class RealLab:
         return outcome
 
     def explain(self, *paths: str) -> list[dict[str, Any]]:
-        """What the job explain says of files, in the order of the paths."""
+        """Returns the answers of the job explain about files, in the order of the paths."""
         result = self.work / f"explained-{self.name}.json"
         words = ["explain", "--lake", self.lake, "--cluster", self.name, "--result", str(result), *paths]
         assert main(words, context=JobContext("explain", self.clock, self.spark)) == 0
@@ -159,7 +159,7 @@ class RealLab:
             return clean(CleanRequest(RUN, execute=execute, resume=resume), place, ports)
 
     def attempt(self, *, resume: bool = False) -> tuple[int, str]:
-        """clean as its user sees it: the exit code, and what it says."""
+        """Runs clean as its user sees it; returns the exit code and the output."""
         try:
             outcome = self.clean(execute=not resume, resume=resume)
         except WalsafeError as error:
@@ -175,7 +175,7 @@ class RealLab:
             return purge(PurgeRequest(RUN, reason, execute=True), place, ports)
 
     def happens(self, edge: str, method: str, event: Callable[[], object]) -> None:
-        """From now on something happens before the first call of an edge's method."""
+        """Arranges that something happens before the first call of a port's method."""
 
         def changed(ports: CleanupPorts) -> CleanupPorts:
             edges: dict[str, Any] = {edge: Before(getattr(ports, edge), method, event)}
@@ -184,7 +184,10 @@ class RealLab:
         self.changed = changed
 
     def lease_expires(self) -> None:
-        """Nobody has renewed the newest lease for a long time; there is none before the first job has taken one."""
+        """Lets the newest lease expire: nobody has renewed it for a long time.
+
+        Before the first job there is no lease.
+        """
         files = self.hdfs.file_system()
         leases = files.listStatus(self.hdfs.path(f"{self.quarantine}/{LEASES}"))
         newest = max((status.getPath() for status in leases), key=str)
@@ -193,11 +196,11 @@ class RealLab:
     # what is where
 
     def home(self) -> dict[str, Entry]:
-        """Files below oldWALs."""
+        """Returns the files below oldWALs."""
         return {file.path: (file.length, file.modification_time) for file in self.cluster.old_wals()}
 
     def resting(self) -> dict[str, Entry]:
-        """Files in quarantine, by the path that they had below the WAL root; at rest or at work."""
+        """Returns the files in quarantine, at rest or at work, by the path that they had below the WAL root."""
         files, home = self.hdfs.file_system(), self.hdfs.path(self.quarantine)
         found: dict[str, Entry] = {}
         if not files.exists(home):
@@ -212,22 +215,22 @@ class RealLab:
         return found
 
     def outcomes(self) -> dict[str, str]:
-        """The last outcome of each path, as the audit has it."""
+        """Returns the last outcome of each path in the audit."""
         frame = self.spark.read.format("delta").load(f"{self.lake}/deletions")
         rows = frame.where(f"cluster = '{self.name}' AND phase = 'OUTCOME'").collect()
         rows.sort(key=lambda one: (one["lease"], one["batch"], one["at"]))
         return {one["path"]: one["outcome"] for one in rows}
 
     def listed(self) -> set[str]:
-        """Paths of the list."""
+        """Returns the paths on the list."""
         parts = sorted(self.list_folder.glob("part-*.txt"))
         lines = [line for part in parts for line in part.read_text().splitlines()]
         return {line.removeprefix(f"{self.cluster.wal_root}/") for line in lines}
 
     def assert_nothing_is_lost(self, start: Mapping[str, Entry], taken: Iterable[str] = ()) -> None:
-        """Each file of the start is in oldWALs, or in quarantine, or purged by the audit, or HBase took it.
+        """Checks that each file of the start is in oldWALs, in quarantine, purged by the audit, or taken by HBase.
 
-        In one of them only, and still the same file.
+        Each file must be in exactly one of these places, and unchanged.
         """
         home, resting, outcomes, gone = self.home(), self.resting(), self.outcomes(), set(taken)
         for path, entry in start.items():
@@ -238,5 +241,5 @@ class RealLab:
         assert set(resting) <= set(start)
 
     def assert_audit_is_true(self) -> None:
-        """What the audit says was moved is what rests."""
+        """Checks that the files in quarantine are those that the audit records as moved."""
         assert set(self.resting()) == {path for path, outcome in self.outcomes().items() if outcome == "MOVED"}

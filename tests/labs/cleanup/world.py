@@ -1,4 +1,4 @@
-"""A cluster with its clean-up in memory, and what must hold of it at any moment."""
+"""Simulates a cluster and its clean-up in memory, and checks what must be true at any moment."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ Job = Callable[["World", Process], JobResult | None]
 
 @dataclass
 class MemoryFindings:
-    """`FindingReader` of the world: its newest run, and what that has found."""
+    """Implements `FindingReader` for the world: its newest run and the findings of that run."""
 
     status: str | None = DONE
     rows: list[FindingRow] = field(default_factory=list)
@@ -51,15 +51,15 @@ class MemoryFindings:
 
 @dataclass
 class World:
-    """A file is known by its time of modification, which no two share and a rename keeps.
+    """A cluster in memory. A file is identified by its modification time, which is unique and which a rename keeps.
 
     Attributes:
-        needed: files that some peer may need; a file once free of that stays free.
+        needed: the files that some peer may need; a file that no peer needs any more stays free.
         ever: every file that was ever below oldWALs.
-        taken: those that HBase's own cleaner took.
-        lists: files of each delete-safe list.
+        taken: the files that HBase's own cleaner took.
+        lists: the files of each delete-safe list.
         decided: what the newest run of reconcile found.
-        acknowledged: of the configuration of the clean-up.
+        acknowledged: the findings that the configuration of the clean-up acknowledges.
     """
 
     disk: Disk = field(default_factory=lambda: Disk(START))
@@ -76,7 +76,7 @@ class World:
     # the cluster
 
     def archives(self, path: str, *, needed: bool) -> None:
-        """HBase moves a WAL to oldWALs; one of that name is gone then."""
+        """Moves a WAL to oldWALs as HBase does; a file of the same name is replaced."""
         if f"{ROOT}/{path}" in self.disk.files:
             self.hbase_cleans(path)
         number = START - DAY_MS + len(self.ever)
@@ -87,7 +87,7 @@ class World:
             self.needed.add(number)
 
     def hbase_cleans(self, path: str) -> None:
-        """HBase's own cleaner, or a person; the file is not needed any more."""
+        """Deletes a file as HBase's own cleaner or a person does; the file is not needed any more."""
         entry = self.disk.files.pop(f"{ROOT}/{path}")
         self.needed.discard(entry.modification_time)
         self.taken.add(entry.modification_time)
@@ -96,7 +96,7 @@ class World:
         return {uri[len(ROOT) + 1 :]: entry for uri, entry in self.disk.below(f"{ROOT}/oldWALs").items()}
 
     def resting(self) -> dict[tuple[str, str], Entry]:
-        """Files in quarantine by run and path, wherever the run's directory is now."""
+        """Returns the files in quarantine by run and path, whatever the present name of the run's directory is."""
         found = {}
         for uri, entry in self.disk.below(PLACE.home).items():
             name, _, path = uri[len(PLACE.home) + 1 :].partition("/")
@@ -106,7 +106,7 @@ class World:
         return found
 
     def night(self, run_id: str) -> None:
-        """Capture and reconcile."""
+        """Runs capture and reconcile."""
         listed = [
             CleanupFile(path, entry.length, entry.modification_time)
             for path, entry in self.home().items()
@@ -132,7 +132,7 @@ class World:
         )
 
     def places(self, run_id: str) -> tuple[set[int], set[int]]:
-        """The files below oldWALs, and those of a run in quarantine."""
+        """Returns the files below oldWALs, and those of a run in quarantine."""
         resting = {entry.modification_time for (run, _), entry in self.resting().items() if run == run_id}
         return {entry.modification_time for entry in self.home().values()}, resting
 
@@ -142,7 +142,7 @@ class World:
     # what must hold
 
     def check(self) -> None:
-        """At any moment, whoever died where."""
+        """Checks what must be true at any moment, whichever job died at whichever step."""
         home = {entry.modification_time for entry in self.home().values()}
         resting = self.resting()
         quarantined = {entry.modification_time for entry in resting.values()}
@@ -165,7 +165,7 @@ class World:
                 self._audit_is_true(run_id, lost)
 
     def _audit_is_true(self, run_id: str, lost: set[int]) -> None:
-        """The last outcome says where the file is; asked where no job has died since."""
+        """Checks that the last outcome of each file says where the file is; called if no job has died since."""
         resting = {path: entry.modification_time for (run, path), entry in self.resting().items() if run == run_id}
         placed = self.lake.placed(self.lake.decided[run_id].run)
         for path, row in placed.items():
@@ -178,7 +178,7 @@ class World:
             assert path in placed or listed[path] != number, "a file rests there that the audit does not know"
 
     def view(self) -> object:
-        """All that two ways to the same end must agree on."""
+        """Returns everything in which two ways to the same end must agree."""
         return (
             {path: entry.modification_time for path, entry in self.home().items()},
             {key: entry.modification_time for key, entry in self.resting().items()},
@@ -195,7 +195,7 @@ class World:
 
 @dataclass
 class Now:
-    """`Clock` of the world."""
+    """Implements `Clock` for the world."""
 
     world: World
 
@@ -205,7 +205,7 @@ class Now:
 
 @dataclass
 class MemoryLists:
-    """`ManifestReader` of the world."""
+    """Implements `ManifestReader` for the world."""
 
     world: World
 
@@ -215,7 +215,7 @@ class MemoryLists:
 
 @dataclass
 class MemoryLook:
-    """`SecondLook`: the plans of `pipelines.cleanup.clean_plan` over what is needed now."""
+    """Implements `SecondLook`: the plans of `pipelines.cleanup.clean_plan` for the files that are needed now."""
 
     world: World
     store: MemoryStore
@@ -240,7 +240,7 @@ class MemoryLook:
         return self._looked(planned)
 
     def _listed(self) -> dict[str, Entry]:
-        """Files below oldWALs as the job's own client lists them."""
+        """Returns the files below oldWALs as the job's own client lists them."""
         found = {}
         for batch in self.store.walk(f"{ROOT}/oldWALs"):
             for path, length, modified in zip(batch.paths, batch.lengths, batch.modification_times, strict=True):
@@ -265,14 +265,14 @@ class MemoryLook:
         return SecondLookResult(None, None, "id", ("1",), DIGEST, planned)
 
     def forget(self) -> None:
-        """Nothing was written."""
+        """Does nothing, because nothing was written."""
 
 
 # the jobs as values
 
 
 def cleaning(run_id: str, max_files: int | None = None) -> Job:
-    """clean --execute, or --resume where it was begun."""
+    """Returns the job `clean --execute`, or `clean --resume` if the list's clean-up was begun."""
 
     def run(world: World, process: Process) -> JobResult:
         again = CleanupAction.CLEAN in world.actions(run_id)
@@ -290,7 +290,10 @@ def purging(run_id: str | None = None, words: str | None = "the disk is full", *
 
 
 def settling() -> Job:
-    """purge --execute before any grace is over: it looks up what other jobs began, and deletes nothing."""
+    """Returns the job `purge --execute` before any grace is over.
+
+    It looks up what other jobs began, and deletes nothing.
+    """
 
     def run(world: World, process: Process) -> JobResult:
         place, ports = world.edges(process)
@@ -300,7 +303,7 @@ def settling() -> Job:
 
 
 def killed(job: Job, world: World, process: Process) -> bool:
-    """Run a job; whether it was killed. Errors that a user would see are the caller's."""
+    """Runs a job and returns whether it was killed. The caller handles errors that a user would see."""
     try:
         job(world, process)
     except Killed:

@@ -1,4 +1,4 @@
-"""Class paths of the real HBase, HDFS and Thrift, resolved once and kept under ``<project>/.cache``."""
+"""Resolves the class paths of the real HBase, HDFS and Thrift once, and keeps them under ``<project>/.cache``."""
 
 import fcntl
 import hashlib
@@ -29,19 +29,19 @@ ALONE = ("*:*",)
 
 
 class ClasspathError(RuntimeError):
-    """A class path cannot be had on this machine; the message says what to install."""
+    """A class path cannot be made available on this machine; the message says what to install."""
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """A Maven coordinate ``group:name:version`` and the ``group:name`` of what it must not pull in."""
+    """A Maven coordinate ``group:name:version``, and ``group:name`` of the dependencies to exclude."""
 
     coordinate: str
     exclude: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple[str, str, str]:
-        """Group, name and version."""
+        """Returns group, name and version."""
         group, name, version = self.coordinate.split(":")
         return group, name, version
 

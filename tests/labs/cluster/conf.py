@@ -1,4 +1,4 @@
-"""Hadoop configuration directories for clients of the test clusters."""
+"""Writes Hadoop configuration directories for clients of the test clusters."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,5 +17,5 @@ def write_site(path: Path, properties: Mapping[str, str]) -> None:
 
 
 def merged(*parts: Mapping[str, str]) -> dict[str, str]:
-    """Later properties replace earlier ones."""
+    """Merges properties; later ones replace earlier ones."""
     return {name: value for part in parts for name, value in part.items()}

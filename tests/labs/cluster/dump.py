@@ -1,25 +1,25 @@
-"""HBase's own `DumpReplicationQueues`, run in a cluster's JVM."""
+"""Runs HBase's own `DumpReplicationQueues` in a cluster's JVM."""
 
 from tests.labs.cluster.hbase import HBaseCluster
 
 
 class Dump:
-    """The tool on one cluster."""
+    """Runs the tool on one cluster."""
 
     def __init__(self, cluster: HBaseCluster) -> None:
         self._tool = cluster.jvm.view.walsafe.cluster.Dump(cluster.harness)
 
     def text(self, *options: str) -> str:
-        """What it prints."""
+        """Returns the text that the tool prints."""
         return str(self._tool.text(list(options)))
 
     def text_without_scopes(self, *options: str) -> str:
-        """What it prints while no family of any table is replicated (HBase 2)."""
+        """Returns the text that the tool prints while no family of any table is replicated (HBase 2)."""
         return str(self._tool.textWithoutScopes(list(options)))
 
 
 def blocks(text: str) -> tuple[str, dict[str, list[str]], list[str]]:
-    """A `--distributed` dump: the peers, the lines of each queue by its first two lines, the summary."""
+    """Splits a `--distributed` dump into the peers, the lines of each queue by its first two lines, and the summary."""
     peers, _, rest = text.partition("\n\n")
     queues, _, summary = rest.strip("\n").rpartition("\n\n")
     found: dict[str, list[str]] = {}

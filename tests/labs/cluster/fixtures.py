@@ -1,6 +1,6 @@
-"""Fixtures of the real clusters; the root conftest lists this module in ``pytest_plugins``.
+"""Provides fixtures of the real clusters; the root conftest lists this module in ``pytest_plugins``.
 
-Each is started once a session and only when a test asks for it. Tests share them, so they name their own tables and
+Each is started once a session and only when a test asks for it. Tests share them, so they use their own tables and
 peers, and release every server and master that they hold.
 """
 
@@ -24,7 +24,7 @@ from tests.labs.cluster.thrift import ThriftGateway
 
 @pytest.fixture(scope="session")
 def hdfs_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
-    """A plain HDFS, the one below the HBase clusters."""
+    """Yields a plain HDFS, the one below the HBase clusters."""
     cluster = HdfsCluster(tmp_path_factory.mktemp("hdfs"))
     yield cluster
     cluster.close()
@@ -32,7 +32,7 @@ def hdfs_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsClust
 
 @pytest.fixture(scope="session")
 def ha_hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
-    """An HDFS with two name nodes."""
+    """Yields an HDFS with two name nodes."""
     cluster = HdfsCluster(tmp_path_factory.mktemp("ha-hdfs"), ha=True)
     yield cluster
     cluster.close()
@@ -40,7 +40,7 @@ def ha_hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
 
 @pytest.fixture(scope="session")
 def kerberos_hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
-    """An HDFS secured by Kerberos."""
+    """Yields an HDFS secured by Kerberos."""
     cluster = HdfsCluster(tmp_path_factory.mktemp("kerberos-hdfs"), kerberos=True)
     yield cluster
     cluster.close()
@@ -48,7 +48,7 @@ def kerberos_hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsClus
 
 @pytest.fixture(scope="session")
 def hbase_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jvm]:
-    """The JVM of all HBase clusters."""
+    """Yields the JVM of all HBase clusters."""
     jvm = start_hbase_jvm(tmp_path_factory.mktemp("hbase"))
     yield jvm
     jvm.close()
@@ -56,26 +56,26 @@ def hbase_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jvm]:
 
 @pytest.fixture(scope="session")
 def hbase_cluster(hbase_jvm: Jvm, hdfs_cluster: HdfsCluster) -> HBaseCluster:
-    """The source cluster: three region servers; it ends with its JVM."""
+    """Returns the source cluster with three region servers; it ends with its JVM."""
     return HBaseCluster(hbase_jvm, hdfs_cluster, "hbase", 3)
 
 
 @pytest.fixture(scope="session")
 def peer_cluster(hbase_jvm: Jvm, hdfs_cluster: HdfsCluster, hbase_cluster: HBaseCluster) -> HBaseCluster:
-    """The cluster that the source replicates to. It has no peers of its own."""
+    """Returns the cluster to which the source replicates. It has no peers of its own."""
     return HBaseCluster(hbase_jvm, hdfs_cluster, "peer", 1, zookeeper_of=hbase_cluster, properties=TAKES_BULK_LOADS)
 
 
 @pytest.fixture(scope="session")
 def multiwal_cluster(hbase_jvm: Jvm, hdfs_cluster: HdfsCluster, hbase_cluster: HBaseCluster) -> HBaseCluster:
-    """A cluster with two WAL groups a server, and a directory a server below ``oldWALs``."""
+    """Returns a cluster with two WAL groups for each server, and a directory for each server below ``oldWALs``."""
     properties = {**MULTIWAL, **SEPARATE_OLD_WALS}
     return HBaseCluster(hbase_jvm, hdfs_cluster, "multi", 2, zookeeper_of=hbase_cluster, properties=properties)
 
 
 @pytest.fixture(scope="session")
 def hbase_2_cluster(hdfs_cluster: HdfsCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HBaseCluster]:
-    """An HBase 2 with queues in its own ZooKeeper, in a JVM of its own: two region servers."""
+    """Yields an HBase 2 with two region servers in its own JVM, with queues in its own ZooKeeper."""
     jvm = start_hbase_2_jvm(tmp_path_factory.mktemp("hbase2"))
     yield HBaseCluster(jvm, hdfs_cluster, "hbase2", 2)
     jvm.close()
@@ -83,7 +83,7 @@ def hbase_2_cluster(hdfs_cluster: HdfsCluster, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="session")
 def thrift_gateway(hbase_cluster: HBaseCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThriftGateway]:
-    """A Thrift gateway to the source cluster."""
+    """Yields a Thrift gateway to the source cluster."""
     gateway = ThriftGateway(hbase_cluster, tmp_path_factory.mktemp("thrift"))
     yield gateway
     gateway.close()
@@ -91,13 +91,16 @@ def thrift_gateway(hbase_cluster: HBaseCluster, tmp_path_factory: pytest.TempPat
 
 @pytest.fixture(scope="session")
 def oracle(hbase_cluster: HBaseCluster) -> Oracle:
-    """The source cluster's cleaner."""
+    """Returns the source cluster's cleaner."""
     return Oracle(hbase_cluster)
 
 
 @pytest.fixture(scope="session")
 def lab(peer_cluster: HBaseCluster) -> Oracle:
-    """The cleaner of the peer cluster, for fabricated queues and peers: nobody else writes its queue table."""
+    """Returns the cleaner of the peer cluster, for fabricated queues and peers.
+
+    No other test writes its queue table.
+    """
     judge = Oracle(peer_cluster)
     judge.create_queue_table()
     return judge

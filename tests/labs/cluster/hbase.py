@@ -1,4 +1,4 @@
-"""A real HBase on the HDFS of `tests.labs.cluster.hdfs`: its servers and masters, driven from Python."""
+"""Drives a real HBase on the HDFS of `tests.labs.cluster.hdfs` from Python: its servers and masters."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -66,13 +66,16 @@ _DEFAULTS = MappingProxyType(
 
 
 def start_hbase_jvm(work: Path, *, heap: str = "2g", options: Sequence[str] = ()) -> Jvm:
-    """A JVM that can hold several HBase clusters."""
+    """Starts a JVM that can hold several HBase clusters."""
     jars = resolve(HBASE)
     return Jvm("hbase", [compiled(jars), *jars], work, heap=heap, options=options)
 
 
 def start_hbase_2_jvm(work: Path, *, heap: str = "1g") -> Jvm:
-    """A JVM for an HBase 2, whose queues are in ZooKeeper; `HBaseCluster` drives it as far as its harness goes."""
+    """Starts a JVM for an HBase 2, whose queues are in ZooKeeper.
+
+    `HBaseCluster` drives it as far as its harness allows.
+    """
     jars = resolve(HBASE_2)
     return Jvm("hbase2", [compiled(jars, JAVA_SOURCES_HBASE_2), *jars], work, heap=heap)
 
@@ -115,7 +118,7 @@ class HBaseCluster(HBaseData):
         STARTED[f"HBase {self.version()[0]}"] += 1
 
     def version(self) -> str:
-        """Of HBase, such as ``2.6.4``."""
+        """Returns the version of HBase, such as ``2.6.4``."""
         return str(self.jvm.view.org.apache.hadoop.hbase.util.VersionInfo.getVersion())
 
     # clients
@@ -134,35 +137,35 @@ class HBaseCluster(HBaseData):
 
     @property
     def cluster_key(self) -> str:
-        """What a peer cluster is called in ``add_peer``."""
+        """Returns the cluster key by which ``add_peer`` names this cluster."""
         return str(self.harness.clusterKey())
 
     @property
     def zookeeper_quorum(self) -> str:
-        """Where its ZooKeeper answers, ``host:port``."""
+        """Returns the address of its ZooKeeper, ``host:port``."""
         return f"127.0.0.1:{self.harness.property('hbase.zookeeper.property.clientPort')}"
 
     @property
     def cluster_id(self) -> str:
-        """The content of ``hbase.id``."""
+        """Returns the content of ``hbase.id``."""
         return str(self.harness.clusterId())
 
     # servers
 
     def live_servers(self) -> list[str]:
-        """Region servers that run, by HBase's own name of them."""
+        """Returns the names of the running region servers."""
         return list(self.harness.liveServers())
 
     def dead_servers(self) -> list[str]:
-        """The master's list of dead servers, as a client reads it."""
+        """Returns the master's list of dead servers, as a client reads it."""
         return list(self.harness.deadServers())
 
     def crashing(self) -> list[str]:
-        """Servers whose crash procedure is unfinished, as HBase's cleaner sees them."""
+        """Returns the servers whose crash procedure is unfinished, as HBase's cleaner sees them."""
         return list(self.harness.crashing())
 
     def start_server(self) -> str:
-        """Adds a region server."""
+        """Starts another region server and returns its name."""
         return str(self.harness.startServer())
 
     def stop_server(self, server: str) -> None:
@@ -171,20 +174,20 @@ class HBaseCluster(HBaseData):
         wait_until(lambda: server not in self.online_servers(), f"{server} is offline")
 
     def evacuate(self, server: str, *, system_only: bool = True) -> None:
-        """Moves regions off a server, to the first other one: a held crash must not take hbase:meta with it."""
+        """Moves regions from a server to the first other one, so that a held crash does not take hbase:meta with it."""
         target = next(other for other in self.online_servers() if other != server)
         self.harness.evacuate(server, target, system_only)
 
     def move_region(self, table: str, server: str, index: int = 0) -> None:
-        """Moves a region of a table to a server: one that never had a region has no WAL either."""
+        """Moves a region of a table to a server, because a server that never had a region has no WAL."""
         self.harness.moveRegion(table, index, server)
 
     def kill_server(self, server: str, *, wait: bool = True) -> None:
         """Kills a region server.
 
         Args:
-            server: Its name.
-            wait: Until its crash procedure has finished; otherwise only until it exists.
+            server: its name.
+            wait: whether to wait until its crash procedure has finished; otherwise only until it exists.
         """
         self.harness.killServer(server)
         wait_until(lambda: server not in self.online_servers(), f"{server} is offline")
@@ -196,7 +199,7 @@ class HBaseCluster(HBaseData):
             wait_until(lambda: server in self.crashing(), f"the crash of {server} is noticed")
 
     def _has_wal_directory(self, server: str) -> bool:
-        """Whether `WALs/` has the directory of a server, perhaps half split."""
+        """Returns whether `WALs/` has the directory of a server, perhaps half split."""
         places = (f"/{self.name}/WALs/{server}", f"/{self.name}/WALs/{server}-splitting")
         return any(self._hdfs.file_system().exists(self._hdfs.path(place)) for place in places)
 
@@ -204,10 +207,10 @@ class HBaseCluster(HBaseData):
         """Kills a region server and keeps its crash procedure unfinished until `release`.
 
         Args:
-            server: Its name; regions of system tables are moved away first.
+            server: its name; regions of system tables are moved away first.
             stage: ``start``: the procedure does nothing at all, ``WALs/<server>`` stays. ``missing-queues``: WALs are
-                split and archived, queues of peers without one are not yet written. ``claim``: they are written, and
-                not yet claimed. A master that takes over knows nothing of the hold and goes on.
+                split and archived, the missing queues of peers are not written yet. ``claim``: they are written, and
+                not claimed yet. A master that takes over knows nothing of the hold and continues.
         """
         self.evacuate(server)
         self.harness.holdCrash(server, stage)
@@ -216,15 +219,15 @@ class HBaseCluster(HBaseData):
             wait_until(lambda: bool(self.harness.crashMetStorage(server)), f"the crash of {server} reaches {stage}")
 
     def release(self, server: str) -> None:
-        """Lets a held crash procedure go on, and waits for its end."""
+        """Lets a held crash procedure continue, and waits for its end."""
         self.harness.releaseCrash(server)
         wait_until(lambda: server not in self.crashing(), f"the crash of {server} is processed")
 
     def schedule_recovery(self, server: str) -> int:
-        """Asks the master for what HBCK2's ``scheduleRecoveries`` asks, and waits for the end of that procedure.
+        """Sends the master the request of HBCK2's ``scheduleRecoveries``, and waits for the end of the procedure.
 
         Returns:
-            Its id; -1 when the master did nothing, as for a server that it lists as dead.
+            The id of the procedure; -1 if the master did nothing, as for a server that it lists as dead.
         """
         found = int(self.harness.scheduleRecovery(server))
         if found >= 0:
@@ -232,37 +235,41 @@ class HBaseCluster(HBaseData):
         return found
 
     def clear_dead_server(self, server: str) -> bool:
-        """Takes a server off the master's list of dead ones, as ``clear_deadservers`` does; whether it was there."""
+        """Removes a server from the master's list of dead servers, as ``clear_deadservers`` does.
+
+        Returns whether it was there.
+        """
         return bool(self.harness.clearDeadServer(server))
 
     # masters
 
     def active_master(self) -> str:
-        """The master that ZooKeeper names, initialized or not; an empty text while there is none."""
+        """Returns the master that ZooKeeper names, initialized or not; an empty text while there is none."""
         return str(self.harness.activeMaster())
 
     def procedures(self) -> list[dict[str, object]]:
-        """All procedures, as a client's ``list_procedures`` shows them."""
+        """Returns all procedures, as a client's ``list_procedures`` shows them."""
         found: list[dict[str, object]] = json.loads(str(self.harness.procedures()) or "[]")
         return found
 
     def initialized(self) -> bool:
-        """Whether the active master is initialized."""
+        """Returns whether the active master is initialized."""
         return bool(self.harness.masterInitialized())
 
     def start_master(self) -> str:
-        """Adds a master, which waits as a stand-by."""
+        """Starts another master, which waits as a stand-by, and returns its name."""
         return str(self.harness.startMaster())
 
     def fail_over_master(self, hold: LoadStage | None = None) -> str:
-        """Kills the active master; a new one takes over.
+        """Kills the active master and waits until a new one takes over.
 
         Args:
-            hold: Where the new master's initialization stops until `release_master`: ``procedures``: its procedures
-                are not loaded, it seems to have none. ``initialized``: all is loaded, but it is not initialized yet.
+            hold: where the new master's initialization stops until `release_master`. ``procedures``: its procedures are
+                not loaded, so it seems to have none. ``initialized``: everything is loaded, but it is not initialized
+                yet.
 
         Returns:
-            The new active master.
+            The name of the new active master.
         """
         gate = self.jvm.view.walsafe.cluster.GatedMaster
         before = self.active_master()
@@ -277,14 +284,14 @@ class HBaseCluster(HBaseData):
         return self.active_master()
 
     def release_master(self) -> None:
-        """Lets a held master go on, and waits until it is initialized."""
+        """Lets a held master continue, and waits until it is initialized."""
         self.jvm.view.walsafe.cluster.GatedMaster.open()
         wait_until(self.initialized, "the master is initialized")
 
     # the whole cluster
 
     def bulk_load(self, table: str, first: str, last: str, rows: int) -> None:
-        """Loads one HFile with so many rows from the first key to the last."""
+        """Loads one HFile with this number of rows from the first key to the last."""
         self.jvm.view.walsafe.cluster.BulkLoad.load(self.harness, table, FAMILY, first, last, rows)
 
     def crash(self) -> None:
@@ -292,19 +299,22 @@ class HBaseCluster(HBaseData):
         self.harness.crash()
 
     def restart(self, servers: int) -> None:
-        """Starts a crashed cluster again."""
+        """Starts a crashed cluster again with this number of servers."""
         self.harness.restart(servers)
 
     def sync_up(self, *arguments: str) -> list[str]:
-        """Runs HBase's own ReplicationSyncUp, the cluster being down.
+        """Runs HBase's own ReplicationSyncUp while the cluster is down.
 
         Returns:
-            What it logged of the WALs it took up: ``Enqueueing log …``, ``Creating new reader …``.
+            The log lines about the WALs that it read: ``Enqueueing log …``, ``Creating new reader …``.
         """
         return list(self.jvm.view.walsafe.cluster.SyncUp.run(self.harness, list(arguments)))
 
     def offline_queues(self) -> list[str]:
-        """Queues as HBase's own OfflineTableReplicationQueueStorage reads them: row, WAL group, offset, by TAB."""
+        """Returns the queues as HBase's own OfflineTableReplicationQueueStorage reads them.
+
+        Each line has row, WAL group and offset, separated by TAB.
+        """
         return list(self.jvm.view.walsafe.cluster.SyncUp.queues(self.harness))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The data side of a real HBase: tables, WALs, peers and queues."""
+"""Works with the data of a real HBase: tables, WALs, peers and queues."""
 
 import base64
 import string
@@ -39,7 +39,7 @@ def wait_until(condition: Callable[[], bool], what: str, seconds: float = PATIEN
     """Polls until a condition holds.
 
     Raises:
-        TimeoutError: It did not, within the time.
+        TimeoutError: the condition did not hold within the time.
     """
     deadline = time.monotonic() + seconds
     while not condition():
@@ -49,11 +49,11 @@ def wait_until(condition: Callable[[], bool], what: str, seconds: float = PATIEN
 
 
 class HBaseData:
-    """What clients do with a cluster.
+    """Does what clients do with a cluster.
 
     Attributes:
-        name: The cluster's directory and parent node.
-        harness: Its Java side.
+        name: the cluster's directory and parent node.
+        harness: its Java side.
     """
 
     def __init__(self, name: str, harness: JavaObject) -> None:
@@ -61,7 +61,7 @@ class HBaseData:
         self.harness = harness
 
     def online_servers(self) -> list[str]:
-        """Region servers that the active master counts as online."""
+        """Returns the region servers that the active master counts as online."""
         return list(self.harness.onlineServers())
 
     # tables
@@ -71,11 +71,11 @@ class HBaseData:
         self.harness.createTable(name, FAMILY, scope, list(splits))
 
     def put(self, table: str, rows: Sequence[str] = ROWS, value: str = "v") -> None:
-        """Writes rows, by default one a letter, so that every region gets some."""
+        """Writes rows, by default one for each letter, so that every region gets some."""
         self.harness.putRows(table, FAMILY, list(rows), value)
 
     def count(self, table: str) -> int:
-        """Rows of a table."""
+        """Returns the number of rows of a table."""
         return int(self.harness.countRows(table))
 
     def flush(self, table: str) -> None:
@@ -83,12 +83,15 @@ class HBaseData:
         self.harness.flush(table)
 
     def roll_wals(self, *servers: str) -> None:
-        """Rolls the WALs of some servers, or of all."""
+        """Rolls the WALs of some servers, or of all servers."""
         for server in servers or self.online_servers():
             self.harness.rollWals(server)
 
     def archive_wals(self, *tables: str) -> None:
-        """Makes WALs: a round of writes, flush and roll puts the files of the round before into ``oldWALs``."""
+        """Creates archived WALs.
+
+        A round of writes, flush and roll puts the files of the round before into ``oldWALs``.
+        """
         before = len(self.old_wals())
         for _ in range(2):
             for table in tables:
@@ -111,7 +114,7 @@ class HBaseData:
         self.harness.addSyncPeer(peer_id, other.harness.clusterKey(), remote_wal_dir, table)
 
     def transit_sync_peer(self, peer_id: str, state: str) -> None:
-        """Takes a synchronous peer to ACTIVE, DOWNGRADE_ACTIVE or STANDBY."""
+        """Changes the state of a synchronous peer to ACTIVE, DOWNGRADE_ACTIVE or STANDBY."""
         self.harness.transitSyncPeer(peer_id, state)
 
     def enable_peer(self, peer_id: str) -> None:
@@ -123,19 +126,19 @@ class HBaseData:
         self.harness.setPeer(peer_id, False)
 
     def remove_peer(self, peer_id: str) -> None:
-        """Removes a peer, with its queues."""
+        """Removes a peer with its queues."""
         self.harness.removePeer(peer_id)
 
     def peers(self) -> dict[str, str]:
-        """Peer ids and their states."""
+        """Returns the peer ids and their states."""
         return dict(line.split("\t") for line in self.harness.peers())
 
     def wait_replicated(self, table: str, peer: "HBaseData", rows: int, seconds: float = PATIENCE_SECONDS) -> None:
-        """Waits until the peer has so many rows of a table."""
+        """Waits until the peer has this number of rows of a table."""
         wait_until(lambda: peer.count(table) >= rows, f"{rows} rows of {table} arrived at {peer.name}", seconds)
 
     def queue_cells(self) -> list[Cell]:
-        """All cells of ``hbase:replication`` in scan order; none when there is no such table."""
+        """Returns all cells of ``hbase:replication`` in scan order; none if there is no such table."""
         if not self.harness.tableExists("hbase:replication"):
             return []
         return [Cell(*map(base64.b64decode, line.split("\t"))) for line in self.harness.queueCells()]
@@ -143,10 +146,10 @@ class HBaseData:
     # files
 
     def files(self, directory: str) -> list[WalFile]:
-        """All files below a directory of the WAL root."""
+        """Returns all files below a directory of the WAL root."""
         rows = (line.split("\t") for line in self.harness.files(directory))
         return [WalFile(path, int(length), int(modified)) for path, length, modified in rows]
 
     def old_wals(self) -> list[WalFile]:
-        """Archived WALs."""
+        """Returns the archived WALs."""
         return self.files("oldWALs")

@@ -1,4 +1,4 @@
-"""A real HDFS with a working WebHDFS: plain, as an HA nameservice, or secured by Kerberos."""
+"""Starts a real HDFS with a working WebHDFS: plain, as an HA nameservice, or secured by Kerberos."""
 
 import getpass
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ _HBASE_USERS = 64
 
 @dataclass(frozen=True)
 class Kerberos:
-    """What a client of the secured HDFS needs.
+    """The files and principals that a client of the secured HDFS needs.
 
     Attributes:
-        krb5_conf: For ``-Djava.security.krb5.conf`` or ``KRB5_CONFIG``.
-        keytab: Holds the keys of all principals below.
-        principal: An ordinary user, not a superuser of HDFS.
-        superuser: The principal that the name node runs as.
+        krb5_conf: the file for ``-Djava.security.krb5.conf`` or ``KRB5_CONFIG``.
+        keytab: the file with the keys of all principals below.
+        principal: an ordinary user, not a superuser of HDFS.
+        superuser: the principal as which the name node runs.
     """
 
     krb5_conf: Path
@@ -33,14 +33,14 @@ class Kerberos:
 
 
 class HdfsCluster:
-    """A MiniDFSCluster in a JVM of its own.
+    """A MiniDFSCluster in its own JVM.
 
     Args:
-        work: Directory for data and logs.
-        ha: Two name nodes behind the nameservice ``ns1``, the first one active.
-        kerberos: A KDC, and an HDFS that accepts nobody else's word.
-        properties: Further properties for the servers.
-        heap: Of the JVM; a name node needs some 300 bytes for each file.
+        work: the directory for data and logs.
+        ha: whether to start two name nodes behind the nameservice ``ns1``, the first one active.
+        kerberos: whether to start a KDC, and an HDFS that requires Kerberos.
+        properties: further properties for the servers.
+        heap: the heap of the JVM; a name node needs some 300 bytes for each file.
     """
 
     def __init__(
@@ -145,18 +145,18 @@ class HdfsCluster:
 
     @property
     def uri(self) -> str:
-        """``fs.defaultFS`` for clients."""
+        """Returns ``fs.defaultFS`` for clients."""
         if self.ha:
             return f"hdfs://{NAMESERVICE}"
         return f"hdfs://localhost:{self._cluster.getNameNodePort()}"
 
     def webhdfs(self, name_node: int = 0) -> str:
-        """The HTTP address of one name node, as ``hdfs.InsecureClient`` wants it."""
+        """Returns the HTTP address of one name node, in the form that ``hdfs.InsecureClient`` takes."""
         return f"http://localhost:{self._cluster.getNameNode(name_node).getHttpAddress().getPort()}"
 
     @property
     def client_properties(self) -> dict[str, str]:
-        """What a client must know, beyond the defaults, to reach this HDFS."""
+        """Returns the properties, beyond the defaults, that a client needs to reach this HDFS."""
         properties = {"fs.defaultFS": self.uri}
         if self.ha:
             properties |= self._ha_properties()
@@ -186,7 +186,7 @@ class HdfsCluster:
         return properties
 
     def write_conf(self, directory: Path, extra: Mapping[str, str] | None = None) -> Path:
-        """Writes ``core-site.xml`` and ``hdfs-site.xml``: a ``HADOOP_CONF_DIR`` for clients."""
+        """Writes ``core-site.xml`` and ``hdfs-site.xml``; returns the directory: a client's ``HADOOP_CONF_DIR``."""
         properties = merged(self.client_properties, extra or {})
         core = {name: value for name, value in properties.items() if not name.startswith("dfs.")}
         write_site(directory / "core-site.xml", core)
@@ -205,15 +205,15 @@ class HdfsCluster:
         self.file_system().setSafeMode(action.ENTER if on else action.LEAVE)
 
     def file_system(self, name_node: int = 0) -> JavaObject:
-        """The ``DistributedFileSystem`` of the superuser."""
+        """Returns the ``DistributedFileSystem`` of the superuser."""
         return self._cluster.getFileSystem(name_node)
 
     def path(self, path: str) -> JavaObject:
-        """A Hadoop ``Path`` in the HDFS JVM."""
+        """Returns a Hadoop ``Path`` in the HDFS JVM."""
         return self.jvm.view.org.apache.hadoop.fs.Path(path)
 
     def create_file(self, path: str, content: bytes = b"", name_node: int = 0) -> None:
-        """Writes one file, its parents too."""
+        """Writes one file, and its parents."""
         out = self.file_system(name_node).create(self.path(path))
         try:
             if content:

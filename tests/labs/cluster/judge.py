@@ -1,4 +1,4 @@
-"""The real ReplicationLogCleaner, asked about many fabricated states a second."""
+"""Asks the real ReplicationLogCleaner about many fabricated states per second."""
 
 import base64
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class Judge:
     """Writes states into one cluster's ``hbase:replication`` and asks its cleaner.
 
     Args:
-        cluster: with a queue table, without real peers.
+        cluster: a cluster with a queue table, without real peers.
     """
 
     def __init__(self, cluster: HBaseCluster) -> None:
@@ -27,14 +27,14 @@ class Judge:
         self._asked = 0
 
     def answers(self, state: JudgedState) -> list[Answer]:
-        """An answer for each file of the state, in their order."""
+        """Returns an answer for each file of the state, in their order."""
         self._asked += 1
         if self._asked % _COMPACT_EVERY == 0:
             self._java.compact()
         return _answers(self._java.answers("\n".join(_question(state))), len(state.files))
 
     def clear(self) -> None:
-        """Leaves no peer and no row."""
+        """Removes all peers and rows."""
         self._java.clear()
 
 
@@ -49,11 +49,11 @@ class ZooKeeperJudge:
         self._java: JavaObject = cluster.jvm.view.walsafe.cluster.Judge(cluster.harness)
 
     def answers(self, state: ZkJudgedState) -> list[Answer]:
-        """An answer for each file of the state, in their order."""
+        """Returns an answer for each file of the state, in their order."""
         return _answers(self._java.answers("\n".join(_zookeeper_question(state))), len(state.files))
 
     def clear(self) -> None:
-        """Leaves no queue."""
+        """Removes all queues."""
         self._java.clear()
 
 

@@ -1,4 +1,4 @@
-"""A JVM of the tests' own, driven through py4j."""
+"""Starts separate JVMs for the tests and drives them through py4j."""
 
 import logging
 import os
@@ -105,7 +105,7 @@ class Process:
             self._changed.notify_all()
 
     def first_lines(self, count: int) -> list[str]:
-        """Waits for the first lines of the output (two at most are kept)."""
+        """Waits for the first lines of the output, of which at most two are kept, and returns them."""
         deadline = time.monotonic() + _START_SECONDS
         with self._changed:
             while len(self._first_lines) < count:
@@ -115,23 +115,23 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Whether the process has not ended."""
+        """Returns whether the process still runs."""
         return self._process.poll() is None
 
     def wait(self, seconds: float) -> int:
-        """The exit code.
+        """Waits for the end of the process and returns its exit code.
 
         Raises:
-            subprocess.TimeoutExpired: it has not ended in time.
+            subprocess.TimeoutExpired: the process has not ended in time.
         """
         return self._process.wait(seconds)
 
     def tail(self, lines: int = 40) -> str:
-        """The end of the log, for messages."""
+        """Returns the end of the log, for messages."""
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
     def close(self, patience: float = 5.0) -> None:
-        """Closes standard input, on which a gateway ends by itself, then kills."""
+        """Closes standard input, which ends a gateway, then kills the process."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -174,11 +174,11 @@ class Jvm:
         self.view: JavaObject = self.gateway.jvm
 
     def tail(self, lines: int = 40) -> str:
-        """The end of the log, for messages."""
+        """Returns the end of the log, for messages."""
         return self._process.tail(lines)
 
     def close(self) -> None:
-        """Ends the JVM; what runs in it is not shut down in good order."""
+        """Ends the JVM; the systems in it are not shut down in good order."""
         # finalizers of Java objects would otherwise log that nobody answers any more
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         self.gateway.close(keep_callback_server=False, close_callback_server_connections=True)

@@ -1,4 +1,4 @@
-"""HBase's own ReplicationLogCleaner, asked in a running cluster."""
+"""Asks HBase's own ReplicationLogCleaner in a running cluster."""
 
 import base64
 import tempfile
@@ -34,7 +34,7 @@ class Timing:
 
     @property
     def files_per_second(self) -> float:
-        """Speed of the decision alone."""
+        """Returns the speed of the decision alone."""
         return self.files / self.decide_seconds
 
 
@@ -49,8 +49,8 @@ class Oracle:
         """Asks about each file alone, after one reading of the queues.
 
         Args:
-            files: Files, or only their paths.
-            live: The servers that count as not fully dead; by default what the master itself says.
+            files: the files, or only their paths.
+            live: the servers that count as not fully dead; by default those that the master itself reports.
 
         Returns:
             A verdict for each file, in their order.
@@ -86,7 +86,7 @@ class Oracle:
 
 
 def wait_shipped(cluster: HBaseCluster, table: str) -> None:
-    """Waits until no peer needs an archived WAL of a server any more; an idle source is late with its last one."""
+    """Waits until no peer needs an archived WAL of a server any more; an idle source delays its last WAL."""
     judge, rounds = Oracle(cluster), 0
 
     def shipped() -> bool:
@@ -101,7 +101,7 @@ def wait_shipped(cluster: HBaseCluster, table: str) -> None:
 
 
 def queue_cell(queue: str, group: str, wal: str, offset: int) -> Cell:
-    """A cell as HBase writes it: queue is ``peer-server`` or ``peer-server/source``."""
+    """Returns a cell as HBase writes it; the queue is ``peer-server`` or ``peer-server/source``."""
     return Cell(queue.encode(), b"queue", group.encode(), f"{wal}:{offset}".encode())
 
 
@@ -116,7 +116,7 @@ def write_names(target: Path, files: Iterable[WalFile | str]) -> None:
 
 
 def _asked(cluster: HBaseCluster, files: Sequence[WalFile | str], ask: Callable[[str, str], object]) -> list[Verdict]:
-    """The answers to a text file of names, in their order."""
+    """Returns the answers to a text file of names, in their order."""
     with tempfile.TemporaryDirectory(dir=cluster.jvm.work) as directory:
         names, answers = Path(directory, "names"), Path(directory, "answers")
         write_names(names, files)
@@ -133,7 +133,7 @@ def _java_list(values: Iterable[str] | None) -> list[str] | None:
 
 @dataclass(frozen=True)
 class BackupSession:
-    """A backup of HBase to fabricate: `rolled` has a line of table, ``host:port`` and ms for each roll."""
+    """A fabricated backup of HBase; `rolled` has a line of table, ``host:port`` and ms for each roll."""
 
     backup_id: str
     root: str
@@ -144,14 +144,14 @@ class BackupSession:
 
 
 class BackupOracle:
-    """HBase backup's own system table and log cleaner, in a cluster of HBase 2."""
+    """Uses HBase backup's own system table and log cleaner in a cluster of HBase 2."""
 
     def __init__(self, cluster: HBaseCluster) -> None:
         self._cluster = cluster
         self._java: JavaObject = cluster.jvm.view.walsafe.cluster.Backups(cluster.harness)
 
     def put(self, session: BackupSession) -> None:
-        """Writes a session, or replaces it."""
+        """Writes or replaces a session."""
         rolled = ["\t".join(map(str, one)) for one in session.rolled]
         self._java.put(session.backup_id, session.root, session.kind, session.state, session.started, rolled)
 
@@ -160,5 +160,5 @@ class BackupOracle:
         self._java.delete(backup_id)
 
     def verdicts(self, files: Sequence[WalFile | str]) -> list[Verdict]:
-        """Asks its log cleaner about each file alone."""
+        """Asks the backup's log cleaner about each file alone."""
         return _asked(self._cluster, files, self._java.verdicts)

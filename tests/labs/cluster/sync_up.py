@@ -1,4 +1,4 @@
-"""HBase's ReplicationSyncUp from its command line, and what it reads beside queues."""
+"""Runs HBase's ReplicationSyncUp from its command line, and reads its other inputs besides queues."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +11,10 @@ _TOOL = "org.apache.hadoop.hbase.replication.regionserver.ReplicationSyncUp"
 
 
 def run_as_process(cluster: HBaseCluster, work: Path, seconds: float = 900.0) -> tuple[int, str]:
-    """Runs the tool in a JVM of its own, which it may end; the cluster is down.
+    """Runs the tool in its own JVM, which it may end, while the cluster is down.
 
     Returns:
-        Its exit code and all that it printed.
+        The exit code, and everything that the tool printed.
     """
     conf = cluster.write_conf(work / "conf")
     process = Process("sync-up", [conf, *resolve(HBASE)], [_TOOL], work)
@@ -26,5 +26,5 @@ def run_as_process(cluster: HBaseCluster, work: Path, seconds: float = 900.0) ->
 
 
 def read_beside(cluster: HBaseCluster, peers: Sequence[str], regions: Sequence[str]) -> list[str]:
-    """HFiles (peer, name) and last pushed sequence ids (peer, region, id) as the tool reads them, by TAB."""
+    """Returns HFiles (peer, name) and last pushed sequence ids (peer, region, id) as the tool reads them, by TAB."""
     return list(cluster.jvm.view.walsafe.cluster.SyncUp.beside(cluster.harness, list(peers), list(regions)))

@@ -1,4 +1,4 @@
-"""HBase's Thrift gateway in a JVM of its own, for happybase."""
+"""Starts HBase's Thrift gateway in its own JVM, for happybase."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""HBase's own writer, replication's own reader and its own filters, for single WAL files."""
+"""Calls HBase's own writer, replication's own reader and its own filters for single WAL files."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ _PRINTED = re.compile(r"^[\[,]?(\{.*\})edit heap size: \d+\nposition: (\d+)$", r
 
 
 class HBaseCell(NamedTuple):
-    """One cell, its value by length and CRC-32."""
+    """One cell; of its value only the length and CRC-32."""
 
     row: bytes
     family: bytes
@@ -25,7 +25,7 @@ class HBaseCell(NamedTuple):
 
 
 class HBaseEntry(NamedTuple):
-    """One entry as replication's reader gives it."""
+    """One entry as replication's reader returns it."""
 
     end: int
     region: str
@@ -52,7 +52,7 @@ class PrintedCell(NamedTuple):
 
 
 class PrintedEntry(NamedTuple):
-    """One entry as WALPrettyPrinter shows it; those without a cell it leaves out."""
+    """One entry as WALPrettyPrinter shows it; it omits entries without a cell."""
 
     end: int
     region: str
@@ -79,37 +79,37 @@ class HBaseWals:
         self._java.write(path, dict(properties), entries, seed)
 
     def read(self, path: str, *, start: int = -1, peer: str = "", cells: bool = False) -> tuple[list[HBaseEntry], str]:
-        """All entries from an offset on, and the state in which the file ends.
+        """Returns all entries from an offset on, and the state in which the file ends.
 
         Args:
-            path: full URI.
-            start: -1 = the first entry.
-            peer: whose filters say which entries are sent.
-            cells: read them too.
+            path: the full URI of the file.
+            start: the offset; -1 = the first entry.
+            peer: the peer whose filters determine which entries are sent.
+            cells: whether to read the cells too.
         """
         *lines, end = self._java.read(path, start, peer, cells)
         return [_entry(line) for line in lines], str(end).partition("\t")[2]
 
     def printed(self, path: str) -> list[PrintedEntry]:
-        """All entries with a cell, by `WALPrettyPrinter -j -p`."""
+        """Returns all entries with a cell, as `WALPrettyPrinter -j -p` prints them."""
         text = str(self._java.prettyPrinted(path))
         return [_printed(json.loads(entry), int(end)) for entry, end in _PRINTED.findall(text)]
 
     def truncations(self, path: str, scratch: str) -> list[tuple[int, str]]:
-        """Entries and end of every beginning of a file."""
+        """Cuts the file at every possible length; returns the number of entries and the ending for each."""
         pairs = (str(line).split("\t") for line in self._java.truncations(path, scratch))
         return [(int(entries), state) for entries, state in pairs]
 
     def set_rule(
         self, peer: str, *, replicate_all: bool, namespaces: Sequence[str], tables: Mapping[str, Sequence[str]]
     ) -> None:
-        """Gives a peer the tables that it replicates, or leaves out."""
+        """Sets the tables that a peer replicates or excludes."""
         families = {table: list(names) for table, names in tables.items()}
         self._java.setRule(peer, replicate_all, list(namespaces), families)
 
 
 def _printed(entry: Mapping[str, Any], end: int) -> PrintedEntry:
-    """Longs stand in the tool's JSON as texts."""
+    """Parses an entry of the tool's JSON, in which longs are texts."""
     cells = tuple(
         PrintedCell(
             action["row"],

@@ -1,4 +1,4 @@
-"""A real ZooKeeper in a JVM of its own, of the jars that pyspark ships: up in a second."""
+"""Starts a real ZooKeeper in its own JVM from pyspark's jars, within a second."""
 
 from pathlib import Path
 
@@ -29,11 +29,11 @@ class ZooKeeper:
         self.quorum = f"127.0.0.1:{self._factory.getLocalPort()}"
 
     def expire(self, session: int) -> None:
-        """Ends a session as if nothing had been heard of its client for too long; returns when a next one may begin."""
+        """Ends a session as if its client had been silent for too long; returns once the next session may begin."""
         self._server.closeSession(session)
         tracker = self._server.getSessionTracker()
         wait_until(lambda: not tracker.isTrackingSession(session), "the session has ended")
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the server."""
         self._jvm.close()

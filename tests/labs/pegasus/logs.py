@@ -1,4 +1,4 @@
-"""Private logs of a small table that was split from 4 to 8, as good as it should be; tests spoil them."""
+"""Makes private logs of a small table that was split from 4 to 8 without faults; tests damage them."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ NODES = ("n1", "n2")
 
 
 def keys_of(partition: int, count: int, number: int) -> list[bytes]:
-    """Raw keys that a partition owns."""
+    """Returns raw keys that a partition owns."""
     found: list[bytes] = []
     tried = 0
     while len(found) < number:
@@ -50,7 +50,7 @@ def as_copy(entry: Entry) -> Entry:
 
 @dataclass
 class Logs:
-    """Entries of each replica, by node and partition, in files."""
+    """The entries of each replica, by node and partition, in files."""
 
     entries: dict[tuple[str, int], list[list[Entry]]]
 
@@ -64,7 +64,7 @@ class Logs:
         return cls(entries)
 
     def edit(self, node: str, partition: int, change: Callable[[Entry], Sequence[Entry]]) -> "Logs":
-        """Each entry of a replica replaced by what `change` makes of it."""
+        """Replaces each entry of a replica by the entries that `change` makes of it, and returns the logs."""
         files = self.entries[node, partition]
         self.entries[node, partition] = [[new for entry in file for new in change(entry)] for file in files]
         return self
@@ -84,7 +84,7 @@ class Logs:
 
 
 def facts(root: Path, change: Mapping[str, Any] | None = None) -> Path:
-    """The file of facts."""
+    """Writes the file of facts and returns its path."""
     document = {
         "format": 1,
         "cluster": "onebox",

@@ -1,4 +1,4 @@
-"""Private logs as Pegasus writes them, made for tests and benchmarks (`src/replica/mutation_log.cpp`)."""
+"""Writes private logs as Pegasus does, for tests and benchmarks (`src/replica/mutation_log.cpp`)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ class LogWriter:
         self._writer = writer.LogWriter(FileHeader(self.start, {gpid: self.before}), crc32c)
 
     def add(self, *entries: Entry) -> "LogWriter":
-        """One block with these mutations."""
+        """Adds one block with these mutations."""
         place, found = self._writer.next_offset, list[Mutation]()
         for entry in entries:
             found.append(self._mutation(entry, place))
@@ -113,10 +113,10 @@ class LogWriter:
 
     @property
     def data(self) -> bytearray:
-        """The bytes of the file."""
+        """Returns the bytes of the file."""
         return self._writer.data
 
     @property
     def end(self) -> int:
-        """Global offset behind the file."""
+        """Returns the global offset after the file."""
         return self._writer.end

@@ -1,4 +1,4 @@
-"""Replica directories of a small Pegasus table, made with RocksDB itself."""
+"""Makes replica directories of a small Pegasus table with RocksDB itself."""
 
 import hashlib
 import json
@@ -36,7 +36,10 @@ EXPIRED = NOW_S - EPOCH_S - 10
 
 
 def write_db(folder: Path, layers: Iterable[dict[bytes, bytes | None]], flushed: int = FLUSHED) -> None:
-    """Each layer is flushed into files of its own: later ones overwrite and delete what earlier ones have."""
+    """Writes a database.
+
+    Each layer is flushed to its own files, so later layers overwrite and delete rows of earlier ones.
+    """
     folder.mkdir(parents=True)
     options = rocksdict.Options(raw_mode=True)
     options.create_if_missing(True)
@@ -59,7 +62,7 @@ def write_db(folder: Path, layers: Iterable[dict[bytes, bytes | None]], flushed:
 
 
 def app_info(app: int, name: str, count: int) -> bytes:
-    """`.app-info` as `replica_app_info::store` writes it."""
+    """Returns the bytes of `.app-info` as `replica_app_info::store` writes it."""
     fields = {
         "1": {"i32": 1}, "2": {"str": "pegasus"}, "3": {"str": name}, "4": {"i32": app}, "5": {"i32": count},
         "6": {"map": ["str", "str", 0, {}]}, "7": {"tf": 1}, "8": {"i32": 3}, "13": {"i32": 4},
@@ -68,7 +71,7 @@ def app_info(app: int, name: str, count: int) -> bytes:
 
 
 def encrypted(data: bytes) -> bytes:
-    """A file as pegasus-kv/encfs writes it: its header of 64 bytes, then what nobody can read without the key."""
+    """Returns a file as pegasus-kv/encfs writes it: its header of 64 bytes, then bytes that need the key."""
     stream = hashlib.shake_256(b"key").digest(len(data))
     head = b"pegsenc\x03" + bytes(range(32))
     return head.ljust(64, b"\0") + bytes(one ^ other for one, other in zip(data, stream, strict=True))
@@ -83,14 +86,14 @@ def write_log(folder: Path, app: int, partition: int, entries: Iterable[Entry]) 
 
 
 def footer_version(path: Path) -> int:
-    """The format_version in an SST's footer."""
+    """Returns the format_version in the footer of an SST."""
     version, magic = struct.unpack("<IQ", path.read_bytes()[-12:])
     assert magic == 0x88E241B785F4CFF7, "a block-based table"
     return int(version)
 
 
 def rows_of(files: Iterable[Path], scratch: Path) -> dict[bytes, bytes]:
-    """What RocksDB reads after it has ingested SSTs, as Pegasus's bulk load does."""
+    """Returns the rows that RocksDB reads after it has ingested SSTs, as in Pegasus's bulk load."""
     options = rocksdict.Options(raw_mode=True)
     options.create_if_missing(True)
     database = rocksdict.Rdict(str(scratch), options=options)

@@ -1,4 +1,4 @@
-"""Rows of Pegasus tables for tests: spread as a table would have them, written as Parquet."""
+"""Makes rows of Pegasus tables for tests, distributed as in a table and written as Parquet."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,25 +25,28 @@ class Row(NamedTuple):
 
 
 def value_of(data: str, *, at_us: int = 1_700_000_000_000_000, expires_in: int | None = None) -> bytes:
-    """A value of version 1; `expires_in` seconds after `AT`."""
+    """Returns a value of version 1 that expires `expires_in` seconds after `AT`; None = never."""
     expire_ts = 0 if expires_in is None else AT_S + expires_in - EPOCH_S
     return encode_value(StoredValue(1, expire_ts, Timetag(at_us, 1, deleted=False), data.encode()))
 
 
 def row_of(count: int, name: str, value: bytes) -> Row:
-    """A row where a table of `count` partitions has it."""
+    """Returns a row in the partition in which a table of `count` partitions stores it."""
     key = encode_key(name.encode(), b"sort")
     return Row(partition_index(key_hash(key), count), key, value)
 
 
 def table_of(count: int, rows: int = 400) -> list[Row]:
-    """A table of rows that never expire, an empty write in each partition."""
+    """Returns the rows of a table: rows that never expire, and an empty write in each partition."""
     made = [row_of(count, f"user{number}", value_of(f"value {number}")) for number in range(rows)]
     return [*made, *(Row(index, b"", b"") for index in range(count))]
 
 
 def split(rows: Iterable[Row], count: int, factor: int = 2, *, copies: bool = True) -> list[Row]:
-    """The same rows after a split; with copies, every partition of a family has all of them, as before compaction."""
+    """Returns the rows after a split.
+
+    With copies, each parent and child have all rows of both, as before compaction.
+    """
     whole = count * factor
     return [
         row._replace(index=child)
@@ -54,7 +57,7 @@ def split(rows: Iterable[Row], count: int, factor: int = 2, *, copies: bool = Tr
 
 
 def written(rows: Iterable[Row], directory: Path, files: int = 2) -> str:
-    """The directory's URI, with the rows in a few Parquet files."""
+    """Writes the rows to a few Parquet files, and returns the directory's URI."""
     directory.mkdir(parents=True)
     all_rows = list(rows)
     for number in range(files):

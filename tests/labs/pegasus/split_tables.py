@@ -1,4 +1,4 @@
-"""A small Pegasus table on disk for split-run: its replicas, what it holds, and its output opened again."""
+"""Makes a small Pegasus table on disk for split-run: its replicas, its rows, and its output opened again."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ class Clock:
 
 
 class Table:
-    """A table of four partitions and what it holds."""
+    """A table of four partitions with its rows."""
 
     def __init__(self, spark: SparkSession, root: Path, old: int = OLD) -> None:
         self.spark, self.root, self.old = spark, root, old
@@ -94,7 +94,7 @@ class Table:
 
 
 def reopened(table: Table, new: int, out: str = "out") -> dict[bytes, bytes]:
-    """All rows of a bulk-load directory, held against its metadata; each must be owned by its partition."""
+    """Returns all rows of a bulk-load directory after checking its metadata and the owner of each row."""
     found: dict[bytes, bytes] = {}
     assert json.loads((table.output(out) / "bulk_load_info").read_text()) == {
         "app_id": APP, "app_name": "temp", "partition_count": new,

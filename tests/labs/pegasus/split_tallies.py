@@ -1,4 +1,4 @@
-"""Sums of rows without Spark: the very columns that a task examines, on Arrow batches made here."""
+"""Computes sums of rows without Spark, from Arrow batches with the columns that a task examines."""
 
 import zlib
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from tests.labs.pegasus.split_rows import Row
 
 
 def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
-    """What `row_frames.heads` gives of these rows; the digest is another one."""
+    """Returns these rows in the form of `row_frames.heads`, but with another digest."""
     digests = [zlib.crc32(row.key + b"\0" + row.value) * 0x9E3779B97F4A7C15 % (1 << 63) for row in rows]
     columns = [
         pa.array([row.index for row in rows], pa.int32()),
@@ -26,7 +26,7 @@ def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
 
 
 def tallied(rows: Sequence[Row], question: ExamineSettings, batches: int = 1) -> Tallies:
-    """The sums, of so many batches."""
+    """Returns the sums of the rows, which are divided into this number of batches."""
     tallies: Tallies = {}
     for number in range(batches):
         add_batch(tallies, examine_rows(batch_of(rows[number::batches]), question))

@@ -24,7 +24,7 @@ def node(partition: int, ballot: int) -> dict[str, Any]:
 
 
 def state(minute: int, count: int, registered: int, ballot: int = 3, **more: object) -> dict[str, Any]:
-    """Parents with `ballot`; the first `registered` children with one more."""
+    """Returns a state: parents have `ballot`, the first `registered` children have a ballot one higher."""
     partitions = {str(index): node(index, ballot) for index in range(4)}
     for index in range(4, 4 + registered):
         partitions[str(index)] = {**node(index - 4, ballot + 1), "pid": f"2.{index}"}
@@ -56,7 +56,7 @@ def state(minute: int, count: int, registered: int, ballot: int = 3, **more: obj
 
 
 def series() -> list[dict[str, Any]]:
-    """Before, begun, half of the children, all of them."""
+    """Returns four states: before the split, begun, half of the children registered, all registered."""
     return copy.deepcopy(
         [
             state(0, 4, 0),

@@ -1,1 +1,1 @@
-"""Other Sparks than this process: spark-submit.sh, a standalone cluster, YARN."""
+"""Runs other Sparks than that of this process: spark-submit.sh, a standalone cluster, YARN."""

@@ -1,4 +1,4 @@
-"""A job of the tests: it does what it is told, so that each way a job can end is seen through spark-submit."""
+"""A job of the tests that ends in the requested way, so that each way can be observed through spark-submit."""
 
 import os
 import sys

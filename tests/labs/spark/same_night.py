@@ -1,4 +1,4 @@
-"""One night of a skewed fleet, reconciled wherever Spark may run: what must be the same bit for bit."""
+"""Reconciles one night of a skewed fleet on any Spark, and compares the results, which must be equal bit for bit."""
 
 import json
 import subprocess
@@ -22,7 +22,10 @@ MANY_SMALL_TASKS = "--conf spark.sql.files.minPartitionNum=12 --conf spark.sql.s
 
 
 def write_fleet(place: Path, days: int = 0) -> Path:
-    """The fleet's snapshots, captured just now, or so many days ago: not_after is by the real clock."""
+    """Writes the fleet's snapshots as if captured just now, or this many days ago, by the real clock.
+
+    The real clock decides about not_after.
+    """
     now = time.time_ns() // 1_000_000 - 15 * 60_000 - days * DAY_MS
     for one in fleet(Shape("fleet", FILES, 30, 3, 2, 7, now), CLUSTERS, LARGEST):
         write(one, place / one.cluster, None)
@@ -31,12 +34,12 @@ def write_fleet(place: Path, days: int = 0) -> Path:
 
 @dataclass(frozen=True)
 class Night:
-    """What a run left behind.
+    """The results of a run.
 
     Attributes:
-        lists: every file of every list; the instant of the decision is left out of the manifests.
-        rows: of each table, in one order.
-        tasks: that ended, from Spark's event log.
+        lists: every file of every list; the manifests lack the instant of the decision.
+        rows: the rows of each table, in one order.
+        tasks: the tasks that ended, from Spark's event log.
     """
 
     lists: Mapping[str, str]
@@ -44,11 +47,11 @@ class Night:
     tasks: list[dict[str, Any]]
 
     def reasons(self) -> list[str]:
-        """Why tasks ended."""
+        """Returns the reasons with which tasks ended."""
         return [task["Task End Reason"]["Reason"] for task in self.tasks]
 
     def speculative(self) -> int:
-        """Second copies of tasks that were begun."""
+        """Returns the number of speculative copies of tasks that were begun."""
         return sum(task["Task Info"]["Speculative"] for task in self.tasks)
 
 
@@ -61,14 +64,14 @@ def reconcile(
     env: Mapping[str, str] | None = None,
     meanwhile: Callable[[str], None] = lambda _line: None,
 ) -> Night:
-    """One run of `./spark-submit.sh reconcile` into a fresh lake.
+    """Runs `./spark-submit.sh reconcile` once into a fresh lake, and returns its results.
 
     Args:
         submit: the project.
         snapshots: the fleet.
-        work: where lake and lists go.
-        spark: `SPARK_SUBMIT_ARGS`.
-        env: more of the environment.
+        work: the directory for lake and lists.
+        spark: the value of `SPARK_SUBMIT_ARGS`.
+        env: further variables of the environment.
         meanwhile: called with each line of the log as it comes.
     """
     events = work / "events"
@@ -93,7 +96,7 @@ def reconcile(
 
 
 def night(work: Path) -> Night:
-    """What stands there."""
+    """Reads the results below a directory."""
     rows = {name: in_order(DeltaTable(str(work / "lake" / name)).to_pyarrow_table()) for name in TABLES}
     logged = list(events_below(work / "events"))
     return Night(
@@ -104,13 +107,13 @@ def night(work: Path) -> Night:
 
 
 def in_order(table: pa.Table) -> pa.Table:
-    """Rows by all columns that can be compared."""
+    """Returns the rows sorted by all columns that can be compared."""
     plain = [field.name for field in table.schema if not pa.types.is_nested(field.type)]
     return table.sort_by([(name, "ascending") for name in plain]).combine_chunks()
 
 
 def list_files(lists: Path) -> Iterator[tuple[str, str]]:
-    """Every file that is not hidden."""
+    """Yields every list file that is not hidden."""
     for file in sorted(lists.rglob("*")):
         place = file.relative_to(lists)
         if file.is_dir() or any(part.startswith(".") for part in place.parts):
@@ -122,7 +125,10 @@ def list_files(lists: Path) -> Iterator[tuple[str, str]]:
 
 
 def events_below(folder: Path) -> Iterator[dict[str, Any]]:
-    """Spark's event log; a driver elsewhere wrote it here too, for all of them are this machine."""
+    """Yields the events of Spark's event log.
+
+    A driver on another host wrote it here too, because all hosts are this machine.
+    """
     for file in folder.iterdir():
         if file.is_file() and not file.name.startswith("."):
             with file.open(encoding="utf-8", newline="\n") as lines:
@@ -130,7 +136,7 @@ def events_below(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def assert_same(here: Night, there: Night) -> None:
-    """Identical lists, identical rows, and neither says anything twice."""
+    """Checks that two runs have identical lists and identical rows, without repetitions."""
     assert there.lists.keys() == here.lists.keys()
     assert [name for name in here.lists if there.lists[name] != here.lists[name]] == []
     assert [name for name in TABLES if not there.rows[name].equals(here.rows[name])] == []

@@ -1,4 +1,4 @@
-"""A standalone Spark cluster: a master and its workers, a process each, as Spark's own start scripts run them."""
+"""Starts a standalone Spark cluster: a master and its workers, a process each, as Spark's own start scripts do."""
 
 import json
 import os
@@ -20,7 +20,7 @@ LOCALHOST = "127.0.0.1"
 
 
 def free_port() -> int:
-    """A port that nobody listens at now."""
+    """Returns a port on which no process listens now."""
     with socket.socket() as one:
         one.bind((LOCALHOST, 0))
         port: int = one.getsockname()[1]
@@ -28,7 +28,7 @@ def free_port() -> int:
 
 
 def read_json(url: str) -> Any:  # noqa: ANN401 - whatever it is
-    """What a web UI of Spark answers; None while nobody listens."""
+    """Returns the answer of a web UI of Spark; None while it does not listen."""
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - of this machine
             return json.load(answer)
@@ -37,12 +37,13 @@ def read_json(url: str) -> Any:  # noqa: ANN401 - whatever it is
 
 
 class StandaloneCluster:
-    """One master, and workers of one core each, each at an address of its own, for Spark begins no
-    second copy of a task on the host of the first.
+    """One master, and workers with one core each.
+
+    Each worker has its own address, because Spark starts no second copy of a task on the host of the first.
 
     Args:
-        work: directory for logs and for what the workers keep.
-        workers: how many.
+        work: the directory for logs and for the workers' files.
+        workers: the number of workers.
     """
 
     def __init__(self, work: Path, workers: int = 2) -> None:
@@ -64,7 +65,7 @@ class StandaloneCluster:
             raise
 
     def executors(self) -> dict[str, int]:
-        """Process ids of the executors by executor id, those of the newest application last."""
+        """Returns the process ids of the executors by executor id, those of the newest application last."""
         found = {}
         for worker in self._processes[1:]:
             for line in Path(f"/proc/{worker.pid}/task").glob("*/children"):
@@ -75,7 +76,7 @@ class StandaloneCluster:
         return found
 
     def close(self) -> None:
-        """Ends all processes, the executors too."""
+        """Ends all processes, including the executors."""
         for pid in self.executors().values():
             os.kill(pid, signal.SIGKILL)
         for process in reversed(self._processes):
@@ -96,7 +97,7 @@ class StandaloneCluster:
             self._processes.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
 
     def _wait(self, workers: int) -> None:
-        """Until the master says that so many workers are there."""
+        """Waits until the master reports this number of workers."""
         deadline = time.monotonic() + DEADLINE_S
         while time.monotonic() < deadline:
             told = read_json(f"http://{LOCALHOST}:{self._ui}/json/")

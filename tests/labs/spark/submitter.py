@@ -1,4 +1,4 @@
-"""`spark-submit.sh` of a copy of the project, as the tests of this folder start it."""
+"""Starts `spark-submit.sh` of a copy of the project."""
 
 import os
 import shutil
@@ -37,14 +37,14 @@ class Submitter:
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without what would change where Spark runs."""
+    """Returns this process's environment without the variables that would change where Spark runs."""
     return {
         name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_", "WALSAFE_"))
     }
 
 
 def link_class_archive(project: Path) -> None:
-    """Lets a copy that shares `.venv` start from Java's loaded classes, if the project has kept them."""
+    """Copies the archive of loaded Java classes to a copy that shares `.venv`, so that Java starts faster."""
     cache = project / ".cache"
     cache.mkdir(exist_ok=True)
     for archive in (PROJECT / ".cache").glob("classes-*.jsa"):
@@ -52,7 +52,7 @@ def link_class_archive(project: Path) -> None:
 
 
 def copy_project(target: Path) -> Path:
-    """The tree that `spark-submit.sh` needs, without `.venv` and `.jars`."""
+    """Copies the files that `spark-submit.sh` needs, without `.venv` and `.jars`."""
     target.mkdir(parents=True)
     for name in ("conf", "jobs", "pipelines", "schemas", "scripts"):
         shutil.copytree(PROJECT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))

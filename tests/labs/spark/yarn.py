@@ -1,4 +1,4 @@
-"""A real YARN: a resource manager and two node managers in one JVM."""
+"""Starts a real YARN: a resource manager and two node managers in one JVM."""
 
 import os
 from pathlib import Path
@@ -24,8 +24,8 @@ class YarnCluster:
     """A MiniYARNCluster.
 
     Args:
-        work: directory for its data and logs.
-        site: properties of a client, for example of the HDFS that YARN localizes files from.
+        work: the directory for its data and logs.
+        site: the properties of a client, for example of the HDFS from which YARN localizes files.
     """
 
     def __init__(self, work: Path, site: dict[str, str]) -> None:
@@ -53,7 +53,7 @@ class YarnCluster:
         self._site = site
 
     def write_conf(self, directory: Path) -> Path:
-        """Writes `core-site.xml` and `yarn-site.xml`: a HADOOP_CONF_DIR for clients."""
+        """Writes ``core-site.xml`` and ``yarn-site.xml``; returns the directory: a client's ``HADOOP_CONF_DIR``."""
         write_site(directory / "core-site.xml", self._site)
         out = self.jvm.view.java.io.FileOutputStream(str(directory / "yarn-site.xml"))
         self._cluster.getConfig().writeXml(out)
@@ -61,10 +61,10 @@ class YarnCluster:
         return directory
 
     def logs(self) -> str:
-        """What the containers wrote, for messages."""
+        """Returns the output of the containers, for messages."""
         files = sorted(self.jvm.work.rglob("container_*/std*"), key=os.path.getmtime)
         return "\n".join(f"== {file}\n{file.read_text(errors='replace')[-3000:]}" for file in files)
 
     def close(self) -> None:
-        """Ends the JVM with all that runs in it."""
+        """Ends the JVM with everything that runs in it."""
         self.jvm.close()

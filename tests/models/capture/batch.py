@@ -1,4 +1,4 @@
-"""A range of seeds, played one after the other: the unit of work of a search by seed."""
+"""Plays a range of seeds one after the other: the unit of work of a search by seed."""
 
 import hashlib
 import pkgutil
@@ -20,9 +20,9 @@ class Violation:
 
     Attributes:
         seed: `capture --replay SEED` shows it whole.
-        wal: file name of the WAL that is needed and DELETABLE.
-        reason: of its verdict.
-        replay: the shortest form found, as text.
+        wal: the file name of the WAL that is needed and DELETABLE.
+        reason: the reason of its verdict.
+        replay: the shortest form of the history that was found, as text.
     """
 
     seed: int
@@ -33,15 +33,15 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What became of a range.
+    """The result of playing a range of seeds.
 
     Attributes:
-        first_seed: of the range.
-        seeds: histories played.
-        contested: histories that ended with a needed WAL among the listed ones.
-        moves: steps of all histories.
-        cpu_ms: processor time.
-        violations: the first `MOST_VIOLATIONS`.
+        first_seed: the first seed of the range.
+        seeds: the number of histories played.
+        contested: the number of histories that ended with a needed WAL among the listed ones.
+        moves: the number of steps of all histories.
+        cpu_ms: the processor time.
+        violations: the first `MOST_VIOLATIONS` violations.
     """
 
     first_seed: int
@@ -53,7 +53,7 @@ class Played:
 
 
 def play_range(first_seed: int, seeds: int, mutant_name: str) -> Played:
-    """Play `seeds` histories from `first_seed` on.
+    """Plays `seeds` histories, beginning with `first_seed`.
 
     Raises:
         UsageError: there is no such mutant.
@@ -73,7 +73,7 @@ def play_range(first_seed: int, seeds: int, mutant_name: str) -> Played:
 
 
 def code_sha256() -> str:
-    """SHA-256 of the source of rule and model: results of other code do not count as played."""
+    """Returns the SHA-256 of the source of rule and model: results of other code do not count as played."""
     digest = hashlib.sha256()
     for package in _CODE:
         path = import_module(package).__path__

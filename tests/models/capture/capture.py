@@ -1,4 +1,4 @@
-"""The capture as atomic reads: what each of them would be answered at this instant."""
+"""Models the capture as atomic reads: each function returns the answer to one read at this instant."""
 
 from typing import NamedTuple
 
@@ -21,11 +21,11 @@ from tests.models.capture.world import (
 
 
 class ServerLook(NamedTuple):
-    """The master's lists of servers, a bit each.
+    """The master's lists of servers, a bit for each server.
 
     Attributes:
-        online: the online ones.
-        dead: the dead ones.
+        online: the online servers.
+        dead: the dead servers.
     """
 
     online: int = 0
@@ -33,11 +33,11 @@ class ServerLook(NamedTuple):
 
 
 class CrashLook(NamedTuple):
-    """Servers of the crash procedures that are unfinished, a bit each.
+    """The servers of the unfinished crash procedures, a bit for each server.
 
     Attributes:
-        plain: ServerCrashProcedures.
-        hbck: HBCKServerCrashProcedures.
+        plain: the servers of ServerCrashProcedures.
+        hbck: the servers of HBCKServerCrashProcedures.
     """
 
     plain: int = 0
@@ -45,7 +45,7 @@ class CrashLook(NamedTuple):
 
 
 class Flags(NamedTuple):
-    """What the master's flags say."""
+    """The values of the master's flags."""
 
     add_peer: bool
     migration: bool
@@ -53,7 +53,7 @@ class Flags(NamedTuple):
 
 
 def list_files(world: World) -> Listing:
-    """Files of oldWALs; one read, since an earlier one would only list fewer."""
+    """Returns the files of oldWALs; one read, because an earlier read would only list fewer files."""
     return tuple(
         (server, group, number)
         for server, life in enumerate(world.lives)
@@ -64,14 +64,15 @@ def list_files(world: World) -> Listing:
 
 
 def wal_directories(world: World) -> int:
-    """Servers with a directory below `WALs/`, a bit each."""
+    """Returns the servers with a directory below `WALs/`, a bit for each."""
     return sum(1 << number for number, life in enumerate(world.lives) if life.directory != NO_DIRECTORY)
 
 
 def servers(world: World) -> ServerLook:
-    """The online and the dead list; a master that loads has not heard of anybody yet.
+    """Returns the online and the dead list; a master that is loading knows no server yet.
 
-    The real reading asks for the dead ones first: what dies between the two answers could only move queues later.
+    The real reading asks for the dead servers first: a server that dies between the two answers could only move queues
+    later.
     """
     online = dead = 0
     if world.loaded:
@@ -84,7 +85,7 @@ def servers(world: World) -> ServerLook:
 
 
 def _replaced(world: World) -> int:
-    """Lives at whose address another one has come up: `DeadServer.cleanPreviousInstance` strikes them off."""
+    """Returns the lives whose address another life has taken: `DeadServer.cleanPreviousInstance` removes them."""
     replaced = 0
     for life in world.lives:
         if life.status != WAITING:
@@ -93,7 +94,7 @@ def _replaced(world: World) -> int:
 
 
 def crashing(world: World) -> CrashLook:
-    """The crash procedures in `getProcedures` that have not ended; none while it loads."""
+    """Returns the unfinished crash procedures of `getProcedures`; none while the master is loading."""
     unfinished = [0, 0]
     if world.loaded:
         for number, life in enumerate(world.lives):
@@ -103,12 +104,12 @@ def crashing(world: World) -> CrashLook:
 
 
 def stored_peers(world: World) -> int:
-    """The peer list, a bit each; empty in a master that loads."""
+    """Returns the peer list, a bit for each peer; it is empty while the master is loading."""
     return sum(1 << number for number, peer in enumerate(world.peers) if peer.status == STORED) if world.loaded else 0
 
 
 def flags(world: World) -> Flags:
-    """Procedures and znodes."""
+    """Returns the flags that procedures and znodes show."""
     adding = any(peer.procedure in (ADD_SUBMITTED, ADD_REFRESHING) for peer in world.peers)
     migrating = world.migration in (MIGRATING, COPIED)
     znodes = world.migration not in (NO_MIGRATION, COPIED)
@@ -116,10 +117,13 @@ def flags(world: World) -> Flags:
 
 
 def rows_of_owner(world: World, owner: int) -> tuple[tuple[int, int, int, tuple[int, ...]], ...]:
-    """The stretch of a scan that has the rows of one owner; a scanner that restarts sees each at another instant."""
+    """Returns the part of a scan with the rows of one owner.
+
+    A scanner that restarts sees each part at another instant.
+    """
     return tuple(row for row in world.rows if row[1] == owner)
 
 
 def active_master(world: World) -> int | None:
-    """The active master if it is initialized; else the RPC is refused, and capture asks again."""
+    """Returns the active master if it is initialized; otherwise the RPC is refused, and the capture asks again."""
     return world.master if world.loaded else None

@@ -1,4 +1,4 @@
-"""A history of the model as the capture that it is: a snapshot like any other, for the jobs and for property tests."""
+"""Turns a history of the model into the snapshot that its capture would write, for the jobs and for property tests."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,11 +22,13 @@ _AGE_MS = 30 * DAY_MS
 
 
 def captured(history: Walk[Scope, State], ended: int) -> GeneratedCapture:
-    """What the capture of a history has found; a capture that had nothing to lose any more is led to its end first.
+    """Returns the result of a history's capture.
+
+    A capture that stopped because nothing was left to lose is finished first.
 
     Args:
-        history: of the design; a mutant reads in another order, which no snapshot may have.
-        ended: end of the capture, ms.
+        history: a history of the design; a mutant reads in another order, which no snapshot may have.
+        ended: the end of the capture, ms.
     """
     game = Game(Plan(history.scope))
     names, moves = game.judge.names, history.moves
@@ -59,7 +61,7 @@ def _after(game: Game, moves: Sequence[Move]) -> State:
 
 
 def _read_on(game: Game, state: State) -> State:
-    """The state after the reads that are left; a master that loads is waited for, as capture does."""
+    """Returns the state after the remaining reads; waits for a master that is loading, as the capture does."""
     while not game.is_over(state):
         after = game.look(state)
         if after is None:

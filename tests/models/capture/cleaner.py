@@ -1,7 +1,8 @@
-"""HMaster's own ReplicationLogCleaner: it reads in HBase's order, and deletes what it may.
+"""Models HMaster's own ReplicationLogCleaner: it reads in HBase's order and deletes what it may delete.
 
 Its answer is the transcription of `pipelines.decide.rule.cleaner_rule`. It takes the barrier, which AddPeer and the
-migration disable, so that they wait for it and it for them; and it has HBase's own gap (docs/safety.md).
+migration disable, so that they wait for the cleaner and the cleaner for them; and it has HBase's own gap
+(docs/safety.md).
 """
 
 from collections.abc import Iterator
@@ -23,13 +24,13 @@ _NO_FLAGS = capture.Flags(add_peer=False, migration=False, znodes=False)
 
 
 class Cleaner:
-    """The cleaner of one scope, with a memory of what it was asked."""
+    """The cleaner of one scope; it remembers the answers to earlier questions."""
 
     def __init__(self, scope: Scope) -> None:
         self._judge = Judge(Names(scope))
 
     def actions(self, world: World) -> Iterator[Action]:
-        """What the cleaner may do next."""
+        """Yields the actions that the cleaner may take next."""
         run = world.cleaner
         if run is None:
             adding = any(peer.procedure in (ADD_SUBMITTED, ADD_REFRESHING) for peer in world.peers)

@@ -1,4 +1,4 @@
-"""The disk that scans are saved on: it fills up, and whatever is saved afterwards is cut behind some row."""
+"""Models the disk on which scans are saved: it fills up, and every later scan is cut after some row."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from tests.models.capture.world import UNLIMITED, World
 
 
 def disk_actions(world: World, scope: Scope) -> Iterator[Action]:
-    """What the disk may do next."""
+    """Yields the actions that the disk may take next."""
     if scope.cuts and world.room == UNLIMITED:
         for rows in range(len(world.rows)):
             yield fill_up, (rows,)

@@ -1,4 +1,4 @@
-"""Cluster and capture taking turns: every move that a history may make next, and what it has lost at its end."""
+"""Lets cluster and capture take turns: every move that a history may make next, and what it has lost at its end."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ _READS: dict[str, Callable[[World], Any]] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """A search: a scope, an order of reading, and what is taken away from the rule."""
+    """The plan of a search: a scope, an order of reading, and what is taken away from the rule."""
 
     scope: Scope
     order: tuple[str, ...] = DESIGN
@@ -60,20 +60,20 @@ class Plan:
 
 
 class State(NamedTuple):
-    """The cluster, and what the capture has read so far, an entry for each read done."""
+    """The cluster, and the answers that the capture has read so far, an entry for each read."""
 
     world: World
     read: tuple[Any, ...] = ()
 
 
 class Game:
-    """The moves of one plan.
+    """Provides the moves of one plan.
 
     Attributes:
-        plan: what is played.
+        plan: the plan that is played.
         judge: the rule.
-        reads: of the capture, in order, with the owner that a queue pass has come to.
-        shorten: leave out what cannot make a difference; a test plays small clusters both ways.
+        reads: the reads of the capture, in order; a queue pass has one read for each owner.
+        shorten: whether to leave out moves that cannot make a difference; a test plays small clusters both ways.
     """
 
     def __init__(self, plan: Plan, *, shorten: bool = True) -> None:
@@ -95,14 +95,14 @@ class Game:
         self._forgets = shorten and not plan.scope.zombies
 
     def first(self) -> State:
-        """The state in which every history begins."""
+        """Returns the state in which every history begins."""
         return State(first_world(self.plan.scope))
 
     def actions(self, state: State) -> Iterator[Action]:
-        """What the cluster may do next.
+        """Yields the actions that the cluster may take next.
 
-        Once the files are listed, new WALs and offsets beyond the listed ones change no answer that the capture can
-        get and no need that it is judged by, so they are left out: every history has an equal one without them.
+        Once the files are listed, new WALs and offsets beyond the listed WALs change no answer that the capture can get
+        and no need by which it is judged. They are left out: every history has an equal one without them.
         """
         scope, world = self.plan.scope, state.world
         listed = self.listed(state)
@@ -117,11 +117,13 @@ class Game:
             yield from self._cleaner.actions(world)
 
     def some_actions(self, state: State, choice: int) -> Iterator[Action]:
-        """What one part of the cluster may do next: a server, its crash procedure, a peer, a row, the master.
+        """Yields the actions that one part of the cluster may take next.
+
+        A part is a server, its crash procedure, a peer, a row, or the master.
 
         Args:
-            state: where the history stands.
-            choice: any whole number; it says which part.
+            state: the present state of the history.
+            choice: any whole number; it selects the part.
         """
         scope, world = self.plan.scope, state.world
         number, part = divmod(choice, 4)
@@ -138,7 +140,11 @@ class Game:
         return actions_of_master(world, scope)
 
     def drawn(self, state: State, draw: Random) -> tuple[Move, State] | None:
-        """An action of some part of the cluster, and the state after it; None = that part can do nothing."""
+        """Draws an action of some part of the cluster.
+
+        Returns:
+            The action and the state after it; None = that part can do nothing.
+        """
         actions = list(self.some_actions(state, int(draw.random() * _PARTS)))
         if not actions:
             return None
@@ -146,11 +152,14 @@ class Game:
         return (action[0].__name__, action[1]), self.act(state, action)
 
     def listed(self, state: State) -> Listing | None:
-        """The listed WALs that are still needed, once files are listed and where that can be known."""
+        """Returns the listed WALs that are still needed; None before the files are listed, or if it cannot be known."""
         return state.read[self._files] if self._forgets and len(state.read) > self._files else None
 
     def act(self, state: State, action: Action) -> State:
-        """The state after an action of the cluster; files nobody needs any more are no longer looked at."""
+        """Returns the state after an action of the cluster.
+
+        Files that nobody needs any more are not looked at again.
+        """
         world = action[0](state.world, *action[1])
         if self._forgets and len(state.read) > self._files:
             files = state.read[self._files]
@@ -160,11 +169,11 @@ class Game:
         return State(world, state.read)
 
     def look(self, state: State, *, everything: bool = False) -> State | None:
-        """The state after the capture's next read; None = it cannot be answered now.
+        """Returns the state after the capture's next read; None = the read cannot be answered now.
 
         Args:
-            state: where the history stands.
-            everything: list files that nobody needs, too.
+            state: the present state of the history.
+            everything: whether to list also the files that nobody needs.
         """
         name, owner = self.reads[len(state.read)]
         if name in QUEUES:
@@ -178,33 +187,36 @@ class Game:
         return State(state.world, (*state.read, answer))
 
     def next_read(self, state: State) -> Move:
-        """The name of the capture's next read."""
+        """Returns the name of the capture's next read."""
         name, owner = self.reads[len(state.read)]
         return name, (owner,) if name in QUEUES else ()
 
     def is_over(self, state: State) -> bool:
-        """Whether the capture has ended."""
+        """Returns whether the capture has ended."""
         return len(state.read) == len(self.reads)
 
     def is_hopeless(self, state: State) -> bool:
-        """Whether nothing that is needed has been listed: no loss can follow."""
+        """Returns whether no needed file has been listed, so that no loss can follow."""
         return self._forgets and len(state.read) > self._files and not state.read[self._files]
 
     def files(self, state: State) -> Listing:
-        """What was listed."""
+        """Returns the files that were listed."""
         files: Listing = state.read[self._files]
         return files
 
     def needed_files(self, state: State) -> tuple[tuple[int, int, int], ...]:
-        """Listed WALs that some peer still needs."""
+        """Returns the listed WALs that some peer still needs."""
         return tuple(wal for wal in self.files(state) if is_needed(state.world, wal))
 
     def loss(self, state: State) -> tuple[tuple[int, int, int], str] | None:
-        """A needed WAL that the rule calls DELETABLE at the end of the capture, with the reason."""
+        """Returns a needed WAL that the rule calls DELETABLE at the end of the capture, and the reason."""
         return self.judge.lets_go(self.seen(state), self.needed_files(state))
 
     def seen(self, state: State) -> Seen:
-        """What was read; what a mutant does not read is what it would fall back to."""
+        """Returns the answers that were read.
+
+        For a read that a mutant leaves out, the value to which it would fall back.
+        """
         servers = self._one(state, "online", capture.ServerLook())
         # an online server has a directory; without any the snapshot would look like one of two clusters
         directories = self._one(state, "wal_directories", servers.online)
@@ -241,7 +253,7 @@ class Game:
         return tuple(row for rows in read for row in rows)
 
     def moves(self, state: State) -> Iterator[tuple[Move, State]]:
-        """Every next state."""
+        """Yields every possible move with the state after it."""
         if not self.is_over(state):
             after = self.look(state)
             if after is not None:

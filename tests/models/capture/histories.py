@@ -1,4 +1,4 @@
-"""Histories written down where a search would take too long to find them: three crashes within one capture."""
+"""Contains written histories for cases that a search would take too long to find: three crashes within one capture."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -48,14 +48,14 @@ WRITTEN: dict[str, Scope] = {scope.name: scope for scope in (LATE_CLAIMERS, UNAS
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Who plays what in a queue's way past both passes; the last owner is server 0.
+    """The parts that servers play when a queue slips past both passes; the last owner is server 0.
 
     Attributes:
         source: the dead server whose queue it is.
-        first: has it at the beginning.
-        second: claims it from there, behind the first pass.
-        third: claims it from there, before the second pass has come to it.
-        after: comes up when the third one has died; None = nobody.
+        first: the server that has the queue at the beginning.
+        second: the server that claims it from the first one, after the first pass has gone by.
+        third: the server that claims it from the second one, before the second pass reaches it.
+        after: the server that starts when the third one has died; None = no server.
     """
 
     source: int = 2
@@ -70,13 +70,14 @@ class Claims:
     """How the three crashes look to the capture.
 
     Attributes:
-        parts: who plays what.
-        first_lives: the first owner is online at the beginning, and its crash procedure ends in time.
-        first_expired: it is off the online list before the first look, and its crash procedure submitted after it.
-        first_keeps: its own queue is not claimed before the scans.
-        early: the second and the third owner are on the first online list.
-        third_unfinished: its crash procedure has not ended at the second look.
-        kept: the queue of the second owner is not shipped before the second scan.
+        parts: which servers play which parts.
+        first_lives: whether the first owner is online at the beginning, and its crash procedure ends in time.
+        first_expired: whether it is off the online list before the first look, and its crash procedure is submitted
+            after it.
+        first_keeps: whether its own queue is not claimed before the scans.
+        early: whether the second and the third owner are on the first online list.
+        third_unfinished: whether the third owner's crash procedure has not ended at the second look.
+        kept: whether the queue of the second owner is not shipped before the second scan.
     """
 
     parts: Parts = Parts()
@@ -89,7 +90,7 @@ class Claims:
 
 
 def three_claims(claims: Claims, order: Sequence[str] = DESIGN) -> tuple[Move, ...]:
-    """A row that slips through both passes, as the capture of this order would meet it."""
+    """Returns the history of a row that slips through both passes of a capture with this order."""
     parts = claims.parts
     source, one, two, three = parts.source, parts.first, parts.second, parts.third
     inside = claims.first_lives or claims.first_expired
@@ -135,7 +136,10 @@ def three_claims(claims: Claims, order: Sequence[str] = DESIGN) -> tuple[Move, .
 
 
 def two_claims_and_a_zombie() -> tuple[Move, ...]:
-    """A queue that a zombie's row stands before: both passes see the zombie's key, and neither the claimed row."""
+    """Returns the history of a queue whose key comes after a zombie's row: both passes see the zombie's key.
+
+    Neither pass sees the claimed row.
+    """
     return (
         *((name, ()) for name in DESIGN[:7]),
         *(("queues-1", (owner,)) for owner in range(3)),
@@ -154,7 +158,7 @@ def two_claims_and_a_zombie() -> tuple[Move, ...]:
 
 
 def _procedure(server: int, *, listed: bool) -> list[Move]:
-    """A crash procedure up to its claims; nobody can see the split once the files are listed."""
+    """Returns the moves of a crash procedure up to its claims; once the files are listed, nobody can see the split."""
     split: list[Move] = [] if listed else [("split_logs", (server,))]
     return [
         ("submit", (server, 0)),
@@ -166,7 +170,10 @@ def _procedure(server: int, *, listed: bool) -> list[Move]:
 
 
 def claims_between_first_pass_and_look(order: Sequence[str]) -> tuple[Move, ...]:
-    """The same three claims; the second comes after a first pass that precedes the look at crash procedures."""
+    """Returns the history of the same three claims, with the second claim after the first pass.
+
+    In this order the first pass precedes the look at crash procedures.
+    """
     between: dict[str, list[Move]] = {
         "files/0": [("crash", (4, 0)), *_procedure(4, listed=False), ("claim", (0, 4, -1, 0))],
         "queues-1/0": [("start", (1,))],

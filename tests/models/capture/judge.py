@@ -1,4 +1,4 @@
-"""Asks the project's own rule about what a capture of the model saw, and compares with the ground truth."""
+"""Asks the project's own rule about the readings of the model's capture, and compares it with the ground truth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ Passes = tuple[tuple[QueueCell, ...], tuple[QueueCell, ...]]
 
 
 class Seen(NamedTuple):
-    """Everything a capture has read but the listing, in the model's own numbers.
+    """Everything that a capture has read except the listing, in the model's own numbers.
 
     `room` is the number of rows that saved scans have kept.
     """
@@ -62,16 +62,16 @@ def _seen(seen: Seen) -> Seen:
 
 @dataclass(frozen=True)
 class Weakening:
-    """What a mutant takes away from the rule; each piece is a step between what was seen and the real rule.
+    """The part that a mutant takes away from the rule; each piece is a step between the readings and the real rule.
 
     Attributes:
-        seen: of what was read.
-        passes: of the parsed cells of both queue passes.
-        restless: says why the capture was not quiet, in the place of `restlessness`.
-        view: of the view that the rule decides on.
-        hbase: HBase's own cleaner decides.
-        counts: saved scans must end with their count of rows.
-        clocks: one host's clock must have stamped every step.
+        seen: changes the readings.
+        passes: changes the parsed cells of both queue passes.
+        restless: returns why the capture was not quiet, in place of `restlessness`.
+        view: changes the view on which the rule decides.
+        hbase: whether HBase's own cleaner decides.
+        counts: whether saved scans must end with their count of rows.
+        clocks: whether one host's clock must have stamped every step.
     """
 
     seen: Callable[[Seen], Seen] = _seen
@@ -88,7 +88,7 @@ NOTHING_TAKEN = Weakening()
 
 @dataclass
 class Judge(Ruling[Seen, Weakening]):
-    """The rule for queues in `hbase:replication`."""
+    """Applies the rule for queues in `hbase:replication`."""
 
     weakening: Weakening = NOTHING_TAKEN
     _FREED = Reason.REPLICATED
@@ -97,7 +97,7 @@ class Judge(Ruling[Seen, Weakening]):
         return hbase_verdict(file.name, view)
 
     def _seen_as(self, seen: Seen) -> ClusterView:
-        """`distrust` and `cluster_view` of what was read."""
+        """Returns the view that `distrust` and `cluster_view` make of the readings."""
         snapshot, passes = self.snapshot(seen)
         settings = ReconcileSettings()
         untrusted = self._refused(seen) or distrust_reason(snapshot, passes, settings.release)
@@ -107,7 +107,7 @@ class Judge(Ruling[Seen, Weakening]):
         return self.weakening.view(view)
 
     def snapshot(self, seen: Seen) -> tuple[Snapshot, Passes]:
-        """snapshot.json and both queue passes, as capture would have written them."""
+        """Returns snapshot.json and both queue passes as the capture would have written them."""
         seen = self.weakening.seen(seen)
         names = self.names
         servers, servers_2 = self._servers(seen.servers), self._servers(seen.servers_2)
@@ -138,7 +138,10 @@ class Judge(Ruling[Seen, Weakening]):
         return snapshot, self.weakening.passes(passes)
 
     def _refused(self, seen: Seen) -> str | None:
-        """Why capture makes no snapshot of saved inputs: a scan is not whole, or two clocks have stamped the steps."""
+        """Returns why the capture refuses saved inputs: a scan is not whole, or two clocks have stamped the steps.
+
+        None = it does not.
+        """
         late = self.names.scope.late
         if late and self.weakening.clocks:
             stamps = [StepStamp(step, "edge2" if step.step in late else "edge1") for step in _STEPS]
@@ -155,13 +158,13 @@ class Judge(Ruling[Seen, Weakening]):
         return None
 
     def _kept(self, rows: tuple[Row, ...], seen: Seen) -> tuple[Row, ...]:
-        """What a saved scan has kept of these rows."""
+        """Returns the rows that a saved scan still has."""
         if seen.room == UNLIMITED:
             return rows
         return tuple(sorted(rows, key=lambda row: str(self.names.queue(row))))[: seen.room]
 
     def _read_saved(self, rows: tuple[Row, ...], seen: Seen) -> None:
-        """Read a saved scan as capture does."""
+        """Reads a saved scan as the capture does."""
         cells = [cell for row in self._kept(rows, seen) for cell in self.names.written(row)]
         text = [str(number) for number in range(len(cells))]
         if seen.room >= len(rows):

@@ -1,4 +1,7 @@
-"""The other promise: once the cluster is quiet, what no peer needs is DELETABLE, or held for a reason that stays."""
+"""Checks the other promise, that files become free.
+
+Once the cluster is quiet, WALs that no peer needs are DELETABLE, or held for a lasting reason.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,21 +42,22 @@ _MOST_MOVES = 2_000
 
 
 class Looks(Turns[StateT], Protocol[StateT]):
-    """A game whose capture can be led through its reads."""
+    """A game whose capture can be led through all its reads."""
 
     def look(self, state: StateT, *, everything: bool = False) -> StateT | None:
-        """The state after the capture's next read; None = it cannot be answered now."""
+        """Returns the state after the capture's next read; None = the read cannot be answered now."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class HeldFile:
-    """A WAL that no peer needs, and that is held all the same.
+    """A WAL that no peer needs, but that is held.
 
     Attributes:
         wal: server, group, number.
-        reason: of the verdict.
-        told: what tells the operator why: code of a finding, or why the snapshot is not trusted; None = nothing does.
+        reason: the reason of the verdict.
+        told: what tells the operator the cause: the code of a finding, or the reason why the snapshot is not trusted;
+            None = nothing.
     """
 
     wal: tuple[int, int, int]
@@ -62,22 +66,25 @@ class HeldFile:
 
 
 def settle(game: Game, world: World, *, idle: bool) -> World:
-    """The cluster after everything that was begun has ended, nothing new has begun, and all queues have shipped.
+    """Returns the cluster after everything that was begun has ended, and all queues have shipped; nothing new begins.
 
     Args:
-        game: its rules.
-        world: where a history has left it.
-        idle: nothing is written into the newest WALs, so that queues stop at the end (-1) of the WAL before.
+        game: provides the rules.
+        world: the cluster at the end of a history.
+        idle: whether nothing is written into the newest WALs, so that queues stop at the end (-1) of the WAL before.
 
     Raises:
-        RuntimeError: it never comes to rest, a defect of the model.
+        RuntimeError: the cluster never comes to rest, a defect of the model.
     """
     world = world._replace(peers=tuple(peer._replace(enabled=True) for peer in world.peers))
     return _read_in_standby(come_to_rest(world, lambda world: _calming(game, world, idle=idle)))
 
 
 def _read_in_standby(world: World) -> World:
-    """A source in STANDBY reads on: `ReplicationSourceShipper.shipEdits` ends WALs with nothing to ship."""
+    """Returns the world after a source in STANDBY has read on.
+
+    `ReplicationSourceShipper.shipEdits` ends WALs that contain nothing to ship.
+    """
     for peer, state in enumerate(world.peers):
         for server, life in enumerate(world.lives):
             if state.standby and life.status == ONLINE:
@@ -86,10 +93,10 @@ def _read_in_standby(world: World) -> World:
 
 
 def come_to_rest(world: WorldT, calming: Callable[[WorldT], Iterator[Step[WorldT]]]) -> WorldT:
-    """The world after the first of the calming actions, again and again until there is none.
+    """Takes the first of the calming actions again and again until there is none, and returns the world.
 
     Raises:
-        RuntimeError: there is always one more, a defect of the model.
+        RuntimeError: there is always another action, a defect of the model.
     """
     for _ in range(_MOST_MOVES):
         action = next(calming(world), None)
@@ -109,13 +116,13 @@ def _calming(game: Game, world: World, *, idle: bool) -> Iterator[Action]:
 
 
 def _has_shipped(world: World, server: int, peer: int, group: int) -> bool:
-    """Whether the queue has come to the end of every WAL but the newest."""
+    """Returns whether a queue has reached the end of every WAL but the newest."""
     row = find_row(world, peer, server, OWN)
     return row is not None and row[3][group] == 2 * world.lives[server].created[group] - 3
 
 
 def held_without_need(game: Game, world: World) -> tuple[HeldFile, ...]:
-    """What a capture that nothing disturbs would hold although no peer needs it."""
+    """Returns the WALs that an undisturbed capture would hold although no peer needs them."""
     state = undisturbed(game, world)
     seen = game.seen(state)
     found = []
@@ -127,7 +134,7 @@ def held_without_need(game: Game, world: World) -> tuple[HeldFile, ...]:
 
 
 def undisturbed(game: Game, world: World) -> State:
-    """The state after a capture in which nothing happens between the reads.
+    """Returns the state after a capture in which nothing happens between the reads.
 
     Raises:
         RuntimeError: the master does not answer, a defect of the model.
@@ -136,10 +143,10 @@ def undisturbed(game: Game, world: World) -> State:
 
 
 def read_all(game: Looks[StateT], state: StateT) -> StateT:
-    """The state after all reads that the capture has left, with nothing in between.
+    """Returns the state after all remaining reads of the capture, with nothing in between.
 
     Raises:
-        RuntimeError: one of them is not answered, a defect of the model.
+        RuntimeError: a read is not answered, a defect of the model.
     """
     while not game.is_over(state):
         after = game.look(state, everything=True)
@@ -150,16 +157,16 @@ def read_all(game: Looks[StateT], state: StateT) -> StateT:
 
 
 def nights_held(game: Game, world: World, *, ttl_ms: int, every_ms: int) -> int:
-    """Nights after the one in which the cluster came to rest until every WAL that no peer needs is DELETABLE.
+    """Counts the nights until every WAL that no peer needs is DELETABLE; the first night is the one after the rest.
 
     Args:
-        game: its rules.
-        world: at rest; every WAL was archived in the moment of the first capture.
-        ttl_ms: `hbase.master.logcleaner.ttl`.
-        every_ms: from capture to capture.
+        game: provides the rules.
+        world: the cluster at rest; every WAL was archived at the moment of the first capture.
+        ttl_ms: the value of `hbase.master.logcleaner.ttl`.
+        every_ms: the time from capture to capture.
 
     Raises:
-        RuntimeError: it is not within the time to live and two nights.
+        RuntimeError: this takes longer than the time to live and two nights.
     """
     state = undisturbed(game, world)
     seen, names = game.seen(state), game.judge.names
@@ -172,7 +179,7 @@ def nights_held(game: Game, world: World, *, ttl_ms: int, every_ms: int) -> int:
 
 
 def _told(game: Game, seen: Seen, wal: tuple[int, int, int], reason: Reason) -> str | None:
-    """The finding, or the refusal, that says why a WAL is held."""
+    """Returns the finding, or the refusal, that tells why a WAL is held; None = nothing does."""
     settings = ReconcileSettings()
     snapshot, passes = game.judge.snapshot(seen)
     if reason is Reason.SNAPSHOT_UNTRUSTED:

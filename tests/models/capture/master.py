@@ -1,4 +1,4 @@
-"""What the master does: ServerCrashProcedure, fail-over, and the migration of the queues from ZooKeeper."""
+"""Models the actions of the master: ServerCrashProcedure, fail-over, and the migration of the queues from ZooKeeper."""
 
 from collections.abc import Iterator
 
@@ -33,13 +33,14 @@ from tests.models.capture.world import (
 
 
 def master_actions(world: World, scope: Scope, listed: Listing | None, *, shorten: bool) -> Iterator[Action]:
-    """Everything that the master may do next; while it loads, nothing but that.
+    """Yields everything that the master may do next; a master that is loading can only finish loading.
 
     Args:
         world: the cluster.
         scope: what may happen.
         listed: the WALs that matter, once they are known.
-        shorten: leave out steps that nobody can see: the renaming, and the archiving once the files are listed.
+        shorten: whether to leave out steps that nobody can see: the renaming, and the archiving once the files are
+            listed.
     """
     yield from actions_of_master(world, scope)
     if world.loaded:
@@ -48,7 +49,7 @@ def master_actions(world: World, scope: Scope, listed: Listing | None, *, shorte
 
 
 def actions_of_master(world: World, scope: Scope) -> Iterator[Action]:
-    """Fail-over, ReplicationSyncUp while all is down, and the migration of the queues."""
+    """Yields fail-over, ReplicationSyncUp while everything is down, and the steps of the queue migration."""
     if not world.loaded:
         yield load, ()
         down = not any(life.status == ONLINE for life in world.lives)
@@ -68,7 +69,7 @@ def actions_of_master(world: World, scope: Scope) -> Iterator[Action]:
 def actions_of_crash(
     world: World, scope: Scope, listed: Listing | None, number: int, *, shorten: bool
 ) -> Iterator[Action]:
-    """What the crash procedure of one server does next."""
+    """Yields the next steps of the crash procedure of one server."""
     life = world.lives[number]
     if life.status == EXPIRED:
         yield submit, (number, 0)
@@ -107,7 +108,7 @@ def _claims(world: World, number: int) -> Iterator[Action]:
 
 
 def _shortened(life: Life, listed: Listing | None) -> Life:
-    """The life with its crash procedure at the next step that makes a difference."""
+    """Returns the life with its crash procedure advanced to the next step that makes a difference."""
     if life.step == SUBMITTED:
         return life._replace(step=RENAMED if listed is None else SPLIT)
     return life

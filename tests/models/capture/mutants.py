@@ -1,4 +1,4 @@
-"""The capture and the rule, each weakened by one piece: what the search must find out.
+"""Weakens the capture and the rule, each time by one piece that the search must find out.
 
 A mutant is the real thing with one part replaced: an order without a step, a reading that lacks something, or a view
 whose rows answer in another way. None of them copies the rule.
@@ -33,13 +33,13 @@ from tests.models.capture.weaken import (
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """One weakening.
+    """The capture and the rule, weakened by one piece.
 
     Attributes:
-        name: short, for tables and the command line.
-        what: what it does instead, for docs/proof.md.
-        order: of the reads.
-        weakening: of the rule.
+        name: a short name, for tables and the command line.
+        what: what the mutant does instead, for docs/proof.md.
+        order: the order of the reads.
+        weakening: what is taken away from the rule.
     """
 
     name: str
@@ -49,12 +49,12 @@ class Mutant:
 
 
 def without(*steps: str) -> tuple[str, ...]:
-    """The order with steps left out."""
+    """Returns the order of the reads without these steps."""
     return tuple(step for step in DESIGN if step not in steps)
 
 
 def moved(step: str, before: str | None) -> tuple[str, ...]:
-    """The order with one step read just before another one, or last."""
+    """Returns the order of the reads with one step just before another one, or at the end."""
     rest = without(step)
     place = len(rest) if before is None else rest.index(before)
     return (*rest[:place], step, *rest[place:])

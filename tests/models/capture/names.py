@@ -1,4 +1,4 @@
-"""Names that HBase would give to the model's servers, WALs and queue rows."""
+"""Gives the model's servers, WALs and queue rows the names that HBase would give them."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -24,41 +24,41 @@ class Names:
 
     @cached_property
     def servers(self) -> tuple[ServerName, ...]:
-        """Server names by number."""
+        """Returns the server names by number."""
         return tuple(region_server(plan.host, plan.startcode) for plan in self.scope.servers)
 
     def servers_of(self, bits: int) -> frozenset[ServerName]:
-        """The servers of a bit set."""
+        """Returns the names of the servers in a bit set."""
         return frozenset(server for number, server in enumerate(self.servers) if bits >> number & 1)
 
     def peers_of(self, bits: int) -> tuple[str, ...]:
-        """The peer ids of a bit set."""
+        """Returns the ids of the peers in a bit set."""
         return tuple(self.peer(number) for number in range(len(self.scope.peers)) if bits >> number & 1)
 
     def peer(self, number: int) -> str:
-        """Peer id."""
+        """Returns the id of the peer with this number."""
         return f"p{number + 1}"
 
     def master(self, number: int) -> str:
-        """Server name of an active master."""
+        """Returns the server name of the active master with this number."""
         return f"m{number % 2 + 1}.example.org,{MASTER_PORT},{number + 1}"
 
     def group(self, server: int, group: int) -> str:
-        """WAL group, as in the queue table."""
+        """Returns the name of a WAL group as the queue table has it."""
         return wal_groups(self.servers[server], self.scope.groups)[group]
 
     def wal(self, server: int, group: int, number: int) -> str:
-        """File name of a WAL; a later life on a host has later timestamps."""
+        """Returns the file name of a WAL; a later life on a host has later timestamps."""
         first = _FIRST_WAL * self.scope.servers[server].startcode
         return f"{self.group(server, group)}.{first + number}"
 
     def queue(self, row: Row) -> QueueId:
-        """Row key."""
+        """Returns the queue id that is the key of a row."""
         peer, owner, source, _ = row
         return QueueId(self.peer(peer), self.servers[owner], None if source == OWN else self.servers[source])
 
     def cells(self, row: Row) -> tuple[QueueCell, ...]:
-        """The cells of a row as walsafe parses them."""
+        """Returns the cells of a row as walsafe parses them."""
         known = self._cells.get(row)
         if known is None:
             known = self._cells[row] = tuple(map(_parsed, self.written(row)))
@@ -69,7 +69,10 @@ class Names:
         return {}
 
     def written(self, row: Row) -> tuple[Cell, ...]:
-        """The cells of a row as HBase writes them; one without any offset has the crash procedure's placeholder."""
+        """Returns the cells of a row as HBase writes them.
+
+        A row without any offset has the crash procedure's placeholder.
+        """
         source = row[1] if row[2] == OWN else row[2]
         offsets = {
             self.group(source, group): self._offset(source, group, offset)

@@ -1,4 +1,4 @@
-"""What the peer procedures do: AddPeer, RemovePeer, enable and disable, sync replication transitions."""
+"""Models the peer procedures: AddPeer, RemovePeer, enable and disable, transitions of synchronous replication."""
 
 from collections.abc import Iterator
 
@@ -23,14 +23,14 @@ from tests.models.capture.world import (
 
 
 def peer_actions(world: World) -> Iterator[Action]:
-    """Everything that peer procedures may do next."""
+    """Yields everything that peer procedures may do next."""
     if world.loaded:
         for number in range(len(world.peers)):
             yield from actions_of_peer(world, number)
 
 
 def actions_of_peer(world: World, number: int) -> Iterator[Action]:
-    """What the procedure of one peer does next, or which one may begin."""
+    """Yields the next steps of one peer's procedure, or the procedures that may begin."""
     peer, budget = world.peers[number], world.budget
     if peer.procedure != IDLE:
         yield from _procedure(world, number, peer)

@@ -1,4 +1,4 @@
-"""What a seed plays, wherever the queues are: its cluster, its history, and how that is told."""
+"""Defines what a seed plays for either queue storage: its cluster, its history, and the text of the history."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -25,29 +25,29 @@ class Player(ABC, Generic[ScopeT, StateT]):
 
     @abstractmethod
     def history(self, seed: int) -> Walk[ScopeT, StateT]:
-        """The history of a seed."""
+        """Returns the history of a seed."""
 
     @abstractmethod
     def game(self, scope: ScopeT) -> Turns[StateT]:
-        """The game in which a cluster's histories are played."""
+        """Returns the game in which a cluster's histories are played."""
 
     @abstractmethod
     def names(self, scope: ScopeT) -> Names:
-        """The names of a cluster."""
+        """Returns the names of a cluster."""
 
     @abstractmethod
     def told(self, scope: ScopeT, moves: Sequence[Move]) -> str:
-        """A history from its beginning, a line for each step."""
+        """Returns a history from its beginning as text, a line for each step."""
 
     def told_whole(self, scope: ScopeT, moves: Sequence[Move], loss: Loss[StateT]) -> str:
-        """The same with what it loses at its end."""
+        """Returns the text of a history with the loss at its end."""
         return "\n".join([self.told(scope, moves), ending(self.names(scope), loss)])
 
     def shrunk(self, history: Walk[ScopeT, StateT]) -> Loss[StateT]:
-        """The loss of a history, with no more moves than it needs.
+        """Returns the loss of a history with only the moves that it needs.
 
         Raises:
-            ValueError: it loses nothing.
+            ValueError: the history loses nothing.
         """
         if history.loss is None:
             raise ValueError(f"seed {history.seed} loses nothing")
@@ -55,7 +55,7 @@ class Player(ABC, Generic[ScopeT, StateT]):
 
 
 class TablePlayer(Player[Scope, State]):
-    """Queues in `hbase:replication`."""
+    """Plays clusters with queues in `hbase:replication`."""
 
     def __init__(self, weakened: Mutant) -> None:
         self._weakened = weakened
@@ -78,7 +78,7 @@ class TablePlayer(Player[Scope, State]):
 
 
 class ZkPlayer(Player[ZkScope, ZkState]):
-    """Queues in ZooKeeper."""
+    """Plays clusters with queues in ZooKeeper."""
 
     def __init__(self, weakened: ZkMutant) -> None:
         self._weakened = weakened
@@ -101,10 +101,10 @@ class ZkPlayer(Player[ZkScope, ZkState]):
 
 
 def player(name: str) -> Player[Any, Any]:
-    """The player of a mutant of either storage: `design` and `zk-design` are the real things.
+    """Returns the player of a mutant of either storage; `design` and `zk-design` are the unchanged designs.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: there is no mutant of that name.
     """
     try:
         return ZkPlayer(zk_mutant(name)) if name.startswith("zk-") else TablePlayer(mutant(name))

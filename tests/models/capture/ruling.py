@@ -1,4 +1,4 @@
-"""The rule as a search asks it, wherever the queues are: with a memory, and weakened where a mutant is played."""
+"""Asks the rule for a search, for either queue storage; it remembers answers, and weakens the rule for a mutant."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
@@ -18,11 +18,11 @@ _MOST_KEPT = 50_000
 
 
 class Weakens(Protocol):
-    """What a mutant takes away from the rule."""
+    """The part that a mutant takes away from the rule."""
 
     @property
     def hbase(self) -> bool:
-        """HBase's own cleaner decides."""
+        """Returns whether HBase's own cleaner decides."""
         ...
 
 
@@ -32,13 +32,13 @@ WeakensT = TypeVar("WeakensT", bound=Weakens)
 
 @dataclass
 class Ruling(ABC, Generic[SeenT, WeakensT]):
-    """The rule, with a memory: a search asks the same question very often.
+    """Asks the rule, and remembers the answers, because a search asks the same question very often.
 
     Attributes:
-        names: of the scope.
+        names: the names of the scope.
         weakening: what is taken away from the rule.
-        ttl_ms: time to live of WALs in oldWALs.
-        age_ms: of every listed WAL at the start of the listing.
+        ttl_ms: the time to live of WALs in oldWALs.
+        age_ms: the age of every listed WAL at the start of the listing.
     """
 
     names: Names
@@ -53,7 +53,7 @@ class Ruling(ABC, Generic[SeenT, WeakensT]):
         self._decisions: dict[tuple[SeenT, Wal], Decision] = {}
 
     def decide(self, seen: SeenT, wal: Wal) -> Decision:
-        """The project's decision on one WAL that was listed in oldWALs."""
+        """Returns the project's decision on one WAL that was listed in oldWALs."""
         key = (seen, wal)
         decision = self._decisions.get(key)
         if decision is None:
@@ -63,22 +63,22 @@ class Ruling(ABC, Generic[SeenT, WeakensT]):
         return decision
 
     def deletable(self, seen: SeenT, wal: Wal) -> bool:
-        """Whether it may go."""
+        """Returns whether a listed WAL may be deleted."""
         return self.decide(seen, wal).verdict is Verdict.DELETABLE
 
     def lets_go(self, seen: SeenT, wals: Iterable[Wal]) -> tuple[Wal, str] | None:
-        """The first of some listed WALs that may go, with the reason."""
+        """Returns the first of some listed WALs that may be deleted, and the reason; None = none of them may."""
         for wal in wals:
             if self.deletable(seen, wal):
                 return wal, self.decide(seen, wal).reason.value
         return None
 
     def hbase_deletes(self, seen: SeenT, wal: Wal) -> bool:
-        """Whether HBase's own ReplicationLogCleaner, had it read what capture has, would let one WAL go."""
+        """Returns whether HBase's own cleaner would let a WAL go after the same readings as the capture."""
         return self._of_hbase(self.file(seen, wal), self.view(seen)) is HBaseVerdict.DELETE
 
     def view(self, seen: SeenT) -> ClusterView:
-        """The cluster as the rule sees it."""
+        """Returns the view of the cluster on which the rule decides."""
         view = self._views.get(seen)
         if view is None:
             if len(self._views) > _MOST_KEPT:
@@ -88,7 +88,7 @@ class Ruling(ABC, Generic[SeenT, WeakensT]):
         return view
 
     def file(self, seen: SeenT, wal: Wal) -> ArchivedFile:  # noqa: ARG002 - a storage may tell by it when it was archived
-        """A listed WAL as the listing has it."""
+        """Returns a listed WAL as the listing shows it."""
         return ArchivedFile(f"oldWALs/{self.names.wal(*wal)}", 1, LISTED_AT - self.age_ms)
 
     def _decide(self, file: ArchivedFile, view: ClusterView) -> Decision:
@@ -101,13 +101,13 @@ class Ruling(ABC, Generic[SeenT, WeakensT]):
         return tuple(Peer(peer, "ENABLED") for peer in self.names.peers_of(bits))
 
     def _hbase_reads_again(self, view: ClusterView) -> bool:  # noqa: ARG002 - most of its cleaners read once
-        """Whether HBase's cleaner would have read again instead of deciding."""
+        """Returns whether HBase's cleaner would have read again instead of deciding."""
         return False
 
     @abstractmethod
     def _seen_as(self, seen: SeenT) -> ClusterView:
-        """The view that the rule, weakened or not, makes of what was read."""
+        """Returns the view that the rule, weakened or not, makes of the readings."""
 
     @abstractmethod
     def _of_hbase(self, file: ArchivedFile, view: ClusterView) -> HBaseVerdict:
-        """The answer of the ReplicationLogCleaner that reads queues of this storage."""
+        """Returns the answer of the ReplicationLogCleaner for this queue storage."""

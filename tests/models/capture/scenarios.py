@@ -1,4 +1,4 @@
-"""Named clusters for the searches, and where each mutant is looked for."""
+"""Names the clusters for the searches, and the clusters in which each mutant is looked for."""
 
 from dataclasses import dataclass
 
@@ -129,13 +129,13 @@ GROUNDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Why a piece stays although no history loses a WAL without it.
+    """The reason why a piece stays although no history loses a WAL without it.
 
     Attributes:
         scope: the cluster that shows it.
-        behind: the mutant without the other piece, which stands behind this one and loses nothing there either.
-        both: the mutant without either, which loses. None, both: the rule without the piece lets go what HBase's own
-            cleaner keeps.
+        behind: the mutant without the other piece, which protects in the same way and also loses nothing there.
+        both: the mutant without either piece, which loses a WAL. None for both: without the piece, the rule lets a WAL
+            go that HBase's own cleaner keeps.
     """
 
     scope: str

@@ -1,4 +1,4 @@
-"""How large a cluster the search may play with: servers, peers, and how often each thing may happen."""
+"""Defines how large a cluster the search may play with: servers, peers, and how often each thing may happen."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,14 @@ class ServerPlan:
     """One life of one region server.
 
     Attributes:
-        host: number of its host; two lives on one host differ in start code.
-        startcode: start code; also says how its WALs are numbered.
-        waits: it has not started yet.
-        wals: WALs that each group has at the beginning; the last one is open.
-        archived: how many of them are in oldWALs already.
-        dead: its crash procedure has ended; its row, if any, was claimed by server `owner`.
-        owner: index of the server that has the recovered queue; None = it was all shipped.
-        row: offset of its queue in each group, for every peer that exists; None = never written (offsets are lazy).
+        host: the number of the server's host; two lives on one host differ in start code.
+        startcode: the start code; it also determines how the server's WALs are numbered.
+        waits: whether the server has not started yet.
+        wals: the number of WALs of each group at the beginning; the last one is open.
+        archived: how many of these WALs are in oldWALs already.
+        dead: whether its crash procedure has ended; then server `owner` has claimed its row, if there is one.
+        owner: the index of the server that has the recovered queue; None = everything was shipped.
+        row: the offset of its queue in each group, for every peer that exists; None = never written (offsets are lazy).
     """
 
     host: int
@@ -38,12 +38,12 @@ class Scope:
     """What may happen in one search.
 
     Attributes:
-        name: how the command line and docs/proof.md call it.
-        servers: lives, in the order of their queue rows.
+        name: the name of the scope on the command line and in docs/proof.md.
+        servers: the lives, in the order of their queue rows.
         peers: for each peer id whether it exists at the beginning.
-        groups: WAL groups of each server.
-        max_wals: a group never has more WALs.
-        crashes: servers that may crash.
+        groups: the number of WAL groups of each server.
+        max_wals: the largest number of WALs of a group.
+        crashes: the servers that may crash.
         rolls: whether live servers roll WALs.
         ships: whether queues advance.
         adds: how many AddPeer procedures may run.
@@ -51,18 +51,20 @@ class Scope:
         toggles: how often a peer may be disabled or enabled.
         transits: how often a peer may go to STANDBY and back.
         failovers: how often another master may take over.
-        loading: the master is still loading at the beginning.
-        leftovers: `WALs/<server>-splitting` may stay after the split.
-        hbck: the crash procedure may be an HBCKServerCrashProcedure.
-        zombies: a server taken for dead may still write one offset.
-        cleaner: HMaster's own cleaner runs, so many times.
-        migration: unclaimed queues of dead servers are in ZooKeeper, and the migration procedure is not submitted yet.
-        unasked: the capture is another program's, which does not ask for dead servers and does not count new ones.
-        gap: a server that crashes is off the online list before its crash procedure is submitted.
-        sync_up: ReplicationSyncUp may run while no server is online and no master is loaded.
-        cuts: the queues come from saved scans, which may be cut behind any row.
-        late: steps that another host takes behind all others, and stamps as if they had been taken in order: its clock
-            is behind.
+        loading: whether the master is still loading at the beginning.
+        leftovers: whether `WALs/<server>-splitting` may stay after the split.
+        hbck: whether the crash procedure may be an HBCKServerCrashProcedure.
+        zombies: whether a server that was given up may still write one offset.
+        cleaner: how many times HMaster's own cleaner runs.
+        migration: whether unclaimed queues of dead servers are in ZooKeeper, and the migration procedure is not
+            submitted yet.
+        unasked: whether the capture is another program's, which does not ask for dead servers and does not count new
+            ones.
+        gap: whether a server that crashes is off the online list before its crash procedure is submitted.
+        sync_up: whether ReplicationSyncUp may run while no server is online and no master is loaded.
+        cuts: whether the queues come from saved scans, which may be cut after any row.
+        late: the steps that another host takes after all others, and stamps as if they had been taken in order: its
+            clock is behind.
     """
 
     name: str

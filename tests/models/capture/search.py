@@ -1,4 +1,4 @@
-"""Looks through all histories of a small cluster for one in which a needed WAL is DELETABLE."""
+"""Searches all histories of a small cluster for one in which a needed WAL is DELETABLE."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +11,13 @@ from tests.models.search import history, search
 
 @dataclass(frozen=True)
 class Outcome(Generic[StateT]):
-    """What a breadth-first search came to.
+    """The result of a breadth-first search.
 
     Attributes:
-        states: different states visited.
-        finished: no state was left out.
-        captures: captures that ended with a needed WAL among the listed ones, so that there was something to lose.
+        states: the number of different states visited.
+        finished: whether no state was left out.
+        captures: the number of captures that ended with a needed WAL among the listed ones, so that there was something
+            to lose.
         loss: the shortest history that loses data, or None.
     """
 
@@ -27,7 +28,7 @@ class Outcome(Generic[StateT]):
 
 
 class _Losing(Generic[StateT]):
-    """A game as a model: what it breaks is a loss at the end of a capture."""
+    """Presents a game as a model; what a history breaks is a loss at the end of its capture."""
 
     def __init__(self, game: Turns[StateT]) -> None:
         self.first, self.is_hopeless, self.is_over = game.first, game.is_hopeless, game.is_over
@@ -41,18 +42,18 @@ class _Losing(Generic[StateT]):
 
 
 def explore(plan: Plan, limit: int = 10_000_000, *, shorten: bool = True) -> Outcome[State]:
-    """Breadth-first, until a loss or the end; the first loss is a shortest one.
+    """Searches breadth-first until it finds a loss or has visited all states; the first loss is a shortest one.
 
     Args:
         plan: what to search.
-        limit: states after which to give up.
-        shorten: leave out what cannot make a difference.
+        limit: the number of states after which to give up.
+        shorten: whether to leave out moves that cannot make a difference.
     """
     return explore_game(Game(plan, shorten=shorten), limit)
 
 
 def explore_game(game: Turns[StateT], limit: int = 10_000_000) -> Outcome[StateT]:
-    """The same for a game that is set up already."""
+    """Searches a game that is set up already, breadth-first until it finds a loss or has visited all states."""
     model = _Losing(game)
     searched = search(model, limit)
     loss = None

@@ -1,4 +1,4 @@
-"""What region servers do: start, roll, archive, ship, crash, and write one last offset after they were given up."""
+"""Models region servers: start, roll, archive, ship, crash, and write one last offset after they were given up."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,12 +29,12 @@ Action = tuple[Callable[..., World], tuple[int, ...]]
 
 
 def server_actions(world: World, scope: Scope, listed: Listing | None) -> Iterator[Action]:
-    """Everything that region servers may do next.
+    """Yields everything that region servers may do next.
 
     Args:
         world: the cluster.
         scope: what may happen.
-        listed: the WALs that matter, once they are known: only queues that still need one of them go on.
+        listed: the WALs that matter, once they are known; then only queues that still need one of them go on.
     """
     for number in range(len(world.lives)):
         yield from actions_of_server(world, scope, listed, number)
@@ -44,7 +44,7 @@ def server_actions(world: World, scope: Scope, listed: Listing | None) -> Iterat
 
 
 def actions_of_server(world: World, scope: Scope, listed: Listing | None, number: int) -> Iterator[Action]:
-    """What one region server may do next."""
+    """Yields the actions that one region server may take next."""
     life = world.lives[number]
     if life.status == WAITING:
         if may_start(world, number):
@@ -60,13 +60,13 @@ def actions_of_server(world: World, scope: Scope, listed: Listing | None, number
 
 
 def may_start(world: World, number: int) -> bool:
-    """Whether a life has not started yet, and no later one at its address has (`checkAndRecordNewServer`)."""
+    """Returns whether a life has not started yet, and no later life at its address has (`checkAndRecordNewServer`)."""
     later = (life for life in world.lives if life.earlier >> number & 1)
     return world.lives[number].status == WAITING and all(life.status == WAITING for life in later)
 
 
 def actions_of_row(world: World, listed: Listing | None, row: Row) -> Iterator[Action]:
-    """What the server that has claimed a queue may do with it next."""
+    """Yields the actions that the server that has claimed a queue may take on it next."""
     peer, owner, source, _ = row
     state = world.peers[peer]
     if source != OWN and world.lives[owner].status == ONLINE and state.status == STORED and state.enabled:
@@ -87,7 +87,7 @@ def _live(world: World, scope: Scope, number: int, listed: Listing | None) -> It
 
 
 def _ships(world: World, listed: Listing | None, number: int, peer: int, group: int) -> bool:
-    """Whether a live server's queue of a peer may advance in a group, and it matters."""
+    """Returns whether a live server's queue of a peer can advance in a group, and whether this makes a difference."""
     state, created = world.peers[peer], world.lives[number].created[group]
     knows = state.status == STORED and state.refreshed >> number & 1
     if not knows or not state.enabled or state.standby:
@@ -155,7 +155,7 @@ def recovered_ships(world: World, peer: int, owner: int, source: int, one: int) 
 
 
 def _finished(world: World, row: Row) -> World:
-    """The row goes; all is shipped, whatever row a zombie has written or writes later."""
+    """Returns the world without the row; everything is shipped, whatever row a zombie has written or writes later."""
     peer, _, source, _ = row
     world, life = without_row(world, row), world.lives[source]
     others = any(entry[0] == peer and entry[2] == source for entry in world.rows)

@@ -1,4 +1,4 @@
-"""Makes a history that loses data as short as it gets by leaving out moves that the loss does not need."""
+"""Shortens a history that loses data by leaving out the moves that the loss does not need."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ from tests.models.capture.turns import Loss, Move, StateT, Turns
 
 
 def shrink(game: Turns[StateT], loss: Loss[StateT], held_by: Turns[StateT] | None = None) -> Loss[StateT]:
-    """The same kind of loss in fewer moves; none of them can be left out any more.
+    """Returns the same kind of loss with fewer moves, of which none can be left out any more.
 
     Args:
-        game: that loses.
-        loss: what it loses.
-        held_by: a game that loses nothing by the history, and must not lose by a shorter one.
+        game: the game that loses.
+        loss: the loss.
+        held_by: a game that loses nothing in this history, and must not lose in a shorter one.
     """
     moves, shrunk = list(loss.moves), True
     while shrunk:
@@ -28,7 +28,7 @@ def shrink(game: Turns[StateT], loss: Loss[StateT], held_by: Turns[StateT] | Non
 
 
 def loss_of(game: Turns[StateT], moves: Sequence[Move]) -> Loss[StateT] | None:
-    """What a history loses; None when it loses nothing, does not end the capture, or is not possible."""
+    """Returns the loss of a history; None if it loses nothing, does not end the capture, or is not possible."""
     state = run(game, moves)
     if state is None or not game.is_over(state):
         return None
@@ -37,7 +37,7 @@ def loss_of(game: Turns[StateT], moves: Sequence[Move]) -> Loss[StateT] | None:
 
 
 def run(game: Turns[StateT], moves: Sequence[Move]) -> StateT | None:
-    """The state that a history ends in, or None when one of its moves is not possible where it stands."""
+    """Returns the last state of a history; None if one of its moves is not possible in its state."""
     state = game.first()
     for wanted in moves:
         after = next((after for move, after in game.moves(state) if move == wanted), None)

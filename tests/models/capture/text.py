@@ -1,4 +1,4 @@
-"""Histories told for people."""
+"""Formats histories as text for people."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -54,7 +54,7 @@ TOLD: dict[str, Callable[[Names, _Arguments], str]] = {
 
 
 def told(scope: Scope, move: Move) -> str:
-    """One step in words; a read of the capture begins with `capture:`."""
+    """Describes one step; the text of a read of the capture begins with `capture:`."""
     name, arguments = move
     names = Names(scope)
     if name in TOLD:
@@ -65,22 +65,22 @@ def told(scope: Scope, move: Move) -> str:
 
 
 def story(scope: Scope, moves: Sequence[Move]) -> str:
-    """A history, a numbered line for each step."""
+    """Formats a history with a numbered line for each step."""
     return numbered(told(scope, move) for move in moves)
 
 
 def numbered(lines: Iterable[str]) -> str:
-    """The lines of a story."""
+    """Numbers the lines of a story and joins them."""
     return "\n".join(f"{number:>4}  {line}" for number, line in enumerate(lines, start=1))
 
 
 def ending(names: Names, loss: Loss[StateT]) -> str:
-    """What was lost."""
+    """Returns the line that says what was lost."""
     return f"      lost: {names.wal(*loss.wal)} is DELETABLE ({loss.reason}), and a peer still needs it"
 
 
 def beginning(scope: Scope) -> str:
-    """The cluster before the first step."""
+    """Describes the cluster before the first step."""
     names, lines = Names(scope), []
     for number, plan in enumerate(scope.servers):
         if plan.waits:
@@ -97,7 +97,7 @@ def beginning(scope: Scope) -> str:
 
 
 def peers_there(names: Names, peers: Sequence[bool]) -> str:
-    """The first line of a beginning."""
+    """Returns the first line of a beginning, which names the peers."""
     there = ", ".join(names.peer(number) for number, is_there in enumerate(peers) if is_there) or "none"
     return f"      peers: {there}"
 

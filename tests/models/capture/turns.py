@@ -1,4 +1,4 @@
-"""What a search needs of a game, whatever the storage: cluster and capture take turns, and what is lost at the end."""
+"""Declares what a search needs of a game for either storage: cluster and capture take turns, and may lose a WAL."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,30 +12,30 @@ StateT = TypeVar("StateT")
 
 
 class Turns(Protocol[StateT]):
-    """The moves of one plan."""
+    """Provides the moves of one plan."""
 
     def first(self) -> StateT:
-        """The state in which every history begins."""
+        """Returns the state in which every history begins."""
         ...
 
     def moves(self, state: StateT) -> Iterator[tuple[Move, StateT]]:
-        """Every next state."""
+        """Yields every possible move with the state after it."""
         ...
 
     def is_over(self, state: StateT) -> bool:
-        """Whether the capture has ended."""
+        """Returns whether the capture has ended."""
         ...
 
     def is_hopeless(self, state: StateT) -> bool:
-        """Whether no loss can follow."""
+        """Returns whether no loss can follow."""
         ...
 
     def needed_files(self, state: StateT) -> tuple[Wal, ...]:
-        """Listed WALs that some peer still needs."""
+        """Returns the listed WALs that some peer still needs."""
         ...
 
     def loss(self, state: StateT) -> tuple[Wal, str] | None:
-        """A needed WAL that the rule calls DELETABLE at the end of the capture, with the reason."""
+        """Returns a needed WAL that the rule calls DELETABLE at the end of the capture, and the reason."""
         ...
 
 
@@ -44,9 +44,9 @@ class Loss(Generic[StateT]):
     """A history that loses data.
 
     Attributes:
-        moves: its steps from the first state on.
+        moves: the steps from the first state on.
         wal: the WAL (server, group, number) that is needed and DELETABLE.
-        reason: of the verdict.
+        reason: the reason of the verdict.
         state: the last state.
     """
 

@@ -1,4 +1,4 @@
-"""One history by its seed: the cluster, what happens in it and when the capture reads are all drawn from it."""
+"""Plays one history by its seed, from which the cluster, its actions and the times of the capture's reads are drawn."""
 
 import random
 from collections.abc import Sequence
@@ -22,15 +22,15 @@ HISTORIES_OF_ONE = 250
 
 @dataclass(frozen=True)
 class Walk(Generic[ScopeT, StateT]):
-    """One history.
+    """A history that was drawn from a seed.
 
     Attributes:
-        seed: it is drawn from.
+        seed: the seed from which it is drawn.
         scope: the cluster.
-        moves: its steps.
-        state: the last one; the capture has ended in it.
-        needed: listed WALs that some peer still needs.
-        loss: set when one of these is DELETABLE.
+        moves: the steps.
+        state: the last state, in which the capture has ended.
+        needed: the listed WALs that some peer still needs.
+        loss: the loss, if one of these WALs is DELETABLE; else None.
     """
 
     seed: int
@@ -42,16 +42,16 @@ class Walk(Generic[ScopeT, StateT]):
 
 
 def mutant(name: str) -> Mutant:
-    """The mutant of that name, or the design itself.
+    """Returns the mutant of that name, or the design itself.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such mutant.
     """
     return {one.name: one for one in (DESIGN_ITSELF, *MUTANTS, *TOO_CAUTIOUS, STRICT)}[name]
 
 
 def random_scope(seed: int) -> Scope:
-    """A cluster drawn from a seed: two to five servers, one or two peers, some of what may go wrong."""
+    """Draws a cluster from a seed: two to five servers, one or two peers, some of the faults."""
     draw = random.Random(seed)
     peers = draw.choice(((True,), (True,), (True, True), (True, False)))
     count = draw.randint(2, 5)
@@ -96,17 +96,17 @@ def _scope(number: int) -> Scope:
 
 
 def scope_of(seed: int) -> Scope:
-    """The cluster that a seed plays in."""
+    """Returns the cluster in which a seed plays."""
     return _scope(seed // HISTORIES_OF_ONE)
 
 
 def walk(seed: int, weakened: Mutant = DESIGN_ITSELF, scope: Scope | None = None) -> Walk[Scope, State]:
-    """Play one history to the end of its capture.
+    """Plays one history to the end of its capture.
 
     Args:
-        seed: any whole number; the same seed is the same history.
+        seed: any whole number; the same seed gives the same history.
         weakened: what is taken away from capture and rule.
-        scope: the cluster; drawn from the seed when None.
+        scope: the cluster; None = drawn from the seed.
     """
     return play(_game(scope or scope_of(seed), weakened), seed)
 
@@ -117,13 +117,13 @@ def _game(scope: Scope, weakened: Mutant) -> Game:
 
 
 def play(game: Game, seed: int) -> Walk[Scope, State]:
-    """One history of a game; it ends with the capture, or as soon as nothing is left to lose."""
+    """Plays one history of a game; it ends with the capture, or as soon as nothing is left to lose."""
     moves, state = play_game(game, seed, _PACE)
     return walked(game, seed, game.plan.scope, moves, state)
 
 
 def walked(game: Turns[StateT], seed: int, scope: ScopeT, moves: Sequence[Move], state: StateT) -> Walk[ScopeT, StateT]:
-    """A history that has come to its last state, judged."""
+    """Returns a history that has come to its last state, with its loss."""
     needed = game.needed_files(state) if game.is_over(state) else ()
     found = game.loss(state) if needed else None
     loss = Loss(tuple(moves), found[0], found[1], state) if found else None

@@ -1,6 +1,6 @@
-"""Pieces taken out of the rule: what it is asked about, or a view whose rows answer in another way.
+"""Takes pieces out of the rule: it changes the question, or the answers of the rows of a view.
 
-None of this copies the rule: each weakening changes what goes into the real functions, or what one of them says.
+None of this copies the rule: each weakening changes the input of the real functions, or the result of one of them.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,14 @@ from tests.models.capture.judge import Passes, Seen, Weakening
 def asks_again(
     change: Callable[[Snapshot], Snapshot] | None = None, *, union: bool = False, owners: bool = False
 ) -> Weakening:
-    """Restlessness asked about a changed snapshot, or about changed passes, so that one clause of it cannot fire.
+    """Weakens `restlessness`.
+
+    It is asked about a changed snapshot or changed passes, so that one of its clauses cannot fire.
 
     Args:
-        change: of the snapshot.
-        union: both passes have the rows of either.
-        owners: rows of crashing servers are left out.
+        change: changes the snapshot.
+        union: whether both passes get the rows of either.
+        owners: whether rows of crashing servers are left out.
     """
 
     def restless(snapshot: Snapshot, passes: Passes) -> str | None:
@@ -40,7 +42,10 @@ def asks_again(
 
 
 def strictly_quiet(snapshot: Snapshot, passes: Passes) -> str | None:
-    """A stronger quiet: no crash procedure at either look, and no directory of a server that is not online."""
+    """Returns why a capture was not quiet in a stronger sense.
+
+    That sense requires that there is no crash procedure, and that each directory's server is online.
+    """
     one, two = (frozenset(cell.queue for cell in cells) for cells in passes)
     first, second = snapshot.membership, snapshot.membership_2
     if first is None or second is None:
@@ -53,7 +58,7 @@ def strictly_quiet(snapshot: Snapshot, passes: Passes) -> str | None:
 
 
 def nobody_left(snapshot: Snapshot) -> Snapshot:
-    """As if no server had left the online list."""
+    """Returns the snapshot as if no server had left the online list."""
     first, second = snapshot.membership, snapshot.membership_2
     if first is None or second is None:
         return snapshot
@@ -61,7 +66,7 @@ def nobody_left(snapshot: Snapshot) -> Snapshot:
 
 
 def same_crashes(snapshot: Snapshot) -> Snapshot:
-    """As if the crash procedures were those of the first look."""
+    """Returns the snapshot as if the crash procedures of the second look were those of the first."""
     first, second = snapshot.membership, snapshot.membership_2
     if first is None or second is None:
         return snapshot
@@ -69,23 +74,23 @@ def same_crashes(snapshot: Snapshot) -> Snapshot:
 
 
 def dead_unread(seen: Seen) -> Seen:
-    """As if the master had no list of dead servers."""
+    """Returns the readings as if the master had no list of dead servers."""
     return seen._replace(servers=seen.servers._replace(dead=0), servers_2=seen.servers_2._replace(dead=0))
 
 
 def new_unseen(seen: Seen) -> Seen:
-    """As if what is online at the second look had been online at the first."""
+    """Returns the readings as if the servers online at the second look had been online at the first."""
     first, second = seen.servers, seen.servers_2
     return seen._replace(servers=first._replace(online=first.online | second.online))
 
 
 def dead_for_ever(seen: Seen) -> Seen:
-    """As if every server on the dead list had died in between."""
+    """Returns the readings as if every server on the dead list had died in between."""
     return seen._replace(servers=seen.servers._replace(dead=0))
 
 
 def rows_as(change: Callable[[MergedQueueRow], MergedQueueRow]) -> Weakening:
-    """Every row of the view changed."""
+    """Returns the weakening that changes every row of the view."""
     return Weakening(view=lambda view: replace(view, rows=tuple(map(change, view.rows))))
 
 
@@ -135,7 +140,7 @@ class FinishedNeedsAll(MergedQueueRow):
 
 
 class PrefixOffsets(dict[str, GroupOffset]):
-    """Offsets that are found by the beginning of their group's name."""
+    """Offsets that are found by the beginning of their group's name instead of the whole name."""
 
     def __contains__(self, group: object) -> bool:
         return any(name.startswith(str(group)) for name in self)
@@ -147,7 +152,7 @@ class PrefixOffsets(dict[str, GroupOffset]):
 
 
 class PrefixView(ClusterView):
-    """Finds rows of a server by the beginning of its name, as `ReplicationQueueId.getScanPrefix` does."""
+    """Finds the rows of a server by the beginning of its name, as `ReplicationQueueId.getScanPrefix` does."""
 
     def queues(self, peer_id: str, source: ServerName) -> tuple[MergedQueueRow, ...]:
         """See `ClusterView.queues`."""
@@ -157,7 +162,7 @@ class PrefixView(ClusterView):
 
 
 class LastRowView(ClusterView):
-    """Of several rows of one peer and source takes the last one, as HBase's merge by map order may."""
+    """Takes only the last of several rows of one peer and source, as HBase's merge by map order may."""
 
     def queues(self, peer_id: str, source: ServerName) -> tuple[MergedQueueRow, ...]:
         """See `ClusterView.queues`."""
@@ -165,17 +170,17 @@ class LastRowView(ClusterView):
 
 
 def as_view(kind: type[ClusterView], view: ClusterView) -> ClusterView:
-    """The same view, answering as another class does."""
+    """Returns the same view as an object of another class, which answers in its own way."""
     return kind(**{name: getattr(view, name) for name in ClusterView.__dataclass_fields__})
 
 
 def as_row(kind: type[MergedQueueRow]) -> Weakening:
-    """Every row answers as another class does."""
+    """Returns the weakening in which every row answers as another class does."""
     return rows_as(lambda row: kind(row.queue, row.offsets))
 
 
 def latest(passes: Passes) -> Passes:
-    """Only the larger offset of a row that both passes have: what a merge without the smaller need would keep."""
+    """Returns the passes with only the larger offset of a row that both have: a merge without the smaller need."""
     newest: dict[tuple[object, str], QueueCell] = {}
     for cell in (*passes[0], *passes[1]):
         newest[(cell.queue, cell.group)] = cell
@@ -183,7 +188,10 @@ def latest(passes: Passes) -> Passes:
 
 
 def minus_one_is_small(passes: Passes) -> Passes:
-    """The smaller offset as a plain number: of one WAL, -1 counts as less than any position."""
+    """Returns the passes merged by the smaller offset as a plain number: the mutant that ignores the meaning of -1.
+
+    In one WAL, -1 (finished) counts as less than any position.
+    """
     smallest: dict[tuple[object, str], QueueCell] = {}
 
     def number(offset: GroupOffset) -> tuple[int, int]:
@@ -197,12 +205,12 @@ def minus_one_is_small(passes: Passes) -> Passes:
 
 
 def view_with(**changes: object) -> Weakening:
-    """Fields of the view replaced."""
+    """Returns the weakening that replaces fields of the view."""
     return Weakening(view=lambda view: replace(view, **changes))  # type: ignore[arg-type]
 
 
 def flag_ignored(name: str) -> Weakening:
-    """A flag reads as the safe value, both times."""
+    """Returns the weakening in which a flag has its safe value in both readings."""
 
     def change(seen: Seen) -> Seen:
         return seen._replace(flags=seen.flags._replace(**{name: False}), flags_2=seen.flags_2._replace(**{name: False}))

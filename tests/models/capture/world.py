@@ -1,6 +1,6 @@
-"""The cluster at one instant, as a frozen value, and what its peers still need of it: the ground truth.
+"""The cluster at one instant as a frozen value, and the ground truth: what its peers still need.
 
-Names are HBase's. Numbers stand for servers, peers and WALs; `tests.models.capture.names` gives them names.
+Names are HBase's. Numbers identify servers, peers and WALs; `tests.models.capture.names` gives them names.
 """
 
 from typing import NamedTuple
@@ -34,16 +34,17 @@ class Life(NamedTuple):
     """One life of one region server.
 
     Attributes:
-        status: WAITING to DEAD.
-        directory: of its `WALs/` directory.
-        created: WALs of each group so far; the last one is open while the server lives.
+        status: one of WAITING to DEAD.
+        directory: the state of its `WALs/` directory.
+        created: the number of WALs of each group so far; the last one is open while the server lives.
         archived: how many of them are in oldWALs.
-        step: of its crash procedure.
-        todo: peers for which the crash procedure has not looked at missing queues yet, a bit each.
-        hbck: the crash procedure is an HBCKServerCrashProcedure.
-        memory: offsets of a server taken for dead, per peer; None = it writes no more; empty = it is no zombie.
-        done: peers that have got all of a zombie's WALs, a bit each, whatever row it writes afterwards.
-        earlier: lives that had its address before it, a bit each.
+        step: the step of the crash procedure.
+        todo: the peers whose missing queues the crash procedure has not checked yet, a bit for each.
+        hbck: whether the crash procedure is an HBCKServerCrashProcedure.
+        memory: the offsets of a server that was given up, by peer; None = it does not write any more; empty = it is no
+            zombie.
+        done: the peers that have received all of a zombie's WALs, a bit for each, whatever row it writes afterwards.
+        earlier: the lives that had its address before it, a bit for each.
     """
 
     status: int
@@ -59,15 +60,15 @@ class Life(NamedTuple):
 
 
 class PeerState(NamedTuple):
-    """One peer id.
+    """The state of one peer id.
 
     Attributes:
-        status: in the peer storage or not.
-        procedure: IDLE to FROM_STANDBY.
-        refreshed: online servers that know of it, a bit each.
-        since: per life and group the first WAL with entries written while the peer existed.
+        status: whether the peer is in the peer storage.
+        procedure: one of IDLE to FROM_STANDBY.
+        refreshed: the online servers that know the peer, a bit for each.
+        since: for each life and group, the first WAL with entries written while the peer existed.
         enabled: whether its queues advance.
-        standby: synchronous replication state STANDBY: there is nothing to ship.
+        standby: whether its synchronous replication state is STANDBY, so that there is nothing to ship.
     """
 
     status: int
@@ -79,7 +80,7 @@ class PeerState(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """What may still happen."""
+    """How often each thing may still happen."""
 
     crashes: int
     adds: int
@@ -91,7 +92,10 @@ class Budget(NamedTuple):
 
 
 class CleanerRun(NamedTuple):
-    """HMaster's ReplicationLogCleaner in its preClean: what it has read, in its order; -1 = not yet."""
+    """A run of HMaster's ReplicationLogCleaner in `preClean`: the answers that it has read, in its order.
+
+    -1 = not read yet.
+    """
 
     online: int = -1
     crashing: int = -1
@@ -103,19 +107,19 @@ class World(NamedTuple):
     """The cluster at one instant.
 
     Attributes:
-        lives: region servers by number.
-        rows: `hbase:replication`, in scan order.
-        peers: peers by number.
-        master: number of the active master; each fail-over adds one.
-        loaded: it is initialized; while it loads it answers with no procedures.
-        migration: NO_MIGRATION to COPIED.
-        znodes: queues that are only in ZooKeeper.
-        synced: dead servers with a flag file of ReplicationSyncUp, a bit each.
-        unlisted: dead servers that the master does not list as such, a bit each.
-        gone: WALs (server, group, number) that HMaster's cleaner has deleted.
-        cleaner: its run, or None; the barrier is RUNNING meanwhile.
-        budget: what may still happen.
-        room: rows that a saved scan keeps from now on.
+        lives: the region servers by number.
+        rows: the rows of `hbase:replication`, in scan order.
+        peers: the peers by number.
+        master: the number of the active master; each fail-over adds one.
+        loaded: whether the master is initialized; while it is loading it reports no procedures.
+        migration: one of NO_MIGRATION to COPIED.
+        znodes: the queues that are only in ZooKeeper.
+        synced: the dead servers with a flag file of ReplicationSyncUp, a bit for each.
+        unlisted: the dead servers that the master does not list as dead, a bit for each.
+        gone: the WALs (server, group, number) that HMaster's cleaner has deleted.
+        cleaner: the run of the cleaner, or None; the barrier is RUNNING meanwhile.
+        budget: how often each thing may still happen.
+        room: the number of rows that a saved scan keeps from now on.
     """
 
     lives: tuple[Life, ...]
@@ -134,7 +138,7 @@ class World(NamedTuple):
 
 
 def first_world(scope: Scope) -> World:
-    """The cluster at the beginning of a history."""
+    """Returns the cluster at the beginning of a history."""
     lives, rows = [], []
     for number, plan in enumerate(scope.servers):
         created = (plan.wals,) * scope.groups
@@ -179,17 +183,17 @@ def first_world(scope: Scope) -> World:
 
 
 def with_life(world: World, number: int, life: Life) -> World:
-    """The world with one life replaced."""
+    """Returns the world with one life replaced."""
     return world._replace(lives=(*world.lives[:number], life, *world.lives[number + 1 :]))
 
 
 def with_peer(world: World, number: int, peer: PeerState) -> World:
-    """The world with one peer replaced."""
+    """Returns the world with one peer replaced."""
     return world._replace(peers=(*world.peers[:number], peer, *world.peers[number + 1 :]))
 
 
 def with_row(world: World, row: Row) -> World:
-    """The world with one row put: the cells it has win, cells of other groups stay."""
+    """Returns the world with one row put: its cells replace those of the same groups, cells of other groups stay."""
     rows = {entry[:3]: entry for entry in world.rows}
     old = rows.get(row[:3])
     if old is not None:
@@ -199,31 +203,31 @@ def with_row(world: World, row: Row) -> World:
 
 
 def without_row(world: World, row: Row) -> World:
-    """The world with one row deleted."""
+    """Returns the world with one row deleted."""
     return world._replace(rows=tuple(entry for entry in world.rows if entry != row))
 
 
 def source_of(row: Row) -> int:
-    """The server whose WALs the row is about."""
+    """Returns the server whose WALs the row concerns."""
     return row[1] if row[2] == OWN else row[2]
 
 
 def find_row(world: World, peer: int, owner: int, source: int) -> Row | None:
-    """The row of that key."""
+    """Returns the row with that key; None = there is no such row."""
     return next((row for row in world.rows if row[:3] == (peer, owner, source)), None)
 
 
 def need_of(offset: int) -> int:
-    """The first WAL that an offset still needs."""
+    """Returns the number of the first WAL that an offset still needs."""
     return (offset + 1) // 2 if offset != NO_OFFSET else 0
 
 
 def first_needed(world: World, peer: int, server: int, group: int) -> int:
-    """Ground truth: the first WAL of a server's group of which the peer still needs an entry, or NOTHING.
+    """Returns the first WAL of a server's group of which the peer still needs an entry, or NOTHING: the ground truth.
 
-    A row is believed whoever owns it: a crash would make some server go on from there. Without a row the queue of a
-    server that is not fully dead is in its memory, or still to be written by the crash procedure: all that was
-    written while the peer existed is needed. A fully dead server without a row is finished.
+    A row counts whoever owns it: after a crash some server would go on from there. If a server is not fully dead and
+    has no row, its queue is in its memory, or the crash procedure still has to write it: everything written while the
+    peer existed is needed. A fully dead server without a row is finished.
     """
     state = world.peers[peer]
     if state.status != STORED or state.standby:
@@ -240,6 +244,6 @@ def first_needed(world: World, peer: int, server: int, group: int) -> int:
 
 
 def is_needed(world: World, wal: tuple[int, int, int]) -> bool:
-    """Whether any peer still needs an entry of a WAL (server, group, number)."""
+    """Returns whether any peer still needs an entry of a WAL (server, group, number)."""
     server, group, number = wal
     return any(number >= first_needed(world, peer, server, group) for peer in range(len(world.peers)))

@@ -1,4 +1,4 @@
-"""The commands of `./tests/run --search`: what each of them is, and from a command line to an exit code."""
+"""Contains the commands of `./tests/run --search`, and the way from a command line to an exit code."""
 
 import sys
 import tempfile
@@ -33,7 +33,7 @@ class LocalContext(JobContext):
 
     @cached_property
     def spark(self) -> SparkSession:
-        """The session, built on first use."""
+        """Returns the session, which is built on first use."""
         self._work = tempfile.TemporaryDirectory(prefix="walsafe-models-")
         return local_session(Path(self._work.name))
 

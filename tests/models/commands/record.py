@@ -1,4 +1,4 @@
-"""A file of ranges of seeds that were played, a JSON object a line: a run that was stopped goes on with the rest."""
+"""Records played ranges of seeds in a file, a JSON object a line; a run that was stopped continues with the others."""
 
 import json
 from dataclasses import asdict
@@ -12,12 +12,12 @@ class Record:
     """The ranges that one mutant has played with one state of the code."""
 
     def __init__(self, file: Path | None, mutant: str, code: str) -> None:
-        """`file` is where they are kept; None = nowhere."""
+        """Creates the record; `file` is the file in which it is kept, None = it is not kept."""
         self._file = file
         self._of = {"mutant": mutant, "code_sha256": code}
 
     def played(self) -> dict[int, Played]:
-        """Returns the ranges by their first seed. A last line that a stopped run has not ended is taken away.
+        """Returns the ranges by their first seed; removes a last line that a stopped run has not completed.
 
         Raises:
             UsageError: the file has a line that no run has written.

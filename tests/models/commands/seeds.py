@@ -34,16 +34,16 @@ class Request:
 
     @property
     def ranges(self) -> range:
-        """First seeds of the ranges."""
+        """Returns the first seeds of the ranges."""
         first = self.first_seed // RANGE * RANGE
         return range(first, self.first_seed + self.seeds, RANGE)
 
 
 def play_seeds(request: Request) -> tuple[dict[str, object], str]:
-    """Play the ranges that the record does not have yet, and report on all requested ranges.
+    """Plays the ranges that the record does not have yet, and reports on all requested ranges.
 
     Raises:
-        UsageError: the mutant does not exist, or the record is no record.
+        UsageError: the mutant does not exist, or the file is not a record.
         UnavailableError: the record cannot be read or written.
     """
     player(request.mutant)
@@ -80,10 +80,10 @@ def replay(seed: int, mutant: str) -> tuple[dict[str, object], str]:
 
 
 def write_history(seed: int, mutant: str, out: Path, clock: Clock) -> dict[str, object]:
-    """Write what the capture of one history found, as a snapshot directory that `reconcile` reads.
+    """Writes the capture of one history as a snapshot directory that `reconcile` reads.
 
     Args:
-        seed: of the history.
+        seed: the seed of the history.
         mutant: must be the design with queues in the table; other designs have no snapshot.
         out: a directory that does not exist yet.
         clock: the capture ends at its current time.

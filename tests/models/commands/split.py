@@ -58,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, context: JobContext) -> JobResult:
-    """Validates the arguments and does what they say."""
+    """Validates the arguments and runs the search that they describe."""
     wanted = [bool(args.emit), bool(args.audits), bool(args.seeds or (args.rows and not args.emit))]
     if sum(wanted) != 1:
         raise UsageError(

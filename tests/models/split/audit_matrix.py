@@ -27,7 +27,10 @@ class Seen:
 
     @property
     def is_right(self) -> bool:
-        """Whether all audits that must detect it do, and no audit reports anything of a good split."""
+        """Returns whether all audits that must detect the case do so.
+
+        For a good split, whether no audit reports anything.
+        """
         raising = {audit for audit, rules in self.rules.items() if rules}
         return self.case.seen_by <= raising if self.case.seen_by else not raising
 
@@ -36,8 +39,8 @@ def seen(cases: Sequence[Case], results: Mapping[str, Result]) -> list[Seen]:
     """Returns the rules that each audit found broken, by case.
 
     Args:
-        cases: cases of one table, in the order of its partitions.
-        results: result objects of the audits (`AUDITS`) of that table.
+        cases: the cases of one table, in the order of its partitions.
+        results: the result objects of the audits (`AUDITS`) of that table.
     """
     found: list[dict[str, set[str]]] = [{audit: set() for audit in AUDITS} for _ in cases]
     for audit, result in results.items():
@@ -51,7 +54,7 @@ def seen(cases: Sequence[Case], results: Mapping[str, Result]) -> list[Seen]:
 
 
 def _broken(audit: str, result: Result) -> Iterator[tuple[int | None, str]]:
-    """Yields partition (None = the whole table) and rule."""
+    """Yields the partition (None = the whole table) and the rule of each finding."""
     if audit == VERIFY:
         for row in result["differences"]:
             yield row["partition"], rule_of(row["reason"], row["side"])

@@ -28,7 +28,7 @@ _AT_MS = 1_790_100_000_000
 
 
 def audit_cases(context: JobContext, directory: str) -> JobResult:
-    """Write tables of good and broken splits, and run the five audits on them.
+    """Writes tables of good and broken splits, and runs the five audits on them.
 
     Returns:
         Exit code 3 when an audit misses a fault that it must see, or reports a fault of a good split.

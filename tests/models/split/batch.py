@@ -1,4 +1,4 @@
-"""Units of work of a search of the split: a row of the failure table, or a range of seeds."""
+"""Defines the units of work of a search of the split: a row of the failure table, or a range of seeds."""
 
 from dataclasses import dataclass
 
@@ -14,17 +14,17 @@ DESIGNS: dict[str, Design] = {"mended": Design(), "shipped": SHIPPED, **MUTANTS}
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What became of one subject.
+    """The result for one subject.
 
     Attributes:
         design: the protocol.
-        subject: row of the failure table, or the seeds.
+        subject: the row of the failure table, or the seeds.
         what: the failure, in words.
-        states: visited; of seeds, steps made.
-        is_finished: no history was left out; of seeds always false.
-        settled: states, or histories, in which the split had come to an end.
+        states: the number of states visited; for seeds, the number of steps.
+        is_finished: whether no history was left out; always false for seeds.
+        settled: the number of states, or histories, in which the split had ended.
         broken: LOST, DOUBLE_OWNER, BALLOT, COUNT, MISSCANNED, FORGOTTEN or STUCK; None = nothing.
-        history: the shortest that breaks it, a step a line.
+        history: the shortest history that breaks it, a step a line.
     """
 
     design: str
@@ -41,7 +41,7 @@ def design_of(name: str) -> Design:
     """Returns the protocol of that name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such protocol.
     """
     if name not in DESIGNS:
         raise UsageError(f"no design {name!r}; there are {', '.join(DESIGNS)} (docs/split-model.md)")

@@ -1,4 +1,7 @@
-"""Good and broken splits for testing the audits: rows of the failure table, mutants, and who must detect them."""
+"""Provides good and broken splits for testing the audits.
+
+They are rows of the failure table and mutants, each with the audits that must detect it.
+"""
 
 from dataclasses import dataclass
 
@@ -52,11 +55,11 @@ class Case:
     """One partition of a simulated table.
 
     Attributes:
-        name: row of the failure table, mutant, or seed.
+        name: the name of the row of the failure table or of the mutant, or the seed.
         design: the protocol.
         what: the failure, in words.
         history: the history that was played.
-        seen_by: audits that must report something; empty for a good split.
+        seen_by: the audits that must report something; empty for a good split.
     """
 
     name: str
@@ -67,7 +70,7 @@ class Case:
 
 
 def tables() -> dict[str, list[Case]]:
-    """Returns tables of cases, one case for each partition; the number of cases is a power of two.
+    """Returns tables of cases with one case for each partition; the number of cases of a table is a power of two.
 
     `good` and `cancelled` have every row of the failure table in the mended protocol. `broken` has the mutants and the
     shipped protocol. Each mutant that affects a whole table has its own table.

@@ -1,4 +1,4 @@
-"""Writes what the split of a whole table leaves behind, with the failures that were asked for."""
+"""Writes the traces of a whole table's split with the requested failures."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from tests.models.split.witness import broken_history, struck_history
 
 
 def emit_table(directory: str, histories: Sequence[WalkHistory], confirmed: int | None = None) -> JobResult:
-    """Write the files of one group per partition, and return what was written and how to audit it.
+    """Writes the files of one group per partition, and returns what was written and how to audit it.
 
     Raises:
         UsageError: the directory is not empty.

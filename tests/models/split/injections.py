@@ -1,7 +1,7 @@
-"""The failures F1 to F37 of a partition split, as searches of the model: what is injected, and what must happen.
+"""Defines the failures F1 to F37 of a partition split as searches of the model: what is injected, and what must happen.
 
-A row without a fault is about order or delay. The search tries every order, so a message that is lost and sent again is
-the same as one that arrives late.
+A row without a fault is about order or delay. The search tries every order, so a message that is lost and sent again
+equals one that arrives late.
 """
 
 from dataclasses import dataclass, field
@@ -22,12 +22,12 @@ class Injection:
     """One row of the failure table.
 
     Attributes:
-        row: its name, F1 to F37.
+        row: the name of the row, F1 to F37.
         what: the failure, in words.
-        scope: what is searched.
-        sees: moves that the search must make, so that the failure has really affected the protocol.
+        scope: the scope that is searched.
+        sees: the moves that the search must make, which prove that the failure has really affected the protocol.
         shows: the subset of `sees` that one history can contain.
-        shipped: the invariant that it breaks in the shipped protocol; None = none.
+        shipped: the invariant that the failure breaks in the shipped protocol; None = none.
     """
 
     row: str

@@ -1,4 +1,4 @@
-"""Tests the model of a split with rows of the failure table and with random seeds, and tells what was found."""
+"""Tests the model of a split with rows of the failure table and with random seeds, and reports what was found."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -33,7 +33,7 @@ def subjects_of(rows: Sequence[str], first_seed: int, seeds: int) -> list[str]:
 
 
 def split_search(subjects: Sequence[str], design: str, at_ms: int) -> JobResult:
-    """Plays the subjects side by side, and reports.
+    """Plays the subjects side by side and reports the results.
 
     Returns:
         Exit code 3 if something breaks, else 0.

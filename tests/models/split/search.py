@@ -1,4 +1,4 @@
-"""Searches every history of one group breadth-first: the shortest that breaks an invariant, and dead ends."""
+"""Searches every history of one group breadth-first for dead ends and the shortest one that breaks an invariant."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ class Broken:
 
     Attributes:
         what: LOST, DOUBLE_OWNER, BALLOT, COUNT, MISSCANNED, FORGOTTEN or STUCK.
-        moves: its steps.
-        world: its last state.
+        moves: the steps of the history.
+        world: the last state.
     """
 
     what: str
@@ -33,11 +33,11 @@ class Explored:
 
     Attributes:
         states: number of different states.
-        finished: all states were searched.
+        finished: whether all states were searched.
         settled: number of states in which the split has ended.
-        stuck: number of states from which it cannot end without another fault.
+        stuck: the number of states from which the split cannot end without another fault.
         broken: the shortest history that breaks something; None = none does.
-        seen: names of all moves that were made.
+        seen: the names of all moves that were made.
     """
 
     states: int
@@ -49,7 +49,7 @@ class Explored:
 
 
 class _Splitting:
-    """A group as a model: what it breaks is an invariant."""
+    """Presents a group as a model; what a history breaks is an invariant."""
 
     def __init__(self, scope: Scope, design: Design) -> None:
         self._scope, self._design = scope, design
@@ -71,7 +71,10 @@ class _Splitting:
 
 
 class _Ways:
-    """The steps of a search: which moves there were, and from where each state can be reached without a failure."""
+    """Records the steps of a search.
+
+    It records which moves there were, and from where each state can be reached without a failure.
+    """
 
     def __init__(self, first: World) -> None:
         self.names = set[str]()
@@ -104,7 +107,7 @@ def explore(scope: Scope, design: Design, limit: int = 200_000) -> Explored:
     """Searches all histories. Rows with the same scope share the result.
 
     Args:
-        scope: what is played.
+        scope: the group and the faults to play.
         design: the protocol.
         limit: the search stops after this many states.
     """

@@ -18,7 +18,9 @@ _CLIENTS = ("commit", "write_child", "write_parent", "copy", "scan_begin", "scan
 
 
 def broken_history(row: Injection, design: Design) -> WalkHistory | None:
-    """Returns the shortest history of a row that breaks something, and its aftermath; None = nothing breaks.
+    """Returns the shortest history of a row that breaks something, with what clients do after it.
+
+    None = nothing breaks.
 
     The search stops where an invariant breaks. Here clients continue, so that a key with two owners is written to both.
     """
@@ -51,12 +53,12 @@ def replayed(moves: Iterable[Move], scope: Scope, design: Design) -> list[World]
 
 
 def struck_history(row: Injection, design: Design, ends: Sequence[str]) -> WalkHistory:
-    """Returns the first random history with the failure in which nothing breaks and the split ends as `ends` says.
+    """Returns the first random history that has the failure, breaks nothing, and ends in one of the ways in `ends`.
 
     Args:
-        row: row of the failure table; its `shows` must happen, and at least one of its faults if it has any.
+        row: the row of the failure table; its `shows` must happen, and at least one of its faults if it has any.
         design: the protocol.
-        ends: values of `ending`.
+        ends: values that `ending` returns.
 
     Raises:
         LookupError: none of the first seeds gives such a history.

@@ -84,7 +84,7 @@ def test_directories_expire_by_the_time_written_in_them(place: Place, capsys: py
     why = {one["uri"].removeprefix(f"file:{place.root}/"): one["why"] for one in result["left_alone"]}
     assert why["snapshots/a/link"] == why["snapshots/b"] == "a symbolic link"
     assert why["lists/a/no-manifest"] == "it has no manifest.json"
-    assert why["lake/.second-looks/mine"] == "no name that walsafe gives"
+    assert why["lake/.second-looks/mine"] == "walsafe does not give such a name"
     assert why["lists/a/copy"] == "its manifest.json is of a/run-1"
     assert "files/notes.txt" in why["snapshots/a/crowded"]
     assert "lists/a/run-95" in why

@@ -66,7 +66,7 @@ def test_a_session_that_nobody_can_read_leaves_all_unknown(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("lines", "second", "host", "words"),
     [
-        (WHOLE, 4, "edge1", "not read behind the peers"),
+        (WHOLE, 4, "edge1", "not read after the peers"),
         (WHOLE, 10, "edge2", "stamped by the clock of host"),
         (WHOLE[:-1], 10, "edge1", "the scan is not whole"),
         ((*WHOLE[:-1], "9 row(s)"), 10, "edge1", "its closing line says 9"),

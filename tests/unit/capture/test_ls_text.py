@@ -104,5 +104,5 @@ class TestLsText:
         ]
         (found,) = self.text.directories(enumerate(lines, 1))
         assert (found.server, found.entries, found.modification_time) == (H1, 1, instant("2026-11-21T02:00:59.999"))
-        with pytest.raises(UsageError, match=r"files below WALs/h1,16020,5, but no line of that directory; list WALs"):
+        with pytest.raises(UsageError, match=r"files below WALs/h1,16020,5, but no line for that directory; list WALs"):
             self.text.directories(enumerate(lines[1:], 1))

@@ -75,7 +75,7 @@ def test_a_limit_ends_the_clean_up_in_a_rehearsal_as_in_earnest(limits: dict[str
     rehearsed = done(world, CleanRequest(RUN, **limits))  # type: ignore[arg-type]
     assert answered(rehearsed) == {"status": "REHEARSAL", "reason": reason, "done_files": files, "done_bytes": size}
     assert (rehearsed.result["executed"], rehearsed.result["settled_files"]) == (False, 0)
-    assert ("Stopped: the limit given. There is more." in rehearsed.text) == cut
+    assert ("Stopped: the limit given. The list has more files." in rehearsed.text) == cut
     assert not world.resting()
     outcome = done(world, CleanRequest(RUN, execute=True, **limits))  # type: ignore[arg-type]
     status = "STOPPED" if cut else "DONE"
@@ -355,8 +355,8 @@ def test_a_list_that_was_cleaned_is_resumed_and_not_begun_again() -> None:
         ({"add_peer_running": True}, "a peer is being added"),
         ({"peer_ids": ("1", "7")}, "peer '7' was added since the list was decided"),
         ({"restless": "a server died"}, r"the cluster moved while it was read \(a server died\)"),
-        ({"cluster_id": "x"}, "decided on for the cluster with id id, but the one that answers is x"),
-        ({"cluster_id": None}, "but the one that answers is unknown"),
+        ({"cluster_id": "x"}, "decided on for the cluster with id id, but the cluster that answers has id x"),
+        ({"cluster_id": None}, "but the cluster that answers has id unknown"),
     ],
 )
 def test_a_second_look_that_does_not_fit_the_list_moves_nothing(seen: dict[str, Any], words: str) -> None:

@@ -11,7 +11,7 @@ from tests.labs.cleanup.memory import Disk, Entry, MemoryStore, Picture, Process
 from tests.labs.cleanup.world import START
 
 FOLDER, HOME, FILE = "hdfs://ns1/q/prod/.leases", "hdfs://ns1/q/prod", "hdfs://ns1/q/prod/n1/oldWALs/wal"
-STALE = "which this job had just made: its answers are of an earlier time"
+STALE = "which this job had just made: its answers are stale"
 
 
 class Old(MemoryStore):

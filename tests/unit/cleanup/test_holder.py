@@ -172,7 +172,7 @@ def test_a_run_that_is_not_there_is_made_only_on_demand() -> None:
         assert mine.take_run(RUN, make=True) == PLACE.at_work(RUN, 1)
         assert directories(world) == [".at-work-0000000001-n1"]
     world.night(RUN)
-    with pytest.raises(UsageError, match=f"run n1 of prod has nothing in {PLACE.root}"):
+    with pytest.raises(UsageError, match=f"run n1 of prod has no files in {PLACE.root}"):
         restoring(RUN)(world, Process())
     assert directories(world) == []
 

@@ -202,7 +202,7 @@ def test_directories_are_made_and_renamed(disk: Disk) -> None:
     assert disk.store.names(disk.uri("quarantine/c")) == [".at-work", "other"]
     with pytest.raises(UnavailableError, match="AlreadyExists"):
         disk.store.rename_directory(work, disk.uri("quarantine/c/other"))
-    with pytest.raises(UnavailableError, match="no directory"):
+    with pytest.raises(UnavailableError, match="not a directory"):
         disk.store.rename_directory(f"{work}/old/w", f"{work}/old/v")
     with pytest.raises(UnavailableError):
         disk.store.make_directories([f"{work}/old/w/x"])
@@ -223,7 +223,7 @@ def test_of_many_creators_one_succeeds(disk: Disk) -> None:
     (disk.path / "quarantine/dead").touch()
     assert disk.store.read(disk.uri("quarantine/dead")) == ""
     assert not disk.store.create(disk.uri("quarantine/dead"), "x")
-    with pytest.raises(UnavailableError, match="no file"):
+    with pytest.raises(UnavailableError, match="not a file"):
         disk.store.read(disk.uri("quarantine/c"))
 
 

@@ -31,7 +31,7 @@ def test_settling_concludes_nothing_from_a_look_that_does_not_show_the_new_name(
             return [None if ".at-work-" in uri else one for uri, one in zip(uris, self.inner.seen(uris), strict=True)]
 
     place, ports = world.edges(Process())
-    with pytest.raises(UnavailableError, match=r"which this job had just named so.*has no outcome yet"):
+    with pytest.raises(UnavailableError, match=r"the name that this job has just given it.*have no outcome yet"):
         clean(CleanRequest(RUN, resume=True), place, replace(ports, store=Blind(ports.store)))  # type: ignore[arg-type]
     assert open_paths(world) == {A}
 
@@ -90,7 +90,7 @@ def test_a_lease_below_another_that_was_taken_meanwhile_is_none() -> None:
 def test_a_lease_that_cannot_be_proven_is_given_back() -> None:
     world = night()
     _, ports = world.edges(Process(behind=Behind([0] * 6 + [1000] * 50)))
-    with pytest.raises(UnavailableError, match="its answers are of an earlier time"):
+    with pytest.raises(UnavailableError, match="its answers are stale"):
         LeaseHolder(ports.store, PLACE, "behind 1", LEASE_MS).__enter__()
     with LeaseHolder(world.edges(Process())[1].store, PLACE, "next 2", LEASE_MS) as next_one:
         assert next_one.number == 2

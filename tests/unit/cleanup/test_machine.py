@@ -326,7 +326,7 @@ def test_purge_asks_the_cluster_that_the_files_were_decided_for() -> None:
     done = purging()(world, Process())
     assert done is not None
     assert done.exit_code == 3
-    assert "cluster with id another, but the one that answers is id" in done.text
-    with pytest.raises(RefusedError, match="cluster with id another, but the one that answers is id"):
+    assert "cluster with id another, but the cluster that answers has id id" in done.text
+    with pytest.raises(RefusedError, match="cluster with id another, but the cluster that answers has id id"):
         purging(N1)(world, Process())
     assert world.resting().keys() == resting.keys()

@@ -117,7 +117,7 @@ def test_only_the_file_that_was_decided_on_is_renamed_and_nothing_is_overwritten
     assert told(batch) == {A: found, B: kind.value}
     (one,) = (one for one in batch.results if one.subject.path == A)
     if found == "CHANGED":
-        said = "it is no file any more" if change == "a directory" else "it is another file than was meant"
+        said = "it is not a file any more" if change == "a directory" else "it is not the file that was decided on"
         assert str(one.why).startswith(said)
     assert {uri: entry for uri, entry in disk.files.items() if uri.endswith(A)} == before
 
@@ -145,7 +145,7 @@ def test_who_is_taken_over_before_it_makes_the_directories_renames_nothing_into_
         assert LeaseHolder(MemoryStore(disk, Process()), PLACE, "next 2", LEASE_MS).__enter__().take_run("n1")
 
     process = Process(meanwhile={make: meanwhile})
-    said = "another job holds lease 2: this one stops"
+    said = "another job holds lease 2: this job stops"
     with pytest.raises(UnavailableError, match=said), moving(MemoryStore(disk, process)) as work:
         work(A, B)
     assert below(disk, ROOT) == {A: 1, B: 1}

@@ -59,7 +59,9 @@ def test_a_bucket_is_a_store_of_its_own() -> None:
 
 @pytest.mark.parametrize("uri", ["hdfs://ns1/walsafe/../hbase", "hbase", "hdfs:", "hdfs:hbase", ""])
 def test_what_cannot_be_compared_is_refused(uri: str) -> None:
-    with pytest.raises(UsageError, match=r"clean\.archive and hbase\.rootdir cannot be compared: .* is no full path"):
+    with pytest.raises(
+        UsageError, match=r"clean\.archive and hbase\.rootdir cannot be compared: .* is not a full path"
+    ):
         check_hbase_root(QUARANTINE, uri, ROOT)
     with pytest.raises(UsageError, match=r"clean\.quarantine and hbase\.rootdir cannot be compared"):
         check_hbase_root(QUARANTINE, None, uri)

@@ -35,7 +35,7 @@ def test_a_rehearsal_says_what_is_not_settled_yet() -> None:
     assert "1 files that an earlier job began have no outcome yet; --execute looks them up first" in said.text
     place, ports = world.edges(Process())
     told = clean(CleanRequest(RUN), place, ports)
-    assert "1 that an earlier job began have no outcome yet; --resume looks them up first" in told.text
+    assert "1 files that an earlier job began have no outcome yet; --resume looks them up first" in told.text
     assert world.lake.deletions == before
 
 

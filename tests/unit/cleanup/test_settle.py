@@ -74,7 +74,7 @@ def test_who_is_taken_over_while_it_looks_for_the_files_writes_nothing() -> None
     place, ports = world.edges(Process())
     before = len(world.lake.deletions)
     request = PurgeRequest(RUN, "full", execute=True)
-    with pytest.raises(UnavailableError, match="another job holds lease 4: this one stops"):
+    with pytest.raises(UnavailableError, match="another job holds lease 4: this job stops"):
         purge(request, place, replace(ports, store=Slow(ports.store, meanwhile)))  # type: ignore[arg-type]
     assert world.resting() == resting
     written = [row.result.outcome.value for row in world.lake.deletions[before:] if row.result]

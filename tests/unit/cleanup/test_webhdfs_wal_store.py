@@ -132,9 +132,9 @@ def test_a_symbolic_link_on_the_way_is_refused() -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "words"),
     [
-        (lambda *_: (200, "<html>a proxy</html>"), UnavailableError, "not of WebHDFS"),
-        (lambda *_: (200, []), UnavailableError, "not of WebHDFS"),
-        (lambda *_: (502, "<html>bad gateway</html>"), UnavailableError, "bad gateway|not of WebHDFS"),
+        (lambda *_: (200, "<html>a proxy</html>"), UnavailableError, "not come from WebHDFS"),
+        (lambda *_: (200, []), UnavailableError, "not come from WebHDFS"),
+        (lambda *_: (502, "<html>bad gateway</html>"), UnavailableError, "bad gateway|not come from WebHDFS"),
         (lambda *_: error("StandbyException"), UnavailableError, "StandbyException of the server"),
         (lambda *_: error("RuntimeException"), UnavailableError, "RuntimeException of the server"),
         (lambda *_: error("AccessControlException"), UsageError, "check the user"),

@@ -48,7 +48,7 @@ def test_a_time_that_does_not_fit_is_none_and_no_smaller_one() -> None:
     wal = parse_wal_name(name)
     assert wal is not None
     assert wal.timestamp is None
-    with pytest.raises(MalformedError, match=f"the timestamp of '{name}' does not fit 64 bits"):
+    with pytest.raises(MalformedError, match=f"the timestamp of '{name}' does not fit in 64 bits"):
         wal_timestamp(name)
     assert wal_timestamp(f"{E}.9223372036854775807") == 2**63 - 1
 

@@ -61,12 +61,12 @@ def test_what_hbase_puts_before_its_data_is_no_part_of_them() -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("/hbase/rs/h1,16020,5", "none of replication's"),
-        (f"{BASE}/table/x", "none of replication's"),
+        ("/hbase/rs/h1,16020,5", "not part of replication"),
+        (f"{BASE}/table/x", "not part of replication"),
         (f"{BASE}/rs/h1", "not a server name"),
         (f"{BASE}/rs//2", "empty name"),
         (f"{BASE}/rs/{A}/2/w.1/x", "below a WAL"),
-        (f"{BASE}/regions/01/23/no_peer", "no region and peer"),
+        (f"{BASE}/regions/01/23/no_peer", "does not name a region and a peer"),
     ],
 )
 def test_a_tree_that_is_not_understood_is_not_believed(path: str, message: str) -> None:

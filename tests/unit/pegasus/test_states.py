@@ -312,11 +312,11 @@ def test_a_directory_is_one_series(tmp_path: Path) -> None:
     reader = StateFiles(LocalFileReader())
     found = reader.states(str(written(tmp_path / "good", series()[::-1])))
     assert [one.tables[0].partition_count for one in found] == [4, 8, 8, 8], "by their times, not their names"
-    with pytest.raises(UsageError, match=r"no \*\.json there"):
+    with pytest.raises(UsageError, match=r"contains no \*\.json"):
         reader.states(str(written(tmp_path / "empty", [])))
-    with pytest.raises(UsageError, match="of the same moment"):
+    with pytest.raises(UsageError, match="have the same time"):
         reader.states(str(written(tmp_path / "twice", [series()[0], series()[0]])))
-    with pytest.raises(UsageError, match="is of cluster other"):
+    with pytest.raises(UsageError, match="belongs to cluster other"):
         reader.states(str(written(tmp_path / "two", [series()[0], {**series()[1], "cluster": "other"}])))
 
 

@@ -165,7 +165,7 @@ def test_what_is_no_barrier_is_passed_over_and_counted(caplog: pytest.LogCapture
         CellVersion(row, (1 << 63) - 1, one),
     ]
     assert all(not region.barriers for region in barriers_of(odd))
-    assert "hbase:meta: 6 cells of rep_barrier are no barriers" in caplog.text
+    assert "hbase:meta: 6 cells of rep_barrier are not barriers" in caplog.text
     assert barriers_of([*odd, CellVersion(row, T0, one)]) == (RegionBarriers("f00", "t", (Barrier(1, T0),)),)
 
 

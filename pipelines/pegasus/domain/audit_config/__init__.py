@@ -16,8 +16,8 @@ def audit_config(series: Sequence[ClusterState], timing: TimeLimits) -> Iterator
     """Yields every violation in a series.
 
     Args:
-        series: states of one cluster, in time order.
-        timing: time limits of the rules.
+        series: the states of one cluster, in time order.
+        timing: the time limits of the rules.
     """
     for place, state in enumerate(series):
         for table in state.tables:

@@ -8,17 +8,17 @@ from pipelines.pegasus.domain.report import rule_violation
 from pipelines.pegasus.domain.state.model import SERVING, ClusterState, PartitionState, PegasusTable
 
 _KEEP = "Keep every data directory as it is, and compare parent and child with split-verify before anything is removed."
-_RESTART = "Do not restart the meta servers before it is mended: the table would never become available."
+_RESTART = "Do not restart the meta servers before this is repaired: the table would never become available."
 
 
 def of_one_state(table: PegasusTable) -> Iterator[FindingRow]:
-    """Checks C3, C4, C7 and C8 of one table in one state."""
+    """Checks C3, C4, C7 and C8 for one table in one state; yields the violations."""
     count, half = table.partition_count, table.partition_count // 2
     for one in table.partitions:
         if one.index >= count and one.there:
             yield _violated(
                 "C3", ERROR, table, one.index,
-                f"it is registered, but the table counts {count} partitions: no child of them has this number.",
+                f"it is registered, but the table has {count} partitions, so no child has this number.",
                 _KEEP, partition_count=count,
             )  # fmt: skip
     for one in table.unregistered:
@@ -26,7 +26,8 @@ def of_one_state(table: PegasusTable) -> Iterator[FindingRow]:
         if serving:
             yield _violated(
                 "C4", ERROR, table, one.index,
-                f"meta has no such child, but {', '.join(serving)} serve it: it takes writes that no client will read.",
+                f"meta has no such child, but {', '.join(serving)} serve it: they accept writes that no client "
+                "will read.",
                 _KEEP, nodes=serving,
             )  # fmt: skip
         if one.index < half:
@@ -39,7 +40,7 @@ def of_one_state(table: PegasusTable) -> Iterator[FindingRow]:
 
 
 def of_two_states(before: ClusterState, now: ClusterState, app_id: int) -> Iterator[FindingRow]:
-    """Checks C2, C5, C6 and the forgotten pauses of C8 between two states."""
+    """Checks C2, C5, C6 and the forgotten pauses of C8 for a table between two states; yields the violations."""
     old, new = before.table(app_id), now.table(app_id)
     if old is None or new is None:
         return
@@ -69,13 +70,15 @@ def of_two_states(before: ClusterState, now: ClusterState, app_id: int) -> Itera
         for index, state in lost.items():
             yield _violated(
                 "C8", ERROR, new, index,
-                f"it was {state} under {before.leader}; the new leader {now.leader} has forgotten that, and splits on.",
-                "Pause or cancel the split again: pauses live in the memory of one leader alone.", before=before.where,
+                f"it was {state} under {before.leader}; the new leader {now.leader} has forgotten this and goes on "
+                "with the split.",
+                "Pause or cancel the split again: only the leader's memory has pauses, so a new leader "
+                "loses them.", before=before.where,
             )  # fmt: skip
 
 
 def _grown(table: PegasusTable, old: PartitionState, new: PartitionState) -> Iterator[FindingRow]:
-    """Checks C6 of a partition that was registered in both states."""
+    """Checks C6 for a partition that was registered in both states."""
     if new.ballot < old.ballot:
         yield _violated(
             "C6", ERROR, table, new.index,
@@ -85,7 +88,7 @@ def _grown(table: PegasusTable, old: PartitionState, new: PartitionState) -> Ite
     elif new.ballot == old.ballot + 1 and (old.primary, old.secondaries) == (new.primary, new.secondaries):
         yield _violated(
             "C6", WARNING, table, new.index,
-            f"its ballot went from {old.ballot} to {new.ballot}, and nobody joined or left.",
+            f"its ballot went from {old.ballot} to {new.ballot}, and no replica joined or left.",
             "Look at the meta server's log: a replica may have left and come back in between.", ballot=new.ballot,
         )  # fmt: skip
 
@@ -93,7 +96,10 @@ def _grown(table: PegasusTable, old: PartitionState, new: PartitionState) -> Ite
 def _registered(
     table: PegasusTable, parent_before: PartitionState | None, parent: PartitionState, child: PartitionState
 ) -> Iterator[FindingRow]:
-    """Checks C5 of a newly registered child: its ballot is the parent's ballot + 1, or higher if it changed since."""
+    """Checks C5 for a newly registered child.
+
+    Its ballot is the parent's ballot + 1, or higher if it has changed since.
+    """
     known = [one.ballot for one in (parent_before, parent) if one is not None and one.there]
     if not known:
         return
@@ -102,14 +108,14 @@ def _registered(
     if child.ballot < least or (exact and child.ballot != least):
         yield _violated(
             "C5", ERROR, table, child.index,
-            f"it was registered with ballot {child.ballot}; right is {least}, one above its parent {parent.index}.",
+            f"it was registered with ballot {child.ballot}; it should be {least}, one above its parent {parent.index}.",
             _KEEP, child_ballot=child.ballot, parent_ballots=known,
         )  # fmt: skip
     if exact and child.primary != parent.primary:
         yield _violated(
             "C5", WARNING, table, child.index,
-            f"its primary is {child.primary}, its parent's {parent.primary}: at registration they are the same.",
-            "None, if the balancer has been at work since.",
+            f"its primary is {child.primary}, its parent's {parent.primary}: at registration they must be equal.",
+            "Nothing needs to be done if the balancer has run since.",
         )  # fmt: skip
 
 
@@ -123,7 +129,8 @@ def _split_states(table: PegasusTable) -> Iterator[FindingRow]:
     if differing:
         yield rule_violation(
             "C8", ERROR, _subject(table),
-            f"Table {table.name}: {len(table.split_states)} parents are said to split, {len(waiting)} children wait; "
+            f"Table {table.name}: meta reports {len(table.split_states)} splitting parents, but {len(waiting)} "
+            "children wait; "
             f"they differ in {', '.join(map(str, differing[:10]))}.",
             "Restart the split of these parents (partition-split restart), then look again.",
             states=dict(table.split_states), waiting=sorted(waiting),

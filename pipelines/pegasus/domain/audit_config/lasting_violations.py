@@ -33,7 +33,8 @@ def lasting_violations(series: Sequence[ClusterState], timing: TimeLimits) -> It
             yield rule_violation(
                 "R2", ERROR, f"{app}.{index}@{node}",
                 f"Replica {names[app]} {app}.{index} on {node} has answered nobody for {human_duration(since)}.",
-                "Move the primary of that partition: the new one begins with a version of its own.", rejected_ms=since,
+                "Move the primary of that partition: the new primary begins with its own "
+                "partition version.", rejected_ms=since,
             )  # fmt: skip
     for (app, index, node), since in _since(series, _left_over):
         registered = _is_registered(series[-1], app, index)
@@ -79,10 +80,10 @@ def _left_over(table: PegasusTable) -> Iterator[Subject]:
 
 
 def freshly_registered(series: Sequence[ClusterState], app: int, timing: TimeLimits) -> frozenset[int]:
-    """Returns the children registered shortly before the last state, and their parents.
+    """Returns the children that were registered shortly before the last state, and their parents.
 
-    "Shortly" means since the previous state, or within one config sync interval (`timing.reject_ms`): replica servers
-    learn of a registration by config sync.
+    "Shortly" means since the previous state, or within one config sync interval (`timing.reject_ms`), because config
+    sync tells the replica servers of a registration.
     """
     *earlier, last = series
     now = last.table(app)

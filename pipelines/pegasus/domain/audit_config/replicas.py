@@ -19,12 +19,12 @@ _GARBAGE = (
 
 
 def check_replicas(table: PegasusTable, fresh: frozenset[int] = frozenset()) -> Iterator[FindingRow]:
-    """Checks all rules of one table in one state.
+    """Checks R1 to R4 for one table in one state; yields the violations.
 
     Args:
         table: the table in that state.
-        fresh: partitions whose split was registered shortly before, see `freshly_registered`. Their replicas may not
-            know the new count yet, so R1 skips them.
+        fresh: the partitions whose split was registered shortly before, see `freshly_registered`. Their replicas may
+            not know the new count yet, so R1 skips them.
     """
     found = table.by_index
     for replica in table.replicas:
@@ -49,7 +49,7 @@ def _groups(table: PegasusTable, fresh: frozenset[int]) -> Iterator[FindingRow]:
             yield rule_violation(
                 "R1", WARNING if _is_waiting(table, index) else ERROR, f"{table.app_id}.{index}",
                 f"Partition {table.name} {table.app_id}.{index}: its replicas count different numbers of partitions.",
-                "A secondary that missed the group check takes the old count along when it is promoted: "
+                "A secondary that missed the group check keeps the old count when it is promoted: "
                 "wait for one group check, then look again.", counts=counts,
             )  # fmt: skip
 
@@ -62,7 +62,7 @@ def _count(table: PegasusTable, replica: ReplicaState, partition: PartitionState
         yield _violated(
             "R1", ERROR, table, replica,
             f"counts {replica.partition_count} partitions, meta {table.partition_count}, and its child is registered.",
-            "It would take the child's requests for its own. Restart that replica server, then look again.",
+            "It would accept requests that belong to the child. Restart that replica server, then look again.",
         )  # fmt: skip
 
 
@@ -77,8 +77,8 @@ def _version(table: PegasusTable, replica: ReplicaState) -> Iterator[FindingRow]
         right = {table.partition_count - 1} | ({table.partition_count // 2 - 1} if table.is_splitting else set())
     if version not in right:
         yield _violated(
-            "R2", ERROR, table, replica, f"has partition version {version}; right is {_or(right)}, or -1.",
-            "Restart that replica server: the version is in its memory alone.", version=version,
+            "R2", ERROR, table, replica, f"has partition version {version}; it should be {_or(right)}, or -1.",
+            "Restart that replica server: only its memory has the version.", version=version,
         )  # fmt: skip
 
 
@@ -93,7 +93,8 @@ def _directory(table: PegasusTable, replica: ReplicaState, partition: PartitionS
     if replica.index >= table.partition_count and replica.status != "PS_ERROR":
         yield _violated(
             "R3", ERROR, table, replica,
-            f"is beyond meta's {table.partition_count} partitions: a meta server that is told of it stops by a CHECK.",
+            f"is beyond meta's {table.partition_count} partitions: a meta server that receives a report of it fails "
+            "a CHECK and stops.",
             "Move the directory away before the replica server or a meta server is started again.",
         )  # fmt: skip
     if (
@@ -108,7 +109,7 @@ def _directory(table: PegasusTable, replica: ReplicaState, partition: PartitionS
 
 
 def _init_info(table: PegasusTable, replica: ReplicaState, partition: PartitionState | None) -> Iterator[FindingRow]:
-    """Checks R4: `.init-info` against meta's ballot and against the flushed decree."""
+    """Checks R4: compares `.init-info` with meta's ballot and with the flushed decree."""
     meta = partition.ballot if partition is not None and partition.there else None
     if replica.init_ballot is not None and meta is not None and replica.init_ballot > meta:
         yield _violated(

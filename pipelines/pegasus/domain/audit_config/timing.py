@@ -7,10 +7,10 @@ from pipelines.common.human import HOUR, SECOND
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Limits in ms.
+    """The limits in ms.
 
     Attributes:
-        reject_ms: how long a parent may reject requests: one config sync (`config_sync_interval_ms`, 30 s).
+        reject_ms: how long a parent may reject requests: one config sync interval (`config_sync_interval_ms`, 30 s).
         stuck_ms: how long a child may wait for its registration.
     """
 

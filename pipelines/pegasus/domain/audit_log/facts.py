@@ -1,4 +1,4 @@
-"""The facts that logs do not contain: when children were registered, what is durable, what is duplicated."""
+"""Values and parser of the facts that logs do not contain: registrations of children, durable decrees, duplication."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ParentAndChild:
-    """One parent and its child; None = unknown.
+    """A parent and its child; None = unknown.
 
     Attributes:
         child_ballot: the ballot with which the child was registered; None = not registered, or unknown.
@@ -22,14 +22,14 @@ class ParentAndChild:
 
 @dataclass(frozen=True, slots=True)
 class SplitFacts:
-    """The facts of one table.
+    """The facts of one table that its logs do not contain.
 
     Attributes:
-        old_count: partitions before the split; None = no split, or unknown.
-        groups: by parent.
-        durable: last durable decree by (node, partition).
+        old_count: the number of partitions before the split; None = no split, or unknown.
+        groups: the parents with their children, by parent.
+        durable: the last durable decree by (node, partition).
         duplicating: whether the table is duplicated; None = unknown.
-        confirmed: confirmed decree of the duplication, by partition.
+        confirmed: the confirmed decree of the duplication, by partition.
     """
 
     cluster: str
@@ -41,7 +41,7 @@ class SplitFacts:
     confirmed: Mapping[int, int] = field(default_factory=dict)
 
     def group_of(self, partition: int) -> ParentAndChild | None:
-        """Returns the group of a parent or child."""
+        """Returns the parent and child to which a partition belongs; None if its group is not known."""
         return None if self.old_count is None else self.groups.get(partition % self.old_count)
 
     def is_child(self, partition: int) -> bool:

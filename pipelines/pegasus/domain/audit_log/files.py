@@ -16,17 +16,17 @@ _LOOK = "Keep the log; let the replica learn again from its primary, or compare 
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """One log file: the row of `split_logs`.
+    """A log file of a replica; a row of `split_logs`.
 
-    Sizes are bytes. Decrees and ballots are those of its mutations, None without mutations.
+    Sizes are bytes. Decrees and ballots are those of the log's mutations; None = it has no mutations.
 
     Attributes:
-        node: replica server, from the directory.
-        length: bytes up to the last whole block.
+        node: the replica server, from the directory.
+        length: the bytes up to the end of the last whole block.
         max_decree_before: the largest decree in earlier logs, from the header.
-        foreign: mutations of another partition than the directory's.
-        ballots_back: mutations with a lower ballot than an earlier one.
-        undecoded: requests that cannot be replayed from the log alone.
+        foreign: the number of mutations of another partition than the directory's.
+        ballots_back: the number of mutations with a lower ballot than an earlier one.
+        undecoded: the number of requests that cannot be replayed from the log alone.
     """
 
     node: str
@@ -53,12 +53,12 @@ class LogFile:
 
     @property
     def replica(self) -> tuple[str, int, int]:
-        """Node, table id and partition."""
+        """Returns node, table id and partition."""
         return self.node, self.app_id, self.partition
 
     @property
     def where(self) -> str:
-        """Name for messages."""
+        """Returns the name of the log in messages."""
         return f"{self.app_id}.{self.partition}@{self.node}/{self.log}"
 
 
@@ -80,14 +80,15 @@ def check_files(files: Iterable[LogFile]) -> Iterator[FindingRow]:
 def _own(log: LogFile, *, last: bool) -> Iterator[FindingRow]:
     broken = log.ending in {LogEnd.CORRUPT.value, LogEnd.UNREADABLE.value}
     if broken or (log.ending == LogEnd.NO_HEADER.value and not last):
-        words = log.problem or "it has no whole header, and logs follow it"
+        words = log.problem or "its header is incomplete, and other logs follow it"
         yield rule_violation(
             "L1", ERROR, log.where, f"Log {log.where} is {log.ending}: {words}.", _LOOK, blocks=log.bad_blocks
         )
     if log.foreign:
         yield rule_violation(
             "L1", ERROR, f"{log.where}/gpid",
-            f"Log {log.where} holds {log.foreign} mutations of another partition: a child must copy them as its own.",
+            f"Log {log.where} contains {log.foreign} mutations of another partition: a child must copy mutations "
+            "as its own.",
             _LOOK, mutations=log.foreign,
         )  # fmt: skip
     if log.ballots_back:
@@ -118,12 +119,12 @@ def _is_readable(log: LogFile) -> bool:
 
 
 def _meets(log: LogFile, following: LogFile) -> bool:
-    """Returns whether no log is missing between the two, and the first was read to its end."""
+    """Returns whether the first log was read to its end, and no log is missing between the two."""
     return following.log_index == log.log_index + 1 and following.start_offset == log.start_offset + log.length
 
 
 def judged_logs(files: Iterable[LogFile], facts: SplitFacts) -> list[LogFile]:
-    """Returns each log with its verdict, and as reason the first that applies.
+    """Returns each log with its verdict and the first reason that applies.
 
     This is the equivalent of HBase's ReplicationLogCleaner. A log is DELETABLE only if its replica, its child and its
     duplication no longer need it; if any of this is unknown, it is HELD. Only the oldest logs can be DELETABLE, because
@@ -173,4 +174,4 @@ REASONS: Sequence[str] = (
     "BROKEN_LOG", "NEWEST_LOG", "DECREES_UNKNOWN", "DURABLE_UNKNOWN", "NOT_DURABLE", "SPLIT_UNKNOWN",
     "CHILD_NOT_REGISTERED", "DUPLICATION_UNKNOWN", "DUPLICATION_PENDING", "OLDER_LOG_HELD", "NOT_NEEDED",
 )  # fmt: skip
-"""In the order in which they are checked."""
+"""The reasons, in the order in which they are checked."""

@@ -1,4 +1,4 @@
-"""Messages for rules that private logs break."""
+"""Writes the messages about rules that private logs break."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ _WORDS = {
     "GAP": ("L2", "has a gap: {n} between {first} and {last} are in none of its logs", "Let the replica learn again."),
     "CONFLICT": ("L6", "has {n} with two different mutations of one ballot, from {first} to {last}", _COMPARE),
     "LACKING": ("L3", "lacks {n} that its parent had committed when it was registered, {first} to {last}", _COMPARE),
-    "OTHER": ("L2", "copied {n} otherwise than its parent has them, {first} to {last}", _COMPARE),
+    "OTHER": ("L2", "copied {n} with other content than its parent's, {first} to {last}", _COMPARE),
     "LATE": (
         "L4",
-        "took {n} with keys of its child after it was registered, {first} to {last}: no reader of the child sees them",
+        "accepted {n} with keys of its child after the registration, {first} to {last}: the child's readers miss them",
         _COMPARE,
     ),
-    "STRANGE": ("L5", "took {n} with keys that are not its own, {first} to {last}", _COMPARE),
+    "STRANGE": ("L5", "accepted {n} with keys that are not its own, {first} to {last}", _COMPARE),
     "UNLOGGED": (
-        "L6", "acknowledged {n} from {first} to {last} that are in no log and behind all durable data", _COMPARE
+        "L6", "acknowledged {n} from {first} to {last} that are in no log and later than all durable data", _COMPARE
     ),
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenDecrees:
-    """Decrees of one replica that break a rule."""
+    """The decrees of one replica that break a rule."""
 
     node: str
     app_id: int
@@ -57,8 +57,8 @@ def behind_sync_point(copied: Iterable[tuple[str, int, int, int]], facts: SplitF
     """Checks L3: yields a finding for each child whose copied mutations end before the sync point.
 
     Args:
-        copied: node, child, sync point, largest decree that the child copied.
-        facts: facts of the table.
+        copied: node, child, sync point and the largest decree that the child copied.
+        facts: the facts of the table.
     """
     for node, child, sync_point, largest in copied:
         if largest < sync_point:

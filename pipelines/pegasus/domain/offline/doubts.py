@@ -1,4 +1,4 @@
-"""Warnings about an offline split, as findings."""
+"""Turns the doubts about an offline split into findings of severity warning."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,10 +15,10 @@ def doubts_of(
     """Yields warnings: malformed keys, replicas without a private log, unreadable files with the partition count.
 
     Args:
-        app: name of the table.
-        sources: its old partitions.
+        app: the name of the table.
+        sources: the old partitions of the table.
         parts: the results of these partitions.
-        of_replicas: the sources are directories of replica servers, which have logs.
+        of_replicas: whether the sources are directories of replica servers, which have logs.
     """
     malformed = sum(part.malformed for part in parts)
     if malformed:
@@ -26,15 +26,15 @@ def doubts_of(
             "D6", WARNING, app,
             f"Table {app}: {human_count(malformed, 'row')} with a key that Pegasus does not write: no partition owns "
             "it, and it is not in the output.",
-            "Look at them before the old data go.", rows=malformed,
+            "Look at them before the old data are removed.", rows=malformed,
         )  # fmt: skip
     bare = [source for source in sources if of_replicas and source.logs is None]
     if bare:
         yield rule_violation(
             "L6", WARNING, app,
-            f"Table {app}: {human_count(len(bare), 'replica')} without plog, such as {bare[0].database}: what was "
-            "written behind the flushed data is not in the output.",
-            "Bring the plog of each replica along, or flush the table before its servers stop.", replicas=len(bare),
+            f"Table {app}: {human_count(len(bare), 'replica')} without plog, such as {bare[0].database}: writes after "
+            "the flushed data are not in the output.",
+            "Copy the plog of each replica too, or flush the table before its servers stop.", replicas=len(bare),
         )  # fmt: skip
     unread = [source for source in sources if source.unread is not None]
     if unread:

@@ -1,4 +1,4 @@
-"""Merges the rows of a database with those of its log, in key order."""
+"""Merges the rows of a database with the rows of its log, in key order."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -9,8 +9,8 @@ def merged_rows(
     """Yields every live row once.
 
     Args:
-        rows: rows of the database, sorted by key.
-        tail: rows of the log, which replace those of the database; None = removed.
+        rows: the rows of the database, sorted by key.
+        tail: the rows of the log, which replace those of the database; None = the row was removed.
     """
     if not tail:
         yield from rows

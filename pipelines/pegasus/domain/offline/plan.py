@@ -1,4 +1,4 @@
-"""Values of an offline split: its input, its options and its result by old partition."""
+"""Values of an offline split: its input, its options, and its result for each old partition."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ _MOST = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PartitionCounts:
-    """Partition counts before and after.
+    """The partition counts before and after the split.
 
     Raises:
         UsageError: no split leads from the old count to the new one.
@@ -29,12 +29,12 @@ class PartitionCounts:
 
 @dataclass(frozen=True, slots=True)
 class OldPartition:
-    """One old partition.
+    """An old partition and the place of its data.
 
     Attributes:
-        partition: its index.
-        database: directory of its RocksDB, in a replica or in a cold backup.
-        logs: directory of its private logs; None = none, as in a cold backup.
+        partition: the index of the partition.
+        database: the directory of its RocksDB, in a replica or in a cold backup.
+        logs: the directory of its private logs; None = it has no logs, as in a cold backup.
         unread: why the file with the table's partition count cannot be parsed; None = the count agrees, or there is no
             such file.
     """
@@ -47,14 +47,14 @@ class OldPartition:
 
 @dataclass(frozen=True, slots=True)
 class OfflineSplitOptions:
-    """Options of the split.
+    """The options of an offline split.
 
     Attributes:
         expired_at_s: rows that have expired at this time (seconds since 1970) are left out; None = all are kept.
-        committed: decree up to which the log is applied; None = the largest committed decree in the log.
-        cluster_id: cluster id for the time tags of rows from the log.
-        file_bytes: approximate size at which a file is closed.
-        parquet: write Parquet instead of SST files.
+        committed: the decree up to which the log is applied; None = up to the largest committed decree in the log.
+        cluster_id: the cluster id for the time tags of rows from the log.
+        file_bytes: the approximate size at which a file is closed.
+        parquet: whether to write Parquet instead of SST files.
     """
 
     expired_at_s: int | None = None
@@ -89,19 +89,19 @@ class PartFile:
 
 @dataclass(frozen=True, slots=True)
 class PartitionResult:
-    """The result of one source.
+    """The result of splitting one old partition.
 
     Attributes:
-        files: files written, in order.
-        read: rows of the database, including those of empty writes.
-        logged: row writes and removals that the log added.
-        flushed: last flushed decree of the database.
-        committed: decree up to which the log was applied.
-        expired: rows left out because they had expired.
-        stale: rows left out because this partition does not own them: an earlier split left them.
-        malformed: rows left out because their keys are malformed.
-        empty: records of empty writes, left out.
-        resumed: the result is from an earlier attempt.
+        files: the files written, in order.
+        read: the number of rows of the database, including those of empty writes.
+        logged: the number of row writes and removals that the log added.
+        flushed: the last flushed decree of the database.
+        committed: the decree up to which the log was applied.
+        expired: the number of rows left out because they had expired.
+        stale: the number of rows left out because this partition does not own them: an earlier split left them.
+        malformed: the number of rows left out because their keys are malformed.
+        empty: the number of records of empty writes, which are left out.
+        resumed: whether the result comes from an earlier attempt.
     """
 
     partition: int
@@ -118,5 +118,5 @@ class PartitionResult:
 
     @property
     def rows(self) -> int:
-        """Rows written."""
+        """Returns the number of rows written."""
         return sum(file.rows for file in self.files)

@@ -1,4 +1,4 @@
-"""The tail of a private log: every committed write after the database's last flushed decree."""
+"""Extracts the tail of a private log: every committed write after the database's last flushed decree."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from pipelines.pegasus.domain.values import StoredValue, Timetag, encode_value
 
 @dataclass(frozen=True, slots=True)
 class LogTail:
-    """Rows by raw key; None = removed.
+    """The rows in the tail of a log.
 
     Attributes:
-        committed: the last decree that is included.
-        rows: encoded values.
-        writes: row writes and removals, including those overwritten later.
+        committed: the last decree that the tail includes.
+        rows: the encoded values by raw key; None = the row was removed.
+        writes: the number of row writes and removals, including those overwritten later.
     """
 
     committed: int
@@ -34,12 +34,12 @@ def committed_tail(
     the last committed decree are left out: they were never acknowledged, or are lost with their primary.
 
     Args:
-        mutations: mutations of all logs, in order.
-        flushed: last flushed decree of the database.
-        committed: last decree to apply; None = the largest `last_committed_decree` in the log.
-        version: `pegasus_data_version`.
-        cluster_id: cluster id for time tags.
-        where: name for messages.
+        mutations: the mutations of all logs, in order.
+        flushed: the last flushed decree of the database.
+        committed: the last decree to apply; None = the largest `last_committed_decree` in the log.
+        version: the `pegasus_data_version`.
+        cluster_id: the cluster id for time tags.
+        where: the name of the log in messages.
 
     Raises:
         RefusedError: a decree is missing, or a request cannot be replayed without the previous value.
@@ -56,7 +56,7 @@ def committed_tail(
         raise RefusedError(
             Condition.DECREE_MISSING,
             f"{where}: decree {missing[0]} is in no private log, the data end at {flushed}, and {upto} is committed: "
-            "writes would be lost. Take the logs along, or say --committed-decree",
+            "writes would be lost. Copy the logs too, or give --committed-decree",
         )
     tail: dict[bytes, bytes | None] = {}
     writes = 0

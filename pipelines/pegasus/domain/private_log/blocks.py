@@ -26,11 +26,11 @@ class LogEnd(str, Enum):
     """How a private log ends."""
 
     WHOLE = "WHOLE"
-    """After a whole block."""
+    """It ends after a whole block."""
     TORN = "TORN"
-    """Inside its last block: normal for a log that was being written. The missing part was never acknowledged."""
+    """It ends inside its last block, which is normal while a log is written; the missing part was not acknowledged."""
     NO_HEADER = "NO_HEADER"
-    """Inside its first block."""
+    """It ends inside its first block."""
     CORRUPT = "CORRUPT"
     """Some of its bytes are not a block, a CRC is wrong, or a block contains something that is not a mutation."""
     UNREADABLE = "UNREADABLE"
@@ -42,11 +42,11 @@ class LogBlock:
     """One block.
 
     Attributes:
-        offset: offset of its header in the file.
-        body: its bytes; empty when they are bad.
-        problem: what is wrong with it; None = its CRC is right.
-        last: nothing after it can be read.
-        torn: the file ends inside it.
+        offset: the offset of the block's header in the file.
+        body: the bytes of the body; empty when they are bad.
+        problem: what is wrong with the block; None = its CRC is right.
+        last: whether nothing after the block can be read.
+        torn: whether the file ends inside the block.
     """
 
     offset: int
@@ -57,11 +57,12 @@ class LogBlock:
 
 
 def blocks(read: Read, checksum: Checksum) -> Iterator[LogBlock]:
-    """Yields every block of a log in order. Bad contents never raise.
+    """Yields every block of a log in order. Bad contents never raise an error.
 
     Args:
-        read: returns up to the given number of bytes: fewer only before the end, none at the end.
-        checksum: CRC-32C.
+        read: a function that returns up to the given number of bytes: fewer only before the end of the log, none at the
+            end.
+        checksum: the function that computes CRC-32C.
     """
     offset, sums = 0, {0}
     while True:
@@ -72,7 +73,9 @@ def blocks(read: Read, checksum: Checksum) -> Iterator[LogBlock]:
             if MAGIC[: len(header)] == header[: len(MAGIC)]:
                 yield LogBlock(offset, b"", torn=True, last=True)
             else:
-                yield LogBlock(offset, b"", f"{len(header)} bytes at {offset} begin no block", last=True)
+                yield LogBlock(
+                    offset, b"", f"the {len(header)} bytes at {offset} are not the header of a block", last=True
+                )
             return
         magic, length, stored, _ = _HEADER.unpack(header)
         if magic != MAGIC or not 0 < length <= _NO_BODY:
@@ -86,7 +89,10 @@ def blocks(read: Read, checksum: Checksum) -> Iterator[LogBlock]:
         if len(body) < length:
             if _holds_blocks(body):
                 yield LogBlock(
-                    offset, b"", f"the block at {offset} reaches beyond the end, with others in it", last=True
+                    offset,
+                    b"",
+                    f"the block at {offset} reaches beyond the end of the file and contains other blocks",
+                    last=True,
                 )
             else:
                 yield LogBlock(offset, b"", torn=True, last=True)

@@ -39,7 +39,7 @@ class MutationUpdate:
 
     Attributes:
         code: task code, such as RPC_RRDB_RRDB_PUT.
-        serialization: 1 thrift binary, 3 thrift JSON, 0 none.
+        serialization: 1 = thrift binary, 3 = thrift JSON, 0 = none.
         data: the request as the client wrote it.
     """
 
@@ -53,9 +53,9 @@ class Mutation:
     """One mutation.
 
     Attributes:
-        committed: `last_committed_decree` of its writer.
+        committed: the `last_committed_decree` of its writer.
         timestamp_us: μs since the epoch; None in the layout before Pegasus 1.x.
-        log_offset: global offset of its first byte, as stored in the mutation.
+        log_offset: the global offset of its first byte, as stored in the mutation.
     """
 
     gpid: Gpid
@@ -78,7 +78,7 @@ def parse_file_header(body: bytes) -> tuple[FileHeader, int]:
     magic, version, start, count = _FILE.unpack_from(body)
     end = _FILE.size + count * _GPID.size
     if magic != MAGIC or version != 1 or start < 0 or count < 0 or end > len(body):
-        raise MalformedError(f"the header of the log is none of version 1 (it says {version})")
+        raise MalformedError(f"the header of the log has version {version} instead of 1")
     entries = [_GPID.unpack_from(body, _FILE.size + place * _GPID.size) for place in range(count)]
     decrees = {Gpid(app, partition): decree for app, partition, decree, _ in entries}
     valid = {Gpid(app, partition): offset for app, partition, _, offset in entries}

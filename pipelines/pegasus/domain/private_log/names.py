@@ -13,7 +13,10 @@ DISCARDED = (".err", ".gar", ".bak", ".ori", ".tmp")
 
 @dataclass(frozen=True, slots=True, order=True)
 class LogName:
-    """`log.<index>.<start offset>`: the index counts from 1; the offset continues through all logs of a replica."""
+    """The parts of `log.<index>.<start offset>`: the index counts from 1.
+
+    The offset continues through all logs of a replica.
+    """
 
     index: int
     start_offset: int
@@ -37,11 +40,11 @@ def parse_log_name(name: str) -> LogName:
     """Parses the name of a log. A suffix is ignored, because Pegasus's own test data has names with one.
 
     Raises:
-        MalformedError: it is not the name of a private log.
+        MalformedError: this is not the name of a private log.
     """
     found = _LOG.fullmatch(".".join(name.split(".")[:3]))
     if found is None:
-        raise MalformedError(f"{name!r} is no private log: log.<index>.<start offset>")
+        raise MalformedError(f"{name!r} is not the name of a private log: log.<index>.<start offset>")
     return LogName(int(found[1]), int(found[2]))
 
 
@@ -49,9 +52,9 @@ def parse_replica_name(name: str) -> Gpid:
     """Returns the partition of a replica directory such as `2.5.pegasus`.
 
     Raises:
-        MalformedError: it is not a replica directory, or a server has put it aside.
+        MalformedError: this is not the name of a replica directory, or a server has put the directory aside.
     """
     found = _REPLICA.fullmatch(name)
     if found is None or name.endswith(DISCARDED):
-        raise MalformedError(f"{name!r} is no replica directory: <app id>.<partition>.pegasus")
+        raise MalformedError(f"{name!r} is not the name of a replica directory: <app id>.<partition>.pegasus")
     return Gpid(int(found[1]), int(found[2]))

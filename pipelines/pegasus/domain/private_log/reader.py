@@ -13,21 +13,28 @@ from pipelines.pegasus.domain.private_log.mutations import (
 
 
 class PrivateLogReader:
-    """Yields a log's mutations in order. The attributes are final once the log has been read to its end.
+    """Reads one log, and yields its mutations in order. The attributes are final once the log has been read to its end.
 
-    Invalid contents never raise; they set `ending` and `problem`. Memory use does not grow with the log.
+    Invalid contents never raise an error; they set `ending` and `problem`. The memory needed does not grow with the
+    log.
 
     Attributes:
-        header: None before the first mutation, and if the header could not be read.
+        header: the header of the log; None before the first mutation, and if the header could not be read.
         ending: how the log ends.
-        problem: the first problem found; None = none.
-        bad_blocks: blocks with a wrong CRC or an invalid mutation; the other blocks are read.
-        length: bytes up to the last whole block.
-        blocks: number of whole blocks.
+        problem: the first problem found; None = no problem.
+        bad_blocks: the number of blocks with a wrong CRC or an invalid mutation; the other blocks are read.
+        length: the bytes up to the last whole block.
+        blocks: the number of whole blocks.
     """
 
     def __init__(self, read: Read, checksum: Checksum, start_offset: int | None = None) -> None:
-        """Creates a reader; `checksum` is CRC-32C, `start_offset` is from the log's name; the header must repeat it."""
+        """Creates a reader.
+
+        Args:
+            read: a function that returns the next bytes, see `blocks.blocks`.
+            checksum: the function that computes CRC-32C.
+            start_offset: the offset in the log's name, which the header must repeat; None = not checked.
+        """
         self._read = read
         self._start = start_offset
         self._checksum = checksum
@@ -60,7 +67,7 @@ class PrivateLogReader:
             if first:
                 self.header, place = parse_file_header(block.body)
                 if self._start is not None and self.header.start_offset != self._start:
-                    raise MalformedError(f"its header says offset {self.header.start_offset}, its name {self._start}")
+                    raise MalformedError(f"its header has offset {self.header.start_offset}, its name {self._start}")
             while place < len(block.body):
                 mutation, end = parse_mutation(block.body, place)
                 if self.header is not None:

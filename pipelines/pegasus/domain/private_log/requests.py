@@ -17,7 +17,7 @@ class Replay(str, Enum):
     """Whether a request can be replayed from the log alone."""
 
     ROWS = "ROWS"
-    """It puts and removes the rows that it names."""
+    """The request puts and removes the rows that it names."""
     EMPTY = "EMPTY"
     """An empty write: it only advances the decree."""
     NEEDS_BASE = "NEEDS_BASE"
@@ -28,7 +28,7 @@ class Replay(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class RowWrite:
-    """One row.
+    """The write or removal of one row.
 
     Attributes:
         key: raw key: length of the hash key, hash key, sort key.
@@ -46,9 +46,9 @@ class DecodedRequest:
     """A decoded request.
 
     Attributes:
-        key: a raw key with the same hash as the request; None if there is none, as for an empty write.
-        rows: rows that it writes; empty unless `replay` is ROWS.
-        problem: why it is UNKNOWN.
+        key: a raw key with the same hash as the request; None if there is no such key, as for an empty write.
+        rows: the rows that the request writes; empty unless `replay` is ROWS.
+        problem: why the request is UNKNOWN; None = it is known.
     """
 
     replay: Replay
@@ -58,7 +58,7 @@ class DecodedRequest:
 
 
 def decode_request(update: MutationUpdate) -> DecodedRequest:
-    """Decodes one request; an invalid request never raises."""
+    """Decodes one request; an invalid request never raises an error."""
     if update.code == "RPC_REPLICATION_WRITE_EMPTY":
         return DecodedRequest(Replay.EMPTY)
     reading = _READING.get(update.code.removeprefix("RPC_RRDB_RRDB_"))
@@ -86,7 +86,12 @@ class _Argument:
         return next(iter(found.values()))
 
     def struct(self, *blobs: int, **lists: Callable[[ThriftReader], Any]) -> dict[int, Any]:
-        """Reads a struct whose listed fields are blobs; the keyword arguments f<field> are lists."""
+        """Reads a struct.
+
+        Args:
+            blobs: the numbers of the fields that are blobs.
+            lists: the readers of list fields; the name of the argument is f<field>.
+        """
         known: dict[int, Callable[[ThriftReader], Any]] = dict.fromkeys(blobs, ThriftReader.blob)
         known |= {int(name[1:]): lambda reader, kind=kind: reader.items(kind) for name, kind in lists.items()}  # type: ignore[misc]
         found: dict[int, Any] = self.of(lambda reader: reader.fields(known))

@@ -1,4 +1,4 @@
-"""The part of thrift's binary protocol that requests in a private log need.
+"""Reads the part of thrift's binary protocol that requests in a private log use.
 
 Pegasus declares `dsn.blob` as a struct but writes it as a length and bytes, without fields, which thrift libraries
 cannot read. So the caller must say which fields are blobs.
@@ -24,7 +24,7 @@ Value: TypeAlias = Any
 
 
 class ThriftReader:
-    """Reads one buffer.
+    """Reads one buffer from the beginning to the end.
 
     Every method raises MalformedError if the buffer does not have the expected content.
     """
@@ -44,7 +44,7 @@ class ThriftReader:
         return found
 
     def number(self, kind: int) -> int | float:
-        """Reads a number of a thrift type."""
+        """Reads a number of the thrift type `kind`."""
         form = _NUMBERS[kind]
         try:
             (value,) = form.unpack_from(self._data, self._place)
@@ -64,7 +64,7 @@ class ThriftReader:
             found[name] = self._value(kind, known.get(name))
 
     def items(self, kind: "Kind") -> list[Value]:
-        """Reads a list."""
+        """Reads a list, whose elements `kind` reads."""
         self.number(BYTE)
         count = int(self.number(I32))
         if not 0 <= count <= len(self._data):
@@ -72,9 +72,9 @@ class ThriftReader:
         return [kind(self) for _ in range(count)]
 
     def end(self) -> None:
-        """Checks that nothing follows."""
+        """Checks that the buffer has been read to its end."""
         if self._place != len(self._data):
-            raise MalformedError(f"{len(self._data) - self._place} bytes behind the request")
+            raise MalformedError(f"{len(self._data) - self._place} bytes follow the end of the request")
 
     def _value(self, kind: int, known: "Kind | None") -> Value:
         if kind in _NUMBERS:

@@ -1,6 +1,6 @@
-"""Writes private logs like Pegasus does (`src/replica/mutation_log.cpp`, `log_block.cpp`).
+"""Writes private logs as Pegasus does (`src/replica/mutation_log.cpp`, `log_block.cpp`).
 
-Only for simulated logs: no job writes into a replica's directory.
+It serves simulated logs only: no job writes into a replica's directory.
 """
 
 import struct
@@ -27,7 +27,7 @@ class LogWriter:
     """
 
     def __init__(self, header: FileHeader, checksum: Checksum) -> None:
-        """Creates a log with this header as its first block; `checksum` is CRC-32C."""
+        """Creates a log with this header as its first block; `checksum` computes CRC-32C."""
         self._header = header
         self._checksum = checksum
         self._sum = 0
@@ -36,20 +36,20 @@ class LogWriter:
 
     @property
     def end(self) -> int:
-        """Global offset after the last block: where the next log begins."""
+        """Returns the global offset after the last block, where the next log begins."""
         return self._header.start_offset + len(self.data)
 
     @property
     def next_offset(self) -> int:
-        """Global offset of the first mutation of the next block."""
+        """Returns the global offset of the first mutation of the next block."""
         return self.end + _BLOCK.size
 
     def add(self, *mutations: Mutation) -> None:
-        """Adds one block with these mutations and keeps their `log_offset`."""
+        """Adds one block with these mutations, and keeps their own `log_offset`."""
         self._block(b"".join(map(encode_mutation, mutations)))
 
     def append(self, *mutations: Mutation) -> None:
-        """Adds one block with these mutations and sets their offsets to those in this log."""
+        """Adds one block with these mutations, and sets their `log_offset` to their place in this log."""
         place, found = self.next_offset, bytearray()
         for one in mutations:
             found += encode_mutation(one, place + len(found))
@@ -61,7 +61,7 @@ class LogWriter:
 
 
 def encode_file_header(header: FileHeader) -> bytes:
-    """Returns the bytes that `mutations.parse_file_header` reads."""
+    """Encodes a header to the bytes that `mutations.parse_file_header` reads."""
     entries = b"".join(
         _GPID.pack(gpid.app_id, gpid.partition, decree, header.valid_offsets.get(gpid, 0))
         for gpid, decree in header.max_decrees.items()
@@ -70,11 +70,11 @@ def encode_file_header(header: FileHeader) -> bytes:
 
 
 def encode_mutation(mutation: Mutation, log_offset: int | None = None) -> bytes:
-    """Returns the bytes that `mutations.parse_mutation` reads.
+    """Encodes a mutation to the bytes that `mutations.parse_mutation` reads.
 
     Args:
-        mutation: must have a timestamp; the layout before Pegasus 1.x is not written.
-        log_offset: replaces the mutation's own offset.
+        mutation: the mutation, which must have a timestamp; the layout before Pegasus 1.x is not written.
+        log_offset: the offset to write instead of the mutation's own; None = its own.
     """
     gpid: Gpid = mutation.gpid
     head = _MUTATION.pack(
@@ -93,10 +93,10 @@ def encode_put(key: bytes, value: bytes, expire_ts: int = 0, argument: int = 0) 
     """Returns an RRDB_PUT of a row, in thrift's binary protocol with Pegasus's bare blobs.
 
     Args:
-        key: raw key.
+        key: the raw key.
         value: the user's bytes.
         expire_ts: seconds since 2016; 0 = never.
-        argument: field number of the call: 0 from C++ clients, 1 from other clients.
+        argument: the field number of the call's argument: 0 from C++ clients, 1 from other clients.
     """
     inner = blob_field(1, key) + blob_field(2, value) + i32_field(3, expire_ts) + b"\x00"
     return MutationUpdate("RPC_RRDB_RRDB_PUT", 1, encode_call(inner, argument))

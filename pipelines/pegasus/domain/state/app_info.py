@@ -20,7 +20,7 @@ class AppInfo:
     """The part of `app_info` that a split needs.
 
     Attributes:
-        init_partition_count: partition count at creation; None = not in the file.
+        init_partition_count: the partition count at creation; None = the file does not have it.
     """
 
     app_id: int
@@ -47,7 +47,9 @@ def parse_app_info(data: bytes) -> AppInfo:
             None if first is None else _number(first["i32"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise MalformedError(f"behind its first 8 bytes it is no app_info in thrift's JSON ({error!r})") from None
+        raise MalformedError(
+            f"its content after the first 8 bytes is not app_info in thrift's JSON ({error!r})"
+        ) from None
 
 
 def parse_app_metadata(data: bytes) -> AppInfo:
@@ -66,16 +68,16 @@ def parse_app_metadata(data: bytes) -> AppInfo:
             None if first is None else _number(first),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise MalformedError(f"it is no app_info in JSON ({error!r})") from None
+        raise MalformedError(f"it is not app_info in JSON ({error!r})") from None
 
 
 def _number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return value
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a text")
     return value

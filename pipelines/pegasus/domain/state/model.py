@@ -16,8 +16,8 @@ class PartitionState:
 
     Attributes:
         ballot: -1 = the partition is a child that is not registered in meta yet.
-        there: it has a node in ZooKeeper; the other partitions are only counted.
-        primary: None = none.
+        there: whether the partition has a node in ZooKeeper; the other partitions are only counted.
+        primary: the node of the primary; None = there is no primary.
         committed: last_committed_decree; None = unknown.
     """
 
@@ -30,7 +30,7 @@ class PartitionState:
 
     @property
     def members(self) -> frozenset[str]:
-        """Primary and secondaries."""
+        """Returns the nodes of the primary and the secondaries."""
         return frozenset(self.secondaries) | ({self.primary} if self.primary else set())
 
 
@@ -39,11 +39,11 @@ class ReplicaState:
     """One replica as its server reports it; None = unknown.
 
     Attributes:
-        status: PS_… of the server; None if only the directory was read.
-        partition_count: from `.app-info`.
-        init_ballot: from `.init-info`, which is written whenever the ballot grows.
-        init_durable_decree: from `.init-info`.
-        last_flushed_decree: from the meta column family.
+        status: the PS_… status that the server reports; None if only the directory was read.
+        partition_count: the count in `.app-info`.
+        init_ballot: the ballot in `.init-info`, which is written whenever the ballot grows.
+        init_durable_decree: the durable decree in `.init-info`.
+        last_flushed_decree: the value in the meta column family.
     """
 
     node: str
@@ -63,12 +63,12 @@ class PegasusTable:
     """One table.
 
     Attributes:
-        status: AS_…, without `app_status::`.
-        init_partition_count: partition count at creation; None = unknown.
-        envs: None = unknown, as in the shell's output.
+        status: the AS_… status, without `app_status::`.
+        init_partition_count: the partition count at creation; None = unknown.
+        envs: the app envs; None = unknown, as in the shell's output.
         split_states: meta's in-memory state by parent partition: SPLITTING, PAUSING, PAUSED, CANCELING; None = unknown.
-        learning: partitions with a learner.
-        partitions: one for each of [0, partition_count), and any others that exist beyond.
+        learning: the partitions with a learner.
+        partitions: one for each of [0, partition_count), and any others that exist beyond these.
     """
 
     app_id: int
@@ -87,17 +87,17 @@ class PegasusTable:
 
     @property
     def by_index(self) -> Mapping[int, PartitionState]:
-        """Partitions by index."""
+        """Returns the partitions by index."""
         return {one.index: one for one in self.partitions}
 
     @property
     def unregistered(self) -> tuple[PartitionState, ...]:
-        """Partitions that meta counts but has not registered."""
+        """Returns the partitions that meta counts but has not registered."""
         return tuple(one for one in self.partitions if one.ballot == UNREGISTERED and one.index < self.partition_count)
 
     @property
     def is_splitting(self) -> bool:
-        """Whether children in the upper half wait for registration."""
+        """Returns whether children in the upper half wait for registration."""
         return any(one.index >= self.partition_count // 2 for one in self.unregistered)
 
     def children(self) -> Iterator[tuple[PartitionState, PartitionState]]:
@@ -110,7 +110,7 @@ class PegasusTable:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """One data disk of a node. Sizes are bytes; `apps` has the bytes of each table on it."""
+    """A data disk of a node. Sizes are in bytes; `apps` has the bytes of each table on the disk."""
 
     node: str
     name: str
@@ -121,13 +121,13 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """One observation.
+    """The state of a cluster that one state file contains.
 
     Attributes:
-        where: the file it was read from, for messages.
+        where: the file from which the state was read, for messages.
         observed_at: ms since the epoch.
-        leader: address of the meta leader; None = unknown.
-        disks: None = unknown.
+        leader: the address of the meta leader; None = unknown.
+        disks: the data disks; None = unknown.
     """
 
     where: str
@@ -138,5 +138,5 @@ class ClusterState:
     disks: tuple[Disk, ...] | None = None
 
     def table(self, app_id: int) -> PegasusTable | None:
-        """Returns a table by id."""
+        """Returns the table with this id; None = there is no such table."""
         return next((one for one in self.tables if one.app_id == app_id), None)

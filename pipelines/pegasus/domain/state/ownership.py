@@ -18,7 +18,7 @@ def deleted_share(count: int) -> float:
     It is 0 for powers of two.
 
     Args:
-        count: partitions before the split.
+        count: the number of partitions before the split.
     """
     if is_power_of_two(count):
         return 0.0

@@ -1,4 +1,4 @@
-"""The cheap first step of the comparison: sums by partition show which rows must be compared one by one."""
+"""Compares sums by partition, the cheap first step: they show in which partitions rows must be compared one by one."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,9 +17,10 @@ class SplitVerifyRow:
     Sizes are bytes of keys and values.
 
     Attributes:
-        partition: its index; a row counts for `hash % partitions`, whichever partition stores it.
-        is_equal: the same rows are live on both sides.
-        stale_rows: copies that a split left in other partitions on the side `after`; not a difference by themselves.
+        partition: the index of the partition; a row counts for `hash % partitions`, whichever partition stores it.
+        is_equal: whether both sides have the same live rows.
+        stale_rows: the copies that a split left in other partitions on the side `after`; not a difference by
+            themselves.
     """
 
     table_name: str
@@ -43,10 +44,11 @@ class Comparison:
     """The result of comparing the sums.
 
     Attributes:
-        partitions: partitions of the table with more partitions.
-        differing: those whose live rows differ between the sides.
-        suspect: those with stale copies that equal neither the owner's rows nor those of `before`: one may be newer.
-        kinds: rows of each kind, by side.
+        partitions: the number of partitions of the table with more partitions.
+        differing: the partitions whose live rows differ between the sides.
+        suspect: the partitions with stale copies that equal neither the owner's rows nor those of `before`: one copy
+            may be newer.
+        kinds: the number of rows of each kind, by side.
     """
 
     partitions: tuple[SplitVerifyRow, ...]
@@ -56,7 +58,7 @@ class Comparison:
 
     @property
     def wanted(self) -> frozenset[int]:
-        """Partitions whose rows must be compared one by one."""
+        """Returns the partitions whose rows must be compared one by one."""
         return self.differing | self.suspect
 
     def rows(self, side: str, *kinds: RowKind) -> int:
@@ -66,7 +68,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """A row of `split_diff`; timetags are `Timetag.packed`."""
+    """A row of `split_diff`; its timetags are `Timetag.packed`."""
 
     table_name: str
     partition: int | None
@@ -105,10 +107,10 @@ def compare_sums(table: str, groups: int, before: Tallies, after: Tallies) -> Co
     """Compares the sums of both sides.
 
     Args:
-        table: name of the table.
-        groups: see `groups_of`.
-        before: sums of the rows before, of every kind.
-        after: sums of the rows after, of every kind.
+        table: the name of the table.
+        groups: the number of partitions by which rows are grouped, see `groups_of`.
+        before: the sums of the rows before, of every kind.
+        after: the sums of the rows after, of every kind.
     """
     rows, differing, suspect = [], set[int](), set[int]()
     by_group = {side: _by_group(tallies) for side, tallies in ((BEFORE, before), (AFTER, after))}

@@ -16,19 +16,19 @@ _WORDS: dict[tuple[DifferenceReason, str], tuple[str, str, str, str]] = {
     (DifferenceReason.LOST, AFTER): (
         "D1",
         ERROR,
-        "live before, and in no partition that owns it after",
+        "live before, but not in the partition that owns it after",
         "Do not compact: copies may be left in the parent (split_diff says where). Write them back from `before`.",
     ),
     (DifferenceReason.LOST, BEFORE): (
         "D2",
         ERROR,
-        "live after, and not there before",
+        "live after, but missing before",
         "If nobody wrote meanwhile, deleted or overwritten rows have come back: an offline tool took an old SST.",
     ),
     (DifferenceReason.VALUE, AFTER): (
         "D2",
         ERROR,
-        "another value after, and not a later one",
+        "another value after, which is not a later one",
         "Write them back from `before`; an older value means that a write was undone.",
     ),
     (DifferenceReason.VALUE, BEFORE): (
@@ -65,7 +65,7 @@ _WORDS: dict[tuple[DifferenceReason, str], tuple[str, str, str, str]] = {
         "D3",
         ERROR,
         "in a partition where it never belonged",
-        "A replica was loaded under a wrong index: look where its directory comes from.",
+        "A replica was loaded under a wrong index: find out where its directory comes from.",
     ),
     (DifferenceReason.FOREIGN, BEFORE): (
         "D3",
@@ -76,13 +76,13 @@ _WORDS: dict[tuple[DifferenceReason, str], tuple[str, str, str, str]] = {
     (DifferenceReason.MALFORMED, AFTER): (
         "D6",
         ERROR,
-        "none that Pegasus writes, after",
+        "a key or value that Pegasus does not write, after",
         "Look at them in split_diff, and at --data-version.",
     ),
     (DifferenceReason.MALFORMED, BEFORE): (
         "D6",
         WARNING,
-        "none that Pegasus writes, before",
+        "a key or value that Pegasus does not write, before",
         "Look at them in split_diff, and at --data-version.",
     ),
 }
@@ -108,7 +108,8 @@ def verify_findings(table: str, compared: Comparison, counts: Counts) -> Iterato
             INFO,
             table,
             f"Table {table}: {stale:,} rows after are copies that a split has left in other partitions.",
-            "No loss: the compaction filter takes them; split-stale says how much and whether it will.",
+            "This is not a loss: the compaction filter can remove them; split-stale reports whether it will, "
+            "and how many.",
             rows=stale,
         )
 

@@ -1,4 +1,4 @@
-"""The expensive second step of the comparison: finds what is wrong with one key, where the sums differ."""
+"""Finds what is wrong with one key: the expensive second step of the comparison, done where the sums differ."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ class KeyCopy(NamedTuple):
     """The rows of one key that are stored in a partition that owns it.
 
     Attributes:
-        rows: number of rows; a partition of Pegasus has at most one.
-        lies_in: the partition.
-        digest: digest of key and value.
-        expired: its TTL is over.
-        timetag: `Timetag.packed`; 0 = the value has none.
+        rows: the number of rows; a partition of Pegasus has at most one.
+        lies_in: the partition that stores them.
+        digest: the digest of key and value.
+        expired: whether the TTL is over.
+        timetag: `Timetag.packed`; 0 = the value has no timetag.
     """
 
     rows: int = 0
@@ -39,7 +39,7 @@ class KeyCopy(NamedTuple):
 
     @property
     def live(self) -> bool:
-        """Whether a client can read it."""
+        """Returns whether a client can read the row."""
         return self.rows > 0 and not self.expired
 
 
@@ -82,7 +82,9 @@ def _twice(facts: KeyFacts) -> Iterator[KeyProblem]:
     for side, copy in ((BEFORE, facts.before), (AFTER, facts.after)):
         if copy.rows > 1:
             yield KeyProblem(
-                DifferenceReason.MALFORMED, side, f"{copy.rows} rows of one key: no export of a RocksDB has that"
+                DifferenceReason.MALFORMED,
+                side,
+                f"{copy.rows} rows have this key, which no export of a RocksDB contains",
             )
 
 
@@ -92,7 +94,11 @@ def _owners(facts: KeyFacts) -> Iterator[KeyProblem]:
         left = f"; a copy is left in partition {facts.stale.lies_in}" if facts.stale.rows else ""
         yield KeyProblem(DifferenceReason.LOST, AFTER, f"live before, not in its partition after{left}")
     elif after.live and not before.rows:
-        yield KeyProblem(DifferenceReason.LOST, BEFORE, "live after, not there before: written meanwhile, or come back")
+        yield KeyProblem(
+            DifferenceReason.LOST,
+            BEFORE,
+            "live after, missing before: it was written meanwhile, or a removed row has come back",
+        )
     elif before.live and after.live and before.digest != after.digest:
         yield KeyProblem(DifferenceReason.VALUE, *_older(before, after))
     elif before.live != after.live and before.rows and after.rows:
@@ -104,7 +110,7 @@ def _owners(facts: KeyFacts) -> Iterator[KeyProblem]:
 
 def _older(before: KeyCopy, after: KeyCopy) -> tuple[str, str]:
     if not (before.timetag and after.timetag) or before.timetag == after.timetag:
-        return AFTER, "the value differs, and no time of writing says which is newer"
+        return AFTER, "the value differs, and no time of writing shows which is newer"
     if before.timetag > after.timetag:
         return AFTER, "the value after is an older one: a write was undone"
     return BEFORE, "the value after was written later"

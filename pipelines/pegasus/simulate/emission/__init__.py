@@ -21,18 +21,18 @@ __all__ = ["Emitted", "EmittedRow", "emit"]
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """The traces of a table's split.
+    """The traces of a table's split, in the formats of the jobs.
 
     Attributes:
-        before: rows before the split, and every write acknowledged since.
-        after: rows that the primaries of parents and children have.
-        states: states of the cluster, one JSON object for each change (docs/split-state.md).
-        journal: requests and answers, one JSON object each (docs/split-route.md).
-        logs: private logs by their path, `<node>/…/<app>.<partition>.pegasus/plog/log.<index>.<offset>`.
+        before: the rows before the split, and every write acknowledged since.
+        after: the rows that the primaries of parents and children have.
+        states: the states of the cluster, one JSON object for each change (docs/split-state.md).
+        journal: the requests and answers, one JSON object each (docs/split-route.md).
+        logs: the private logs by their path, `<node>/…/<app>.<partition>.pegasus/plog/log.<index>.<offset>`.
         facts: the facts that logs do not contain (docs/split-audit-log.md).
-        counts: partitions before and after.
-        validates: the table's env `replica.split.validate_partition_hash` is true.
-        versions: `partition_version` of partitions where it is not the count - 1.
+        counts: the number of partitions before and after.
+        validates: whether the table's env `replica.split.validate_partition_hash` is true.
+        versions: the `partition_version` of the partitions where it is not the count - 1.
     """
 
     before: tuple[EmittedRow, ...]
@@ -50,9 +50,10 @@ def emit(histories: Sequence[WalkHistory], checksum: Checksum, confirmed: int | 
     """Returns the traces of the split of a table with one partition for each history.
 
     Args:
-        histories: one for each partition.
-        checksum: CRC-32C, for the logs.
-        confirmed: decree up to which another cluster has confirmed the table's duplication; None = no duplication.
+        histories: one history for each partition.
+        checksum: the function that computes CRC-32C, for the logs.
+        confirmed: the decree up to which another cluster has confirmed the table's duplication; None = there is no
+            duplication.
         every: write a state only for every n-th step, see `states.states`.
     """
     groups = len(histories)

@@ -35,14 +35,14 @@ Request = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class JournalLine:
-    """A line of the journal, and its time in μs since the epoch."""
+    """A line of the journal and its time, in μs since the epoch."""
 
     at_us: int
     request: Request
 
 
 def journal(spread: Spread, history: WalkHistory, trace: Trace) -> Iterator[JournalLine]:
-    """Yields all requests to one group."""
+    """Yields all requests to one group with their answers."""
     for ack in trace.acks:
         yield _line(_write(spread, history, ack), at_us(ack.step))
     yield from _scan(spread, history)
@@ -70,7 +70,7 @@ def _write(spread: Spread, history: WalkHistory, ack: Ack) -> Request:
 def _scan(spread: Spread, history: WalkHistory) -> Iterator[JournalLine]:
     """Yields the requests of the full scan.
 
-    Each has the number of its partition as hash. A child with ballot -1 is read from its parent.
+    The hash of each request is the number of its partition. A child with ballot -1 is read from its parent.
     """
     for step, (move, world) in enumerate(zip(history.moves, history.worlds, strict=False)):
         if not move[0].startswith("scan_") or move[0] == "scan_begin" or not isinstance(world.scan, Scan):
@@ -94,7 +94,7 @@ def _scan(spread: Spread, history: WalkHistory) -> Iterator[JournalLine]:
 
 
 def _foreign_base(history: WalkHistory, *, child: bool) -> int:
-    """Returns how many rows from before the split belong to the other one of parent and child."""
+    """Returns how many rows from before the split belong to the parent if `child` is true, else to the child."""
     other = PARENT_HALF if child else CHILD_HALF
     return sum(half_of(history, number) == other for number in range(BASE_ROWS))
 

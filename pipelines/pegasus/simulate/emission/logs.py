@@ -23,9 +23,9 @@ _BLOCK_MUTATIONS = 4
 
 
 def log_files(spread: Spread, history: WalkHistory, trace: Trace, checksum: Checksum) -> Iterator[tuple[str, bytes]]:
-    """Yields every log of a parent and its child: path below the directory of logs, and bytes.
+    """Yields every log of a parent and its child: the path below the directory of logs, and the bytes.
 
-    A parent has two logs: up to the checkpoint, which is durable, and the rest. A child has one.
+    A parent has two logs: one up to the checkpoint, which is durable, and one with the rest. A child has one.
     """
     for node, entries in sorted(trace.parents.items()):
         old = [one for one in entries if one.decree <= CHECKPOINT]
@@ -63,7 +63,7 @@ BEFORE_US = 3_600_000_000
 
 
 def node_of(node: int) -> str:
-    """Returns the directory of a node."""
+    """Returns the name of a node's directory."""
     return f"n{node + 1}/replica/reps"
 
 
@@ -71,8 +71,9 @@ def facts_of(traces: Sequence[Trace], confirmed: int | None) -> Mapping[str, obj
     """Returns the facts that logs do not contain (docs/split-audit-log.md).
 
     Args:
-        traces: traces of all groups, in their order.
-        confirmed: decree up to which another cluster has confirmed the duplication; None = the table is not duplicated.
+        traces: the traces of all groups, in the order of the groups.
+        confirmed: the decree up to which another cluster has confirmed the duplication; None = the table is not
+            duplicated.
     """
     groups, replicas, partitions = [], [], []
     for group, trace in enumerate(traces):

@@ -15,12 +15,13 @@ Json = Mapping[str, object]
 
 
 def states(histories: Sequence[WalkHistory], every: int = 1) -> Iterator[Json]:
-    """Yields a state for each change, and one long after the end.
+    """Yields a state of the cluster for each change, and one long after the end.
 
     Args:
-        histories: histories of all groups; the table's count must change in all of them at the same step (`aligned`).
-        every: use only every n-th step, in addition to the first, the last and each change of what only meta's memory
-            has.
+        histories: the histories of all groups; the table's count must change in all of them at the same step
+            (`aligned`).
+        every: use only every n-th step, in addition to the first, the last and each change of the state that only
+            meta's memory has.
     """
     last: Json | None = None
     steps = max(len(history.worlds) for history in histories)
@@ -46,13 +47,13 @@ def aligned(histories: Sequence[WalkHistory]) -> list[WalkHistory]:
 
 
 def _halved(history: WalkHistory) -> int | None:
-    """Returns the step at which a cancelled split halves the count again; None = it does not."""
+    """Returns the step at which a cancelled split halves the count again; None = the history does not halve it."""
     counts = [world.meta.times for world in history.worlds]
     return next((step for step, (was, now) in enumerate(pairwise(counts), 1) if was > now), None)
 
 
 def _delayed(history: WalkHistory, place: int, steps: int) -> WalkHistory:
-    """Returns the history with `steps` pauses inserted at that state."""
+    """Returns the history with `steps` pauses inserted at the state number `place`."""
     world = history.worlds[place]
     return WalkHistory(
         history.seed, history.scope, history.design,
@@ -73,9 +74,9 @@ def _seen(histories: Sequence[WalkHistory], step: int) -> Json:
 
 
 def _of_meta(found: Json) -> tuple[object, object]:
-    """Returns the state that only one meta leader has in memory.
+    """Returns the part of a state that only the meta leader has in memory.
 
-    Every change of it needs a state: from two states far apart nobody can tell which leader changed it.
+    Every change of this part needs a state: if two states are far apart, nobody can see which leader changed it.
     """
     (app,) = found["apps"] if isinstance(found["apps"], list) else [{}]
     return found["meta_leader"], [state for state in app.get("split_states", {}).values() if state != SPLITTING]

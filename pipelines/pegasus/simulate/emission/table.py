@@ -29,7 +29,7 @@ class Spread(NamedTuple):
 
     @property
     def child(self) -> int:
-        """The partition that is split off from it."""
+        """Returns the index of the partition that is split off from this one."""
         return self.group + self.groups
 
 
@@ -44,7 +44,10 @@ def at_us(step: int) -> int:
 
 
 def half_of(history: WalkHistory, number: int) -> str:
-    """Returns the owner of a row after the split. The writes of the history follow the rows from before."""
+    """Returns which half owns a row after the split.
+
+    The writes of the history follow the rows from before the split.
+    """
     if number >= BASE_ROWS:
         return history.scope.writes[number - BASE_ROWS]
     return PARENT_HALF if number % 2 else CHILD_HALF
@@ -56,13 +59,16 @@ def key_of(spread: Spread, history: WalkHistory, number: int) -> bytes:
 
 
 def hash_of(spread: Spread, half: str) -> int:
-    """Returns the hash of the key that clients read to see who answers."""
+    """Returns the hash of the key that clients read to see which replica answers."""
     return key_hash(_key(spread, half, 0))
 
 
 @cache
 def _key(spread: Spread, half: str, number: int) -> bytes:
-    """Returns a key of that half of a partition. The search is short, because one key in 2 * groups fits."""
+    """Returns a key that belongs to that half of a partition.
+
+    The search is short, because one key in 2 * groups fits.
+    """
     index = spread.child if half == CHILD_HALF else spread.group
     tried = 0
     while True:

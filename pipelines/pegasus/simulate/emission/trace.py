@@ -21,7 +21,7 @@ from pipelines.pegasus.simulate.world import (
 OLDEST = 41
 """The first decree that is still in a log; earlier logs are deleted."""
 CHECKPOINT = 45
-"""Children learn from a checkpoint of this decree, and later decrees from logs."""
+"""Children learn the data up to this decree from a checkpoint, and later decrees from logs."""
 BASE_BALLOT = 1
 
 
@@ -30,9 +30,9 @@ class Logged:
     """A mutation in a replica's log.
 
     Attributes:
-        number: number of the row that it puts; None = an empty write.
-        step: step of the history.
-        committed: last committed decree of its writer.
+        number: the number of the row that the mutation puts; None = an empty write.
+        step: the step of the history.
+        committed: the last committed decree of its writer.
     """
 
     decree: int
@@ -47,9 +47,9 @@ class Ack:
     """A write that was acknowledged to a client.
 
     Attributes:
-        number: number of its row.
-        version: version of the primary when it received the request: OLD, REJECT or NEW.
-        to_child: the child received it.
+        number: the number of its row.
+        version: the version of the primary when it received the request: OLD, REJECT or NEW.
+        to_child: whether the child received the request.
     """
 
     number: int
@@ -65,12 +65,12 @@ class Trace:
     """The logs and acknowledgements of a history.
 
     Attributes:
-        parents: logs by node, in the order of writing.
-        children: the same for children, without discarded ones.
-        learned: committed decree up to which each child's data were durable after it had learned.
-        child_ballot: ballot with which the child was registered; None = it was not.
+        parents: the logs of parents by node, each in the order of writing.
+        children: the logs of children, without discarded ones, in the same form.
+        learned: the committed decree up to which each child's data were durable after it had learned.
+        child_ballot: the ballot with which the child was registered; None = it was not registered.
         sync_point: the empty write that was the last sync point.
-        committed: decree that the parent had committed when it asked to register its child.
+        committed: the decree that the parent had committed when it asked to register its child.
     """
 
     parents: dict[int, list[Logged]] = field(default_factory=dict)
@@ -132,9 +132,9 @@ class _Writer:
             self._children(name, before, after)
 
     def end(self, step: int, last: World) -> None:
-        """Ends the logs with an empty write each, and drops the logs of dead nodes and of nodes outside the group.
+        """Ends each log with an empty write, and drops the logs of dead nodes and of nodes outside the group.
 
-        Servers send empty writes when no client writes; they show the last committed decree.
+        Servers send empty writes when no client writes; these writes show the last committed decree.
         """
         self._log(step, last, None)
         if last.meta.child is not None:
@@ -188,7 +188,7 @@ class _Writer:
                 self._copy(node, lambda one: one.number is None)
 
     def _copy(self, node: int, wanted: Callable[[Logged], bool]) -> None:
-        """Copies mutations from the parent's log to its child's, unchanged except for the partition."""
+        """Copies the wanted mutations from the parent's log to its child's, unchanged except for the partition."""
         there = self.trace.children.setdefault(node, [])
         known = {one.decree for one in there}
         newest = {one.decree: one for one in self.trace.parents[node]}

@@ -1,6 +1,6 @@
-"""The capture of queues in ZooKeeper as atomic reads: what `ZooKeeperQueues.znodes` asks, a znode at a time.
+"""Models the capture of queues in ZooKeeper as atomic reads: the reads of `ZooKeeperQueues.znodes`, a znode at a time.
 
-What there is to read next depends on what was read: the servers that `rs` has, the queues of each of these.
+The next read depends on earlier answers: the servers below `rs`, and the queues of each of these servers.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,10 @@ Read = tuple[str, tuple[int, ...]]
 
 
 class ServerLook(NamedTuple):
-    """`rs/<server>`: its cversion, and its queues as peer and hops. A lock is a child like these."""
+    """The answer for `rs/<server>`: its cversion, and its queues as peer and hops.
+
+    A lock is a child like the queues.
+    """
 
     cversion: int
     queues: tuple[tuple[int, Hops], ...]
@@ -30,7 +33,7 @@ class ServerLook(NamedTuple):
 
 
 class QueueLook(NamedTuple):
-    """A queue's WALs by number, and those whose entries have been shipped in part."""
+    """The answer for a queue: its WALs by number, and those whose entries have been shipped in part."""
 
     source: int
     wals: tuple[int, ...]
@@ -40,11 +43,11 @@ class Reading(NamedTuple):
     """One whole reading of the queues.
 
     Attributes:
-        opened: cversion of `rs` before.
-        servers: what each listed server has; None = it was gone when it was asked.
-        queues: WALs of each queue; those that were gone are left out.
-        again: cversion of each listed server once more, behind all queues; the second reading alone has it.
-        closed: cversion of `rs` after.
+        opened: the cversion of `rs` before the reading.
+        servers: the answer for each listed server; None = it was gone when it was asked.
+        queues: the WALs of each queue; queues that were gone are left out.
+        again: the cversion of each listed server, read once more after all queues; only the second reading has it.
+        closed: the cversion of `rs` after the reading.
     """
 
     opened: int
@@ -55,11 +58,11 @@ class Reading(NamedTuple):
 
 
 def reads_of(step: str, *, whole: bool) -> tuple[Read, ...]:
-    """The reads of a step before anything of it was answered.
+    """Returns the reads of a step that are known before anything of it was answered.
 
     Args:
-        step: of `DESIGN`.
-        whole: also those which can only be told apart where a ZooKeeper server is behind.
+        step: a step of `DESIGN`.
+        whole: whether to include reads that make a difference only if a ZooKeeper server is behind.
     """
     if not step.startswith("queues"):
         return ((step, ()),)
@@ -69,7 +72,11 @@ def reads_of(step: str, *, whole: bool) -> tuple[Read, ...]:
 
 
 def ask(world: World, read: Read) -> tuple[World, Any, tuple[Read, ...]]:
-    """The cluster after a read, its answer, and the reads that follow from it; the answer None = it fails."""
+    """Executes a read.
+
+    Returns:
+        The cluster after it, its answer, and the reads that follow from it; if the answer is None, the read fails.
+    """
     name, (*where,) = read
     znodes = seen_znodes(world)
     if name == "files":
@@ -103,12 +110,12 @@ def ask(world: World, read: Read) -> tuple[World, Any, tuple[Read, ...]]:
 
 
 def list_files(world: World) -> Listing:
-    """Files of oldWALs; one read, since an earlier one would only list fewer."""
+    """Returns the files of oldWALs; one read, because an earlier read would only list fewer files."""
     return tuple((server, 0, number) for server, life in enumerate(world.lives) for number in range(life.archived))
 
 
 def readings(read: tuple[tuple[str, Any], ...]) -> Iterator[Reading]:
-    """The readings that a finished capture has made, from its answers in order."""
+    """Yields the readings of a finished capture, made from its answers in order."""
     opened, servers, queues, again = ABSENT, list[Any](), list[Any](), list[Any]()
     for name, answer in read:
         if name == "open":

@@ -1,4 +1,4 @@
-"""How a live server takes over a queue of a dead one."""
+"""Models how a live server takes over a queue of a dead server."""
 
 from collections.abc import Callable, Iterator
 
@@ -23,10 +23,10 @@ from tests.models.capture.zookeeper.world import (
 
 
 def claim_actions(world: World, scope: ZkScope) -> Iterator[Action]:
-    """What may be claimed next, and how claims go on.
+    """Yields the claims that may begin next, and the next steps of claims that are under way.
 
-    Any live server may claim at any time after the crash: HBase 1.x and 2.x up to 2.4 wait a random time, the master
-    of 2.5 on picks servers by chance.
+    Any live server may claim at any time after the crash: HBase 1.x and 2.x up to 2.4 wait a random time; from 2.5 on
+    the master picks servers by chance.
     """
     znodes = world.znodes
     for queue in znodes.queues:

@@ -1,4 +1,4 @@
-"""Cluster and capture taking turns where queues are in ZooKeeper."""
+"""Lets cluster and capture take turns for queues in ZooKeeper."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,10 @@ from tests.models.capture.zookeeper.world import Wal, World, first_world, is_nee
 
 @dataclass(frozen=True)
 class ZkPlan:
-    """A search: a scope, an order of steps, reads that are left out, and what is taken away from the rule."""
+    """The plan of a search.
+
+    It has a scope, an order of steps, reads that are left out, and what is taken away from the rule.
+    """
 
     scope: ZkScope
     order: tuple[str, ...] = DESIGN
@@ -27,13 +30,13 @@ class ZkPlan:
 
 
 class ZkState(NamedTuple):
-    """The cluster, what the capture has read, and what it is to read next.
+    """The cluster, the answers that the capture has read, and its next reads.
 
     Attributes:
         world: the cluster.
-        todo: reads to come, those of this step that are known by now, and all of the next.
-        read: name and answer of each read done.
-        late: WALs that were archived after the first reading had begun, and before the files were listed.
+        todo: the reads to come: those of this step that are known by now, and all of later steps.
+        read: the name and answer of each read that was done.
+        late: the WALs that were archived after the first reading had begun, and before the files were listed.
     """
 
     world: World
@@ -43,12 +46,12 @@ class ZkState(NamedTuple):
 
 
 class ZkGame:
-    """The moves of one plan.
+    """Provides the moves of one plan.
 
     Attributes:
-        plan: what is played.
+        plan: the plan that is played.
         judge: the rule.
-        shorten: leave out what cannot make a difference; a test plays small clusters both ways.
+        shorten: whether to leave out moves that cannot make a difference; a test plays small clusters both ways.
     """
 
     def __init__(self, plan: ZkPlan, *, shorten: bool = True) -> None:
@@ -64,7 +67,10 @@ class ZkGame:
         return ZkState(first_world(self.plan.scope), tuple(read for read in reads if read[0] not in self.plan.unread))
 
     def actions(self, state: ZkState) -> Iterator[Action]:
-        """What the cluster may do next; once files are listed, new WALs change no answer that matters."""
+        """Yields the actions that the cluster may take next.
+
+        Once files are listed, new WALs change no answer that matters.
+        """
         scope, world = self.plan.scope, state.world
         listed = self.files(state) if self.shorten else None
         yield from server_actions(world, scope, listed)
@@ -73,7 +79,7 @@ class ZkGame:
         yield from quorum_actions(world, scope)
 
     def drawn(self, state: ZkState, draw: Random) -> tuple[Move, ZkState] | None:
-        """An action of the cluster, and the state after it; None = it can do nothing."""
+        """Draws an action of the cluster; returns it with the state after it; None = the cluster can do nothing."""
         actions = list(self.actions(state))
         if not actions:
             return None
@@ -81,7 +87,7 @@ class ZkGame:
         return (action[0].__name__, action[1]), self.act(state, action)
 
     def act(self, state: ZkState, action: Action) -> ZkState:
-        """The state after an action of the cluster; listed files that nobody needs any more are forgotten."""
+        """Returns the state after an action of the cluster; listed files that nobody needs any more are forgotten."""
         world = action[0](state.world, *action[1])
         late = state.late
         if self._lists_last and any(name == "open" for name, _ in state.read) and self.files(state) is None:
@@ -89,11 +95,11 @@ class ZkGame:
         return self._forgotten(state._replace(world=world, late=late))
 
     def look(self, state: ZkState, *, everything: bool = False) -> ZkState | None:
-        """The state after the capture's next read; None = the step fails, and capture begins it anew later.
+        """Returns the state after the capture's next read; None = the step fails, and the capture begins it anew later.
 
         Args:
-            state: where the history stands.
-            everything: list files that nobody needs, too.
+            state: the present state of the history.
+            everything: whether to list also the files that nobody needs.
         """
         read, *rest = state.todo
         world, answer, more = ask(state.world, read)
@@ -114,11 +120,11 @@ class ZkGame:
         return state
 
     def files(self, state: ZkState) -> Listing | None:
-        """What was listed; None = not yet."""
+        """Returns the files that were listed; None = they are not listed yet."""
         return next((answer for name, answer in state.read if name == "files"), None)
 
     def next_read(self, state: ZkState) -> Move:
-        """The capture's next read."""
+        """Returns the capture's next read."""
         return state.todo[0]
 
     def is_over(self, state: ZkState) -> bool:
@@ -130,7 +136,7 @@ class ZkGame:
         return self.shorten and self.files(state) == ()
 
     def needed_files(self, state: ZkState) -> Listing:
-        """Listed WALs that some peer still needs."""
+        """Returns the listed WALs that some peer still needs."""
         return tuple(wal for wal in self.files(state) or () if is_needed(state.world, wal))
 
     def loss(self, state: ZkState) -> tuple[Wal, str] | None:
@@ -138,7 +144,7 @@ class ZkGame:
         return self.judge.lets_go(self.seen(state), self.needed_files(state))
 
     def seen(self, state: ZkState) -> Seen:
-        """What was read; a reading that a mutant leaves out is what it would fall back to: the other one."""
+        """Returns the answers that were read; for a reading that a mutant leaves out, the other reading."""
         found: list[Reading] = list(readings(state.read))
         peers = next((answer for name, answer in state.read if name == "peers"), 0)
         return Seen(peers, found[0], found[-1], state.late)
@@ -154,7 +160,7 @@ class ZkGame:
 
 
 def _session(state: ZkState) -> int:
-    """The session in which the present reading began."""
+    """Returns the session in which the present reading began."""
     return int([answer for name, answer in state.read if name == "session"][-1])
 
 

@@ -1,4 +1,4 @@
-"""Asks the real rule about what a capture of the model has read from ZooKeeper."""
+"""Asks the real rule about the data that a capture of the model has read from ZooKeeper."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -32,13 +32,13 @@ Trees = tuple[ReplicationTree, ReplicationTree]
 
 
 class Seen(NamedTuple):
-    """What a capture has read but the listing.
+    """Everything that a capture has read except the listing.
 
     Attributes:
-        peers: that exist, a bit each.
-        first: reading of the queues.
-        second: the same again.
-        late: listed WALs that were archived after the first reading had begun; there are none in the design's order.
+        peers: the peers that exist, a bit for each.
+        first: the first reading of the queues.
+        second: the second reading of the queues.
+        late: the listed WALs that were archived after the first reading had begun; the design's order has none.
     """
 
     peers: int
@@ -57,16 +57,17 @@ def _as_read(trees: Trees, _peers: frozenset[str], read_from: int) -> QueuedWals
 
 @dataclass(frozen=True)
 class ZkWeakening:
-    """What a mutant takes away from the rule.
+    """The part that a mutant takes away from the rule.
 
     Attributes:
-        trees: what of both readings is compared for whether anything has moved.
-        unsettled: why queues may have moved, in the place of the real one.
-        queued: the names in queues, of both readings, of the peers that exist, from the start of the first.
-        true_clocks: modification times are those of one true clock, and the steps are stamped as they were; else every
-            listed file seems to be older than all of them, which is what an adversary would choose.
+        trees: changes the readings before they are compared to see whether anything has moved.
+        unsettled: returns why queues may have moved, in place of the real function.
+        queued: returns the names in queues, from both readings, the peers that exist, and the start of the first
+            reading.
+        true_clocks: whether modification times and steps are stamped by one true clock; otherwise every listed file
+            seems older than all steps, which is what an adversary would choose.
         times: whether the modification time is compared with the start of the first reading.
-        hbase: the ReplicationLogCleaner of HBase 2 decides, on the first reading.
+        hbase: whether the ReplicationLogCleaner of HBase 2 decides, on the first reading.
     """
 
     trees: Callable[[Trees], Trees] = _same
@@ -82,7 +83,7 @@ NOTHING_TAKEN = ZkWeakening()
 
 @dataclass
 class ZkJudge(Ruling[Seen, ZkWeakening]):
-    """The rule for queues in ZooKeeper."""
+    """Applies the rule for queues in ZooKeeper."""
 
     weakening: ZkWeakening = NOTHING_TAKEN
     _FREED = Reason.NOT_QUEUED
@@ -92,7 +93,7 @@ class ZkJudge(Ruling[Seen, ZkWeakening]):
         self._tree = lru_cache(maxsize=_MOST_TREES)(self._parsed)
 
     def file(self, seen: Seen, wal: Wal) -> ArchivedFile:
-        """See `Ruling.file`; the modification time is that of a true clock where the mutant wants it."""
+        """See `Ruling.file`; the modification time is that of a true clock if the mutant requires it."""
         file = super().file(seen, wal)
         if not self.weakening.true_clocks:
             return file
@@ -105,7 +106,7 @@ class ZkJudge(Ruling[Seen, ZkWeakening]):
         return view.restless is not None
 
     def snapshot(self, seen: Seen) -> tuple[Snapshot, Trees]:
-        """snapshot.json and both readings, as capture would have written them."""
+        """Returns snapshot.json and both readings as the capture would have written them."""
         snapshot = healthy_snapshot(
             "model",
             _STEPS,
@@ -157,5 +158,5 @@ class ZkJudge(Ruling[Seen, ZkWeakening]):
         return [*found, Znode(_BASE, b"", reading.closed)]
 
     def queue(self, peer: int, hops: Hops) -> str:
-        """The name of a queue."""
+        """Returns the name of a queue."""
         return "-".join((self.names.peer(peer), *(str(self.names.servers[hop]) for hop in hops)))

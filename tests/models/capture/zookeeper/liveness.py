@@ -1,4 +1,4 @@
-"""Once a cluster with queues in ZooKeeper is quiet, what no peer needs is DELETABLE, or a queue is left over."""
+"""Checks that once a cluster is quiet, WALs that no peer needs are DELETABLE, or a queue is left over."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +18,15 @@ _UPSETTING = frozenset({"crash", "roll", "add_peer", "remove_peer", "fall_behind
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A WAL that no peer needs, and that is held all the same.
+    """A WAL that no peer needs, but that is held.
 
     Attributes:
         wal: server, group, number.
-        reason: of the verdict.
-        locked: it stands in a queue whose claimer died with the lock: HBase leaves that forever (HBASE-16144).
-        told: what tells the operator why: code of a finding, or why the snapshot is not trusted; None = its holder.
+        reason: the reason of the verdict.
+        locked: whether it is in a queue whose claimer died with the lock; HBase leaves such a queue forever
+            (HBASE-16144).
+        told: what tells the operator the cause: the code of a finding, or the reason why the snapshot is not trusted;
+            None = the report names its holder.
     """
 
     wal: Wal
@@ -34,10 +36,10 @@ class Held:
 
 
 def settle(game: ZkGame, world: World) -> World:
-    """The cluster after everything that was begun has ended, nothing new has begun, and all queues have shipped.
+    """Returns the cluster after everything that was begun has ended, and all queues have shipped; nothing new begins.
 
     Raises:
-        RuntimeError: it never comes to rest, a defect of the model.
+        RuntimeError: the cluster never comes to rest, a defect of the model.
     """
     return come_to_rest(world, lambda world: _calming(game, world))
 
@@ -51,7 +53,7 @@ def _calming(game: ZkGame, world: World) -> Iterator[Action]:
 
 
 def undisturbed(game: ZkGame, world: World) -> ZkState:
-    """The state after a capture in which nothing happens between the reads.
+    """Returns the state after a capture in which nothing happens between the reads.
 
     Raises:
         RuntimeError: a read fails, a defect of the model.
@@ -60,7 +62,7 @@ def undisturbed(game: ZkGame, world: World) -> ZkState:
 
 
 def held_without_need(game: ZkGame, world: World) -> tuple[Held, ...]:
-    """What an undisturbed capture would hold although no peer needs it."""
+    """Returns the WALs that an undisturbed capture would hold although no peer needs them."""
     state = undisturbed(game, world)
     seen = game.seen(state)
     return tuple(
@@ -76,7 +78,7 @@ def _locked(world: World, wal: Wal) -> bool:
 
 
 def _told(game: ZkGame, seen: Seen, wal: Wal) -> str | None:
-    """The finding about a queue that holds the WAL, or the refusal of the snapshot."""
+    """Returns the finding about a queue that holds the WAL, or the refusal of the snapshot; None = nothing."""
     snapshot, trees = game.judge.snapshot(seen)
     settings, view = ReconcileSettings(), game.judge.view(seen)
     if view.untrusted is not None:

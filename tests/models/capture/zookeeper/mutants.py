@@ -1,4 +1,4 @@
-"""Capture and rule for queues in ZooKeeper, each weakened by one piece."""
+"""Weakens capture and rule for queues in ZooKeeper, each time by one piece."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ from tests.models.capture.zookeeper.scope import ZkScope
 
 @dataclass(frozen=True, eq=False)
 class ZkMutant:
-    """One weakening.
+    """The capture and the rule for queues in ZooKeeper, weakened by one piece.
 
     Attributes:
-        name: short, for tables and the command line.
-        what: what it does instead, for docs/proof.md.
-        order: of the steps.
-        unread: reads that are left out.
-        weakening: of the rule.
+        name: a short name, for tables and the command line.
+        what: what the mutant does instead, for docs/proof.md.
+        order: the order of the steps.
+        unread: the reads that are left out.
+        weakening: what is taken away from the rule.
     """
 
     name: str
@@ -30,7 +30,7 @@ class ZkMutant:
     weakening: ZkWeakening = NOTHING_TAKEN
 
     def plan(self, scope: ZkScope) -> ZkPlan:
-        """The mutant in a cluster."""
+        """Returns the plan that plays the mutant in a cluster."""
         return ZkPlan(scope, self.order, self.unread, self.weakening)
 
 
@@ -51,17 +51,20 @@ def _nothing_compared(_trees: Trees) -> str | None:
 
 
 def _as_hbase_compares(trees: Trees) -> str | None:
-    """`getAllWALs` reads again until the cversion of `rs` is the same before and after that one reading."""
+    """Returns why queues may have moved by HBase's own test.
+
+    `getAllWALs` reads again until the cversion of `rs` is equal before and after that one reading.
+    """
     return None if trees[0].opened == trees[0].closed else "HBase reads again"
 
 
 def _of_trees(change: Callable[[Trees], Trees]) -> ZkWeakening:
-    """Other names are in queues; what has moved is told by the whole readings."""
+    """Returns the weakening in which other names are in queues; the whole readings still show what has moved."""
     return ZkWeakening(queued=lambda trees, _peers, read_from: queued_wals(change(trees), read_from))
 
 
 def _queues(keep: Callable[[ReplicationTree, ZkQueue], bool]) -> ZkWeakening:
-    """Some queues are not looked at."""
+    """Returns the weakening that ignores some queues."""
 
     def left(tree: ReplicationTree) -> ReplicationTree:
         return replace(tree, queues=tuple(queue for queue in tree.queues if keep(tree, queue)))
@@ -70,7 +73,7 @@ def _queues(keep: Callable[[ReplicationTree, ZkQueue], bool]) -> ZkWeakening:
 
 
 def _wals(keep: Callable[[Mapping[str, int | None]], Mapping[str, int | None]]) -> ZkWeakening:
-    """Some WALs of a queue are not looked at."""
+    """Returns the weakening that ignores some WALs of a queue."""
 
     def left(tree: ReplicationTree) -> ReplicationTree:
         return replace(tree, queues=tuple(replace(queue, wals=keep(queue.wals)) for queue in tree.queues))
@@ -86,7 +89,7 @@ def _existing_peers_only(trees: Trees, peers: frozenset[str], read_from: int) ->
 
 
 class _ByPrefix(dict[str, object]):
-    """Names that match by all that stands before their timestamp."""
+    """Matches names by everything before their timestamp."""
 
     def get(self, name: str, default: object = None) -> object:
         """See `dict.get`."""
@@ -213,9 +216,9 @@ ZK_DESIGN = ZkMutant("zk-design", "nothing is taken away")
 
 
 def zk_mutant(name: str) -> ZkMutant:
-    """The mutant of that name, or the design itself.
+    """Returns the mutant of that name, or the design itself.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such mutant.
     """
     return {one.name: one for one in (ZK_DESIGN, *ZK_MUTANTS, *ZK_TOO_CAUTIOUS)}[name]

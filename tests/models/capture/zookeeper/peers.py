@@ -1,4 +1,4 @@
-"""Peers come and go while queues are in ZooKeeper: each region server hears of it at another moment."""
+"""Models peers that come and go while queues are in ZooKeeper: each region server learns of it at another moment."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from tests.models.capture.zookeeper.world import (
 
 
 def peer_actions(world: World) -> Iterator[Action]:
-    """What may happen to peers next."""
+    """Yields the next steps of peers."""
     for peer in range(len(world.lives[0].first)):
         if not world.peers >> peer & 1:
             forgotten = not any(life.known >> peer & 1 for life in world.lives if life.status == ONLINE)
@@ -45,7 +45,7 @@ def add_peer(world: World, peer: int) -> World:
 
 
 def refresh_peer(world: World, server: int, peer: int) -> World:
-    """`ReplicationSourceManager.addSource`: a queue that begins with the WAL that is written now."""
+    """`ReplicationSourceManager.addSource`: a server creates a queue that begins with the WAL that is written now."""
     life = world.lives[server]
     newest = life.created - 1
     known = life._replace(known=life.known | 1 << peer, first=replaced(life.first, peer, newest))
@@ -54,7 +54,7 @@ def refresh_peer(world: World, server: int, peer: int) -> World:
 
 
 def remove_peer(world: World, peer: int) -> World:
-    """`ZKReplicationPeerStorage.removePeer`: it needs nothing from here on; its queues stay for now."""
+    """`ZKReplicationPeerStorage.removePeer`: the peer needs nothing from here on; its queues stay for now."""
     lives = tuple(life._replace(first=replaced(life.first, peer, NOTHING)) for life in world.lives)
     budget = world.budget._replace(removes=world.budget.removes - 1)
     return world._replace(lives=lives, peers=world.peers & ~(1 << peer), budget=budget)

@@ -1,4 +1,4 @@
-"""The ensemble as the capture meets it: servers that are behind, and sessions that end."""
+"""Models the ensemble as the capture meets it: servers that are behind, and sessions that end."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from tests.models.capture.zookeeper.world import World, Znodes
 
 
 def quorum_actions(world: World, scope: ZkScope) -> Iterator[Action]:
-    """What may happen to the ensemble next."""
+    """Yields the next events of the ensemble."""
     ensemble = world.ensemble
     if scope.late and ensemble.late is None and ensemble.servers == 0 and not ensemble.session:
         yield fall_behind, (scope.late,)
@@ -29,7 +29,7 @@ def expire(world: World) -> World:
 
 
 def synced(world: World) -> World:
-    """`sync`: the server that is asked has caught up with the leader."""
+    """Returns the world after `sync`: the server that is asked has caught up with the leader."""
     ensemble = world.ensemble
     if not ensemble.asked:
         return world
@@ -39,6 +39,6 @@ def synced(world: World) -> World:
 
 
 def seen_znodes(world: World) -> Znodes:
-    """The znodes as the server has them that the capture asks."""
+    """Returns the znodes as the server has them to which the capture is connected."""
     ensemble = world.ensemble
     return ensemble.late if ensemble.asked and ensemble.late is not None else world.znodes

@@ -1,4 +1,4 @@
-"""Named clusters with queues in ZooKeeper, and where each mutant is looked for."""
+"""Names the clusters with queues in ZooKeeper, and the clusters in which each mutant is looked for."""
 
 from tests.models.capture.scenarios import Kept
 from tests.models.capture.zookeeper.scope import CVERSION, LOCK, MULTI, ZkScope, ZkServer

@@ -1,4 +1,4 @@
-"""How large a cluster with queues in ZooKeeper the search may play with."""
+"""Defines how large a cluster with queues in ZooKeeper the search may play with."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,11 +16,11 @@ class ZkServer:
     """One life of one region server.
 
     Attributes:
-        host: number of its host.
-        waits: it has not started yet.
-        wals: WALs that it has at the beginning; the last one is open while it lives. All are in its queues.
-        archived: how many of them are in oldWALs.
-        dead: it has crashed, its WALs are archived, and nobody has claimed its queues.
+        host: the number of the server's host.
+        waits: whether the server has not started yet.
+        wals: the number of its WALs at the beginning; the last one is open while it lives. All are in its queues.
+        archived: how many of these WALs are in oldWALs.
+        dead: whether it has crashed, its WALs are archived, and nobody has claimed its queues.
     """
 
     host: int
@@ -35,17 +35,17 @@ class ZkScope:
     """What may happen in one search.
 
     Attributes:
-        name: how the command line and docs/proof.md call it.
-        servers: lives; a reading lists them in this order.
-        claim: LOCK, MULTI or CVERSION.
+        name: the name of the scope on the command line and in docs/proof.md.
+        servers: the lives; a reading lists them in this order.
+        claim: how servers claim: LOCK, MULTI or CVERSION.
         peers: for each peer id whether it exists at the beginning.
-        max_wals: a server never has more WALs.
-        crashes: servers that may crash.
+        max_wals: the largest number of WALs of a server.
+        crashes: the servers that may crash.
         rolls: whether live servers roll WALs.
         ships: whether queues advance.
         adds: how many peers may be added.
         removes: how many peers may be removed.
-        late: servers of the ensemble that may stop to follow the leader, together, once.
+        late: how many servers of the ensemble may stop following the leader, together, once.
         expiries: how often the session of the capture may expire; the next one is with a server that is behind, if
             there is one.
     """
@@ -65,5 +65,5 @@ class ZkScope:
 
     @cached_property
     def names(self) -> Names:
-        """Names that HBase would give to all of it."""
+        """Returns the names that HBase would give to everything in the scope."""
         return Names(Scope(self.name, tuple(ServerPlan(server.host) for server in self.servers), self.peers))

@@ -1,4 +1,4 @@
-"""What region servers do with queues in ZooKeeper: start, roll, archive, ship, crash."""
+"""Models region servers with queues in ZooKeeper: start, roll, archive, ship, crash."""
 
 from collections.abc import Callable, Iterator
 
@@ -27,12 +27,12 @@ Action = tuple[Callable[..., World], tuple[int, ...]]
 
 
 def server_actions(world: World, scope: ZkScope, listed: Listing | None) -> Iterator[Action]:
-    """Everything that region servers may do next.
+    """Yields everything that region servers may do next.
 
     Args:
         world: the cluster.
         scope: what may happen.
-        listed: the listed WALs that matter, once they are known: new ones change no answer about these.
+        listed: the listed WALs that matter, once they are known; new WALs change no answer about these.
     """
     for number, life in enumerate(world.lives):
         if life.status == WAITING:
@@ -54,7 +54,10 @@ def server_actions(world: World, scope: ZkScope, listed: Listing | None) -> Iter
 
 
 def ships(world: World, queue: Queue) -> bool:
-    """Whether a live server may finish the next WAL of a queue; one that it still copies is not shipped from."""
+    """Returns whether a live server may finish the next WAL of a queue.
+
+    It does not ship from a queue that it still copies.
+    """
     life = world.lives[queue.owner]
     if life.status != ONLINE or not world.peers >> queue.peer & 1 or not queue.wals:
         return False
@@ -110,13 +113,13 @@ def ship(world: World, owner: int, peer: int, *hops: int) -> World:
 
 
 def crash(world: World, server: int) -> World:
-    """Its session expires, so it writes to ZooKeeper no more; a lock that it holds stays (HBASE-16144)."""
+    """The server's session expires: it writes to ZooKeeper no more; a lock that it holds stays (HBASE-16144)."""
     claims = tuple(claim for claim in world.claims if claim.claimer != server)
     world = with_life(world, server, world.lives[server]._replace(status=DEAD))
     return world._replace(claims=claims, budget=world.budget._replace(crashes=world.budget.crashes - 1))
 
 
 def split(world: World, server: int) -> World:
-    """`ServerCrashProcedure`: its WALs are split and archived."""
+    """`ServerCrashProcedure`: the WALs of a dead server are split and archived."""
     life = world.lives[server]
     return with_life(world, server, life._replace(archived=life.created))

@@ -1,4 +1,4 @@
-"""Histories with queues in ZooKeeper, told for people."""
+"""Formats histories with queues in ZooKeeper as text for people."""
 
 from collections.abc import Callable, Sequence
 
@@ -47,7 +47,7 @@ _READS: dict[str, Callable[[ZkScope, _Arguments], str]] = {
 
 
 def zk_told(scope: ZkScope, move: Move) -> str:
-    """One step in words; a read of the capture begins with `capture:`."""
+    """Describes one step; the text of a read of the capture begins with `capture:`."""
     name, arguments = move
     if name in _READS:
         return f"capture: {_READS[name](scope, arguments)}"
@@ -55,12 +55,12 @@ def zk_told(scope: ZkScope, move: Move) -> str:
 
 
 def zk_story(scope: ZkScope, moves: Sequence[Move]) -> str:
-    """A history, a numbered line for each step."""
+    """Formats a history with a numbered line for each step."""
     return numbered(zk_told(scope, move) for move in moves)
 
 
 def zk_beginning(scope: ZkScope) -> str:
-    """The cluster before the first step."""
+    """Describes the cluster before the first step."""
     lines = []
     for number, plan in enumerate(scope.servers):
         if plan.waits:
@@ -74,7 +74,7 @@ def zk_beginning(scope: ZkScope) -> str:
 
 
 def zk_in_one_line(scope: ZkScope, moves: Sequence[Move]) -> str:
-    """A history in one line: reads in a row are drawn together, in brackets."""
+    """Formats a history in one line: consecutive reads are drawn together, in brackets."""
     words: list[str] = []
     for move in moves:
         told = zk_told(scope, move)

@@ -1,4 +1,4 @@
-"""One history with queues in ZooKeeper by its seed."""
+"""Plays one history with queues in ZooKeeper by its seed."""
 
 import random
 from functools import lru_cache
@@ -17,7 +17,7 @@ ZkWalk = Walk[ZkScope, ZkState]
 
 @lru_cache(maxsize=4)
 def random_zk_scope(seed: int) -> ZkScope:
-    """A cluster drawn from a seed: two to four servers, one or two peers, each way of claiming."""
+    """Draws a cluster from a seed: two to four servers, one or two peers, one of the ways of claiming."""
     draw = random.Random(seed)
     peers = draw.choice(((True,), (True,), (True, True), (True, False)))
     servers = []
@@ -46,12 +46,12 @@ def random_zk_scope(seed: int) -> ZkScope:
 
 
 def zk_walk(seed: int, weakened: ZkMutant = ZK_DESIGN, scope: ZkScope | None = None) -> ZkWalk:
-    """Play one history to the end of its capture.
+    """Plays one history to the end of its capture.
 
     Args:
-        seed: any whole number; the same seed is the same history.
+        seed: any whole number; the same seed gives the same history.
         weakened: what is taken away from capture and rule.
-        scope: the cluster; drawn from the seed when None.
+        scope: the cluster; None = drawn from the seed.
     """
     return zk_play(_game(scope or random_zk_scope(seed // HISTORIES_OF_ONE), weakened), seed)
 
@@ -62,6 +62,6 @@ def _game(scope: ZkScope, weakened: ZkMutant) -> ZkGame:
 
 
 def zk_play(game: ZkGame, seed: int) -> ZkWalk:
-    """One history of a game; it ends with the capture, or as soon as nothing is left to lose."""
+    """Plays one history of a game; it ends with the capture, or as soon as nothing is left to lose."""
     moves, state = play_game(game, seed, _PACE)
     return walked(game, seed, game.plan.scope, moves, state)

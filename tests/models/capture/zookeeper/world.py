@@ -1,4 +1,4 @@
-"""The cluster and the znodes below `rs` at one instant, as frozen values, and what the peers still need of it."""
+"""The cluster and the znodes below `rs` at one instant, as frozen values, and what the peers still need."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ Hops = tuple[int, ...]
 
 
 class Queue(NamedTuple):
-    """`rs/<owner>/<peer>-<hop>-<hop>…` with its WALs, by number; they are all of the first owner."""
+    """The queue `rs/<owner>/<peer>-<hop>-<hop>…` with its WALs, by number; the first owner wrote all of them."""
 
     owner: int
     peer: int
@@ -28,18 +28,18 @@ class Queue(NamedTuple):
 
     @property
     def source(self) -> int:
-        """Whose WALs these are."""
+        """Returns the server that wrote the WALs."""
         return self.hops[0] if self.hops else self.owner
 
 
 class Znodes(NamedTuple):
-    """What is below `rs`.
+    """The znodes below `rs`.
 
     Attributes:
-        cversion: of `rs`.
-        servers: cversion of each `rs/<server>`, or ABSENT.
-        queues: sorted by owner, peer and hops.
-        locks: who holds `rs/<server>/lock`, or NOBODY.
+        cversion: the cversion of `rs`.
+        servers: the cversion of each `rs/<server>`, or ABSENT.
+        queues: the queues, sorted by owner, peer and hops.
+        locks: the holder of each `rs/<server>/lock`, or NOBODY.
     """
 
     cversion: int
@@ -52,10 +52,10 @@ class Life(NamedTuple):
     """One life of one region server.
 
     Attributes:
-        status: WAITING to DEAD.
-        created: WALs so far; the last one is open while it lives.
+        status: one of WAITING to DEAD.
+        created: the number of WALs so far; the last one is open while the server lives.
         archived: how many of them are in oldWALs.
-        known: peers that it has a source for, a bit each.
+        known: the peers for which the server has a source, a bit for each.
         first: for each peer the first WAL of which an entry is still to be shipped, whoever ships it; or NOTHING.
     """
 
@@ -67,16 +67,16 @@ class Life(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A claim that holds the lock of a dead server (HBase 1.x), and how far it is.
+    """A claim that holds the lock of a dead server (HBase 1.x), and its progress.
 
     Attributes:
-        dead: whose queue is claimed.
-        claimer: by whom.
-        peer: of the queue.
-        hops: of the queue.
-        wals: of the queue when the claimer listed it.
-        copied: so many of them are in the new queue; ABSENT = it is not made yet.
-        cleaned: so many are out of the old one.
+        dead: the server whose queue is claimed.
+        claimer: the server that claims it.
+        peer: the peer of the queue.
+        hops: the hops in the queue's name.
+        wals: the WALs of the queue when the claimer listed it.
+        copied: how many of them are in the new queue; ABSENT = the new queue is not created yet.
+        cleaned: how many of them are deleted from the old queue.
     """
 
     dead: int
@@ -89,7 +89,7 @@ class Claim(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """What may still happen."""
+    """How often each thing may still happen."""
 
     crashes: int
     adds: int
@@ -101,10 +101,10 @@ class Ensemble(NamedTuple):
     """The ZooKeeper servers that answer the capture.
 
     Attributes:
-        late: the znodes as servers that do not follow the leader have them; None = all servers follow.
-        servers: how many of these there are.
-        asked: the capture's session is with one of them.
-        session: number of its session.
+        late: the znodes as servers have them that do not follow the leader; None = all servers follow.
+        servers: how many servers do not follow.
+        asked: whether the capture's session is with one of them.
+        session: the number of the session.
     """
 
     late: Znodes | None
@@ -114,7 +114,7 @@ class Ensemble(NamedTuple):
 
 
 class World(NamedTuple):
-    """The cluster at one instant; `peers` are those that exist, a bit each."""
+    """The cluster at one instant; `peers` are the peers that exist, a bit for each."""
 
     lives: tuple[Life, ...]
     znodes: Znodes
@@ -125,7 +125,7 @@ class World(NamedTuple):
 
 
 def first_world(scope: ZkScope) -> World:
-    """The cluster at the beginning of a history."""
+    """Returns the cluster at the beginning of a history."""
     there = [peer for peer, exists in enumerate(scope.peers) if exists]
     known = sum(1 << peer for peer in there)
     lives, queues, servers = [], [], []
@@ -151,35 +151,41 @@ def first_world(scope: ZkScope) -> World:
 
 
 def is_needed(world: World, wal: Wal) -> bool:
-    """Ground truth: whether a peer that exists still needs an entry of a WAL, wherever the queue is that says so."""
+    """Returns whether an existing peer still needs an entry of a WAL, whatever queue has it: the ground truth."""
     server, _, number = wal
     first = world.lives[server].first
     return any(world.peers >> peer & 1 and number >= needed for peer, needed in enumerate(first))
 
 
 def is_queued(world: World, wal: Wal) -> bool:
-    """Whether a queue has a WAL: of a needed one HBase promises it, but for what the model must not do either."""
+    """Returns whether a queue has a WAL.
+
+    HBase promises this for a needed WAL, except in cases that the model must avoid too.
+    """
     server, _, number = wal
     return any(queue.source == server and number in queue.wals for queue in world.znodes.queues)
 
 
 def with_life(world: World, number: int, life: Life) -> World:
-    """The world with one life replaced."""
+    """Returns the world with one life replaced."""
     return world._replace(lives=replaced(world.lives, number, life))
 
 
 def replaced(values: tuple, place: int, value: object) -> tuple:  # type: ignore[type-arg]
-    """A tuple with one of its values replaced."""
+    """Returns a tuple with one of its values replaced."""
     return (*values[:place], value, *values[place + 1 :])
 
 
 def find_queue(znodes: Znodes, owner: int, peer: int, hops: Hops) -> Queue | None:
-    """The queue of that name."""
+    """Returns the queue of that name; None = there is no such queue."""
     return next((queue for queue in znodes.queues if queue[:3] == (owner, peer, hops)), None)
 
 
 def with_child(znodes: Znodes, server: int, changes: int = 1) -> Znodes:
-    """The cversion of `rs/<server>` after so many of its children came or went; it is made where it is missing."""
+    """Returns the znodes after children of `rs/<server>` were created or deleted.
+
+    Creates `rs/<server>` if it is missing.
+    """
     cversion, rs = znodes.servers[server], znodes.cversion
     if cversion == ABSENT:
         cversion, rs = 0, rs + 1
@@ -187,7 +193,7 @@ def with_child(znodes: Znodes, server: int, changes: int = 1) -> Znodes:
 
 
 def with_queue(znodes: Znodes, queue: Queue) -> Znodes:
-    """The znodes with a queue made, or its WALs replaced; only the first changes the cversion of its server."""
+    """Returns the znodes with a queue created, or its WALs replaced; only creation changes the server's cversion."""
     others = tuple(one for one in znodes.queues if one[:3] != queue[:3])
     if len(others) == len(znodes.queues):
         znodes = with_child(znodes, queue.owner)
@@ -195,11 +201,11 @@ def with_queue(znodes: Znodes, queue: Queue) -> Znodes:
 
 
 def without_queue(znodes: Znodes, queue: Queue) -> Znodes:
-    """The znodes with a queue deleted."""
+    """Returns the znodes with a queue deleted."""
     left = tuple(one for one in znodes.queues if one[:3] != queue[:3])
     return with_child(znodes._replace(queues=left), queue.owner)
 
 
 def with_znodes(world: World, znodes: Znodes) -> World:
-    """The world with other znodes."""
+    """Returns the world with other znodes."""
     return world._replace(znodes=znodes)
