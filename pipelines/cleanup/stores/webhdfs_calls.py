@@ -176,7 +176,7 @@ class WebHdfsCalls:
     def _read_from_writer(self) -> None:
         """Sends all further reads to the name node that has just accepted a change; the others may be behind it."""
         url = self._client._urls[0]  # noqa: SLF001 - the library has no other word for the one that answered
-        if self._reader is self._client or self._reader.url != url:
+        if self._reader.url != url:
             self._reader = self._made(url)
 
     def _ask(self, operation: Callable[..., Any], uri: str, parse: Callable[[Any], _R]) -> _R:

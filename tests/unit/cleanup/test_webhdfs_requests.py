@@ -235,6 +235,7 @@ def test_after_every_change_reads_go_to_who_took_it(server: Server, change: str)
         assert len(other.asked) == 1
         CHANGES[change](calls)
         reader: Any = calls._reader
+        calls._client._urls.rotate(-1)  # another change has found that name node out of reach for a moment
         other.asked.clear()
         calls.status(f"{ROOT}/a")
         calls.read(f"{ROOT}/a")
@@ -244,6 +245,32 @@ def test_after_every_change_reads_go_to_who_took_it(server: Server, change: str)
     finally:
         calls.close()
         other.close()
+
+
+def test_reads_follow_the_changes_from_one_name_node_to_the_next(server: Server) -> None:
+    other = Server()
+    refuses = dict.fromkeys(("MKDIRS",), refused("StandbyException"))
+    calls = WebHdfsCalls([other.url, server.url], "me", 300_000)
+    try:
+        for active, standby in ((server, other), (other, server)):
+            active.answers, standby.answers = {}, refuses
+            calls.make_directory(f"{ROOT}/new")
+            asked = len(standby.asked)
+            calls._client._urls.rotate(-1)
+            calls.status(f"{ROOT}/a")
+            assert len(standby.asked) == asked
+            assert active.asked[-1][0] == "GET GETFILESTATUS"
+    finally:
+        calls.close()
+        other.close()
+
+
+def test_no_connection_stays_open(calls: WebHdfsCalls) -> None:
+    calls.status(f"{ROOT}/a")
+    adapter: Any = calls._session.get_adapter("http://")
+    assert len(adapter.poolmanager.pools) == 1
+    calls.close()
+    assert len(adapter.poolmanager.pools) == 0
 
 
 def test_a_server_that_is_away_is_named(server: Server, calls: WebHdfsCalls) -> None:
