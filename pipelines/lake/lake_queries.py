@@ -110,7 +110,7 @@ class DeltaRs:
         """Answers a query; raises whatever deltalake raises."""
         there = DeltaTable(self._location(query.table), storage_options=self._options)
         known = {field.name for field in there.schema().fields}
-        # not pyarrow's dataset over deltalake's files: its threads can outlive Python, which then aborts at exit
+        # not pyarrow's dataset over deltalake's files: processes with it have aborted at exit
         sql = query.sql("there", known, "unnest")
         answer = pa.RecordBatchReader.from_stream(QueryBuilder().register("there", there).execute(sql)).read_all()
         rows: list[Row] = answer.to_pylist()
