@@ -33,6 +33,7 @@ class Server:
         self.answers: dict[str, tuple[int, object]] = {}
         handler = self._handler()
         self.http = HTTPServer(("127.0.0.1", 0), handler)
+        self.http.handle_error = lambda *_: None  # type: ignore[method-assign] # a client that went away
         self.url = f"http://127.0.0.1:{self.http.server_port}"
         threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
 
