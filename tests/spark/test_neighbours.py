@@ -272,7 +272,7 @@ SLEEPING = {"sync_replication_state": "SLEEPING"}
         (lambda directory: put_extra(directory, b"{}\n{}\n", "barriers"), "line 1: key 'region' is missing"),
         (
             lambda directory: edited(directory, lambda document: document["peers"][2].update(SLEEPING)),
-            "'sync_replication_state'.*SLEEPING",
+            "'peers.2.sync_replication_state'.*SLEEPING",
         ),
     ],
 )
