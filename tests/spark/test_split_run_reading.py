@@ -43,7 +43,7 @@ def test_a_damaged_file_is_no_early_end(tmp_path: Path) -> None:
         assert str(path) in said
         assert "take the replica of another server, or a cold backup" in said
         assert "/walsafe-replica-" not in said, "a link's name helps nobody"
-        given.add("RocksDB gives 0 rows" in said)
+        given.add("RocksDB returns 0 rows" in said)
     assert given == {True, False}, "the first block, and others"
     for size in (0, 10, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])

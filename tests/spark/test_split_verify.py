@@ -134,7 +134,7 @@ def test_each_kind_of_difference_is_named(verified: Verified) -> None:
         ("user10", "foreign", "after"): "never belonged",
         ("short", "malformed", "after"): "does not write such a key",
         ("headless", "malformed", "after"): "does not write such a key",
-        ("user8", "malformed", "after"): "2 rows of one key",
+        ("user8", "malformed", "after"): "2 rows have this key",
     }.items():
         assert words in told.pop((name, reason, side))
     assert told == {}, "nothing else: what has expired may be gone"

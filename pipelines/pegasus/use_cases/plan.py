@@ -106,7 +106,7 @@ def _hot(hot: Sequence[tuple[int, int, int, bytes]], target: int) -> Iterator[Fi
         yield rule_violation(
             "HOT_KEY", WARNING, f"{key_hash & (1 << 64) - 1:016x}",
             f"Hash key \"{name}\" has {human_bytes(size)} in {human_count(rows, 'row')}, more than the "
-            f"{human_bytes(target)} that a partition should have: no split can divide it.",
+            f"{human_bytes(target)} that a partition should have: no split divides it.",
             "Spread it over several hash keys.", bytes=size, rows=rows,
         )  # fmt: skip
 

@@ -85,7 +85,7 @@ def test_directories_expire_by_the_time_written_in_them(place: Place, capsys: py
     assert why["snapshots/a/link"] == why["snapshots/b"] == "a symbolic link"
     assert why["lists/a/no-manifest"] == "it has no manifest.json"
     assert why["lake/.second-looks/mine"] == "walsafe does not give such a name"
-    assert why["lists/a/copy"] == "its manifest.json is of a/run-1"
+    assert why["lists/a/copy"] == "its manifest.json belongs to a/run-1"
     assert "files/notes.txt" in why["snapshots/a/crowded"]
     assert "lists/a/run-95" in why
     assert not list(place.root.rglob(".expired-*"))
