@@ -80,7 +80,7 @@ def test_what_a_failure_says_of_its_file(failure: Failure, holds: set[str]) -> N
 
 
 def test_a_call_fails_as_a_whole_where_nothing_was_done() -> None:
-    with pytest.raises(UnavailableError, match=r"^moving: ConnectException: refused; put it right and try again$"):
+    with pytest.raises(UnavailableError, match=r"^moving: ConnectException: refused; solve this and try again$"):
         raise_common([GONE, UNTRIED, CONNECT, QUOTA], 4, "moving")
     with pytest.raises(UnavailableError, match="NotTried"):
         raise_common([GONE, UNTRIED], 2, "moving")

@@ -15,7 +15,8 @@ from pipelines.decide.rule.decision_table import (
     decision_table,
 )
 from pipelines.decide.rule.settings import ReconcileSettings
-from pipelines.decide.rule.verdict import Decision, Reason, decide_replication, deletable, held
+from pipelines.decide.rule.table_rule import decide_replication
+from pipelines.decide.rule.verdict import Decision, Reason, deletable, held
 from pipelines.hbase.replication_queues import QueueCell, parse_offset, parse_queue_id
 from pipelines.hbase.server_names import MAX_LONG, ServerName
 from pipelines.snapshot.model import Membership

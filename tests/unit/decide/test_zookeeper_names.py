@@ -7,7 +7,8 @@ import pytest
 from pipelines.decide.rule.cleaner_rule import HBaseVerdict
 from pipelines.decide.rule.decision_table import DecisionTable, NamedAnswers, QueuedName, TableAnswer
 from pipelines.decide.rule.name_table import name_table
-from pipelines.decide.rule.verdict import Decision, Reason, deletable, held, queued_holder
+from pipelines.decide.rule.verdict import Decision, Reason, deletable, held
+from pipelines.decide.rule.zookeeper_rule import queued_holder
 from pipelines.hbase.replication_queues import parse_queue_id
 from pipelines.hbase.server_names import ServerName
 from pipelines.hbase.zookeeper.queued_wals import QueuedWals

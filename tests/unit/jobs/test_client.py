@@ -16,7 +16,7 @@ LOCAL = SubmitSettings("local[*]", False, {})
 
 
 def invocation(job: str = "explain", result: str | None = None) -> Invocation:
-    return Invocation(job, JOBS[job].load(), Namespace(result=result))
+    return Invocation(job, JOBS[job].load(), Namespace(result=result), ())
 
 
 @pytest.mark.parametrize(
