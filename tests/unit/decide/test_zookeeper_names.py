@@ -63,7 +63,8 @@ def test_every_answer_by_name() -> None:
             (9, H9, G9, (ONE, TWO), DELETE),
         )
     )
-    assert name_table(VIEW, queued, 5) == DecisionTable(
+    view = replace(VIEW, queued=queued)
+    assert name_table(view, 5) == DecisionTable(
         VIEW.cluster,
         (),
         (),
@@ -71,11 +72,11 @@ def test_every_answer_by_name() -> None:
         TableAnswer(11, UNKNOWN, "", 0, held(Reason.QUEUE_READ_TOO_OLD), KEEP),
         NamedAnswers(WALS, pending, 1_000),
     )
-    assert name_table(VIEW, queued).unknown.bucket == len(pending)
+    assert name_table(view).unknown.bucket == len(pending)
 
 
 def test_a_name_that_is_none_belongs_to_the_server_of_its_queue() -> None:
-    table = name_table(VIEW, QUEUED)
+    table = name_table(VIEW)
     assert table.named is not None
     assert table.named.pending[table.named.wals[".7"].bucket].server == H1
 
@@ -83,7 +84,7 @@ def test_a_name_that_is_none_belongs_to_the_server_of_its_queue() -> None:
 @pytest.mark.parametrize("restless", [None, "a queue moved"])
 @pytest.mark.parametrize("keeps_all", [False, True])
 def test_what_holds_for_all_files_holds_for_each(restless: str | None, *, keeps_all: bool) -> None:
-    table = name_table(replace(VIEW, restless=restless, hbase_keeps_all=keeps_all), QUEUED)
+    table = name_table(replace(VIEW, restless=restless, hbase_keeps_all=keeps_all))
     assert table.named is not None
     decided: list[Decision] = [held(Reason.CLUSTER_MOVED)] * 2
     if restless is None:
