@@ -32,9 +32,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, context: JobContext) -> JobResult:
     """Validates the arguments, wires the ports and runs the use case."""
+    from jobs.cli.config import load_config
     from pipelines.common.errors import UsageError
     from pipelines.reconcile.explain.explain import ExplainRequest, explain
 
+    load_config(args.config, context)  # a wrong file is reported, although only its keys for options are used
     if sum((bool(args.paths), args.peer is not None, args.server is not None)) != 1:
         raise UsageError("give exactly one of PATH…, --peer ID and --server NAME")
     request = ExplainRequest(args.cluster, tuple(args.paths), args.peer, args.server)

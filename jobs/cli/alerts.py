@@ -59,8 +59,10 @@ def _of_job(one: Mapping[str, object], around: Mapping[str, object]) -> Iterator
     if isinstance(error, Mapping) and error.get("condition") != "SNAPSHOT_EXISTS":
         if code == EXIT_REFUSED:
             yield _alert("REFUSED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
-        elif "jobs" in around:  # at a terminal a person reads what is wrong
+        elif "jobs" in around or (job, code) == ("purge", EXIT_PARTIAL):  # at a terminal a person reads what is wrong
             yield _alert("FAILED", around, f"{job}: {error.get('message')}", str(error.get("condition") or ""))
+    elif code == EXIT_REFUSED and not _maps(one.get("clusters")) and "jobs" not in around:
+        yield _alert("REFUSED", around, f"{job} ended with exit code 3: {one.get('reason') or 'see its answer'}")
     if "jobs" in around and one.get("status") == "REHEARSAL" and one.get("done_files") and not _executed(around):
         files = one["done_files"]
         yield _alert(

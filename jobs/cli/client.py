@@ -75,6 +75,11 @@ def client_context(
     """
     result = invocation.args.result
     elsewhere = result is not None and (":" in result and local_path(result) is None)
-    if not JOBS[invocation.name].asks_the_lake or settings.cluster_mode or elsewhere or _OTHER_USER & set(user.rest):
+    if not JOBS[invocation.name].asks_the_lake or settings.cluster_mode or elsewhere or _another_user(user, settings):
         return None
     return ClientContext(invocation.name, settings, environ)
+
+
+def _another_user(user: UserArguments, settings: SubmitSettings) -> bool:
+    given = {word.partition("=")[0] for word in user.rest}
+    return bool(_OTHER_USER & given) or "spark.kerberos.principal" in settings.values

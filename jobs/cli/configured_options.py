@@ -5,11 +5,15 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 CONFIG_ENV = "WALSAFE_CONFIG"
+FROM_FILE, FROM_ENVIRONMENT = "file", "environment"
+"""Values of `JobEntry.configured`."""
 CONFIGURED = ("cluster", "lake", "lists", "snapshots", "reports", "metrics")
 """Keys of the configuration that stand for the option of the same name."""
 
 
-def complete_options(options: Sequence[str], known: Collection[str], environ: Mapping[str, str]) -> list[str]:
+def complete_options(
+    options: Sequence[str], known: Collection[str], configured: str, environ: Mapping[str, str]
+) -> list[str]:
     """Returns the options with those that the environment and the configuration add; what is given overrules them.
 
     A file that cannot be read adds nothing: the job reports what is wrong with it.
@@ -17,23 +21,23 @@ def complete_options(options: Sequence[str], known: Collection[str], environ: Ma
     Args:
         options: of one job, as given.
         known: every option that the job has.
+        configured: see `JobEntry.configured`.
         environ: the environment of this process.
     """
-    completed = list(options)
-    if "--config" not in known or {"-h", "--help"} & set(options):
-        return completed
-    if _given("--config", options) is None and environ.get(CONFIG_ENV):
-        completed += ["--config", environ[CONFIG_ENV]]
-    config = _given("--config", completed)
+    added: list[str] = []
+    if not configured or {"-h", "--help"} & set(options):
+        return list(options)
+    config = _given("--config", options)
+    if config is None and configured == FROM_ENVIRONMENT and environ.get(CONFIG_ENV):
+        config = environ[CONFIG_ENV]
+        added += ["--config", config]
     missing = [key for key in CONFIGURED if f"--{key}" in known and _given(f"--{key}", options) is None]
-    if config is None or not missing:
-        return completed
-    values = _values(Path(config).expanduser())
+    values = _values(Path(config).expanduser()) if config is not None and missing else {}
     for key in missing:
         value = values.get(key)
         if isinstance(value, str):
-            completed += [f"--{key}", value]
-    return completed
+            added += [f"--{key}", value]
+    return [*added, *options]  # a `--` ends the options
 
 
 def _given(option: str, options: Sequence[str]) -> str | None:

@@ -137,7 +137,8 @@ def invocation_of(program: str, name: str, job: Job, options: Sequence[str]) -> 
     unknown = _unknown_option(options, known)
     if unknown:  # argparse would report first what is missing because of it
         parser.error(unknown)
-    completed = complete_options(options, known, os.environ)
+    entry = JOBS.get(name)
+    completed = complete_options(options, known, entry.configured if entry else "", os.environ)
     return Invocation(name, job, parser.parse_args(completed), tuple(completed))
 
 
@@ -165,7 +166,8 @@ def overview() -> str:
         "and by whom. Only purge ever deletes one, after clean has moved it away; both rehearse without --execute.\n\n"
         f"{jobs}\n\n"
         f"Each one explains itself: {PROGRAM} JOB --help. New here? {PROGRAM} demo\n"
-        f"--config falls back to ${CONFIG_ENV}; {_CONFIGURED} fall back to keys of that file.\n\n"
+        f"In night, capture, reconcile, explain, clean, restore, purge and maintain, keys of --config stand for\n"
+        f"{_CONFIGURED}; in all of them but reconcile, --config falls back to ${CONFIG_ENV}.\n\n"
         "exit codes: 0 done · 2 wrong usage or configuration · 3 refused for safety · 4 unavailable, try again ·\n"
         "            5 done, but a cluster was refused or an error finding is new\n"
     )

@@ -249,7 +249,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str], stop: Path | No
             early.append(number)
         elif stop is not None and number == signal.SIGINT and not stop.exists():
             stop.touch()
-            sys.stderr.write("walsafe: stopping after this batch; Ctrl-C again ends at once (go on with --resume)\n")
+            sys.stderr.write("walsafe: stopping after this batch or job; Ctrl-C again ends at once\n")
         else:
             with suppress(ProcessLookupError):  # it has just ended
                 os.killpg(child.pid, number)

@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+from jobs.cli.configured_options import FROM_ENVIRONMENT, FROM_FILE
 from jobs.cli.context import JobContext
 from pipelines.common.job_result import JobResult
 
@@ -47,6 +48,8 @@ class JobEntry:
             job
             loads, and no nightly run waits for it.
         asks_the_lake: it does nothing but ask the lake, so no JVM starts where deltalake can read it.
+        configured: `file` if keys of a given `--config` stand for options that are not given; `environment` if
+            `--config` also falls back to `$WALSAFE_CONFIG`, because the job acts on the cluster of that file.
     """
 
     module: str
@@ -54,6 +57,7 @@ class JobEntry:
     small: bool = False
     gentle: bool = False
     archives_classes: bool = False
+    configured: str = ""
     asks_the_lake: bool = False
 
     def load(self) -> Job:
@@ -75,11 +79,18 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "jobs.night",
             "one whole night of a cluster: capture, reconcile, clean as far as it is approved, purge, maintain",
             gentle=True,
+            configured=FROM_ENVIRONMENT,
         ),
-        "capture": JobEntry("jobs.capture", "take a snapshot of a live cluster"),
-        "reconcile": JobEntry("jobs.reconcile", "decide which oldWALs are delete-safe; write the list, tables, report"),
+        "capture": JobEntry("jobs.capture", "take a snapshot of a live cluster", configured=FROM_ENVIRONMENT),
+        "reconcile": JobEntry(
+            "jobs.reconcile",
+            "decide which oldWALs are delete-safe; write the list, tables, report",
+            configured=FROM_FILE,
+        ),
         "maintain": JobEntry(
-            "jobs.maintain", "retention, compaction and vacuum of the tables, expiry of lists and snapshots"
+            "jobs.maintain",
+            "retention, compaction and vacuum of the tables, expiry of lists and snapshots",
+            configured=FROM_ENVIRONMENT,
         ),
     },
     "ask": {
@@ -88,6 +99,7 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "who holds a file, a peer or a server, since when, what would free it",
             small=True,
             asks_the_lake=True,
+            configured=FROM_ENVIRONMENT,
         ),
         "audit-queues": JobEntry(
             "jobs.queues.audit_queues",
@@ -107,14 +119,20 @@ GROUPS: dict[str, dict[str, JobEntry]] = {
             "jobs.cleanup.clean",
             "move the files of a delete-safe list to a quarantine, after deciding on each again",
             gentle=True,
+            configured=FROM_ENVIRONMENT,
         ),
         "restore": JobEntry(
-            "jobs.cleanup.restore", "put quarantined files back where they were", small=True, gentle=True
+            "jobs.cleanup.restore",
+            "put quarantined files back where they were",
+            small=True,
+            gentle=True,
+            configured=FROM_ENVIRONMENT,
         ),
         "purge": JobEntry(
             "jobs.cleanup.purge",
             "delete quarantined runs for good once their grace is over, or archive them",
             gentle=True,
+            configured=FROM_ENVIRONMENT,
         ),
     },
     "upgrade and disaster": {

@@ -61,6 +61,7 @@ def run_night(night: Night) -> JobResult:
         clean-up; 5 if all jobs ended and an error finding is new; else 0.
     """
     plan, answers = night.plan, _Answers()
+    logger.info("night of %s, run id %s", plan.cluster, plan.run_id)
     try:
         _run(night, plan.capture, answers, passes=_captured_before)
         decided = _run(night, plan.reconcile, answers, passes=lambda outcome: outcome.exit_code == EXIT_PARTIAL)
@@ -132,7 +133,7 @@ def _clean(night: Night, answers: _Answers) -> None:
 
 
 def _captured_before(outcome: JobResult) -> bool:
-    """Tells whether capture failed only because the snapshot of this night exists; a snapshot is written atomically."""
+    """Tells whether capture failed only because the snapshot of this night exists."""
     return _condition(outcome) == Condition.SNAPSHOT_EXISTS.name
 
 

@@ -8,6 +8,7 @@ from jobs.cli.config import Config
 from pipelines.common.clock import Clock
 from pipelines.common.errors import EXIT_DONE, UsageError
 from pipelines.common.job_result import JobResult
+from pipelines.common.names import NAME
 
 Command = tuple[str, ...]
 """The name of a job and its options."""
@@ -58,12 +59,14 @@ def night_plan(config_file: str, config: Config, run_id: str | None, clock: Cloc
         clock: the wall clock.
 
     Raises:
-        UsageError: a key is missing that a night needs.
+        UsageError: a key is missing that a night needs, or the run id is not valid.
     """
     missing = [key for key in _NEEDED if getattr(config, key) is None]
     if missing:
         keys = ", ".join(map(repr, missing))
         raise UsageError(f"{config_file}: a night needs {keys}; docs/configuration.md has every key")
+    if run_id is not None and not NAME.fullmatch(run_id):
+        raise UsageError(f"--run-id {run_id!r} must be letters, digits, '.', '_' and '-', at most 64 of them")
     night = config.night
     run_id = run_id or datetime.fromtimestamp(clock.now_ms() / 1000, timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     cluster, snapshots = str(config.cluster), str(config.snapshots).rstrip("/")

@@ -51,13 +51,13 @@ class _DoneRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Need:
+class QueueNeed:
     """The columns of `queue_offsets` that an earlier night needs, of a row with a group."""
 
     peer_id: str
     source: str
     wal_group: str
-    need_timestamp: int
+    need_timestamp: int | None
     wal: str | None
     offset: int | None
     pending_files: int
@@ -124,7 +124,7 @@ class LakeHistory:
         runs = self._done_runs(started, nights)
         keys = [key for of_cluster in runs.values() for key, _ in of_cluster]
         newest = [of_cluster[0][0] for of_cluster in runs.values()]
-        queues = self._reader.by_run(QUEUE_OFFSETS, keys, _Need, "wal_group IS NOT NULL")
+        queues = self._reader.by_run(QUEUE_OFFSETS, keys, QueueNeed, "wal_group IS NOT NULL")
         pinned = self._reader.by_run(PINNED_BYTES, keys, PinnedRow, "level = 'peer'")
         found = self._reader.by_run(FINDINGS, newest, _Seen)
         return {
@@ -132,7 +132,7 @@ class LakeHistory:
                 PastNight(
                     key.run_id,
                     started_at,
-                    _offsets(queues.get(key, ())),
+                    past_offsets(queues.get(key, ())),
                     {row.peer_id: row.bytes for row in pinned.get(key, ())},
                     {row.key: _finding(row) for row in found.get(key, ())},
                     peer_ids,
@@ -195,19 +195,24 @@ def _finding(row: _Seen) -> PastFinding:
     return PastFinding(row.first_seen, row.nights, row.evidence if row.code == REWOUND else None)
 
 
-def _offsets(rows: Collection[_Need]) -> Mapping[tuple[str, str, str], PastOffset]:
-    """Returns the smallest need of each (peer, source, group) over its queue rows, and all their files."""
-    groups: dict[tuple[str, str, str], list[_Need]] = {}
+def past_offsets(rows: Collection[QueueNeed]) -> Mapping[tuple[str, str, str], PastOffset]:
+    """Returns the smallest need of each (peer, source, group) over its queue rows, and all their files.
+
+    The need of a WAL whose timestamp is no number of 64 bits is unknown, so it is left out.
+    """
+    groups: dict[tuple[str, str, str], list[QueueNeed]] = {}
     for row in rows:
         groups.setdefault((row.peer_id, row.source, row.wal_group), []).append(row)
     found: dict[tuple[str, str, str], PastOffset] = {}
     for group, needs in groups.items():
-        least = min(needs, key=_smallest_first)
-        pending = sum(row.pending_files for row in needs)
-        found[group] = PastOffset(least.need_timestamp, least.wal, least.offset, pending)
+        known = [row for row in needs if row.need_timestamp is not None]
+        if known:
+            least = min(known, key=_smallest_first)
+            pending = sum(row.pending_files for row in needs)
+            found[group] = PastOffset(least.need_timestamp or 0, least.wal, least.offset, pending)
     return found
 
 
-def _smallest_first(row: _Need) -> tuple[int, str, bool, int]:
+def _smallest_first(row: QueueNeed) -> tuple[int, str, bool, int]:
     """Returns the sort key; a row without WAL or offset comes before one with them."""
-    return row.need_timestamp, row.wal or "", row.offset is not None, row.offset or 0
+    return row.need_timestamp or 0, row.wal or "", row.offset is not None, row.offset or 0

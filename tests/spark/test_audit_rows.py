@@ -237,7 +237,7 @@ def test_the_files_that_the_run_found_deletable(lake: Lake) -> None:
         *({**run_of(run), **of, "path": "theirs", "verdict": "DELETABLE"} for run in OTHERS),
     ]
     lake.tables.append_rows(WAL_VERDICTS, rows)
-    listed = lake.audit.listed(RUN)
+    listed = lake.audit.listed(RUN, 3)
     assert [plain(listed, row.asDict()) for row in listed.collect()] == [
         {"path": "mine", "length": 10, "modification_time": NOW}
     ]

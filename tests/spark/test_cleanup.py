@@ -157,7 +157,7 @@ def test_a_world_that_changed_stops_everything(lab: Lab) -> None:
     assert cluster.membership is not None
     for change, match in (
         ({"peers": (*cluster.peers, Peer("9", "ENABLED"))}, "peer '9' was added since the list was decided"),
-        ({"cluster_id": "another"}, "decided on for the cluster with id 5c7a0f0e.*answers is another"),
+        ({"cluster_id": "another"}, "decided on for the cluster with id 5c7a0f0e.*answers has id another"),
         ({"flags": replace(cluster.flags, add_peer_running=True)}, "a peer is being added"),
         ({"flags": replace(cluster.flags, migration_pending=True)}, "migration .* is pending"),
         ({"flags": replace(cluster.flags, queue_table_exists=False)}, "does not exist although peers do"),

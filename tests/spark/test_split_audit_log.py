@@ -242,8 +242,8 @@ def test_an_acknowledged_write_that_is_nowhere(desk: Desk) -> None:
     ("change", "words"),
     [
         ({"fromat": 1}, "unknown key 'fromat'"),
-        ({"app_id": 9}, "no log is of table 9"),
-        ({"old_count": 3}, "'old_count' 3 is no power of two"),
+        ({"app_id": 9}, "no log belongs to table 9"),
+        ({"old_count": 3}, "'old_count': 3 is no power of two"),
         ({"groups": [{"parent": 4}]}, "'groups': 'parent' 4 is not below 'old_count'"),
         ({"groups": [{"parent": 1, "ballot": 3}]}, "unknown key 'groups.0.ballot'"),
         ({"replicas": [{"node": "n", "pidx": 1, "last_durable_decree": 9}] * 2}, "'replicas': ('n', 1) is given twice"),

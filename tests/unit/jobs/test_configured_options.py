@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jobs.cli import entry
-from jobs.cli.configured_options import complete_options
+from jobs.cli.configured_options import FROM_ENVIRONMENT, FROM_FILE, complete_options
 
 KNOWN = {"--config", "--cluster", "--lake", "--lists", "--help"}
 TEXT = "cluster: prod-a\nlake: hdfs://ns1/lake\nlists: hdfs://ns1/lists\nreports: file:///pages\n"
@@ -21,29 +21,39 @@ def config(tmp_path: Path) -> str:
 def test_what_is_not_given_is_the_files(config: str) -> None:
     given = ["--config", config, "--lake=other"]
     added = ["--cluster", "prod-a", "--lists", "hdfs://ns1/lists"]
-    assert complete_options(given, KNOWN, {}) == [*given, *added]
-    assert complete_options([*given, *added], KNOWN, {}) == [*given, *added]
+    assert complete_options(given, KNOWN, FROM_ENVIRONMENT, {}) == [*added, *given]
+    assert complete_options([*added, *given], KNOWN, FROM_FILE, {}) == [*added, *given]
 
 
 def test_the_file_is_the_environments_unless_it_is_given(config: str) -> None:
     everything = ["--config", config, "--cluster", "prod-a", "--lake", "hdfs://ns1/lake", "--lists", "hdfs://ns1/lists"]
-    assert complete_options([], KNOWN, {"WALSAFE_CONFIG": config}) == everything
-    assert complete_options(["--config", config], KNOWN, {"WALSAFE_CONFIG": "/nonexistent"}) == everything
-    assert complete_options([], KNOWN - {"--config"}, {"WALSAFE_CONFIG": config}) == []
-    assert complete_options(["--help"], KNOWN, {"WALSAFE_CONFIG": config}) == ["--help"]
+    assert complete_options([], KNOWN, FROM_ENVIRONMENT, {"WALSAFE_CONFIG": config}) == everything
+    given = ["--config", config]
+    assert complete_options(given, KNOWN, FROM_FILE, {"WALSAFE_CONFIG": "/nonexistent"}) == [*everything[2:], *given]
+    for configured in ("", FROM_FILE):
+        assert complete_options([], KNOWN, configured, {"WALSAFE_CONFIG": config}) == []
+    assert complete_options(["--config", config], KNOWN, "", {}) == ["--config", config]
+    assert complete_options(["--", "a"], KNOWN, FROM_ENVIRONMENT, {"WALSAFE_CONFIG": config}) == [
+        *everything,
+        "--",
+        "a",
+    ]
+    assert complete_options(["--help"], KNOWN, FROM_ENVIRONMENT, {"WALSAFE_CONFIG": config}) == ["--help"]
 
 
 @pytest.mark.parametrize("text", ["lake: [", "lake: 5\n", "- a\n", "\xff"])
 def test_a_broken_file_adds_nothing_and_the_job_reports_it(tmp_path: Path, text: str) -> None:
     file = tmp_path / "a.yaml"
     file.write_bytes(text.encode("latin-1"))
-    assert complete_options(["--config", str(file)], KNOWN, {}) == ["--config", str(file)]
-    assert complete_options(["--config", "/nonexistent"], KNOWN, {}) == ["--config", "/nonexistent"]
+    assert complete_options(["--config", str(file)], KNOWN, FROM_ENVIRONMENT, {}) == ["--config", str(file)]
+    assert complete_options(["--config", "/nonexistent"], KNOWN, FROM_ENVIRONMENT, {}) == ["--config", "/nonexistent"]
 
 
 def test_a_job_gets_them(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WALSAFE_CONFIG", config)
     args = entry.parse(["explain", "--peer", "2"]).args
     assert (args.lake, args.cluster, args.peer) == ("hdfs://ns1/lake", "prod-a", "2")
-    args = entry.parse(["reconcile", "--snapshot", "x", "--lake", "other"]).args
+    with pytest.raises(SystemExit):  # the file's cluster need not be the snapshot's
+        entry.parse(["reconcile", "--snapshot", "x"])
+    args = entry.parse(["reconcile", "--snapshot", "x", "--lake", "other", "--config", config]).args
     assert (args.lake, args.lists, args.reports) == ("other", "hdfs://ns1/lists", "file:///pages")

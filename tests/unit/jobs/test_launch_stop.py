@@ -42,7 +42,7 @@ def test_the_first_asks_and_the_job_ends_in_good_order(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
-    assert "stopping after this batch; Ctrl-C again ends at once (go on with --resume)" in said
+    assert "stopping after this batch or job; Ctrl-C again ends at once" in said
 
 
 def test_the_second_ends_it_at_once(tmp_path: Path) -> None:

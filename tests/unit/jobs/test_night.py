@@ -153,6 +153,12 @@ def test_a_missing_key_is_named() -> None:
         night_plan("a.yaml", parse_config("cluster: prod-a\nlists: /x\n", "a.yaml"), None, AtTwo())
 
 
+@pytest.mark.parametrize("run_id", ["../x", "a/b", "", "x" * 65])
+def test_a_run_id_that_is_no_name_is_refused_before_the_capture(run_id: str) -> None:
+    with pytest.raises(UsageError, match="must be letters"):
+        planned(run_id=run_id)
+
+
 def test_the_plan_starts_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text(EXAMPLE.read_text())

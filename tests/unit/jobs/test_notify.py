@@ -75,6 +75,14 @@ def test_refusals_are_told() -> None:
     assert told({"error": {"message": "no such file", "condition": "USAGE"}}, 2, "clean") == []
 
 
+def test_a_refusal_without_an_error_is_told_too() -> None:
+    assert told({"cluster": "prod-a", "status": "STOPPED", "reason": "the list has ended"}, 3, "clean") == [
+        ("REFUSED", "prod-a", "")
+    ]
+    partly = {"cluster": "prod-a", "error": {"message": "run x: refused", "condition": "PEER_ADDED"}}
+    assert told(partly, 5, "purge") == [("FAILED", "prod-a", "PEER_ADDED")]
+
+
 def night(*jobs: Mapping[str, object], why: str | None = None) -> dict[str, object]:
     return {"cluster": "prod-a", "run_id": "r1", "why": why, "jobs": list(jobs)}
 
