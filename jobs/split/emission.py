@@ -42,7 +42,10 @@ def whole_histories(groups: int, first_seed: int, design: Design) -> list[WalkHi
         history = walk(seed, design, scope_of(seed, may))
         if history.broken or history.is_settled:
             found.append(history)
-    raise UsageError(f"of {_MOST_TRIES} histories from seed {first_seed} on, only {len(found)} come to an end")
+    raise UsageError(
+        f"{groups} histories that end or break are needed, but the {_MOST_TRIES} histories from seed {first_seed} on "
+        f"have only {len(found)}; give another --seed"
+    )
 
 
 def write_emitted(emitted: Emitted, directory: str) -> None:

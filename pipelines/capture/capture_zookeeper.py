@@ -132,11 +132,13 @@ def _one_cluster(
 ) -> None:
     """Refuses files and queues of two clusters, because then all files would be in no queue.
 
-    See `capture_order.stranger`.
+    See `capture_order.mixed_clusters_reason`.
 
-    Live servers and queues are in the same ZooKeeper, so it is enough to compare the servers if there are any. After an
-    upgrade to HBase 3 the remaining queues belong to no live server, and reconcile gives the reason why it refuses
-    that. A saved listing may have lost its files below `WALs/`: if nothing can be compared, it is not trusted.
+    Live servers and queues are in the same ZooKeeper. So if a server is online, it is enough to compare the online
+    servers with the directories below `WALs/`, and the queues are not compared: after an upgrade to HBase 3 the
+    remaining queues belong to no live server, and reconcile refuses them with the true reason. A saved listing may have
+    lost its files below `WALs/`: if there are peers, but neither an online server nor such a directory, it is not
+    trusted.
 
     Raises:
         RefusedError: files and queues come from two clusters, or nothing can be compared.

@@ -171,7 +171,10 @@ class StateSource(PeerSource, Protocol):
         ...
 
     def flags(self, step: str) -> MasterFlags:
-        """Returns the states of the master that change every rule.
+        """Returns the states of the master that affect the decision on every file.
+
+        They are: whether `hbase:replication` exists, an AddPeer is running, a migration is pending, and ZooKeeper still
+        has queue data.
 
         Args:
             step: `peers` or `crashing-2`.

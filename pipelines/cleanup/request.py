@@ -93,13 +93,15 @@ def decided_run(ports: CleanupPorts, place: CleanupPlace, run_id: str) -> Decide
 
 
 def check_second_look(looked: SecondLookResult, known_peers: tuple[str, ...] | None, cluster_id: str | None) -> None:
-    """Refuses to go on if the second look shows another cluster, or another state, than the list was decided for.
+    """Refuses to go on if the second look shows another cluster, a new peer or a running AddPeer.
+
+    It also refuses if the second look cannot be trusted or the cluster was not quiet.
 
     Args:
         looked: the second look.
         known_peers: the peers in the list's snapshot; None = peers do not matter.
-        cluster_id: the id of the cluster for which the files were decided; None = an older walsafe ran, which did not
-            record it.
+        cluster_id: the id of the cluster for which the files were decided; None = an older walsafe did not
+            record it, or the snapshot has no id.
 
     Raises:
         RefusedError: the message says what to do; nothing was touched.

@@ -23,13 +23,13 @@ def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, _VARINT_BITS + 6, 7):
         if pos >= end:
-            raise CutOffError("a message ends inside a number")
+            raise CutOffError("a protobuf message ends inside a number")
         byte = data[pos]
         pos += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value & 0xFFFFFFFFFFFFFFFF, pos
-    raise MalformedError("a number in a message has more than ten bytes")
+    raise MalformedError("a varint in a protobuf message has more than ten bytes")
 
 
 def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int | bytes]]:
@@ -51,11 +51,11 @@ def fields(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int, int | by
             elif kind in _FIXED:
                 size = _FIXED[kind]
             else:
-                raise MalformedError(f"wire type {kind} in a message")
+                raise MalformedError(f"wire type {kind} in a protobuf message")
             if size > end - pos:
-                raise CutOffError("a message ends inside a field")
+                raise CutOffError("a protobuf message ends inside a field")
             value = data[pos : pos + size]
             pos += size
         if number == 0:
-            raise MalformedError("field 0 in a message")
+            raise MalformedError("field 0 in a protobuf message")
         yield number, kind, value

@@ -58,7 +58,7 @@ class NightRun:
     lists: dict[str, str] = field(default_factory=dict)
 
     def with_files(self) -> list[ClusterCase]:
-        """Returns the clusters whose listing can be decided."""
+        """Returns the clusters whose snapshot.json and listing can be read, so that their files can be decided."""
         return [case for case in self.cases if case.has_files]
 
     def listed(self) -> int:
@@ -147,7 +147,10 @@ def _frames(night: NightRun) -> DecisionFrames:
 
 
 def _decided(night: NightRun, files: DataFrame, frames: DecisionFrames) -> tuple[DataFrame, DataFrame]:
-    """Returns the files with the numbers of their answers, and with their answers; few files are decided once."""
+    """Returns two frames: the files with the bucket of their answer, and the files with the answer itself.
+
+    For few files both are the same frame, whose rows are already in the driver, so Spark decides them only once.
+    """
     found = looked_up(files, frames)
     decisions = at_hand(with_answers(found, frames), night.listed())
     return decisions if few(night.listed()) else found, decisions

@@ -111,7 +111,8 @@ def _block(one: RunSummary, pages: Mapping[str, str]) -> str:
         lines.append("  held by")
     lines += [
         f"    peer {row.peer_id} ({row.peer_state or 'state unknown'}): {row.files:,} files, {human_bytes(row.bytes)}; "
-        f"without it {human_bytes(row.freed_bytes)} are free. {row.remedy}"
+        f"if it finishes or is removed, {human_bytes(row.freed_bytes)} come free"
+        + (f"; {row.remedy}" if row.remedy else "")
         for row in holders
     ]
     if one.findings:

@@ -104,7 +104,8 @@ class ExportPart:
                 if end is None or end.group(1) != self._step:
                     raise SnapshotError(
                         Condition.EXPORT_INCOMPLETE,
-                        f"{self.name}, line {number}: the step failed: {line[:120]!r}",
+                        f"{self.name}, line {number}: this line should close step {self._step!r} with status 0: "
+                        f"{line[:120]!r}; correct the cause, then run walsafe-export.sh again",
                     )
             else:
                 yield number, line

@@ -119,8 +119,8 @@ class LsText:
         """Returns the directories below `WALs/`, from a text of `hdfs dfs -ls -R <wal_root>/WALs`.
 
         Raises:
-            UsageError: for the reasons of `listed`; or the text has a file but not its directory, which proves that a
-                server lives.
+            UsageError: for the reasons of `listed`; or the text has a file but no line for the file's directory. A
+                directory proves that its server lives, so none may be missing.
         """
         top = LIVE_DIRECTORIES[0]
         times: dict[ServerName, int] = {}

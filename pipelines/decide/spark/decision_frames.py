@@ -139,9 +139,11 @@ def _group(cluster: str, group: GroupAnswers, starts: int) -> tuple[object, ...]
 
 
 def _expected_groups(table: DecisionTable, starts: int) -> Iterator[tuple[object, ...]]:
-    """Yields groups that no row has but that files will have: those of known servers, in the forms that the rows show.
+    """Yields rows for WAL groups that the table does not have, but files may.
 
-    Their answer is that of the server. `looked_up` would find it too, but only by parsing the name.
+    These are, for each known server, its own group, its meta group, and groups named like the table's most common
+    ones. Such a group has the answer of its server. Without these rows, `looked_up` finds the same answer, but has to
+    parse the name.
     """
     known = {group.name for group in table.groups}
     forms = Counter(

@@ -9,7 +9,10 @@ REJECT = "REJECT"
 
 
 def expected_answer() -> Column:
-    """Returns the answer that a primary with this version gives to this hash; NULL if the version is unknown."""
+    """Returns what a primary of the row's `partition` with the row's `version` answers to a request for its `hash`.
+
+    The answer is NULL if `version` is NULL.
+    """
     return (
         F.when(F.col("version") == -1, REJECT)
         .when(F.col("hash").bitwiseAND(F.col("version")) != F.col("partition"), MISUSED)

@@ -131,7 +131,11 @@ def _missing_wals(plan: SyncUpPlan) -> Iterator[FindingRow]:
 
 
 def _stale(plan: SyncUpPlan, facts: SyncUpFacts) -> Iterator[FindingRow]:
-    """Duplicates only harm tables of counters; edits that the plan cannot see may be lost."""
+    """Yields a finding if ReplicationSyncUp may not see the newest state of `hbase:replication`.
+
+    If nobody knows what was not flushed, edits may be lost: a warning. If it is known, edits are shipped again, which
+    harms only tables of counters: info.
+    """
     table = facts.table
     if table is None or table.unknown is not None:
         why = "the queues were exported before" if table is None else (table.unknown or "")
