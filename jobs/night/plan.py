@@ -97,8 +97,8 @@ def plan_result(plan: NightPlan) -> JobResult:
     approval = (
         "The clean-up is approved: night.approval is automatic."
         if plan.approved
-        else "Clean only rehearses, because night.approval is manual: a person starts clean --execute. Purge deletes the "
-        "runs whose grace is over."
+        else "Clean only rehearses, because night.approval is manual: a person starts clean --execute. Purge deletes "
+        "the runs whose grace is over."
     )
     text = "\n".join(
         [f"A night of {plan.cluster} with the run id {plan.run_id} runs:", *map(command_line, commands), approval]
