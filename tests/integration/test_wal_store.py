@@ -145,7 +145,7 @@ def test_trees_of_directories(hdfs_cluster: HdfsCluster, store: WalStore, root: 
         with pytest.raises(UnavailableError):
             store.rename_directory(work, target)
     moved = file.replace("/run/", "/.at-work/")
-    with pytest.raises(UnavailableError, match="no directory"):
+    with pytest.raises(UnavailableError, match="not a directory"):
         store.rename_directory(moved, f"{moved}.2")
     assert not store.remove_empty(work)
     assert not store.remove_empty(moved)
@@ -171,7 +171,7 @@ def test_of_many_creators_one_succeeds(hdfs_cluster: HdfsCluster, store: WalStor
     dead = write(hdfs_cluster, root, "quarantine/dead", "")
     assert not store.create(dead, "x")
     assert store.read(dead) == ""
-    with pytest.raises(UnavailableError, match="no file"):
+    with pytest.raises(UnavailableError, match="not a file"):
         store.read(f"{root}/quarantine")
 
 

@@ -250,7 +250,7 @@ def test_while_queues_move_they_are_read_again(
 
 @pytest.mark.promise("zookeeper-one-cluster")
 def test_queues_of_another_cluster_are_refused(queues: ZooKeeperQueues, writer: KazooClient, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"queues belong to cluster a, .* those of cluster b: check capture\.queues"):
+    with pytest.raises(UsageError, match=r"queues belong to cluster a, .* to cluster b: check capture\.queues"):
         captured(Cluster(queues, writer, 0, cluster="b"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
