@@ -1,4 +1,4 @@
-"""Takes options that are not given from the configuration file, and the file's own path from `$WALSAFE_CONFIG`."""
+"""Adds options that the user did not give, from the configuration file; `$WALSAFE_CONFIG` may name that file."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 CONFIG_ENV = "WALSAFE_CONFIG"
 FROM_FILE, FROM_ENVIRONMENT = "file", "environment"
 """Values of `JobEntry.configured`."""
-CONFIGURED = ("cluster", "lake", "lists", "snapshots", "reports", "metrics")
+CONFIGURED = ("cluster", "lake", "lists", "reports", "metrics")
 """Keys of the configuration that stand for the option of the same name."""
 
 
@@ -37,7 +37,7 @@ def complete_options(
         value = values.get(key)
         if isinstance(value, str):
             added += [f"--{key}", value]
-    return [*added, *options]  # a `--` ends the options
+    return [*added, *options]  # in front of them, because a `--` would end the options
 
 
 def _given(option: str, options: Sequence[str]) -> str | None:
