@@ -44,8 +44,8 @@ class JobEntry:
         help: one line for the overview; the HELP of the module.
         small: it never decides a large listing, so the JVM may skip its optimizing compiler for a faster start.
         gentle: on Ctrl-C it ends after its current batch.
-        archives_classes: its first run writes Java's archive of loaded classes. It loads nearly all classes that any job
-            loads, and no nightly run waits for it.
+        archives_classes: its first run writes Java's archive of loaded classes. It loads nearly all classes that any
+            job loads, and no nightly run waits for it.
         configured: `file` if keys of a given `--config` stand for options that are not given; `environment` if
             `--config` also falls back to `$WALSAFE_CONFIG`, because the job acts on the cluster of that file.
     """
